@@ -1,0 +1,92 @@
+"""Files of the workflow: written atomically, read without pickle.
+
+A file appears under its name only when it is complete: it is written beside it under
+a temporary name, flushed, and moved into place by ``os.replace``.
+"""
+
+import contextlib
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from kerhrm.errors import KerhrmError
+
+META = "__meta__"
+
+
+@contextlib.contextmanager
+def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open ``path`` for writing so that it appears whole or not at all.
+
+    Raises
+    ------
+    KerhrmError
+        If the folder cannot be written or the disk is full.
+    """
+    target = Path(path)
+    name = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part", delete=False
+        ) as handle:
+            name = handle.name
+            os.fchmod(handle.fileno(), 0o644)
+            yield handle  # type: ignore[misc]
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(name, target)
+        name = None
+    except OSError as error:
+        raise KerhrmError(
+            f"cannot write {target}: {error.strerror or error}",
+            "free disk space or make the folder writable, then run the same command again",
+        ) from error
+    finally:
+        if name is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write UTF-8 text atomically."""
+    with atomic(path) as handle:
+        handle.write(text.encode())
+
+
+def save_arrays(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, np.ndarray],
+    meta: Mapping[str, Any] | None = None,
+) -> None:
+    """Write named arrays and JSON-able facts about them to an uncompressed ``.npz``."""
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            raise TypeError(f"{name} holds Python objects; only plain arrays go to disk")
+    facts = np.array(json.dumps(dict(meta or {}), sort_keys=True))
+    with atomic(path) as handle:
+        np.savez(handle, **{META: facts}, **arrays)  # type: ignore[arg-type]
+
+
+def load_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what :func:`save_arrays` wrote: the arrays and the facts.
+
+    Raises
+    ------
+    KerhrmError
+        If the file is missing, truncated, or not such a file.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except FileNotFoundError as error:
+        raise KerhrmError(f"{path} does not exist", "run the rule that makes it") from error
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise KerhrmError(f"{path} is damaged ({error})", "delete it and run again") from error
+    return arrays, json.loads(str(arrays.pop(META, "{}")))
