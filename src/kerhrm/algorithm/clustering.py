@@ -26,12 +26,13 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
+from kerhrm.records import Record
 
 LOG_2PI = float(np.log(2 * np.pi))
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(Record):
     """Fitted mixtures; ``...`` are the leading axes (seeds, restarts).
 
     Attributes
@@ -62,10 +63,15 @@ class Mixture:
         log_joint = _log_joint(y.unsqueeze(-1) - predictions, self.weights, self.sigma)
         return torch.softmax(log_joint, dim=-1)
 
+    def log_likelihood(self, psi: Tensor, y: Tensor) -> Tensor:
+        """Mean log p(y_i | psi_i) over the points, nats; shape (...)."""
+        predictions = psi @ self.theta.mT
+        log_joint = _log_joint(y.unsqueeze(-1) - predictions, self.weights, self.sigma)
+        return torch.logsumexp(log_joint, dim=-1).mean(-1)
+
     def select(self, restart: Tensor) -> "Mixture":
         """One restart per seed: fields (B, R, ...) and index (B,) to fields (B, ...)."""
-        rows = torch.arange(len(restart), device=restart.device)
-        return Mixture(*(getattr(self, name)[rows, restart] for name in self.__match_args__))
+        return self.take(torch.arange(len(restart), device=restart.device), restart)
 
 
 def fit_mixture(
@@ -73,10 +79,10 @@ def fit_mixture(
     y: Tensor,
     start: Tensor,
     *,
-    ridge: float,
+    ridge: float | Tensor,
     sigma: float | None = None,
     max_iterations: int = 300,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     trace: list[Tensor] | None = None,
 ) -> Mixture:
     """Fit B x R mixtures of K regressions by EM.
@@ -89,8 +95,9 @@ def fit_mixture(
         Labels less the offset f_0, float64.
     start : Tensor, (B, R, n, K)
         Responsibilities that each of the R restarts begins with.
-    ridge : float
-        Ridge of the centres, in units of the mean eigenvalue of Psi^T Psi / n; > 0.
+    ridge : float or Tensor, (R,)
+        Ridge of the centres, in units of the mean eigenvalue of Psi^T Psi / n; > 0.  One
+        for all restarts, or each restart's own.
     sigma : float, optional
         Fixes sigma; by default it is re-estimated in each M step.
     max_iterations, tolerance
@@ -111,15 +118,15 @@ def fit_mixture(
     n, n_clusters = start.shape[-2:]
     if n_clusters > n:
         raise KerhrmError(f"K={n_clusters} clusters exceed n={n} training points", "lower K")
-    if ridge <= 0:
+    ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(start.shape[1])
+    if not bool((ridges > 0).all()):
         raise KerhrmError(f"ridge={ridge} must be positive", "Psi_V is singular after projection")
-    fits = [
+    return Mixture.stack(
         _fit_one(
-            psi[b], y[b], start[b], ridge, sigma, max_iterations, tolerance, trace if b == 0 else None
+            psi[b], y[b], start[b], ridges, sigma, max_iterations, tolerance, trace if b == 0 else None
         )
         for b in range(len(psi))
-    ]
-    return Mixture(*(torch.stack([getattr(f, name) for f in fits]) for name in Mixture.__match_args__))
+    )
 
 
 def random_starts(
@@ -145,7 +152,7 @@ def _fit_one(
     psi: Tensor,
     y: Tensor,
     start: Tensor,
-    ridge: float,
+    ridge: Tensor,
     sigma: float | None,
     max_iterations: int,
     tolerance: float,
@@ -154,7 +161,7 @@ def _fit_one(
     """EM of R restarts on one data set; finished restarts leave the batch."""
     n, k = psi.shape
     n_restarts, _, n_clusters = start.shape
-    rho = ridge * float((psi**2).sum()) / (n * k)
+    rho = ridge * (psi**2).sum() / (n * k)  # (R,)
     moments = _Moments(psi, y)
     sigma_floor = 1e-6 * float(y.std())
     done = {
@@ -200,7 +207,7 @@ def _fit_one(
             done["n_iterations"][at] = iteration
             done["converged"][at] = converged[finished]
             keep = ~finished
-            active, r, objective = active[keep], r[keep], objective[keep]
+            active, r, objective, rho = active[keep], r[keep], objective[keep], rho[keep]
             if len(active) == 0:
                 break
         previous = objective
@@ -225,10 +232,11 @@ class _Moments:
         self.unpack = position
         self.eye = torch.eye(k, dtype=psi.dtype, device=psi.device)
 
-    def ridge_regressions(self, r: Tensor, penalty: float) -> Tensor:
-        """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y for r (R, n, K); returns (R, K, k)."""
+    def ridge_regressions(self, r: Tensor, penalty: Tensor) -> Tensor:
+        """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, n, K), (R,) to (R, K, k)."""
         weightings = r.mT.flatten(0, 1)  # (R K, n)
-        gram = (weightings @ self.products)[:, self.unpack] + penalty * self.eye
+        diagonal = penalty.repeat_interleave(r.shape[-1])[:, None, None] * self.eye
+        gram = (weightings @ self.products)[:, self.unpack] + diagonal
         theta = torch.cholesky_solve(
             (weightings @ self.psi_y).unsqueeze(-1), torch.linalg.cholesky(gram)
         )

@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
+from kerhrm.features.ntf import FactoredNTF, kernel
 from kerhrm.randomness import stream
+from kerhrm.records import Record
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ def reduce(gram: Tensor, k: int, tolerance: float = 1e-9, max_sweeps: int = 200)
     pairs = [_top_eigenpairs(g.double(), k, tolerance, max_sweeps) for g in gram]
     values = torch.stack([p[0] for p in pairs])
     u = torch.stack([p[1] for p in pairs])
-    floor = values[:, :1] * torch.finfo(gram.dtype).eps
+    # rounding: of the entries of G, and (n eps, as in numpy's matrix_rank) of the solver
+    floor = values[:, :1] * max(torch.finfo(gram.dtype).eps, n * torch.finfo(u.dtype).eps)
     if bool((values <= floor).any()):
         rank = int((values > floor).sum(-1).min())
         raise KerhrmError(
@@ -119,3 +122,57 @@ def _top_eigenpairs(
 def _dense_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     values, vectors = torch.linalg.eigh(gram)
     return values.flip(-1)[:k], vectors.flip(-1)[:, :k]
+
+
+@dataclass(frozen=True)
+class ReducedFeatures(Record):
+    """All that the iterations need of B data sets; nothing of test labels.
+
+    Attributes
+    ----------
+    u, s : Tensor, (B, n, k), (B, k)
+        Truncated SVD of the training points' NTF.
+    psi_validation, psi_test : Tensor, (B, m, k)
+    f0_train, f0_validation, f0_test : Tensor, (B, m)
+        Outputs of the untrained network.
+    """
+
+    u: Tensor
+    s: Tensor
+    psi_validation: Tensor
+    psi_test: Tensor
+    f0_train: Tensor
+    f0_validation: Tensor
+    f0_test: Tensor
+
+    @property
+    def psi_train(self) -> Tensor:
+        """Psi = U S, (B, n, k)."""
+        return self.u * self.s.unsqueeze(-2)
+
+
+def reduce_features(
+    train: FactoredNTF,
+    validation: FactoredNTF,
+    test: FactoredNTF,
+    f0: tuple[Tensor, Tensor, Tensor],
+    k: int,
+) -> ReducedFeatures:
+    """Decompose the training points' NTF and project the other points onto it.
+
+    Parameters
+    ----------
+    train, validation, test : FactoredNTF
+        Of the same networks.
+    f0 : three Tensors, (B, n), (B, m), (B, m')
+        Outputs of the untrained networks on the same points.
+    k : int
+    """
+    reduction = reduce(kernel(train, train), k)
+    return ReducedFeatures(
+        reduction.u,
+        reduction.s,
+        reduction.project(kernel(validation, train)),
+        reduction.project(kernel(test, train)),
+        *(f.double() for f in f0),
+    )

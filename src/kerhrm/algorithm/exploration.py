@@ -1,0 +1,165 @@
+"""Step "M_c" of an iteration: from reduced features to learned environments.
+
+For every candidate dimension k, mixtures are fitted from many random starts and for
+every ridge on trial.  Starts whose environments only repeat the label, or are empty,
+are set aside; among the others the one with the highest held-out likelihood
+
+    (1/m) sum_i log p(y_i | psi_i)      over the pooled validation points
+
+wins.  Neither test data nor true environments are looked at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.clustering import fit_mixture, random_starts
+from kerhrm.algorithm.degeneracy import label_bins, label_information
+from kerhrm.algorithm.invariant import orthogonal_update
+from kerhrm.config.schema import Clustering
+from kerhrm.records import Record
+
+
+@dataclass(frozen=True)
+class Environments(Record):
+    """Learned environments of B seeds for G candidate dimensions.
+
+    Attributes
+    ----------
+    k : Tensor, (B, G), int64, candidate dimensions
+    train, validation : Tensor, (B, G, n, K) and (B, G, m, K), responsibilities
+    ridge : Tensor, (B, G), the ridge that won
+    held_out : Tensor, (B, G), held-out log-likelihood, nats per point
+    objective : Tensor, (B, G), L_c of the start that won
+    label_information : Tensor, (B, G), of the start that won
+    usable : Tensor, (B, G), bool; False if every start was degenerate
+    n_starts, n_label_split, n_empty, n_unconverged : Tensor, (B, G), int64
+        How many starts were tried, and how many of each kind were seen.
+    """
+
+    k: Tensor
+    train: Tensor
+    validation: Tensor
+    ridge: Tensor
+    held_out: Tensor
+    objective: Tensor
+    label_information: Tensor
+    usable: Tensor
+    n_starts: Tensor
+    n_label_split: Tensor
+    n_empty: Tensor
+    n_unconverged: Tensor
+
+
+def explore(
+    psi: Tensor,
+    y: Tensor,
+    psi_validation: Tensor,
+    y_validation: Tensor,
+    label: Tensor,
+    k: Tensor,
+    options: Clustering,
+    *,
+    seeds: Sequence[int],
+    iteration: int,
+    theta: Tensor | None = None,
+) -> Environments:
+    """Learn environments for every seed and candidate dimension.
+
+    Parameters
+    ----------
+    psi : Tensor, (B, n, k_max)
+        Reduced features Psi; candidate k uses the first k columns.
+    y : Tensor, (B, n)
+        Label less the offset f_0.
+    psi_validation, y_validation : Tensor, (B, m, k_max), (B, m)
+    label : Tensor, (B, n)
+        The label itself, for the check against label splits.
+    k : Tensor, (B, G), int64
+    options : Clustering
+    seeds : sequence of int, length B
+        For the random starts.
+    iteration : int
+        t = 1, 2, ...; names the random stream.
+    theta : Tensor, (B, k_max), optional
+        Invariant direction of the last iteration, zero beyond the seed's k; then G = 1 and
+        Psi_V is Psi without it.  In the first iteration Psi_V = Psi.
+
+    Returns
+    -------
+    Environments
+    """
+    bins = label_bins(label)
+    found: list[dict[int, Environments]] = [{} for _ in seeds]
+    for g in range(k.shape[1]):
+        for value in k[:, g].unique().tolist():
+            rows = (k[:, g] == value).nonzero().squeeze(-1)
+            features, held_out = psi[rows, :, :value], psi_validation[rows, :, :value]
+            if theta is not None:
+                features = orthogonal_update(features, theta[rows, :value])
+                held_out = orthogonal_update(held_out, theta[rows, :value])
+            part = _explore_one_dimension(
+                features,
+                y[rows],
+                held_out,
+                y_validation[rows],
+                bins[rows],
+                options,
+                [seeds[i] for i in rows.tolist()],
+                (f"t={iteration}", f"k={value}"),
+            )
+            for i, row in enumerate(rows.tolist()):
+                found[row][g] = part.take(i)
+    return Environments.stack(Environments.stack(row.values()) for row in found)
+
+
+def _explore_one_dimension(
+    psi: Tensor,
+    y: Tensor,
+    psi_validation: Tensor,
+    y_validation: Tensor,
+    bins: Tensor,
+    options: Clustering,
+    seeds: Sequence[int],
+    stream: tuple[str, ...],
+) -> Environments:
+    """One k for B seeds; fields have the leading axis (B,) alone."""
+    starts = random_starts(seeds, options.restarts, y.shape[-1], options.clusters, *stream).to(psi)
+    ridges = torch.tensor(options.ridge, dtype=psi.dtype).repeat_interleave(options.restarts).to(psi.device)
+    mixtures = fit_mixture(
+        psi,
+        y,
+        starts.repeat(1, len(options.ridge), 1, 1),
+        ridge=ridges,
+        sigma=options.sigma,
+        max_iterations=options.max_iterations,
+        tolerance=options.tolerance,
+    )
+    responsibilities = mixtures.responsibilities(psi.unsqueeze(1), y.unsqueeze(1))
+    information = label_information(responsibilities, bins.unsqueeze(1))
+    label_split = information > options.max_label_information
+    empty = mixtures.weights.amin(-1) < options.min_share
+    degenerate = label_split | empty
+    held_out = mixtures.log_likelihood(psi_validation.unsqueeze(1), y_validation.unsqueeze(1))
+    usable = ~degenerate.all(-1)
+    # where every start is degenerate the likeliest one stands in, marked as not usable
+    eligible = torch.where(usable.unsqueeze(-1), ~degenerate, True)
+    best = held_out.masked_fill(~eligible, -torch.inf).argmax(-1)
+    rows = torch.arange(len(best), device=best.device)
+    winner = mixtures.select(best)
+    return Environments(
+        k=torch.full_like(best, psi.shape[-1]),
+        train=responsibilities[rows, best],
+        validation=winner.responsibilities(psi_validation, y_validation),
+        ridge=ridges[best],
+        held_out=held_out[rows, best],
+        objective=winner.objective,
+        label_information=information[rows, best],
+        usable=usable,
+        n_starts=torch.full_like(best, degenerate.shape[-1]),
+        n_label_split=label_split.sum(-1),
+        n_empty=empty.sum(-1),
+        n_unconverged=(~mixtures.converged).sum(-1),
+    )

@@ -1,0 +1,163 @@
+"""From the files of ``config/`` and the command line to one validated configuration."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from kerhrm.config.schema import Config, Methods
+from kerhrm.errors import KerhrmError
+
+Tree = dict[str, Any]
+MACHINE_KEYS = tuple(name for name in Config.model_fields if name not in ("preset", "experiments"))
+
+
+def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
+    """Merge and validate the configuration.
+
+    Later sources win: ``methods/*.yaml``, ``experiments/*.yaml``, then
+    ``presets/<preset>.yaml``; ``top`` (``config/config.yaml`` and ``--config``) chooses the
+    preset and the machine's settings.
+
+    Parameters
+    ----------
+    top : mapping
+        Keys of :class:`~kerhrm.config.schema.Config` other than ``experiments``.
+    folder : path
+        The ``config`` folder.
+
+    Returns
+    -------
+    Config
+
+    Raises
+    ------
+    KerhrmError
+        With key, value and cure, at the first thing that is wrong.
+    """
+    folder = Path(folder)
+    for key in top:
+        if key != "preset" and key not in MACHINE_KEYS:
+            raise KerhrmError(
+                f"unknown configuration key '{key}' (value {top[key]!r})",
+                _suggest(key, ("preset", *MACHINE_KEYS)),
+            )
+    presets = sorted(p.stem for p in (folder / "presets").glob("*.yaml"))
+    preset = str(top.get("preset", "paper"))
+    if preset not in presets:
+        raise KerhrmError(f"unknown preset '{preset}'", _suggest(preset, presets))
+
+    methods = {p.stem: read_yaml(p) for p in sorted((folder / "methods").glob("*.yaml"))}
+    experiments = {p.stem: read_yaml(p) for p in sorted((folder / "experiments").glob("*.yaml"))}
+    overrides = read_yaml(folder / "presets" / f"{preset}.yaml")
+    for key, known in (("methods", methods), ("experiments", experiments)):
+        for name in overrides.get(key) or {}:
+            if name not in known:
+                raise KerhrmError(
+                    f"unknown entry '{key}.{name}' in presets/{preset}.yaml", _suggest(name, known)
+                )
+    methods = merge(methods, overrides.pop("methods", None) or {})
+    experiments = merge(experiments, overrides.pop("experiments", None) or {})
+    machine = {k: v for k, v in top.items() if k != "preset"}
+    tree = merge(overrides, machine) | {
+        "preset": preset,
+        "experiments": {n: _expand(n, e, methods) for n, e in experiments.items()},
+    }
+    return _validate(tree)
+
+
+def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
+    """``base`` with ``changes`` laid over it: mappings merge, everything else is replaced."""
+    result = dict(base)
+    for key, value in changes.items():
+        if isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
+            result[key] = merge(result[key], value)
+        else:
+            result[key] = value
+    return result
+
+
+def read_yaml(path: Path) -> Tree:
+    """A YAML mapping (an empty file is an empty mapping)."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise KerhrmError(f"cannot read {path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        line = " ".join(str(error).split())
+        raise KerhrmError(f"{path} is not valid YAML: {line}") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise KerhrmError(f"{path} holds {type(content).__name__}", "write 'key: value' lines")
+    return content
+
+
+def _expand(name: str, experiment: Tree, methods: Tree) -> Tree:
+    """Give every setting of an experiment its whole data and method sections."""
+    experiment = dict(experiment)
+    shared_data = experiment.pop("data", None) or {}
+    shared_run = experiment.pop("run", None) or []
+    own_methods = merge(methods, experiment.pop("methods", None) or {})
+    settings = {}
+    for label, setting in (experiment.get("settings") or {}).items():
+        setting = dict(setting or {})
+        settings[str(label)] = setting | {
+            "data": merge(shared_data, setting.get("data") or {}),
+            "methods": merge(own_methods, setting.get("methods") or {}),
+            "run": setting.get("run", shared_run),
+        }
+    return experiment | {"settings": settings}
+
+
+def _validate(tree: Tree) -> Config:
+    try:
+        return Config.model_validate(tree)
+    except ValidationError as error:
+        raise KerhrmError(*_explain(error.errors()[0])) from error
+
+
+def _explain(error: Any) -> tuple[str, str | None]:
+    """One line from pydantic's first finding: key, value, cure."""
+    generators = ("classification", "colored_mnist")
+    path = [str(p) for p in error["loc"]]
+    # pydantic puts the chosen member of the data union into the path
+    path = [p for i, p in enumerate(path) if not (p in generators and i and path[i - 1] == "data")]
+    key, value = ".".join(path), error.get("input")
+    if error["type"] == "extra_forbidden":
+        known = set(_field_names(Config))
+        return f"unknown configuration key '{key}' (value {value!r})", _suggest(path[-1], known)
+    if error["type"] == "missing":
+        return f"configuration key '{key}' is missing", "add it"
+    message = error["msg"].removeprefix("Value error, ")
+    shown = "" if isinstance(value, Mapping) else f" = {value!r}"
+    return f"configuration key '{key}'{shown}: {message}", None
+
+
+def _field_names(model: type[BaseModel]) -> Iterator[str]:
+    """Names of all fields below ``model``."""
+    seen, queue = set(), [model, Methods]
+    while queue:
+        current = queue.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for name, field in current.model_fields.items():
+            yield name
+            queue += _models(field.annotation)
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [m for part in getattr(annotation, "__args__", ()) for m in _models(part)]
+
+
+def _suggest(word: str, known: Any) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"known are: {', '.join(sorted(known))}"

@@ -1,0 +1,166 @@
+"""What a configuration may say.
+
+One model per file of ``config/``; unknown keys are refused.  Every field carries its
+meaning, so this module is also the reference of the configuration.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+NonNegative = Annotated[float, Field(ge=0)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+NonEmpty = Field(min_length=1)
+
+
+class Section(BaseModel):
+    """A block of the configuration; refuses keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClassificationData(Section):
+    """Classification with spurious correlation (paper, section 5.1)."""
+
+    generator: Literal["classification"]
+    r1: Probability = 0.9  #: bias rate of the first training environment
+    r2: Probability = 0.7  #: bias rate of the second one
+    r_test: Probability = 0.1
+    d: PositiveInt = 5  #: dimension of S and of V
+    sigma_s: PositiveFloat = 3.0
+    sigma_v: PositiveFloat = 0.3
+    noise_unit: Literal["std", "variance"] = "std"  #: released constants: std; paper: variance
+    scramble: Literal["fixed", "per_seed", "identity"] = "fixed"  #: the orthogonal matrix H
+    n_train_per_environment: PositiveInt = 1000
+    n_validation_per_environment: PositiveInt = 500
+    n_test: PositiveInt = 1000
+
+    @property
+    def n_train(self) -> int:
+        return 2 * self.n_train_per_environment
+
+
+class ColoredMnistData(Section):
+    """Colored MNIST (paper, section 5.1)."""
+
+    generator: Literal["colored_mnist"]
+    label_noise: Probability = 0.2
+    train_flip: tuple[Probability, Probability] = (0.1, 0.2)  #: P(colour != noisy label)
+    test_flip: Probability = 0.9
+    side: Literal[14, 28] = 14  #: pixels a side; two colour channels
+    n_per_environment: PositiveInt = 2500
+    n_validation_per_environment: PositiveInt = 1000
+    n_test: PositiveInt = 2500
+
+    @property
+    def n_train(self) -> int:
+        return 2 * self.n_per_environment
+
+
+Data = Annotated[ClassificationData | ColoredMnistData, Field(discriminator="generator")]
+
+
+class Clustering(Section):
+    """M_c: the mixture of kernel ridge regressions."""
+
+    clusters: PositiveInt = 2  #: K
+    restarts: PositiveInt = 10  #: random starts per seed and per (k, ridge)
+    ridge: list[PositiveFloat] = Field([1e-3, 1e-2], min_length=1)  #: chosen by held-out likelihood
+    sigma: PositiveFloat | None = None  #: fixed, or null: re-estimated in each M step
+    max_iterations: PositiveInt = 300
+    tolerance: PositiveFloat = 1e-5  #: nats per point
+    max_label_information: Probability = 0.5  #: above: the split only repeats the label
+    min_share: Probability = 0.02  #: below: an environment counts as empty
+
+
+class Invariance(Section):
+    """M_p: the invariant direction."""
+
+    alpha: list[NonNegative] = Field([0.0, 0.1, 1.0, 10.0], min_length=1)
+    #: weights of the gradient variance, in units of 1 / (mean eigenvalue of Psi^T Psi / n)
+    metric: Literal["euclidean", "whitened"] = "euclidean"  #: of the gradient variance
+    weights: Literal["uniform", "shares"] = "uniform"  #: of the environments
+    ridge: NonNegative = 1e-6  #: in units of the mean eigenvalue of Psi^T Psi / n
+
+
+class Network(Section):
+    """Step 3, invariant gradient descent of the network."""
+
+    penalty: list[NonNegative] = Field([1.0, 10.0, 100.0], min_length=1)  #: lambda
+    cosine: Literal["signed", "absolute"] = "signed"  #: absolute: as printed in the paper
+    steps: PositiveInt = 200
+    learning_rate: PositiveFloat = 1e-3
+
+
+class KerHRM(Section):
+    """The described algorithm."""
+
+    k: list[PositiveInt] = Field([10, 15, 20, 25], min_length=1)  #: reduced dimensions to try
+    iterations: PositiveInt = 3  #: T; KerHRM-s is iteration 1
+    clustering: Clustering = Clustering()
+    invariance: Invariance = Invariance()
+    network: Network = Network()
+
+
+class ERM(Section):
+    """Empirical risk minimisation."""
+
+    steps: PositiveInt = 400
+    learning_rate: PositiveFloat = 1e-3
+    evaluate_every: PositiveInt = 20  #: steps between looks at the pooled validation sample
+
+
+class Methods(Section):
+    erm: ERM = ERM()
+    kerhrm: KerHRM = KerHRM()
+
+
+class Setting(Section):
+    """One column of a table: data, and what it changes in the methods."""
+
+    data: Data
+    methods: Methods
+    run: list[Literal["erm", "kerhrm"]] = NonEmpty  #: methods that this setting runs
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> "Setting":
+        n = self.data.n_train
+        if "kerhrm" in self.run:
+            if max(self.methods.kerhrm.k) > n:
+                raise ValueError(
+                    f"k={max(self.methods.kerhrm.k)} exceeds the n={n} training points; "
+                    "lower methods.kerhrm.k or raise the sample size"
+                )
+            if self.methods.kerhrm.clustering.clusters > n:
+                raise ValueError(
+                    f"K={self.methods.kerhrm.clustering.clusters} clusters exceed the n={n} "
+                    "training points; lower methods.kerhrm.clustering.clusters"
+                )
+        return self
+
+
+class Experiment(Section):
+    """One experiment of the paper."""
+
+    title: str
+    table: Literal["table1", "table4"]
+    seeds: PositiveInt  #: number of replicates; they are numbered 0, 1, ...
+    hidden: list[PositiveInt] = [1024]  #: widths of the hidden layers
+    settings: dict[str, Setting] = NonEmpty
+
+
+class Config(Section):
+    """The resolved configuration."""
+
+    preset: str
+    results: str = "results"  #: folder for everything that is generated
+    raw_dir: str | None = None  #: folder with raw data files, looked at before anything else
+    on_missing: Literal["stand-in", "fail"] = "stand-in"  #: when no source has a raw file
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = "auto"
+    threads: PositiveInt = 1  #: of a heavy job; fixed, as the last bits depend on it
+    bootstrap: PositiveInt = 10_000  #: resamples of the confidence intervals
+    experiments: dict[str, Experiment] = NonEmpty
+
+    def plain(self) -> dict[str, Any]:
+        """JSON-able content."""
+        return self.model_dump(mode="json")

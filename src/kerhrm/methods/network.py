@@ -1,0 +1,86 @@
+"""KerHRM's network: IGD for every lambda on trial, and the choice among them."""
+
+import logging
+
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.exploration import Environments
+from kerhrm.algorithm.iteration import yardstick
+from kerhrm.algorithm.selection import Task, point_scores, worst_environment_score
+from kerhrm.config.schema import Network
+from kerhrm.features.mlp import MLP
+from kerhrm.features.reduction import ReducedFeatures
+from kerhrm.methods.igd import reduced_coordinates, train_igd
+from kerhrm.methods.predictions import FinalDirection, Predictions
+
+log = logging.getLogger(__name__)
+
+
+def train_networks(
+    mlp: MLP,
+    x: Tensor,
+    y: Tensor,
+    x_validation: Tensor,
+    y_validation: Tensor,
+    x_test: Tensor,
+    features: ReducedFeatures,
+    direction: FinalDirection,
+    learned: list[Environments],
+    options: Network,
+    task: Task,
+) -> tuple[Predictions, Tensor, MLP]:
+    """Train along theta_inv with every lambda; the worst learned environment decides.
+
+    Parameters
+    ----------
+    mlp : MLP
+        w_0, from which the features were extracted.
+    x, y, x_validation, y_validation, x_test
+        Points (B, m, d) and labels (B, m).
+    features, direction, learned
+        What the iterations left.
+    options : Network
+    task : "classification" or "regression"
+
+    Returns
+    -------
+    predictions : Predictions
+        Of all candidates, (B, number of lambdas, m).
+    chosen : Tensor, (B,), int64
+        Index of the chosen lambda.
+    networks : MLP
+        The chosen networks.
+    """
+    to_reduced = reduced_coordinates(features.u, features.s, direction.k).to(x)
+    outputs, trained = [], []
+    for penalty in options.penalty:
+        log.info("training along theta_inv with lambda = %g", penalty)
+        network = train_igd(
+            mlp,
+            x,
+            y,
+            features.f0_train.to(x),
+            to_reduced,
+            direction.theta.to(x),
+            penalty=penalty,
+            cosine=options.cosine,
+            steps=options.steps,
+            learning_rate=options.learning_rate,
+        )
+        trained.append(network)
+        outputs.append(Predictions(network(x), network(x_validation), network(x_test)))
+    stacked = Predictions.stack(outputs)
+    predictions = Predictions(*(getattr(stacked, n).transpose(0, 1) for n in stacked.names()))
+    scores = point_scores(predictions.validation, y_validation.unsqueeze(1), task)
+    chosen = worst_environment_score(scores, yardstick(learned).to(scores)).argmax(-1)
+
+    def pick(tensors: list[Tensor]) -> Tensor:
+        return torch.stack([tensors[c][b] for b, c in enumerate(chosen.tolist())])
+
+    layers = range(len(mlp.weights))
+    networks = MLP(
+        [pick([t.weights[i] for t in trained]) for i in layers],
+        [pick([t.biases[i] for t in trained]) for i in layers],
+    )
+    return predictions, chosen, networks

@@ -1,0 +1,87 @@
+"""What every method hands over to scoring."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from kerhrm.algorithm.exploration import Environments
+from kerhrm.algorithm.iteration import Directions, choose_iteration, predict
+from kerhrm.algorithm.selection import Task
+from kerhrm.features.reduction import ReducedFeatures
+from kerhrm.records import Record
+
+
+@dataclass(frozen=True)
+class Predictions(Record):
+    """Outputs f(x) of one predictor (B, m), or of C candidates (B, C, m).
+
+    Attributes
+    ----------
+    train, validation, test : Tensor
+    """
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+
+
+@dataclass(frozen=True)
+class FinalDirection(Record):
+    """The invariant direction that KerHRM ends with, one per seed.
+
+    Attributes
+    ----------
+    theta : Tensor, (B, k_max), zero beyond k
+    k : Tensor, (B,), int64
+    alpha : Tensor, (B,)
+    iteration : Tensor, (B,), int64, from 1
+    score : Tensor, (B,), worst learned environment, validation
+    """
+
+    theta: Tensor
+    k: Tensor
+    alpha: Tensor
+    iteration: Tensor
+    score: Tensor
+
+
+def ntf_predictions(features: ReducedFeatures, theta: Tensor) -> Predictions:
+    """f_0(x) + psi(x)^T theta of candidates: theta (B, C, k) to fields (B, C, m)."""
+    return Predictions(
+        predict(features.psi_train, features.f0_train, theta),
+        predict(features.psi_validation, features.f0_validation, theta),
+        predict(features.psi_test, features.f0_test, theta),
+    )
+
+
+def finish(
+    features: ReducedFeatures,
+    y_validation: Tensor,
+    learned: list[Environments],
+    history: list[Directions],
+    task: Task,
+) -> FinalDirection:
+    """End the iterations: choose T by the selection rule and take that direction.
+
+    Parameters
+    ----------
+    features : ReducedFeatures
+    y_validation : Tensor, (B, m)
+    learned, history : lists of length T
+        Environments and directions of iterations 1, ..., T.
+    """
+    best = choose_iteration(
+        history, learned, features.psi_validation, y_validation, features.f0_validation, task
+    )
+    ends = [directions.winner for directions in history]
+    rows = list(enumerate(best.tolist()))
+    return FinalDirection.stack(
+        FinalDirection(
+            theta=ends[t].theta[b],
+            k=ends[t].k[b],
+            alpha=ends[t].alpha[b],
+            iteration=best[b] + 1,
+            score=ends[t].score[b],
+        )
+        for b, t in rows
+    )

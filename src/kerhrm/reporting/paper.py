@@ -1,0 +1,99 @@
+"""What the paper prints in its tables, to stand beside what the workflow measures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import ConfigDict, FiniteFloat, TypeAdapter, ValidationError
+
+from kerhrm.errors import KerhrmError
+
+Table = Literal["table1", "table2", "table3", "table4"]
+Method = Literal[
+    "ERM",
+    "DRO",
+    "EIIL",
+    "HRM",
+    "IRM",
+    "KerHRM-s",
+    "KerHRM",
+    "ref: perfect invariant model",
+]
+Metric = Literal["train_acc", "test_acc", "generalisation_gap", "mean_error", "std_error"]
+
+# The paper prints one KerHRM and does not say which predictor it is: all of ours compare
+# with that one. Every other method has the paper's name.
+PRINTED_AS: Mapping[str, str] = {
+    "KerHRM (NTF)": "KerHRM",
+    "KerHRM (network)": "KerHRM",
+    "KerHRM (released)": "KerHRM",
+}
+
+_FILE = TypeAdapter(
+    dict[Table, dict[str, dict[Method, dict[Metric, FiniteFloat]]]],
+    # Strict, because "0.85" in quotes or a bare r2 as key is a slip of the pen.
+    config=ConfigDict(strict=True),
+)
+
+
+@dataclass(frozen=True)
+class PaperValues:
+    """The paper's numbers by (table, setting, method as printed, metric)."""
+
+    cells: Mapping[tuple[str, str, str, str], float]
+
+    def lookup(self, table: str, setting: str, method: str, metric: str) -> float | None:
+        """Give the number to compare with, or None where the paper prints none.
+
+        Parameters
+        ----------
+        table : str
+            ``"table1"`` to ``"table4"``.
+        setting : str
+            For example ``"r2=0.80"``, ``"r2=0.80,K=3"``, ``"scenario=1,r=1.5"``, ``"cmnist"``.
+        method : str
+            The paper's name, or a variant of ours that is named in :data:`PRINTED_AS`.
+        metric : str
+            One of :data:`Metric`.
+        """
+        return self.cells.get((table, setting, PRINTED_AS.get(method, method), metric))
+
+
+def load(path: str | Path) -> PaperValues:
+    """Read and check ``config/paper_values.yaml``.
+
+    Raises
+    ------
+    KerhrmError
+        If the file is missing or is not YAML, or if an entry is malformed; the message
+        gives the keys that lead to the entry.
+    """
+    try:
+        tables = _FILE.validate_python(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise KerhrmError(
+            f"cannot read {path}: {error.strerror or error}",
+            "restore the file that comes with the repository",
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise KerhrmError(
+            f"{path} is not YAML: {' '.join(str(error).split())}", "correct its syntax"
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = " > ".join(str(key) for key in first["loc"] if key != "[key]") or "top level"
+        raise KerhrmError(
+            f"{path}, {keys}: {first['msg']}",
+            "entries are table > setting > method > metric: number",
+        ) from error
+    return PaperValues(
+        {
+            (table, setting, method, metric): value
+            for table, settings in tables.items()
+            for setting, methods in settings.items()
+            for method, metrics in methods.items()
+            for metric, value in metrics.items()
+        }
+    )

@@ -1,0 +1,49 @@
+"""The frame around every script of the workflow: log, threads, errors."""
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from kerhrm.errors import KerhrmError
+
+log = logging.getLogger("kerhrm")
+
+
+@contextlib.contextmanager
+def job(snakemake: Any) -> Iterator[None]:
+    """Run the body of a script as a job.
+
+    The log goes to the rule's log file and to standard error.  The number of threads is
+    the configuration's (``params.threads``) and not what Snakemake has to spare, because
+    the last bits of a result depend on it.  A :class:`KerhrmError` ends the job with one
+    line and exit status 1.
+    """
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    if snakemake.log:
+        handlers.append(logging.FileHandler(str(snakemake.log[0]), mode="w", encoding="utf-8"))
+    logging.basicConfig(
+        level=logging.INFO,
+        format=f"%(asctime)s {snakemake.rule}: %(message)s",
+        handlers=handlers,
+        force=True,
+    )
+    logging.captureWarnings(True)
+    threads = int(snakemake.params.get("threads", 1))
+    start = time.perf_counter()
+    try:
+        with threadpool_limits(threads):
+            if "torch" in sys.modules:
+                sys.modules["torch"].set_num_threads(threads)
+            yield
+    except KerhrmError as error:
+        log.error("error: %s", error)
+        sys.exit(1)
+    except Exception:
+        log.exception("unexpected error")
+        raise
+    log.info("computed in %.3f s", time.perf_counter() - start)

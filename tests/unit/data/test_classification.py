@@ -1,0 +1,262 @@
+"""Spurious correlation: distribution, streams, scrambling, and the closed forms."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from kerhrm.data.classification import (
+    bayes_pooled_accuracy,
+    draw,
+    generate,
+    invariant_ceiling,
+    scrambling_matrix,
+)
+from kerhrm.data.dataset import Dataset, Split
+from kerhrm.errors import KerhrmError
+
+SMALL: dict[str, Any] = {
+    "r2": 0.7,
+    "n_train_per_environment": 30,
+    "n_validation_per_environment": 20,
+    "n_test": 40,
+}
+
+
+def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """S and V of every point, by inverting X = H [S, V]^T."""
+    s, v = np.split(np.linalg.solve(h, split.x[..., None].astype(float))[..., 0], 2, axis=-1)
+    return s, v
+
+
+def assert_rate(hits: np.ndarray, rate: float) -> None:
+    """The number of hits is likely (two-sided p above 1e-4) at this rate."""
+    assert stats.binomtest(int(hits.sum()), hits.size, rate).pvalue > 1e-4
+
+
+def test_shapes_types_and_names() -> None:
+    data = generate([3, 7], **SMALL)
+    for split, n in ((data.train, 60), (data.validation, 40), (data.test, 40)):
+        assert split.x.shape == (2, n, 10)
+        assert split.y.shape == split.environment.shape == (2, n)
+        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
+        assert split.environment.dtype == np.int8
+        assert set(np.unique(split.y)) == {-1, 1}
+    np.testing.assert_array_equal(data.train.environment, [[0] * 30 + [1] * 30] * 2)
+    np.testing.assert_array_equal(data.validation.environment, [[0] * 20 + [1] * 20] * 2)
+    assert not data.test.environment.any()
+    assert data.source == "synthetic"
+    assert data.test_environments == ["r=0.10"]
+    assert generate([0], **SMALL, r_test=0.25, d=3).test_environments == ["r=0.25"]
+
+
+@pytest.mark.parametrize("r2", [0.70, 0.80])
+def test_bias_rates_and_gaussians(r2: float) -> None:
+    data = generate(
+        [0, 1],
+        r2=r2,
+        n_train_per_environment=4000,
+        n_validation_per_environment=4000,
+        n_test=4000,
+    )
+    h = scrambling_matrix("fixed", 5, 0)
+    for split, rates in (
+        (data.train, (0.9, r2)),
+        (data.validation, (0.9, r2)),
+        (data.test, (0.1,)),
+    ):
+        s, v = split_sv(split, h)
+        # V is N(A 1, 0.09 I): its mean over 5 columns gives A away (error rate below 1e-13).
+        a = np.sign(v.mean(axis=-1))
+        assert_rate(split.y == 1, 0.5)
+        for environment, rate in enumerate(rates):
+            here = split.environment == environment
+            assert_rate(a[here] == split.y[here], rate)
+        for noise, sigma in (
+            (s - split.y[..., None], 3.0),
+            (v - a[..., None], 0.3),
+        ):
+            assert stats.kstest(noise.ravel(), "norm", (0, sigma)).pvalue > 1e-4
+            columns = np.corrcoef(noise.reshape(-1, 5), rowvar=False)
+            assert np.abs(columns - np.eye(5)).max() < 5 / np.sqrt(noise.size / 5)
+
+
+def test_units_of_the_noise() -> None:
+    h = scrambling_matrix("fixed", 5, 0)
+    for unit, deviations in (("std", (3.0, 0.3)), ("variance", (3.0**0.5, 0.3**0.5))):
+        data = generate([0], **SMALL | {"n_train_per_environment": 4000}, noise_unit=unit)  # type: ignore[arg-type]
+        s, v = split_sv(data.train, h)
+        a = np.sign(v.mean(axis=-1))
+        for noise, sigma in (
+            (s - data.train.y[..., None], deviations[0]),
+            (v - a[..., None], deviations[1]),
+        ):
+            # chi^2: the standard deviation of the estimate is sigma / sqrt(2 N).
+            assert noise.std() == pytest.approx(sigma, rel=5 / np.sqrt(2 * noise.size))
+
+
+def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
+    released = np.float32(stats.ortho_group.rvs(size=1, dim=10, random_state=1))
+    h = scrambling_matrix("fixed", 5, 123)
+    np.testing.assert_array_equal(h.astype(np.float32), released.T)
+    plain = generate([0], **SMALL, scramble="identity")
+    mixed = generate([0], **SMALL, scramble="fixed")
+    np.testing.assert_allclose(mixed.train.x, plain.train.x @ released, atol=1e-5)
+
+
+@given(
+    st.sampled_from(["fixed", "per_seed", "identity"]),
+    st.integers(1, 8),
+    st.integers(0, 2**31),
+)
+def test_scrambling_is_orthogonal(scramble: Any, d: int, seed: int) -> None:
+    h = scrambling_matrix(scramble, d, seed)
+    np.testing.assert_allclose(h @ h.T, np.eye(2 * d), atol=1e-12)
+
+
+def test_scrambling_per_seed() -> None:
+    fixed, own = (
+        [scrambling_matrix(kind, 5, seed) for seed in (0, 1)] for kind in ("fixed", "per_seed")
+    )
+    np.testing.assert_array_equal(fixed[0], fixed[1])
+    assert np.abs(own[0] - own[1]).max() > 0.1
+    np.testing.assert_array_equal(own[1], scrambling_matrix("per_seed", 5, 1))
+    np.testing.assert_array_equal(scrambling_matrix("identity", 5, 0), np.eye(10))
+
+
+def parts(data: Dataset) -> dict[str, Split]:
+    return {"train": data.train, "validation": data.validation, "test": data.test}
+
+
+def assert_same(one: Split, other: Split) -> None:
+    for name in ("x", "y", "environment"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize(
+    ("changed", "shifted"),
+    [
+        ({"n_train_per_environment": 31}, {"train"}),
+        ({"n_validation_per_environment": 21}, {"validation"}),
+        ({"n_test": 41}, {"test"}),
+        ({"r_test": 0.2}, {"test"}),
+        ({"r2": 0.2}, {"train", "validation"}),
+    ],
+)
+def test_a_change_of_one_part_shifts_no_other(changed: dict[str, Any], shifted: set[str]) -> None:
+    before, after = parts(generate([5], **SMALL)), parts(generate([5], **SMALL | changed))
+    for name in before.keys() - shifted:
+        assert_same(before[name], after[name])
+    for name in shifted:
+        same = before[name].x.shape == after[name].x.shape
+        assert not (same and np.array_equal(before[name].x, after[name].x))
+
+
+def test_settings_share_labels_and_the_first_environment() -> None:
+    one, other = (generate([5], **SMALL | {"r2": r2}).train for r2 in (0.7, 0.8))
+    np.testing.assert_array_equal(one.y, other.y)
+    np.testing.assert_array_equal(one.x[:, :30], other.x[:, :30])
+
+
+def test_a_seed_does_not_depend_on_its_company() -> None:
+    together, alone = parts(generate([4, 9], **SMALL)), parts(generate([9], **SMALL))
+    for name, split in alone.items():
+        both = together[name]
+        assert_same(split, Split(both.x[1:], both.y[1:], both.environment[1:]))
+        assert not np.array_equal(both.x[0], both.x[1])
+
+
+def test_every_part_and_environment_has_its_own_noise() -> None:
+    n = {"n_train_per_environment": 40, "n_validation_per_environment": 40, "n_test": 40}
+    data = generate([5], **SMALL | n)
+    s = np.concatenate(
+        [
+            (split_sv(split, scrambling_matrix("fixed", 5, 0))[0] - split.y[..., None])[0]
+            for split in parts(data).values()
+        ]
+    )
+    assert s.shape == (200, 5)
+    assert len(np.unique(s.round(4))) > 990
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"r2": 1.2}, "r2=1.2"),
+        ({"r_test": -0.1}, "r_test=-0.1"),
+        ({"n_test": 0}, "n_test=0"),
+        ({"d": 0}, "d=0"),
+        ({"sigma_s": 0.0}, "sigma_s=0.0"),
+        ({"noise_unit": "sd"}, "noise_unit='sd'"),
+        ({"scramble": "yes"}, "scramble='yes'"),
+    ],
+)
+def test_bad_arguments(changed: dict[str, Any], problem: str) -> None:
+    with pytest.raises(KerhrmError, match=problem):
+        generate([0], **SMALL | changed)
+    with pytest.raises(KerhrmError, match="seeds is empty"):
+        generate([], **SMALL)
+
+
+def test_the_figures_of_the_paper_s_constants() -> None:
+    assert invariant_ceiling() == pytest.approx(0.772, abs=5e-4)
+    for r2, train, test in ((0.70, 0.848, 0.479), (0.75, 0.862, 0.442), (0.80, 0.877, 0.401)):
+        pooled = (0.9 + r2) / 2
+        assert bayes_pooled_accuracy(pooled, pooled) == pytest.approx(train, abs=5e-4)
+        assert bayes_pooled_accuracy(pooled, 0.1) == pytest.approx(test, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("r_train", "r", "d", "sigma_s", "sigma_v"),
+    [(0.8, 0.8, 5, 3.0, 0.3), (0.85, 0.1, 5, 3.0, 0.3), (0.7, 0.4, 3, 1.7, 2.0)],
+)
+def test_bayes_rule_by_densities_in_all_dimensions(
+    r_train: float, r: float, d: int, sigma_s: float, sigma_v: float
+) -> None:
+    s, v, y = draw(np.random.default_rng(0), 60_000, r, d, sigma_s, sigma_v)
+
+    def density(x: np.ndarray, mean: int, sigma: float) -> np.ndarray:
+        return np.asarray(stats.norm.pdf(x, mean, sigma).prod(axis=1))
+
+    def joint(label: int) -> np.ndarray:
+        spurious = r_train * density(v, label, sigma_v) + (1 - r_train) * density(
+            v, -label, sigma_v
+        )
+        return density(s, label, sigma_s) * spurious
+
+    expected = bayes_pooled_accuracy(r_train, r, d, sigma_s, sigma_v)
+    assert_rate((joint(1) > joint(-1)) == (y == 1), expected)
+    assert_rate(np.sign(s.sum(axis=1)) == y, invariant_ceiling(d, sigma_s))
+
+
+rates = st.floats(0, 1)
+sizes = st.tuples(st.integers(1, 10), st.floats(0.2, 5), st.floats(0.2, 5))
+
+
+@given(rates, sizes)
+def test_bayes_rule_without_and_with_full_correlation(
+    r: float, size: tuple[int, float, float]
+) -> None:
+    d, sigma_s, sigma_v = size
+    # At 1/2, V says nothing; at 1, V is d more measurements of Y (of -Y where A = -Y).
+    assert bayes_pooled_accuracy(0.5, r, *size) == pytest.approx(
+        invariant_ceiling(d, sigma_s), abs=1e-9
+    )
+    precision_s, precision_v = d / sigma_s**2, d / sigma_v**2
+    both = np.sqrt(precision_s + precision_v)
+    right, wrong = stats.norm.cdf([both, (precision_s - precision_v) / both])
+    assert bayes_pooled_accuracy(1, r, *size) == pytest.approx(
+        r * right + (1 - r) * wrong, abs=1e-9
+    )
+
+
+@given(rates, rates, sizes)
+def test_no_other_rule_beats_the_bayes_rule(
+    r: float, other: float, size: tuple[int, float, float]
+) -> None:
+    best = bayes_pooled_accuracy(r, r, *size)
+    assert best >= bayes_pooled_accuracy(other, r, *size) - 1e-9
+    assert best >= invariant_ceiling(size[0], size[1]) - 1e-9

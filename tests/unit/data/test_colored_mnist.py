@@ -1,0 +1,243 @@
+"""Colored MNIST: labels, colours, which images are drawn, and what each part depends on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from kerhrm.data.colored_mnist import choose, color, generate
+from kerhrm.data.dataset import Dataset, Split
+from kerhrm.data.mnist import Digits, stand_in
+from kerhrm.errors import KerhrmError
+
+
+def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:
+    """Images that carry their number in pixels that both resolutions keep, and a bright one."""
+    random = np.random.default_rng(0)
+
+    def images(n: int, part: int) -> np.ndarray:
+        x = np.zeros((n, 28, 28), np.uint8)
+        number = np.arange(n)
+        x[:, 0, 0], x[:, 0, 2], x[:, 0, 4], x[:, 26, 26] = number // 256, number % 256, part, 255
+        return x
+
+    return Digits(
+        images(n_train, 1),
+        random.integers(0, 10, n_train).astype(np.uint8),
+        images(n_test, 2),
+        random.integers(0, 10, n_test).astype(np.uint8),
+        source,
+    )
+
+
+DIGITS = numbered(12000, 5000)
+SMALL: dict[str, Any] = {
+    "n_per_environment": 40,
+    "n_validation_per_environment": 30,
+    "n_test": 50,
+}
+
+
+def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
+    """Number, part and channel of every image."""
+    x = split.x.reshape(*split.y.shape, 2, side, side)
+    channel = (x[..., 1, :, :].sum(axis=(-1, -2)) > 0).astype(int)
+    both = x.sum(axis=2)
+    assert ((x > 0).any(axis=(-1, -2)).sum(axis=-1) == 1).all(), "one channel holds the image"
+    step = side // 14
+    byte = np.rint(both[..., 0, : 3 * step : step] * 255).astype(int)
+    return byte[..., 0] * 256 + byte[..., 1], byte[..., 2], channel
+
+
+def assert_rate(hits: np.ndarray, rate: float) -> None:
+    """The number of hits is likely (two-sided p above 1e-4) at this rate."""
+    assert stats.binomtest(int(hits.sum()), hits.size, rate).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("side", [14, 28])
+def test_shapes_types_and_names(side: int) -> None:
+    data = generate([3, 7], DIGITS, **SMALL, side=side)
+    for split, n in ((data.train, 80), (data.validation, 60), (data.test, 50)):
+        assert split.x.shape == (2, n, 2 * side**2)
+        assert split.y.shape == split.environment.shape == (2, n)
+        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
+        assert (split.x.min(), split.x.max()) == (0, 1)
+        assert set(np.unique(split.y)) == {-1, 1}
+    np.testing.assert_array_equal(data.train.environment, [[0] * 40 + [1] * 40] * 2)
+    np.testing.assert_array_equal(data.validation.environment, [[0] * 30 + [1] * 30] * 2)
+    assert not data.test.environment.any()
+    assert data.source == "mnist"
+    assert data.test_environments == ["e=0.90"]
+
+
+@pytest.mark.parametrize("side", [14, 28])
+def test_label_noise_and_colours(side: int) -> None:
+    data = generate([0], DIGITS, side=side)
+    for split, labels, flips in (
+        (data.train, DIGITS.train_labels, (0.1, 0.2)),
+        (data.validation, DIGITS.train_labels, (0.1, 0.2)),
+        (data.test, DIGITS.test_labels, (0.9,)),
+    ):
+        number, _, channel = decode(split, side)
+        clean = np.where(labels[number] >= 5, 1, -1)
+        wrong = clean != split.y
+        for environment, e in enumerate(flips):
+            here = split.environment == environment
+            contradicts = np.where(channel == 1, 1, -1) != split.y
+            assert_rate(wrong[here], 0.2)
+            assert_rate(contradicts[here], e)
+            # The colour follows the noisy label: given it, the clean one says nothing more.
+            assert_rate(contradicts[here & wrong], e)
+            assert_rate(contradicts[here & ~wrong], e)
+
+
+def test_every_part_and_environment_has_its_own_flips() -> None:
+    n: dict[str, Any] = {
+        "n_per_environment": 1000,
+        "n_validation_per_environment": 1000,
+        "n_test": 1000,
+    }
+    data = generate([0], DIGITS, **n, label_noise=0.5)
+    wrong = []
+    for split, labels in (
+        (data.train, DIGITS.train_labels),
+        (data.validation, DIGITS.train_labels),
+        (data.test, DIGITS.test_labels),
+    ):
+        number, _, _ = decode(split)
+        wrong += list(((labels[number] >= 5) != (split.y > 0)).reshape(-1, 1000))
+    agreement = np.corrcoef(np.array(wrong))
+    assert np.abs(agreement - np.eye(5)).max() < 5 / np.sqrt(1000)
+
+
+def test_the_image_is_the_digit_in_one_channel() -> None:
+    random = np.random.default_rng(1)
+    images = random.integers(1, 256, (20, 28, 28)).astype(np.uint8)
+    digit = np.arange(20) % 10
+    for side, step in ((14, 2), (28, 1)):
+        # Without noise: digits from 5 are +1 and lie in channel 1.
+        x, y = color(np.random.default_rng(0), images, digit, 0.0, 0.0, side)
+        for i in range(20):
+            image = images[i, ::step, ::step].ravel() / 255
+            empty = np.zeros(side**2)
+            positive = digit[i] in (5, 6, 7, 8, 9)
+            expected = np.concatenate([empty, image] if positive else [image, empty])
+            np.testing.assert_allclose(x[i], expected, rtol=1e-6)
+            assert y[i] == (1 if positive else -1)
+        _, opposite = color(np.random.default_rng(0), images, digit, 1.0, 0.0, side)
+        np.testing.assert_array_equal(opposite, -y)
+
+
+def test_images_are_drawn_once_and_from_the_right_part() -> None:
+    data = generate([0, 1], DIGITS)
+    (train, part, _), (validation, part_v, _), (test, part_t, _) = (
+        decode(split) for split in (data.train, data.validation, data.test)
+    )
+    assert (part == 1).all()
+    assert (part_v == 1).all()
+    assert (part_t == 2).all()
+    for seed in (0, 1):
+        assert len({*train[seed], *validation[seed]}) == 7000
+        assert len({*test[seed]}) == 2500
+    # Random, not the first of the file: the mean number is that of a uniform draw.
+    assert abs(train.mean() - 5999.5) < 5 * 12000 / np.sqrt(12 * train.size)
+    assert (np.sort(train[0]) != np.sort(train[1])).any()
+
+
+def test_every_image_can_be_used() -> None:
+    digits = numbered(140, 50)
+    generate([0], digits, **SMALL)
+    for changed, problem in (
+        ({"n_per_environment": 41}, "142 training and validation images.* has 140"),
+        ({"n_validation_per_environment": 31}, "142 training and validation images"),
+        ({"n_test": 51}, "51 test images.* has 50"),
+    ):
+        with pytest.raises(KerhrmError, match=problem):
+            generate([0], digits, **SMALL | changed)
+
+
+def test_a_stand_in_is_drawn_from_with_replacement_and_stays_disjoint() -> None:
+    data = generate([0], numbered(1297, 500, "stand-in:numbers"))
+    assert data.source == "stand-in:numbers"
+    assert data.train.x.shape == (1, 5000, 392)
+    (train, _, _), (validation, _, _), (test, part, _) = (
+        decode(split) for split in (data.train, data.validation, data.test)
+    )
+    assert not {*train[0]} & {*validation[0]}
+    assert len({*train[0]}) > 900
+    assert len({*validation[0]}) > 300
+    assert len({*test[0]}) > 450
+    assert (part == 2).all()
+
+
+def test_the_stand_in_keeps_every_pixel_at_half_resolution() -> None:
+    digits = stand_in()
+    x, _ = color(
+        np.random.default_rng(0), digits.test_images, digits.test_labels, 0.2, 0.1, side=14
+    )
+    image = x.reshape(-1, 2, 14, 14).sum(axis=1)
+    # Every 3x3 block of the stand-in meets the grid of even rows and columns.
+    rows = [(2 + 3 * i + 1) // 2 for i in range(8)]
+    np.testing.assert_allclose(
+        image[:, rows][:, :, rows] * 255, digits.test_images[:, 3:26:3, 3:26:3], atol=1e-3
+    )
+
+
+def parts(data: Dataset) -> dict[str, Split]:
+    return {"train": data.train, "validation": data.validation, "test": data.test}
+
+
+@pytest.mark.parametrize("source", ["mnist", "stand-in:numbers"])
+@pytest.mark.parametrize(
+    ("changed", "shifted"),
+    [
+        ({"n_per_environment": 41}, "train"),
+        ({"n_validation_per_environment": 31}, "validation"),
+        ({"n_test": 51}, "test"),
+        ({"test_flip": 0.5}, "test"),
+    ],
+)
+def test_a_change_of_one_part_shifts_no_other(
+    changed: dict[str, Any], shifted: str, source: str
+) -> None:
+    digits = numbered(1297, 500, source)
+    before = parts(generate([5], digits, **SMALL))
+    after = parts(generate([5], digits, **SMALL | changed))
+    for name in before.keys() - {shifted}:
+        for field in ("x", "y", "environment"):
+            np.testing.assert_array_equal(getattr(before[name], field), getattr(after[name], field))
+
+
+def test_a_seed_does_not_depend_on_its_company() -> None:
+    together, alone = generate([4, 9], DIGITS, **SMALL), generate([9], DIGITS, **SMALL)
+    np.testing.assert_array_equal(together.train.x[1:], alone.train.x)
+    np.testing.assert_array_equal(together.test.y[1:], alone.test.y)
+    np.testing.assert_array_equal(choose(9, "test", DIGITS, 7), choose(9, "test", DIGITS, 50)[:7])
+
+
+def test_more_than_two_environments() -> None:
+    data = generate([0], DIGITS, **SMALL, train_flip=(0.0, 0.5, 1.0))
+    _, _, channel = decode(data.train)
+    agrees = np.where(channel == 1, 1, -1) == data.train.y
+    assert agrees[0, :40].all()
+    assert not agrees[0, 80:].any()
+    np.testing.assert_array_equal(data.train.environment[0], np.repeat([0, 1, 2], 40))
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"label_noise": 1.5}, "label_noise=1.5"),
+        ({"train_flip": (0.1, -0.2)}, "train_flip=-0.2"),
+        ({"train_flip": ()}, "train_flip is empty"),
+        ({"test_flip": 2}, "test_flip=2"),
+        ({"side": 7}, "side=7"),
+        ({"n_test": 0}, "n_test=0"),
+    ],
+)
+def test_bad_arguments(changed: dict[str, Any], problem: str) -> None:
+    with pytest.raises(KerhrmError, match=problem):
+        generate([0], DIGITS, **SMALL | changed)
+    with pytest.raises(KerhrmError, match="seeds is empty"):
+        generate([], DIGITS, **SMALL)

@@ -1,0 +1,172 @@
+"""IDX files, the digits of MNIST, and when a stand-in may take their place."""
+
+import gzip
+import hashlib
+import logging
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from sklearn.datasets import load_digits
+
+from kerhrm.data import mnist
+from kerhrm.data.mnist import load_mnist, read_idx, stand_in
+from kerhrm.data.raw import RawDataUnavailable, RawFile, RawSet
+from kerhrm.errors import KerhrmError
+
+REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
+
+
+def idx(array: np.ndarray) -> bytes:
+    """The format, written from its description."""
+    header = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(f">{array.ndim}i", *array.shape)
+    return gzip.compress(header + bytes(array.flatten().tolist()))
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
+    """MNIST replaced by 7 training and 3 test images; their files are not there yet."""
+    random = np.random.default_rng(0)
+    arrays = {
+        "train-images.gz": random.integers(0, 256, (7, 28, 28)).astype(np.uint8),
+        "train-labels.gz": random.integers(0, 10, 7).astype(np.uint8),
+        "test-images.gz": random.integers(0, 256, (3, 28, 28)).astype(np.uint8),
+        "test-labels.gz": random.integers(0, 10, 3).astype(np.uint8),
+    }
+    files = tuple(
+        RawFile(name, hashlib.sha256(idx(a)).hexdigest(), len(idx(a))) for name, a in arrays.items()
+    )
+    monkeypatch.setattr(mnist, "MNIST", RawSet("mnist", files))
+    return arrays
+
+
+def test_the_four_files_become_digits(tiny: dict[str, np.ndarray], tmp_path: Path) -> None:
+    for name, array in tiny.items():
+        (tmp_path / name).write_bytes(idx(array))
+    digits = load_mnist(tmp_path, on_missing="fail")
+    assert digits.source == "mnist"
+    assert not digits.is_stand_in
+    for got, expected in zip(
+        (digits.train_images, digits.train_labels, digits.test_images, digits.test_labels),
+        tiny.values(),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(got, expected)
+        assert got.dtype == np.uint8
+
+
+def test_missing_files_give_a_stand_in_and_a_warning(
+    tiny: dict[str, np.ndarray], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        digits = load_mnist(tmp_path)
+    assert digits.source == "stand-in:digits"
+    assert "instead of MNIST" in caplog.text
+    assert str(tmp_path) in caplog.text
+
+
+def test_offline_gives_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERHRM_OFFLINE", "1")
+    assert load_mnist().is_stand_in
+
+
+def test_missing_files_fail_on_request(tiny: dict[str, np.ndarray], tmp_path: Path) -> None:
+    with pytest.raises(RawDataUnavailable, match="train-images"):
+        load_mnist(tmp_path, on_missing="fail")
+
+
+@pytest.mark.parametrize("on_missing", ["stand-in", "fail"])
+def test_an_altered_file_is_never_replaced(
+    tiny: dict[str, np.ndarray], tmp_path: Path, on_missing: str
+) -> None:
+    name, array = next(iter(tiny.items()))
+    (tmp_path / name).write_bytes(idx(255 - array))
+    with pytest.raises(KerhrmError, match=r"altered|truncated") as caught:
+        load_mnist(tmp_path, on_missing=on_missing)  # type: ignore[arg-type]
+    assert not isinstance(caught.value, RawDataUnavailable)
+
+
+def test_unknown_choice() -> None:
+    with pytest.raises(KerhrmError, match="on_missing='maybe'"):
+        load_mnist(on_missing="maybe")  # type: ignore[arg-type]
+
+
+@given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))
+def test_idx_is_read_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray) -> None:
+    path = tmp_path_factory.mktemp("idx") / "file.gz"
+    path.write_bytes(idx(array))
+    np.testing.assert_array_equal(read_idx(path), array)
+
+
+@given(st.integers(0, 40), st.integers(-20, 20).filter(bool))
+def test_idx_of_another_length_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, n: int, excess: int
+) -> None:
+    content = gzip.decompress(idx(np.arange(n, dtype=np.uint8)))
+    content = content[:excess] if excess < 0 else content + bytes(excess)
+    path = tmp_path_factory.mktemp("idx") / "file.gz"
+    path.write_bytes(gzip.compress(content))
+    with pytest.raises(KerhrmError, match=r"file\.gz"):
+        read_idx(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (gzip.compress(b"\0\0\x0d\x01\0\0\0\x01\0\0\0\0"), "0x00000d01"),
+        (gzip.compress(b"<html>"), "0x3c68746d"),
+        (gzip.compress(b""), "begins with"),
+        (b"\0\0\x08\x01\0\0\0\x01\0", "gzip"),
+        (idx(np.zeros(99, np.uint8))[:-12], "cannot read"),
+    ],
+    ids=["floats", "web page", "empty", "not compressed", "cut off"],
+)
+def test_other_files_are_refused(tmp_path: Path, content: bytes, problem: str) -> None:
+    path = tmp_path / "file.gz"
+    path.write_bytes(content)
+    with pytest.raises(KerhrmError, match=problem) as caught:
+        read_idx(path)
+    assert str(path) in str(caught.value)
+
+
+def test_stand_in_is_the_scaled_and_framed_digits() -> None:
+    digits = stand_in()
+    assert digits.is_stand_in
+    assert digits.train_images.shape == (1297, 28, 28)
+    assert digits.test_images.shape == (500, 28, 28)
+    assert digits.train_images.dtype == digits.test_labels.dtype == np.uint8
+    pixels, labels = load_digits(return_X_y=True)
+    images = np.concatenate([digits.train_images, digits.test_images])
+    np.testing.assert_array_equal(np.concatenate([digits.train_labels, digits.test_labels]), labels)
+    assert images.max() == 255
+    for i in (0, 1296, 1297, 1796):
+        for row in range(28):
+            for column in range(28):
+                inside = 2 <= row < 26 and 2 <= column < 26
+                value = pixels[i].reshape(8, 8)[(row - 2) // 3, (column - 2) // 3] if inside else 0
+                assert images[i, row, column] == round(value * 255 / 16)
+
+
+@pytest.mark.skipif(REAL_FILES is None, reason="KERHRM_RAW_DIR is not set")
+def test_the_real_files() -> None:
+    try:
+        digits = load_mnist(REAL_FILES, on_missing="fail")
+    except RawDataUnavailable as error:
+        pytest.skip(str(error))
+    assert digits.train_images.shape == (60000, 28, 28)
+    assert digits.test_images.shape == (10000, 28, 28)
+    # Facts of MNIST that every tutorial repeats: first labels, class counts, mean, deviation.
+    assert digits.train_labels[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
+    assert np.bincount(digits.train_labels).tolist() == [
+        5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949,
+    ]  # fmt: skip
+    assert np.bincount(digits.test_labels).tolist() == [
+        980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009,
+    ]  # fmt: skip
+    assert digits.train_images.mean() / 255 == pytest.approx(0.1307, abs=5e-5)
+    assert digits.train_images.std() / 255 == pytest.approx(0.3081, abs=5e-5)

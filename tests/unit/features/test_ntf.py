@@ -1,0 +1,71 @@
+"""Factored neural tangent features against a plain autograd loop."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from kerhrm.arrays import load_arrays, save_arrays
+from kerhrm.features.mlp import MLP, init_mlp
+from kerhrm.features.ntf import extract, from_arrays, kernel
+
+B, N, D = 2, 9, 3
+
+
+@pytest.fixture(params=[(D, 8, 1), (D, 8, 6, 1)], ids=["one hidden layer", "two hidden layers"])
+def mlp(request: pytest.FixtureRequest) -> MLP:
+    drawn = init_mlp(range(B), request.param)
+    return MLP([w.double() for w in drawn.weights], [b.double() for b in drawn.biases])
+
+
+@pytest.fixture
+def x() -> Tensor:
+    return torch.from_numpy(np.random.default_rng(1).standard_normal((B, N, D)))
+
+
+class Network(nn.Module):
+    """Network b of a batch, written out, with the parameters in the order of Phi's columns."""
+
+    def __init__(self, mlp: MLP, b: int) -> None:
+        super().__init__()
+        pairs = zip(mlp.weights, mlp.biases, strict=True)
+        self.w = nn.ParameterList(t[b].clone() for pair in pairs for t in pair)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for weight, bias in zip(self.w[:-2:2], self.w[1:-2:2], strict=True):
+            x = (x @ weight.T + bias).clamp_min(0)
+        return x @ self.w[-2].T + self.w[-1]
+
+
+def test_rows_and_outputs_are_those_of_autograd(
+    mlp: MLP, x: Tensor, autograd_rows: Callable[[nn.Module, Tensor], Tensor]
+) -> None:
+    ntf, f0 = extract(mlp, x)
+    networks = [Network(mlp, b) for b in range(B)]
+    expected = torch.stack([autograd_rows(f, x[b]) for b, f in enumerate(networks)])
+    assert ntf.shape == expected.shape == (B, N, mlp.n_parameters)
+    torch.testing.assert_close(ntf.rows(slice(None)), expected, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(ntf.rows(slice(2, 5)), expected[:, 2:5])
+    some = torch.tensor([4, 0])
+    torch.testing.assert_close(ntf.rows(some), expected[:, some])
+    outputs = torch.stack([f(x[b]).squeeze(-1) for b, f in enumerate(networks)])
+    torch.testing.assert_close(f0, outputs)
+
+
+def test_kernel_is_the_product_of_the_rows(mlp: MLP, x: Tensor) -> None:
+    left, _ = extract(mlp, x)
+    right, _ = extract(mlp, x[:, :4] - 1)
+    expected = left.rows(slice(None)) @ right.rows(slice(None)).mT
+    torch.testing.assert_close(kernel(left, right), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_round_trip_through_a_file(mlp: MLP, x: Tensor, tmp_path: Path) -> None:
+    ntf, _ = extract(mlp, x)
+    save_arrays(tmp_path / "ntf.npz", ntf.to_arrays())
+    again = from_arrays(load_arrays(tmp_path / "ntf.npz")[0])
+    assert again.shape == ntf.shape
+    assert torch.equal(again.rows(slice(None)), ntf.rows(slice(None)))
+    assert torch.equal(kernel(again, ntf), kernel(ntf, ntf))
