@@ -38,7 +38,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         ) as handle:
             name = handle.name
             os.fchmod(handle.fileno(), 0o644)
-            yield handle  # type: ignore[misc]
+            yield handle
             handle.flush()
             os.fsync(handle.fileno())
         os.replace(name, target)

@@ -16,7 +16,7 @@ class Record:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The fields as arrays, for the disk."""
-        return {name: getattr(self, name).cpu().numpy() for name in self.names()}
+        return {name: getattr(self, name).detach().cpu().numpy() for name in self.names()}
 
     @classmethod
     def names(cls) -> list[str]:
@@ -39,3 +39,10 @@ class Record:
     def load(cls, path: str | os.PathLike[str], device: torch.device | str = "cpu") -> Self:
         arrays, _ = load_arrays(path)
         return cls(*(torch.from_numpy(arrays[name]).to(device) for name in cls.names()))
+
+    @classmethod
+    def load_all(
+        cls, paths: Iterable[str | os.PathLike[str]], device: torch.device | str = "cpu"
+    ) -> list[Self]:
+        """Records of many files, for example of all iterations."""
+        return [cls.load(path, device) for path in paths]

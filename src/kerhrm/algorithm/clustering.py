@@ -123,7 +123,14 @@ def fit_mixture(
         raise KerhrmError(f"ridge={ridge} must be positive", "Psi_V is singular after projection")
     return Mixture.stack(
         _fit_one(
-            psi[b], y[b], start[b], ridges, sigma, max_iterations, tolerance, trace if b == 0 else None
+            psi[b],
+            y[b],
+            start[b],
+            ridges,
+            sigma,
+            max_iterations,
+            tolerance,
+            trace if b == 0 else None,
         )
         for b in range(len(psi))
     )
@@ -143,8 +150,7 @@ def random_starts(
 def _log_joint(residuals: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
     """log q_j + log N(residual | 0, sigma^2), shapes (..., n, K), (..., K), (...)."""
     scale = sigma[..., None, None]
-    tiny = torch.finfo(weights.dtype).tiny  # an empty cluster keeps weight 0 without -inf - -inf
-    log_weights = weights.clamp_min(tiny).log().unsqueeze(-2)
+    log_weights = weights.log().unsqueeze(-2)  # -inf for an empty cluster, which stays empty
     return log_weights - 0.5 * (residuals / scale) ** 2 - scale.log() - 0.5 * LOG_2PI
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from kerhrm.algorithm.clustering import fit_mixture, random_starts
 from kerhrm.algorithm.degeneracy import label_bins, label_information
 from kerhrm.algorithm.invariant import orthogonal_update
+from kerhrm.algorithm.problem import Problem
 from kerhrm.config.schema import Clustering
 from kerhrm.records import Record
 
@@ -54,15 +55,10 @@ class Environments(Record):
 
 
 def explore(
-    psi: Tensor,
-    y: Tensor,
-    psi_validation: Tensor,
-    y_validation: Tensor,
-    label: Tensor,
+    problem: Problem,
     k: Tensor,
     options: Clustering,
     *,
-    seeds: Sequence[int],
     iteration: int,
     theta: Tensor | None = None,
 ) -> Environments:
@@ -70,19 +66,12 @@ def explore(
 
     Parameters
     ----------
-    psi : Tensor, (B, n, k_max)
-        Reduced features Psi; candidate k uses the first k columns.
-    y : Tensor, (B, n)
-        Label less the offset f_0.
-    psi_validation, y_validation : Tensor, (B, m, k_max), (B, m)
-    label : Tensor, (B, n)
-        The label itself, for the check against label splits.
+    problem : Problem
+        Candidate k uses the first k columns of Psi.
     k : Tensor, (B, G), int64
     options : Clustering
-    seeds : sequence of int, length B
-        For the random starts.
     iteration : int
-        t = 1, 2, ...; names the random stream.
+        t = 1, 2, ...; names the random stream of the starts.
     theta : Tensor, (B, k_max), optional
         Invariant direction of the last iteration, zero beyond the seed's k; then G = 1 and
         Psi_V is Psi without it.  In the first iteration Psi_V = Psi.
@@ -91,8 +80,9 @@ def explore(
     -------
     Environments
     """
-    bins = label_bins(label)
-    found: list[dict[int, Environments]] = [{} for _ in seeds]
+    psi, psi_validation = problem.features.psi_train, problem.features.psi_validation
+    bins = label_bins(problem.y)
+    found: list[dict[int, Environments]] = [{} for _ in problem.seeds]
     for g in range(k.shape[1]):
         for value in k[:, g].unique().tolist():
             rows = (k[:, g] == value).nonzero().squeeze(-1)
@@ -102,12 +92,12 @@ def explore(
                 held_out = orthogonal_update(held_out, theta[rows, :value])
             part = _explore_one_dimension(
                 features,
-                y[rows],
+                problem.target[rows],
                 held_out,
-                y_validation[rows],
+                problem.target_validation[rows],
                 bins[rows],
                 options,
-                [seeds[i] for i in rows.tolist()],
+                rows.tolist(),
                 (f"t={iteration}", f"k={value}"),
             )
             for i, row in enumerate(rows.tolist()):
@@ -127,7 +117,11 @@ def _explore_one_dimension(
 ) -> Environments:
     """One k for B seeds; fields have the leading axis (B,) alone."""
     starts = random_starts(seeds, options.restarts, y.shape[-1], options.clusters, *stream).to(psi)
-    ridges = torch.tensor(options.ridge, dtype=psi.dtype).repeat_interleave(options.restarts).to(psi.device)
+    ridges = (
+        torch.tensor(options.ridge, dtype=psi.dtype)
+        .repeat_interleave(options.restarts)
+        .to(psi.device)
+    )
     mixtures = fit_mixture(
         psi,
         y,

@@ -4,9 +4,7 @@ import torch
 from torch import Tensor
 
 
-def environment_risks(
-    psi: Tensor, y: Tensor, responsibilities: Tensor
-) -> tuple[Tensor, Tensor]:
+def environment_risks(psi: Tensor, y: Tensor, responsibilities: Tensor) -> tuple[Tensor, Tensor]:
     """Second moments of every environment.
 
     With squared loss L^e(theta) = theta^T A_e theta - 2 b_e^T theta + const, where

@@ -1,5 +1,6 @@
 """Step "M_p" of an iteration: invariant directions of all candidates, and the choice."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,8 @@ from torch import Tensor
 
 from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.invariant import invariant_direction
-from kerhrm.algorithm.selection import Task, point_scores, worst_environment_score
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.selection import point_scores, worst_environment_score
 from kerhrm.config.schema import Invariance
 from kerhrm.records import Record
 
@@ -57,37 +59,24 @@ def predict(psi: Tensor, f0: Tensor, theta: Tensor) -> Tensor:
 
 
 def learn_directions(
-    psi: Tensor,
-    y: Tensor,
-    psi_validation: Tensor,
-    y_validation: Tensor,
-    f0_validation: Tensor,
-    environments: Environments,
-    yardstick: Tensor,
-    options: Invariance,
-    task: Task,
+    problem: Problem, learned: Sequence[Environments], options: Invariance
 ) -> Directions:
     """theta_inv for every candidate (k, alpha), scored by the selection rule.
 
     Parameters
     ----------
-    psi : Tensor, (B, n, k_max)
-    y : Tensor, (B, n)
-        Label less the offset f_0.
-    psi_validation, y_validation, f0_validation : Tensor, (B, m, k_max), (B, m), (B, m)
-        Here ``y_validation`` is the label itself.
-    environments : Environments
-        Of this iteration, for G candidate dimensions.
-    yardstick : Tensor, (B, E, m)
-        Memberships of the validation points in all environments learned so far.
+    problem : Problem
+    learned : sequence of Environments
+        Of all iterations so far; the last one's are the environments to be invariant over.
     options : Invariance
-    task : "classification" or "regression"
 
     Returns
     -------
     Directions
         C = G x (number of alphas).  Ties go to the smaller k, then the smaller alpha.
     """
+    environments = learned[-1]
+    psi = problem.features.psi_train
     batch, n, k_max = psi.shape
     alphas = torch.tensor(options.alpha, dtype=psi.dtype, device=psi.device)
     theta = psi.new_zeros(batch, environments.k.shape[1], len(alphas), k_max)
@@ -99,7 +88,7 @@ def learn_directions(
             for a, alpha in enumerate(alphas):
                 theta[rows, g, a, :value] = invariant_direction(
                     features,
-                    y[rows],
+                    problem.target[rows],
                     environments.train[rows, g],
                     alpha if options.metric == "whitened" else alpha * unit,
                     ridge=options.ridge,
@@ -107,9 +96,7 @@ def learn_directions(
                     shares=options.weights == "shares",
                 )
     theta = theta.flatten(1, 2)
-    predictions = predict(psi_validation, f0_validation, theta)
-    scores = point_scores(predictions, y_validation.unsqueeze(1), task)
-    score = worst_environment_score(scores, yardstick)
+    score = validation_score(problem, theta, learned)
     # a candidate without usable environments is eligible only if there is no other
     usable = environments.usable.repeat_interleave(len(alphas), dim=1)
     eligible = torch.where(usable.any(1, keepdim=True), usable, True)
@@ -120,6 +107,14 @@ def learn_directions(
         score=score,
         chosen=score.masked_fill(~eligible, -torch.inf).argmax(-1),
     )
+
+
+def validation_score(problem: Problem, theta: Tensor, learned: Sequence[Environments]) -> Tensor:
+    """The selection rule's score of directions theta (B, C, k): (B, C)."""
+    features = problem.features
+    predictions = predict(features.psi_validation, features.f0_validation, theta)
+    scores = point_scores(predictions, problem.y_validation.unsqueeze(1), problem.task)
+    return worst_environment_score(scores, yardstick(learned))
 
 
 def yardstick(learned: Sequence[Environments]) -> Tensor:
@@ -144,28 +139,40 @@ def yardstick(learned: Sequence[Environments]) -> Tensor:
 
 
 def choose_iteration(
-    history: Sequence[Directions],
-    learned: Sequence[Environments],
-    psi_validation: Tensor,
-    y_validation: Tensor,
-    f0_validation: Tensor,
-    task: Task,
+    problem: Problem, history: Sequence[Directions], learned: Sequence[Environments]
 ) -> Tensor:
     """T by the same rule: the iteration whose direction scores best over all environments.
 
     Parameters
     ----------
+    problem : Problem
     history, learned : sequences of length T
-    psi_validation, y_validation, f0_validation
-        As in :func:`learn_directions`.
 
     Returns
     -------
     Tensor, (B,), int64
         Index into ``history``; the earliest among equals.
     """
-    theta = torch.stack([d.winner.theta for d in history], dim=1)
-    scores = point_scores(
-        predict(psi_validation, f0_validation, theta), y_validation.unsqueeze(1), task
-    )
-    return worst_environment_score(scores, yardstick(learned)).argmax(-1)
+    theta = torch.stack([directions.winner.theta for directions in history], dim=1)
+    return validation_score(problem, theta, learned).argmax(-1)
+
+
+def start_of_iteration(
+    problem: Problem, k: Sequence[int] | None, last: str | os.PathLike[str] | None
+) -> tuple[Tensor, Tensor | None]:
+    """Candidate dimensions (B, G) and theta_(t-1) that an iteration starts from.
+
+    Parameters
+    ----------
+    problem : Problem
+    k : sequence of int, or None
+        Candidates of the first iteration.
+    last : path, or None
+        :class:`Directions` of the iteration before.  Its k is kept; the first iteration has
+        none and tries every k.
+    """
+    if last:
+        winner = Directions.load(last, problem.device).winner
+        return winner.k.unsqueeze(1), winner.theta
+    assert k is not None
+    return torch.tensor(list(k), device=problem.device).expand(len(problem.y), -1), None

@@ -139,7 +139,8 @@ def _explain(error: Any) -> tuple[str, str | None]:
 
 def _field_names(model: type[BaseModel]) -> Iterator[str]:
     """Names of all fields below ``model``."""
-    seen, queue = set(), [model, Methods]
+    seen: set[type[BaseModel]] = set()
+    queue: list[type[BaseModel]] = [model, Methods]
     while queue:
         current = queue.pop()
         if current in seen:

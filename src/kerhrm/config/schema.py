@@ -65,7 +65,7 @@ class Clustering(Section):
 
     clusters: PositiveInt = 2  #: K
     restarts: PositiveInt = 10  #: random starts per seed and per (k, ridge)
-    ridge: list[PositiveFloat] = Field([1e-3, 1e-2], min_length=1)  #: chosen by held-out likelihood
+    ridge: Annotated[list[PositiveFloat], NonEmpty] = [1e-3, 1e-2]  #: chosen by held-out likelihood
     sigma: PositiveFloat | None = None  #: fixed, or null: re-estimated in each M step
     max_iterations: PositiveInt = 300
     tolerance: PositiveFloat = 1e-5  #: nats per point
@@ -76,7 +76,7 @@ class Clustering(Section):
 class Invariance(Section):
     """M_p: the invariant direction."""
 
-    alpha: list[NonNegative] = Field([0.0, 0.1, 1.0, 10.0], min_length=1)
+    alpha: Annotated[list[NonNegative], NonEmpty] = [0.0, 0.1, 1.0, 10.0]
     #: weights of the gradient variance, in units of 1 / (mean eigenvalue of Psi^T Psi / n)
     metric: Literal["euclidean", "whitened"] = "euclidean"  #: of the gradient variance
     weights: Literal["uniform", "shares"] = "uniform"  #: of the environments
@@ -86,16 +86,16 @@ class Invariance(Section):
 class Network(Section):
     """Step 3, invariant gradient descent of the network."""
 
-    penalty: list[NonNegative] = Field([1.0, 10.0, 100.0], min_length=1)  #: lambda
+    penalty: Annotated[list[NonNegative], NonEmpty] = [10.0, 100.0, 1000.0]  #: lambda
     cosine: Literal["signed", "absolute"] = "signed"  #: absolute: as printed in the paper
-    steps: PositiveInt = 200
+    steps: PositiveInt = 150
     learning_rate: PositiveFloat = 1e-3
 
 
 class KerHRM(Section):
     """The described algorithm."""
 
-    k: list[PositiveInt] = Field([10, 15, 20, 25], min_length=1)  #: reduced dimensions to try
+    k: Annotated[list[PositiveInt], NonEmpty] = [10, 15, 20, 25]  #: reduced dimensions to try
     iterations: PositiveInt = 3  #: T; KerHRM-s is iteration 1
     clustering: Clustering = Clustering()
     invariance: Invariance = Invariance()
@@ -105,9 +105,9 @@ class KerHRM(Section):
 class ERM(Section):
     """Empirical risk minimisation."""
 
-    steps: PositiveInt = 400
+    steps: PositiveInt = 200
     learning_rate: PositiveFloat = 1e-3
-    evaluate_every: PositiveInt = 20  #: steps between looks at the pooled validation sample
+    evaluate_every: PositiveInt = 10  #: steps between looks at the pooled validation sample
 
 
 class Methods(Section):
@@ -120,7 +120,7 @@ class Setting(Section):
 
     data: Data
     methods: Methods
-    run: list[Literal["erm", "kerhrm"]] = NonEmpty  #: methods that this setting runs
+    run: Annotated[list[Literal["erm", "kerhrm"]], NonEmpty]  #: methods that this setting runs
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> "Setting":
@@ -146,7 +146,7 @@ class Experiment(Section):
     table: Literal["table1", "table4"]
     seeds: PositiveInt  #: number of replicates; they are numbered 0, 1, ...
     hidden: list[PositiveInt] = [1024]  #: widths of the hidden layers
-    settings: dict[str, Setting] = NonEmpty
+    settings: Annotated[dict[str, Setting], NonEmpty]
 
 
 class Config(Section):
@@ -159,7 +159,7 @@ class Config(Section):
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = "auto"
     threads: PositiveInt = 1  #: of a heavy job; fixed, as the last bits depend on it
     bootstrap: PositiveInt = 10_000  #: resamples of the confidence intervals
-    experiments: dict[str, Experiment] = NonEmpty
+    experiments: Annotated[dict[str, Experiment], NonEmpty]
 
     def plain(self) -> dict[str, Any]:
         """JSON-able content."""

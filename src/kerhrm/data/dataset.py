@@ -6,13 +6,13 @@ so that a rule which trains cannot read them: ``train``, ``validation`` and
 environment labels, ``test_labels`` for scoring alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from kerhrm.arrays import load_arrays, save_arrays
+from kerhrm.arrays import save_arrays
 
 FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
 
@@ -48,6 +48,7 @@ class Dataset:
         names of stand-ins begin with ``"stand-in:"``.
     test_environments : sequence of str
         Names of the test environments, by number.
+    task : "classification" (labels -1, +1) or "regression"
     """
 
     train: Split
@@ -55,10 +56,15 @@ class Dataset:
     test: Split
     source: str
     test_environments: Sequence[str]
+    task: Literal["classification", "regression"] = "classification"
 
-    def save(self, paths: Mapping[str, str | Path]) -> None:
-        """Write the files named in :data:`FILES`; ``paths`` gives each one's path."""
-        facts = {"source": self.source, "test_environments": list(self.test_environments)}
+    def save(self, paths: Any) -> None:
+        """Write the files named in :data:`FILES`; ``paths[name]`` is each one's path."""
+        facts = {
+            "source": self.source,
+            "test_environments": list(self.test_environments),
+            "task": self.task,
+        }
         contents = {
             "train": {"x": self.train.x, "y": self.train.y},
             "validation": {"x": self.validation.x, "y": self.validation.y},
@@ -71,25 +77,6 @@ class Dataset:
         }
         for name in FILES:
             save_arrays(paths[name], contents[name], facts)
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """What a method may see: no test label, no true environment."""
-
-    x: np.ndarray
-    y: np.ndarray
-    x_validation: np.ndarray
-    y_validation: np.ndarray
-    x_test: np.ndarray
-
-
-def load_training_data(paths: Mapping[str, str | Path]) -> TrainingData:
-    """Read ``train``, ``validation`` and ``test_inputs``."""
-    train, _ = load_arrays(paths["train"])
-    validation, _ = load_arrays(paths["validation"])
-    test, _ = load_arrays(paths["test_inputs"])
-    return TrainingData(train["x"], train["y"], validation["x"], validation["y"], test["x"])
 
 
 def stack(splits: Sequence[Split]) -> Split:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from kerhrm.arrays import load_arrays, save_arrays
 from kerhrm.data.raw import MNIST, RawDataUnavailable, locate
 from kerhrm.errors import KerhrmError
 
@@ -18,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 SIDE = 28
 STAND_IN_TRAIN = 1297
+ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,17 @@ class Digits:
     def is_stand_in(self) -> bool:
         """Whether these are not the digits of the paper."""
         return self.source.startswith("stand-in:")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one file that :func:`load_digits` reads."""
+        arrays = {n: getattr(self, n) for n in ARRAYS}
+        save_arrays(path, arrays, {"source": self.source})
+
+
+def load_digits(path: str | os.PathLike[str]) -> Digits:
+    """Read what :meth:`Digits.save` wrote."""
+    arrays, facts = load_arrays(path)
+    return Digits(**{n: arrays[n] for n in ARRAYS}, source=facts["source"])
 
 
 def load_mnist(

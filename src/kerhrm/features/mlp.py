@@ -5,13 +5,16 @@ A batch of B networks is one list of arrays: layer l holds weights
 differentiated) in one batched matrix product.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.arrays import save_arrays
 from kerhrm.randomness import stream
 
 
@@ -49,6 +52,12 @@ class MLP:
 
         return MLP([leaf(w) for w in self.weights], [leaf(b) for b in self.biases])
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all layers to one file."""
+        arrays = {f"weight_{i}": w.cpu().numpy() for i, w in enumerate(self.weights)}
+        arrays |= {f"bias_{i}": b.cpu().numpy() for i, b in enumerate(self.biases)}
+        save_arrays(path, arrays)
+
     def to(self, device: torch.device | str) -> "MLP":
         return MLP([w.to(device) for w in self.weights], [b.to(device) for b in self.biases])
 
@@ -76,7 +85,7 @@ def init_mlp(seeds: Sequence[int], sizes: Sequence[int], name: str = "weights") 
     biases: list[list[np.ndarray]] = [[] for _ in sizes[1:]]
     for seed in seeds:
         rng = stream(seed, name)
-        for layer, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+        for layer, (fan_in, fan_out) in enumerate(pairwise(sizes)):
             bound = fan_in**-0.5
             weights[layer].append(rng.uniform(-bound, bound, (fan_out, fan_in)))
             biases[layer].append(rng.uniform(-bound, bound, fan_out))

@@ -16,13 +16,13 @@ tangent kernel is
 Source: Jacot et al. 2018 (the kernel); paper, section 3.1 (the features).
 """
 
-from collections.abc import Mapping
+import os
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.arrays import load_arrays, save_arrays
 from kerhrm.features.mlp import MLP, forward
 
 
@@ -56,10 +56,11 @@ class FactoredNTF:
             blocks += [(d.unsqueeze(-1) * a.unsqueeze(-2)).flatten(-2), d]
         return torch.cat(blocks, dim=-1)
 
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Plain arrays for the disk (see :func:`from_arrays`)."""
-        arrays = {f"activation_{i}": a.cpu().numpy() for i, a in enumerate(self.activations)}
-        return arrays | {f"delta_{i}": d.cpu().numpy() for i, d in enumerate(self.deltas)}
+    def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:
+        """Write the factors and f_0 (B, n) to one file, which :func:`load_ntf` reads."""
+        factors = {f"activation_{i}": a for i, a in enumerate(self.activations)}
+        factors |= {f"delta_{i}": d for i, d in enumerate(self.deltas)}
+        save_arrays(path, {n: t.cpu().numpy() for n, t in (factors | {"f0": f0}).items()})
 
     def to(self, device: torch.device | str) -> "FactoredNTF":
         return FactoredNTF(
@@ -67,14 +68,17 @@ class FactoredNTF:
         )
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> FactoredNTF:
-    """Inverse of :meth:`FactoredNTF.to_arrays`."""
-
-    def read(name: str) -> list[Tensor]:
-        count = sum(key.startswith(name) for key in arrays)
-        return [torch.from_numpy(arrays[f"{name}_{i}"]) for i in range(count)]
-
-    return FactoredNTF(read("activation"), read("delta"))
+def load_ntf(
+    path: str | os.PathLike[str], device: torch.device | str = "cpu"
+) -> tuple[FactoredNTF, Tensor]:
+    """Read what :meth:`FactoredNTF.save` wrote: the features and f_0."""
+    arrays, _ = load_arrays(path)
+    tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+    layers = range(len(tensors) // 2)
+    ntf = FactoredNTF(
+        [tensors[f"activation_{i}"] for i in layers], [tensors[f"delta_{i}"] for i in layers]
+    )
+    return ntf, tensors["f0"]
 
 
 def extract(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:

@@ -8,7 +8,7 @@ looked at every few steps.
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.selection import Task, pooled_score, point_scores
+from kerhrm.algorithm.selection import Task, point_scores, pooled_score
 from kerhrm.features.mlp import MLP
 from kerhrm.methods.training import train
 

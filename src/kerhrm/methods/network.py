@@ -1,16 +1,17 @@
 """KerHRM's network: IGD for every lambda on trial, and the choice among them."""
 
 import logging
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.iteration import yardstick
-from kerhrm.algorithm.selection import Task, point_scores, worst_environment_score
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.selection import point_scores, worst_environment_score
 from kerhrm.config.schema import Network
 from kerhrm.features.mlp import MLP
-from kerhrm.features.reduction import ReducedFeatures
 from kerhrm.methods.igd import reduced_coordinates, train_igd
 from kerhrm.methods.predictions import FinalDirection, Predictions
 
@@ -19,29 +20,25 @@ log = logging.getLogger(__name__)
 
 def train_networks(
     mlp: MLP,
+    problem: Problem,
     x: Tensor,
-    y: Tensor,
     x_validation: Tensor,
-    y_validation: Tensor,
     x_test: Tensor,
-    features: ReducedFeatures,
     direction: FinalDirection,
-    learned: list[Environments],
+    learned: Sequence[Environments],
     options: Network,
-    task: Task,
 ) -> tuple[Predictions, Tensor, MLP]:
     """Train along theta_inv with every lambda; the worst learned environment decides.
 
     Parameters
     ----------
     mlp : MLP
-        w_0, from which the features were extracted.
-    x, y, x_validation, y_validation, x_test
-        Points (B, m, d) and labels (B, m).
-    features, direction, learned
+        w_0, from which the problem's features were extracted.
+    problem : Problem
+    x, x_validation, x_test : Tensor, (B, m, d), float32
+    direction, learned
         What the iterations left.
     options : Network
-    task : "classification" or "regression"
 
     Returns
     -------
@@ -52,6 +49,7 @@ def train_networks(
     networks : MLP
         The chosen networks.
     """
+    features = problem.features
     to_reduced = reduced_coordinates(features.u, features.s, direction.k).to(x)
     outputs, trained = [], []
     for penalty in options.penalty:
@@ -59,7 +57,7 @@ def train_networks(
         network = train_igd(
             mlp,
             x,
-            y,
+            problem.y.to(x),
             features.f0_train.to(x),
             to_reduced,
             direction.theta.to(x),
@@ -72,7 +70,7 @@ def train_networks(
         outputs.append(Predictions(network(x), network(x_validation), network(x_test)))
     stacked = Predictions.stack(outputs)
     predictions = Predictions(*(getattr(stacked, n).transpose(0, 1) for n in stacked.names()))
-    scores = point_scores(predictions.validation, y_validation.unsqueeze(1), task)
+    scores = point_scores(predictions.validation, problem.y_validation.unsqueeze(1), problem.task)
     chosen = worst_environment_score(scores, yardstick(learned).to(scores)).argmax(-1)
 
     def pick(tensors: list[Tensor]) -> Tensor:

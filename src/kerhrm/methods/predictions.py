@@ -1,13 +1,13 @@
 """What every method hands over to scoring."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.iteration import Directions, choose_iteration, predict
-from kerhrm.algorithm.selection import Task
-from kerhrm.features.reduction import ReducedFeatures
+from kerhrm.algorithm.problem import Problem
 from kerhrm.records import Record
 
 
@@ -45,8 +45,14 @@ class FinalDirection(Record):
     score: Tensor
 
 
-def ntf_predictions(features: ReducedFeatures, theta: Tensor) -> Predictions:
-    """f_0(x) + psi(x)^T theta of candidates: theta (B, C, k) to fields (B, C, m)."""
+def ntf_predictions(problem: Problem, theta: Tensor) -> Predictions:
+    """f_0(x) + psi(x)^T theta of one direction per seed, or of C candidates.
+
+    theta (B, k) gives fields (B, m), theta (B, C, k) gives fields (B, C, m).
+    """
+    if theta.ndim == 2:
+        return ntf_predictions(problem, theta.unsqueeze(1)).take(slice(None), 0)
+    features = problem.features
     return Predictions(
         predict(features.psi_train, features.f0_train, theta),
         predict(features.psi_validation, features.f0_validation, theta),
@@ -55,26 +61,18 @@ def ntf_predictions(features: ReducedFeatures, theta: Tensor) -> Predictions:
 
 
 def finish(
-    features: ReducedFeatures,
-    y_validation: Tensor,
-    learned: list[Environments],
-    history: list[Directions],
-    task: Task,
+    problem: Problem, learned: Sequence[Environments], history: Sequence[Directions]
 ) -> FinalDirection:
     """End the iterations: choose T by the selection rule and take that direction.
 
     Parameters
     ----------
-    features : ReducedFeatures
-    y_validation : Tensor, (B, m)
-    learned, history : lists of length T
+    problem : Problem
+    learned, history : sequences of length T
         Environments and directions of iterations 1, ..., T.
     """
-    best = choose_iteration(
-        history, learned, features.psi_validation, y_validation, features.f0_validation, task
-    )
+    best = choose_iteration(problem, history, learned)
     ends = [directions.winner for directions in history]
-    rows = list(enumerate(best.tolist()))
     return FinalDirection.stack(
         FinalDirection(
             theta=ends[t].theta[b],
@@ -83,5 +81,5 @@ def finish(
             iteration=best[b] + 1,
             score=ends[t].score[b],
         )
-        for b, t in rows
+        for b, t in enumerate(best.tolist())
     )

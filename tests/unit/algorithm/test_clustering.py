@@ -74,7 +74,8 @@ def literal_objective(
 ) -> Tensor:
     """L_c of one mixture, (K, k), (K,), (), on one data set, (n, k), (n,)."""
     centres = Normal(psi @ theta.T, sigma)
-    density = MixtureSameFamily(Categorical(probs=weights.expand(len(y), -1)), centres)
+    mixing = Categorical(logits=weights.log().expand(len(y), -1))  # probs would be clamped
+    density = MixtureSameFamily(mixing, centres)
     return -density.log_prob(y).mean() + rho / (2 * sigma**2) * (theta**2).sum()
 
 
@@ -225,7 +226,7 @@ def test_a_batch_is_its_runs_one_by_one() -> None:
                 case.psi, case.y, case.start[:, r : r + 1], ridge=ridge, max_iterations=50
             )
             picked = batch.select(torch.full((3,), r))
-            for name in Mixture.__match_args__:
+            for name in Mixture.names():
                 torch.testing.assert_close(
                     getattr(picked, name)[b], getattr(alone, name)[0, 0], rtol=1e-9, atol=1e-9
                 )
@@ -239,11 +240,20 @@ def test_outliers_and_empty_clusters_leave_no_nan(sigma: float | None) -> None:
     start = case.start.clone()
     start[:, 0] = torch.tensor([1.0, 0.0, 0.0])  # nobody in two of the three clusters
     fit = case._replace(y=y, start=start).fit()
-    for name in Mixture.__match_args__:
+    for name in Mixture.names():
         assert bool(torch.isfinite(getattr(fit, name)).all()), name
+    assert fit.weights[0, 0].tolist() == [1.0, 0.0, 0.0]  # an outlier fills no empty cluster
     shares = fit.responsibilities(case.psi[:, None], y[:, None])
     torch.testing.assert_close(shares.sum(-1), torch.ones_like(shares[..., 0]))
     assert bool(torch.isfinite(fit.log_likelihood(case.psi[:, None], y[:, None])).all())
+
+
+def test_sigma_stays_positive_on_an_exact_fit() -> None:
+    case = problem(seed=0, n=20, k=2, n_clusters=1, ridge=1e-30)
+    y = case.psi @ torch.tensor([2.0, -1.0], dtype=torch.float64)
+    fit = case._replace(y=y).fit()
+    torch.testing.assert_close(fit.sigma, 1e-6 * y.std().expand(1, 2))
+    assert bool(torch.isfinite(fit.objective).all())
 
 
 def test_stopping_early_is_told() -> None:

@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from kerhrm.arrays import load_arrays, save_arrays
 from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.features.ntf import extract, from_arrays, kernel
+from kerhrm.features.ntf import extract, kernel, load_ntf
 
 B, N, D = 2, 9, 3
 
@@ -63,9 +62,10 @@ def test_kernel_is_the_product_of_the_rows(mlp: MLP, x: Tensor) -> None:
 
 
 def test_round_trip_through_a_file(mlp: MLP, x: Tensor, tmp_path: Path) -> None:
-    ntf, _ = extract(mlp, x)
-    save_arrays(tmp_path / "ntf.npz", ntf.to_arrays())
-    again = from_arrays(load_arrays(tmp_path / "ntf.npz")[0])
+    ntf, f0 = extract(mlp, x)
+    ntf.save(tmp_path / "ntf.npz", f0)
+    again, f0_again = load_ntf(tmp_path / "ntf.npz")
+    assert torch.equal(f0_again, f0)
     assert again.shape == ntf.shape
     assert torch.equal(again.rows(slice(None)), ntf.rows(slice(None)))
     assert torch.equal(kernel(again, ntf), kernel(ntf, ntf))

@@ -1,0 +1,69 @@
+"""Executed notebooks that are the same bytes in every run."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+
+from kerhrm.arrays import write_text
+from kerhrm.errors import KerhrmError
+
+#: metadata that papermill and the kernel fill with times, paths and versions
+VOLATILE = ("papermill", "execution", "widgets")
+
+
+def execute(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    parameters: Mapping[str, Any],
+) -> None:
+    """Run a notebook with parameters and write it without anything that varies.
+
+    The notebook runs in a temporary file, and ``target`` appears only when every cell has
+    succeeded.
+
+    Raises
+    ------
+    KerhrmError
+        If the notebook does not declare a parameter, or a cell fails.
+    """
+    known = set(papermill.inspect_notebook(str(source)))
+    unknown = sorted(set(parameters) - known)
+    if unknown:
+        raise KerhrmError(
+            f"{source} has no parameter {', '.join(unknown)}",
+            f"its cell tagged 'parameters' declares: {', '.join(sorted(known))}",
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        executed = Path(folder) / "executed.ipynb"
+        try:
+            papermill.execute_notebook(
+                str(source),
+                str(executed),
+                parameters=dict(parameters),
+                kernel_name="python3",
+                progress_bar=False,
+                cwd=os.getcwd(),
+            )
+        except papermill.PapermillExecutionError as error:
+            raise KerhrmError(
+                f"{source}, cell {error.exec_count}: {error.ename}: {error.evalue}"
+            ) from error
+        write_text(target, normalise(executed.read_text(encoding="utf-8")))
+
+
+def normalise(notebook: str) -> str:
+    """The notebook's JSON without times, cell ids, paths and versions."""
+    content = nbformat.reads(notebook, as_version=4)
+    language = content.metadata.get("language_info", {}).get("name", "python")
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    content.metadata = {"kernelspec": kernel, "language_info": {"name": language}}
+    for number, cell in enumerate(content.cells):
+        cell.id = f"cell-{number}"
+        for key in VOLATILE:
+            cell.metadata.pop(key, None)
+    return nbformat.writes(content, version=4) + "\n"

@@ -1,0 +1,84 @@
+"""Figures of the notebooks; one style for all, legible in print and without colour."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+METRIC_LABELS = {"train_acc": "training accuracy", "test_acc": "test accuracy"}
+MARKERS = {"train_acc": "o", "test_acc": "s"}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The project's matplotlib style."""
+    with mpl.rc_context(fname=str(files("kerhrm.reporting") / "paper.mplstyle")):
+        yield
+
+
+def accuracies_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str) -> Figure:
+    """Every seed's accuracy, its mean, and the paper's number, one panel per setting.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Rows of one experiment's scores, headline selections only.
+    paper : DataFrame
+        Columns ``setting, method, metric, paper``.
+    heading : str
+    """
+    settings = list(dict.fromkeys(scores["setting"]))
+    methods = list(dict.fromkeys(scores["method"]))
+    with style():
+        figure, axes = plt.subplots(
+            1, len(settings), figsize=(3.2 * len(settings) + 0.8, 3.2), sharey=True, squeeze=False
+        )
+        for axis, setting in zip(axes[0], settings, strict=True):
+            for m, (metric, label) in enumerate(METRIC_LABELS.items()):
+                _draw(axis, scores, paper, setting, methods, metric, label, 0.36 * m - 0.18)
+            axis.set_title(setting)
+            axis.set_xticks(range(len(methods)), methods, rotation=25, ha="right")
+            axis.axhline(0.5, color="0.7", linewidth=0.8, zorder=0)
+        axes[0][0].set_ylabel("accuracy")
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        figure.suptitle(heading)
+    return figure
+
+
+def _draw(
+    axis: Axes,
+    scores: pd.DataFrame,
+    paper: pd.DataFrame,
+    setting: str,
+    methods: list[str],
+    metric: str,
+    label: str,
+    shift: float,
+) -> None:
+    colour = None
+    for position, method in enumerate(methods):
+        here = (scores["setting"] == setting) & (scores["method"] == method)
+        values = scores.loc[here & (scores["metric"] == metric), "value"].to_numpy()
+        if not len(values):
+            continue
+        x = position + shift + np.linspace(-0.12, 0.12, len(values))
+        first = label if colour is None else None
+        points = axis.plot(
+            x, values, MARKERS[metric], markersize=3, alpha=0.6, color=colour, label=first
+        )
+        colour = points[0].get_color()
+        axis.hlines(values.mean(), position + shift - 0.16, position + shift + 0.16, color=colour)
+        row = (paper["setting"] == setting) & (paper["method"] == method)
+        printed = paper.loc[row & (paper["metric"] == metric), "paper"].dropna()
+        if len(printed):
+            mark = "paper" if position == 0 and metric == "test_acc" else None
+            axis.plot(
+                [position + shift], printed, "x", color="black", markersize=6, label=mark, zorder=3
+            )

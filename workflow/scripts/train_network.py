@@ -1,0 +1,24 @@
+"""Step 3: the network trained along theta_inv, for every lambda, and the one chosen."""
+
+from kerhrm.algorithm.exploration import Environments
+from kerhrm.algorithm.problem import load_points, load_problem
+from kerhrm.config.schema import Network
+from kerhrm.features.mlp import init_mlp
+from kerhrm.methods.network import train_networks
+from kerhrm.methods.predictions import FinalDirection
+from kerhrm.workflow.job import job
+
+with job(snakemake):
+    problem = load_problem(snakemake.input, snakemake.params.device)
+    points = load_points(snakemake.input, problem.device)
+    predictions, chosen, networks = train_networks(
+        init_mlp(problem.seeds, (points[0].shape[-1], *snakemake.params.hidden, 1)),
+        problem,
+        *points,
+        FinalDirection.load(snakemake.input.direction, problem.device),
+        Environments.load_all(snakemake.input.environments, problem.device),
+        Network(**snakemake.params.network),
+    )
+    predictions.save(snakemake.output.candidates)
+    predictions.take(list(problem.seeds), chosen.tolist()).save(snakemake.output.predictions)
+    networks.save(snakemake.output.network)

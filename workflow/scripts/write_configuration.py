@@ -1,0 +1,9 @@
+"""The resolved configuration, as it was used."""
+
+import yaml
+
+from kerhrm.arrays import write_text
+from kerhrm.workflow.job import job
+
+with job(snakemake):
+    write_text(snakemake.output[0], yaml.safe_dump(snakemake.params.config, sort_keys=False))
