@@ -87,6 +87,6 @@ def load_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
             arrays = {name: archive[name] for name in archive.files}
     except FileNotFoundError as error:
         raise KerhrmError(f"{path} does not exist", "run the rule that makes it") from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise KerhrmError(f"{path} is damaged ({error})", "delete it and run again") from error
     return arrays, json.loads(str(arrays.pop(META, "{}")))

@@ -113,14 +113,19 @@ def fit_mixture(
     Raises
     ------
     KerhrmError
-        If K > n or the ridge is not positive.
+        If K > n, the ridge or sigma is not positive (Psi_V is singular after projection,
+        so a ridge is needed), or all features or all labels are zero.
     """
     n, n_clusters = start.shape[-2:]
+    if sigma is not None and sigma <= 0:
+        raise KerhrmError(f"sigma={sigma} must be positive", "leave it out to have it estimated")
+    if bool((psi == 0).all(-1).all(-1).any()) or bool((y == 0).all(-1).any()):
+        raise KerhrmError("a data set has only zeros as features or as labels", "use k > 1")
     if n_clusters > n:
         raise KerhrmError(f"K={n_clusters} clusters exceed n={n} training points", "lower K")
     ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(start.shape[1])
     if not bool((ridges > 0).all()):
-        raise KerhrmError(f"ridge={ridge} must be positive", "Psi_V is singular after projection")
+        raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
     return Mixture.stack(
         _fit_one(
             psi[b],

@@ -52,6 +52,22 @@ class MLP:
 
         return MLP([leaf(w) for w in self.weights], [leaf(b) for b in self.biases])
 
+    def take(self, rows: slice) -> "MLP":
+        """The networks of a slice of the batch."""
+        return MLP([w[rows] for w in self.weights], [b[rows] for b in self.biases])
+
+    def frozen(self) -> "MLP":
+        """The same networks without a gradient."""
+        return MLP([w.detach() for w in self.weights], [b.detach() for b in self.biases])
+
+    @staticmethod
+    def concatenate(parts: Sequence["MLP"]) -> "MLP":
+        """Batches of networks as one batch."""
+        return MLP(
+            [torch.cat(layers) for layers in zip(*(p.weights for p in parts), strict=True)],
+            [torch.cat(layers) for layers in zip(*(p.biases for p in parts), strict=True)],
+        )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all layers to one file."""
         arrays = {f"weight_{i}": w.cpu().numpy() for i, w in enumerate(self.weights)}

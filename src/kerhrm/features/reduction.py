@@ -50,7 +50,7 @@ def reduce(gram: Tensor, k: int, tolerance: float = 1e-9, max_sweeps: int = 200)
     Phi Phi^T = U S^2 U^T, so the top-k eigenpairs of the Gram matrix are all
     that is needed.  Found by block subspace iteration with Rayleigh-Ritz (Halko et
     al. 2011, algorithm 4.4, iterated until the residuals
-    ||G u - s^2 u|| fall below ``tolerance * s_1^2``): matrix products only, so it runs
+    ||G u_j - s_j^2 u_j|| fall below ``tolerance * s_j^2``): matrix products only, so it runs
     alike on CPU and GPU.  Where k is not small against n the dense solver is used.
 
     Sign convention: the entry of largest modulus in every column of U is positive.
@@ -107,13 +107,14 @@ def _top_eigenpairs(
         return _dense_eigenpairs(gram, k)
     start = torch.from_numpy(stream(0, "subspace").standard_normal((n, width)))
     basis = torch.linalg.qr(gram @ start.to(gram))[0]
+    floor = n * torch.finfo(gram.dtype).eps  # rounding of the products
     for _ in range(max_sweeps):
         image = gram @ basis
         values, rotation = torch.linalg.eigh(basis.mT @ image)
         values, rotation = values.flip(-1)[:k], rotation.flip(-1)[:, :k]
         vectors = basis @ rotation
-        residual = (image @ rotation - vectors * values).norm(dim=0).max()
-        if residual <= tolerance * values[0]:
+        residual = (image @ rotation - vectors * values).norm(dim=0)
+        if bool((residual <= (tolerance * values).clamp_min(floor * values[0])).all()):
             return values, vectors
         basis = torch.linalg.qr(image)[0]
     return _dense_eigenpairs(gram, k)

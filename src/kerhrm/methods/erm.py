@@ -48,22 +48,22 @@ def train_erm(
     best_step = torch.zeros(len(x), dtype=torch.int64, device=x.device)
 
     @torch.no_grad()
-    def keep_best(step: int, current: MLP) -> None:
+    def keep_best(step: int, current: MLP, rows: slice) -> None:
         if step % evaluate_every and step != steps:
             return
-        scores = point_scores(current(x_validation), y_validation, task)
+        scores = point_scores(current(x_validation[rows]), y_validation[rows], task)
         score = pooled_score(scores)
-        better = score > best_score
-        best_score[better], best_step[better] = score[better], step
+        better = score > best_score[rows]
+        best_score[rows][better], best_step[rows][better] = score[better], step
         for kept, new in zip(best.parameters(), current.parameters(), strict=True):
-            kept[better] = new[better]
+            kept[rows][better] = new[better]
 
     train(
         mlp,
         x,
-        lambda f: ((f - y) ** 2).mean(-1),
+        lambda f, rows: ((f - y[rows]) ** 2).mean(-1),
         steps=steps,
         learning_rate=learning_rate,
         after_step=keep_best,
     )
-    return MLP([w.detach() for w in best.weights], [b.detach() for b in best.biases]), best_step
+    return best.frozen(), best_step

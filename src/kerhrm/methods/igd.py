@@ -77,11 +77,11 @@ def train_igd(
     MLP
     """
 
-    def loss(f: Tensor) -> Tensor:
-        cos = cosine_to_direction(f, f0, to_reduced, theta)
+    def loss(f: Tensor, rows: slice) -> Tensor:
+        cos = cosine_to_direction(f, f0[rows], to_reduced[rows], theta[rows])
         if cosine == "absolute":
             cos = cos.abs()
-        return ((f - y) ** 2).mean(-1) + penalty * (1 - cos)
+        return ((f - y[rows]) ** 2).mean(-1) + penalty * (1 - cos)
 
     return train(mlp, x, loss, steps=steps, learning_rate=learning_rate)
 

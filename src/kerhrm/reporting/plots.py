@@ -76,7 +76,8 @@ def _draw(
         colour = points[0].get_color()
         axis.hlines(values.mean(), position + shift - 0.16, position + shift + 0.16, color=colour)
         row = (paper["setting"] == setting) & (paper["method"] == method)
-        printed = paper.loc[row & (paper["metric"] == metric), "paper"].dropna()
+        # the same number stands in the rows of every selection rule
+        printed = paper.loc[row & (paper["metric"] == metric), "paper"].dropna().unique()
         if len(printed):
             mark = "paper" if position == 0 and metric == "test_acc" else None
             axis.plot(

@@ -1,0 +1,68 @@
+# The whole project in a few words; `make` lists them.
+#
+# PYTHON        the interpreter (3.11 or newer) that .venv is made with
+# TORCH         which PyTorch; torch==2.13.0+cpu chooses the CPU build where the package
+#               index has one (TORCH_INDEX: address of an index that does, see pytorch.org)
+# CORES         how many cores to use (default: all)
+
+PYTHON ?= python3
+TORCH ?= $(shell cat envs/torch.txt)
+TORCH_INDEX ?=
+CORES ?= all
+
+BIN := .venv/bin
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+
+.PHONY: help env reproduce smoke test lint unit dag-test lock dag clean
+
+help:
+	@echo "make reproduce   every table from raw data, at the paper's sizes"
+	@echo "make smoke       the whole DAG on tiny sizes, two minutes"
+	@echo "make test        static checks, unit tests, the whole DAG"
+	@echo "make env         only the environment .venv"
+	@echo "make lock        renew envs/requirements.lock"
+	@echo "make dag         renew the picture of the DAG in the README"
+	@echo "make clean       remove results/paper and results/smoke"
+
+env: .venv/installed
+
+.venv/installed: envs/requirements.lock envs/torch.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is older than 3.11; run: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip setuptools
+	$(BIN)/python -m pip install --quiet --require-hashes -r envs/requirements.lock
+	$(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL=$(TORCH_INDEX)) $(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip check
+	touch $@
+
+reproduce: env
+	$(SNAKEMAKE) all
+
+smoke: env
+	$(SNAKEMAKE) all --config preset=smoke
+
+test: lint unit dag-test
+
+lint: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
+	$(BIN)/snakemake --lint --config preset=smoke
+
+unit: env
+	$(BIN)/python -m pytest tests/unit
+
+dag-test: env
+	$(BIN)/python -m pytest tests/dag
+
+lock: env
+	PATH="$(CURDIR)/$(BIN):$$PATH" ./envs/lock.sh
+
+dag: env
+	$(BIN)/python -m kerhrm.workflow.picture README.md
+
+clean:
+	rm -rf results/paper results/smoke
