@@ -12,16 +12,13 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/functions.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/iterations.smk"
 include: "workflow/rules/predictors.smk"
 include: "workflow/rules/scoring.smk"
 include: "workflow/rules/reporting.smk"
-
-
-# Read only with --sdm conda; without it rules run in the environment at hand.
-conda: "envs/environment.yml"
 
 
 localrules:

@@ -8,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
 from kerhrm.workflow.dependencies import fingerprint
-from kerhrm.workflow.folders import check_writable
+from kerhrm.workflow.folders import check_writable, import_from
 
 ROOT = Path(workflow.basedir)
 
@@ -18,11 +18,22 @@ try:
 except KerhrmError as error:
     raise WorkflowError(str(error))
 
+# Used with --sdm conda; without it rules run in the environment at hand.  Either way jobs
+# import the package of this checkout.
+ENVIRONMENT = str(ROOT / "envs" / "environment.yml")
+import_from(ROOT / "src")
+
 RESULTS = f"{CONFIG.results}/{CONFIG.preset}"
-SETTING = RESULTS + "/{experiment}/{setting}"  # everything of one setting
-LOGS = RESULTS + "/logs/"
-BENCHMARKS = RESULTS + "/benchmarks/"
+ONE_SETTING = "{experiment}/{setting}"
+SETTING = f"{RESULTS}/{ONE_SETTING}"  # everything of one setting
+ITERATION = f"{SETTING}/iterations/{{t}}"
+LOGS = f"{RESULTS}/logs"
+BENCHMARKS = f"{RESULTS}/benchmarks"
 EXPERIMENTS = CONFIG.experiments
+PAPER_VALUES = str(ROOT / "config" / "paper_values.yaml")
+TABLES = sorted({e.table for e in EXPERIMENTS.values()})
+# Only a run at the paper's sizes writes its numbers into the README.
+README_STAMP = [f"{RESULTS}/readme.md"] if CONFIG.preset == "paper" else []
 
 # Rules that can use a GPU ask for one, unless the configuration forbids it.  Locally this
 # limits nothing; a cluster profile turns it into a request.
@@ -43,32 +54,3 @@ def code(name):
     changed; by itself Snakemake would look at the script alone.
     """
     return fingerprint(ROOT / "workflow" / "scripts" / f"{name}.py")
-
-
-def experiment_of(wildcards):
-    return EXPERIMENTS[wildcards.experiment]
-
-
-def setting_of(wildcards):
-    return experiment_of(wildcards).settings[wildcards.setting]
-
-
-def kerhrm_of(wildcards):
-    return setting_of(wildcards).methods.kerhrm
-
-
-def seeds_of(wildcards):
-    return experiment_of(wildcards).seeds
-
-
-def hidden_of(wildcards):
-    return list(experiment_of(wildcards).hidden)
-
-
-def settings_with(experiment, method):
-    return [s for s, o in EXPERIMENTS[experiment].settings.items() if method in o.run]
-
-
-def of_table(table):
-    """Experiments that a table shows."""
-    return [name for name, e in EXPERIMENTS.items() if e.table == table]

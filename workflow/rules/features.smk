@@ -1,33 +1,31 @@
 # data set -> neural tangent features on disk -> reduced features Psi
 
 
-def k_max_of(wildcards):
-    return max(kerhrm_of(wildcards).k)
-
-
 rule extract_ntf:
     input:
         train=rules.generate_data.output.train,
         validation=rules.generate_data.output.validation,
         test=rules.generate_data.output.test_inputs,
     output:
-        train=SETTING + "/ntf/train.npz",
-        validation=SETTING + "/ntf/validation.npz",
-        test=SETTING + "/ntf/test.npz",
-    params:
-        hidden=hidden_of,
-        device=CONFIG.device,
-        threads=THREADS,
-        code=code("extract_ntf"),
+        train=f"{SETTING}/ntf/train.npz",
+        validation=f"{SETTING}/ntf/validation.npz",
+        test=f"{SETTING}/ntf/test.npz",
     log:
-        LOGS + "extract_ntf/{experiment}/{setting}.log",
+        f"{LOGS}/extract_ntf/{ONE_SETTING}.log",
     benchmark:
-        BENCHMARKS + "extract_ntf/{experiment}/{setting}.tsv"
+        f"{BENCHMARKS}/extract_ntf/{ONE_SETTING}.tsv"
+    conda:
+        ENVIRONMENT
     threads: THREADS
     resources:
         mem_mb=4000,
         runtime=20,
         gpu=GPU,
+    params:
+        hidden=hidden_of,
+        device=CONFIG.device,
+        threads=THREADS,
+        code=code("extract_ntf"),
     script:
         "../scripts/extract_ntf.py"
 
@@ -38,20 +36,22 @@ rule reduce_ntf:
         validation=rules.extract_ntf.output.validation,
         test=rules.extract_ntf.output.test,
     output:
-        SETTING + "/psi.npz",
-    params:
-        k=k_max_of,
-        device=CONFIG.device,
-        threads=THREADS,
-        code=code("reduce_ntf"),
+        f"{SETTING}/psi.npz",
     log:
-        LOGS + "reduce_ntf/{experiment}/{setting}.log",
+        f"{LOGS}/reduce_ntf/{ONE_SETTING}.log",
     benchmark:
-        BENCHMARKS + "reduce_ntf/{experiment}/{setting}.tsv"
+        f"{BENCHMARKS}/reduce_ntf/{ONE_SETTING}.tsv"
+    conda:
+        ENVIRONMENT
     threads: THREADS
     resources:
         mem_mb=6000,
         runtime=30,
         gpu=GPU,
+    params:
+        k=k_max_of,
+        device=CONFIG.device,
+        threads=THREADS,
+        code=code("reduce_ntf"),
     script:
         "../scripts/reduce_ntf.py"

@@ -2,30 +2,6 @@
 # candidates/ holds what was tried on the way, for the selection rules' comparison.
 
 
-def iterations_of(wildcards, name):
-    """A file of every iteration t = 1, ..., T."""
-    return [
-        f"{SETTING}/iterations/{t}/{name}.npz".format(**wildcards)
-        for t in range(1, kerhrm_of(wildcards).iterations + 1)
-    ]
-
-
-def all_environments(wildcards):
-    return iterations_of(wildcards, "environments")
-
-
-def all_thetas(wildcards):
-    return iterations_of(wildcards, "theta")
-
-
-def network_of(wildcards):
-    return kerhrm_of(wildcards).network.model_dump(mode="json")
-
-
-def erm_of(wildcards):
-    return setting_of(wildcards).methods.erm.model_dump(mode="json")
-
-
 rule predict_ntf:
     input:
         psi=rules.reduce_ntf.output[0],
@@ -34,23 +10,25 @@ rule predict_ntf:
         environments=all_environments,
         theta=all_thetas,
     output:
-        direction=SETTING + "/direction.npz",
-        static=SETTING + "/predictions/kerhrm-s.npz",
-        final=SETTING + "/predictions/kerhrm-ntf.npz",
-        candidates=SETTING + "/candidates/kerhrm-ntf.npz",
-    params:
-        device=CONFIG.device,
-        threads=THREADS,
-        code=code("predict_ntf"),
+        direction=f"{SETTING}/direction.npz",
+        static=f"{SETTING}/predictions/kerhrm-s.npz",
+        final=f"{SETTING}/predictions/kerhrm-ntf.npz",
+        candidates=f"{SETTING}/candidates/kerhrm-ntf.npz",
     log:
-        LOGS + "predict_ntf/{experiment}/{setting}.log",
+        f"{LOGS}/predict_ntf/{ONE_SETTING}.log",
     benchmark:
-        BENCHMARKS + "predict_ntf/{experiment}/{setting}.tsv"
+        f"{BENCHMARKS}/predict_ntf/{ONE_SETTING}.tsv"
+    conda:
+        ENVIRONMENT
     threads: THREADS
     resources:
         mem_mb=4000,
         runtime=10,
         gpu=GPU,
+    params:
+        device=CONFIG.device,
+        threads=THREADS,
+        code=code("predict_ntf"),
     script:
         "../scripts/predict_ntf.py"
 
@@ -64,24 +42,26 @@ rule train_network:
         environments=all_environments,
         direction=rules.predict_ntf.output.direction,
     output:
-        predictions=SETTING + "/predictions/kerhrm-network.npz",
-        candidates=SETTING + "/candidates/kerhrm-network.npz",
-        network=SETTING + "/networks/kerhrm.npz",
+        predictions=f"{SETTING}/predictions/kerhrm-network.npz",
+        candidates=f"{SETTING}/candidates/kerhrm-network.npz",
+        network=f"{SETTING}/networks/kerhrm.npz",
+    log:
+        f"{LOGS}/train_network/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/train_network/{ONE_SETTING}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=6000,
+        runtime=120,
+        gpu=GPU,
     params:
         hidden=hidden_of,
         network=network_of,
         device=CONFIG.device,
         threads=THREADS,
         code=code("train_network"),
-    log:
-        LOGS + "train_network/{experiment}/{setting}.log",
-    benchmark:
-        BENCHMARKS + "train_network/{experiment}/{setting}.tsv"
-    threads: THREADS
-    resources:
-        mem_mb=6000,
-        runtime=120,
-        gpu=GPU,
     script:
         "../scripts/train_network.py"
 
@@ -92,22 +72,24 @@ rule train_erm:
         validation=rules.generate_data.output.validation,
         test_inputs=rules.generate_data.output.test_inputs,
     output:
-        predictions=SETTING + "/predictions/erm.npz",
-        network=SETTING + "/networks/erm.npz",
+        predictions=f"{SETTING}/predictions/erm.npz",
+        network=f"{SETTING}/networks/erm.npz",
+    log:
+        f"{LOGS}/train_erm/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/train_erm/{ONE_SETTING}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=6000,
+        runtime=120,
+        gpu=GPU,
     params:
         hidden=hidden_of,
         erm=erm_of,
         device=CONFIG.device,
         threads=THREADS,
         code=code("train_erm"),
-    log:
-        LOGS + "train_erm/{experiment}/{setting}.log",
-    benchmark:
-        BENCHMARKS + "train_erm/{experiment}/{setting}.tsv"
-    threads: THREADS
-    resources:
-        mem_mb=6000,
-        runtime=120,
-        gpu=GPU,
     script:
         "../scripts/train_erm.py"

@@ -1,49 +1,25 @@
 # scores -> tables -> notebooks -> README
 
-PAPER_VALUES = str(ROOT / "config" / "paper_values.yaml")
-TABLES = sorted({e.table for e in EXPERIMENTS.values()})
-# Only a run at the paper's sizes writes its numbers into the README.
-README_STAMP = [f"{RESULTS}/readme.md"] if CONFIG.preset == "paper" else []
-
-
-def table_scores(wildcards):
-    return [f"{RESULTS}/scores/{name}.csv" for name in of_table(wildcards.table)]
-
-
-def table_restarts(wildcards):
-    return [f"{RESULTS}/restarts/{name}.csv" for name in of_table(wildcards.table)]
-
-
-def table_title(wildcards):
-    names = [EXPERIMENTS[name].title for name in of_table(wildcards.table)]
-    return f"Table {wildcards.table.removeprefix('table')}: {'; '.join(names)}"
-
-
-def notebook_of(wildcards):
-    return str(ROOT / "notebooks" / f"{wildcards.table}.ipynb")
-
-
-def notebook_code(wildcards):
-    return fingerprint(notebook_of(wildcards))
-
 
 rule summarise:
     input:
         scores=table_scores,
         paper=PAPER_VALUES,
     output:
-        csv=RESULTS + "/tables/{table}.csv",
-        md=RESULTS + "/tables/{table}.md",
-        tex=RESULTS + "/tables/{table}.tex",
+        csv=f"{RESULTS}/tables/{{table}}.csv",
+        md=f"{RESULTS}/tables/{{table}}.md",
+        tex=f"{RESULTS}/tables/{{table}}.tex",
+    log:
+        f"{LOGS}/summarise/{{table}}.log",
     wildcard_constraints:
         table="table[0-9]",
+    conda:
+        ENVIRONMENT
     params:
         title=table_title,
         preset=CONFIG.preset,
         resamples=CONFIG.bootstrap,
         code=code("summarise"),
-    log:
-        LOGS + "summarise/{table}.log",
     script:
         "../scripts/summarise.py"
 
@@ -51,22 +27,24 @@ rule summarise:
 rule render_notebook:
     input:
         notebook=notebook_of,
-        table=RESULTS + "/tables/{table}.csv",
+        table=f"{RESULTS}/tables/{{table}}.csv",
         scores=table_scores,
         restarts=table_restarts,
     output:
-        RESULTS + "/notebooks/{table}.ipynb",
+        f"{RESULTS}/notebooks/{{table}}.ipynb",
+    log:
+        f"{LOGS}/render_notebook/{{table}}.log",
+    benchmark:
+        f"{BENCHMARKS}/render_notebook/{{table}}.tsv"
     wildcard_constraints:
         table="table[0-9]",
+    conda:
+        ENVIRONMENT
     params:
         title=table_title,
         preset=CONFIG.preset,
         notebook_code=notebook_code,
         code=code("render_notebook"),
-    log:
-        LOGS + "render_notebook/{table}.log",
-    benchmark:
-        BENCHMARKS + "render_notebook/{table}.tsv"
     script:
         "../scripts/render_notebook.py"
 
@@ -87,14 +65,18 @@ rule write_readme:
     input:
         tables=expand(f"{RESULTS}/tables/{{table}}.md", table=TABLES),
         cells=expand(f"{RESULTS}/tables/{{table}}.csv", table=TABLES),
-        restarts=expand(f"{RESULTS}/restarts/{{experiment}}.csv", experiment=EXPERIMENTS),
+        restarts=expand(
+            f"{RESULTS}/restarts/{{experiment}}.csv", experiment=EXPERIMENTS
+        ),
     output:
         f"{RESULTS}/readme.md",
+    log:
+        f"{LOGS}/write_readme.log",
+    conda:
+        ENVIRONMENT
     params:
         readme=str(ROOT / "README.md"),
         logs=LOGS,
         code=code("write_readme"),
-    log:
-        LOGS + "write_readme.log",
     script:
         "../scripts/write_readme.py"

@@ -1,33 +1,6 @@
 # predictions + test labels -> scores: the only rule that reads test labels.
 
 # Which files a method leaves, in the order of the tables' rows.
-PREDICTIONS = {"erm": ["erm"], "kerhrm": ["kerhrm-s", "kerhrm-ntf", "kerhrm-network"]}
-CANDIDATES = {"erm": [], "kerhrm": ["kerhrm-ntf", "kerhrm-network"]}
-
-
-def predictions_of(wildcards):
-    names = [n for method in setting_of(wildcards).run for n in PREDICTIONS[method]]
-    return [f"{SETTING}/predictions/{n}.npz".format(**wildcards) for n in names]
-
-
-def candidates_of(wildcards):
-    names = [n for method in setting_of(wildcards).run for n in CANDIDATES[method]]
-    return [f"{SETTING}/candidates/{n}.npz".format(**wildcards) for n in names]
-
-
-def scores_of(wildcards):
-    names = experiment_of(wildcards).settings
-    return [f"{RESULTS}/{wildcards.experiment}/{s}/scores.csv" for s in names]
-
-
-def restarts_of(wildcards):
-    """Environments of every iteration of every setting."""
-    return [
-        f"{RESULTS}/{wildcards.experiment}/{setting}/iterations/{t}/environments.npz"
-        for setting, options in experiment_of(wildcards).settings.items()
-        if "kerhrm" in options.run
-        for t in range(1, options.methods.kerhrm.iterations + 1)
-    ]
 
 
 rule score:
@@ -38,14 +11,16 @@ rule score:
         validation=rules.generate_data.output.validation,
         test_labels=rules.generate_data.output.test_labels,
     output:
-        SETTING + "/scores.csv",
-    params:
-        code=code("score"),
+        f"{SETTING}/scores.csv",
     log:
-        LOGS + "score/{experiment}/{setting}.log",
+        f"{LOGS}/score/{ONE_SETTING}.log",
+    conda:
+        ENVIRONMENT
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        code=code("score"),
     script:
         "../scripts/score.py"
 
@@ -55,10 +30,12 @@ rule collect_scores:
         scores_of,
     output:
         f"{RESULTS}/scores/{{experiment}}.csv",
+    log:
+        f"{LOGS}/collect_scores/{{experiment}}.log",
+    conda:
+        ENVIRONMENT
     params:
         code=code("collect_scores"),
-    log:
-        LOGS + "collect_scores/{experiment}.log",
     script:
         "../scripts/collect_scores.py"
 
@@ -68,9 +45,11 @@ rule report_restarts:
         restarts_of,
     output:
         f"{RESULTS}/restarts/{{experiment}}.csv",
+    log:
+        f"{LOGS}/report_restarts/{{experiment}}.log",
+    conda:
+        ENVIRONMENT
     params:
         code=code("report_restarts"),
-    log:
-        LOGS + "report_restarts/{experiment}.log",
     script:
         "../scripts/report_restarts.py"

@@ -1,4 +1,4 @@
-"""Checks on folders before any job starts."""
+"""Folders, before any job starts."""
 
 import os
 import tempfile
@@ -23,3 +23,10 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
             f"results folder '{folder}' cannot be written: {error.strerror}",
             "choose another one with --config results=FOLDER",
         ) from error
+
+
+def import_from(folder: str | os.PathLike[str]) -> None:
+    """Let every process started from here import from ``folder`` first."""
+    others = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    first = os.fspath(folder)
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([first, *others]))

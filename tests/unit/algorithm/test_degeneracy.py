@@ -1,0 +1,145 @@
+"""Label information against scikit-learn and against its definition, and the bins of labels."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import entropy
+from sklearn.metrics import mutual_info_score
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from kerhrm.algorithm.degeneracy import label_bins, label_information
+
+
+def hard(environment: np.ndarray | list[int], n_environments: int | None = None) -> Tensor:
+    environment = torch.as_tensor(environment)
+    return one_hot(environment, n_environments or int(environment.max()) + 1).double()
+
+
+def soft(seed: int, n: int, n_environments: int) -> Tensor:
+    draws = np.random.default_rng(seed).dirichlet(np.full(n_environments, 0.3), n)
+    return torch.from_numpy(draws)
+
+
+pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=40)
+
+
+@given(points=pairs)
+def test_hard_environments_as_scikit_learn_counts_them(points: list[tuple[int, int]]) -> None:
+    environment, label = np.array(points).T
+    smaller = min(entropy(np.unique(e, return_counts=True)[1]) for e in (environment, label))
+    expected = mutual_info_score(environment, label) / smaller if smaller > 0 else 0.0
+    got = float(label_information(hard(environment, 4), torch.from_numpy(label)))
+    assert math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 12),
+    n_environments=st.integers(2, 4),
+    n_bins=st.integers(2, 4),
+)
+def test_soft_environments_by_the_definition(
+    seed: int, n: int, n_environments: int, n_bins: int
+) -> None:
+    r = soft(seed, n, n_environments)
+    bins = np.random.default_rng(seed + 1).integers(n_bins, size=n)
+    joint = np.zeros((n_environments, n_bins))
+    for i in range(n):
+        for e in range(n_environments):
+            joint[e, bins[i]] += float(r[i, e]) / n
+    p, q = joint.sum(1), joint.sum(0)
+    information = sum(
+        joint[e, b] * math.log(joint[e, b] / (p[e] * q[b]))
+        for e in range(n_environments)
+        for b in range(n_bins)
+        if joint[e, b] > 0
+    )
+    smaller = min(entropy(p), entropy(q))
+    expected = information / smaller if smaller > 1e-9 else 0.0
+    got = float(label_information(r, torch.from_numpy(bins)))
+    assert math.isclose(got, expected, rel_tol=1e-7, abs_tol=1e-7)
+
+
+def test_environment_equals_label_is_one() -> None:
+    label = torch.tensor([0, 1, 1, 0, 1, 1, 1])
+    assert float(label_information(hard(label), label)) == pytest.approx(1)
+    assert float(label_information(hard(1 - label), label)) == pytest.approx(1)
+    # as when more environments share out one label's points, or regression labels are halved
+    finer = torch.tensor([0, 1, 2, 0, 2, 1, 1])
+    assert float(label_information(hard(finer), label)) == pytest.approx(1)
+    assert float(label_information(hard(label), finer)) == pytest.approx(1)
+
+
+def test_independence_is_zero() -> None:
+    environment, label = (torch.tensor(a) for a in ([0, 1] * 6, [0, 0, 1, 1, 2, 2] * 2))
+    assert float(label_information(hard(environment), label)) == pytest.approx(0, abs=1e-12)
+    assert float(label_information(torch.full((12, 3), 1 / 3), label)) == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("one", ["environment", "bin"])
+def test_nothing_to_tell_is_zero(one: str) -> None:
+    other = torch.tensor([0, 1, 0, 1])
+    same = torch.zeros(4, dtype=torch.int64)
+    r, bins = (hard(same, 2), other) if one == "environment" else (hard(other), same)
+    assert float(label_information(r, bins)) == 0
+
+
+@given(seed=st.integers(0, 10**6))
+def test_order_and_names_do_not_matter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    r, bins = soft(seed, 15, 3), torch.from_numpy(rng.integers(4, size=15))
+    expected = label_information(r, bins)
+    points, environments, names = (torch.from_numpy(rng.permutation(n)) for n in (15, 3, 4))
+    for got in (
+        label_information(r[points], bins[points]),
+        label_information(r[:, environments], bins),
+        label_information(r, names[bins]),
+    ):
+        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_leading_axes_are_independent() -> None:
+    r = torch.stack([torch.stack([soft(10 * b + i, 9, 2) for i in range(3)]) for b in range(2)])
+    bins = torch.from_numpy(np.random.default_rng(0).integers(3, size=(2, 9)))
+    got = label_information(r, bins.unsqueeze(1))
+    assert got.shape == (2, 3)
+    for b, i in np.ndindex(2, 3):
+        torch.testing.assert_close(got[b, i], label_information(r[b, i], bins[b]))
+
+
+def test_few_values_are_their_own_bins() -> None:
+    y = torch.tensor([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0]])
+    assert label_bins(y).tolist() == [[0, 1, 1], [1, 0, 1]]
+    grades = torch.tensor([[2.5, -3.0, 10.0, 2.5]], dtype=torch.float64)
+    assert label_bins(grades).tolist() == [[1, 0, 2, 1]]
+    assert label_bins(torch.arange(4.0)[None], n_bins=4).tolist() == [[0, 1, 2, 3]]
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(11, 60), n_bins=st.integers(2, 10))
+def test_many_values_fall_into_bins_of_equal_size(seed: int, n: int, n_bins: int) -> None:
+    rng = np.random.default_rng(seed)
+    # two data sets of different scale: each one has its own quantiles
+    y = torch.from_numpy(rng.standard_normal((2, n)) * [[1], [100]])
+    bins = label_bins(y, n_bins)
+    for b in range(2):
+        counts = torch.bincount(bins[b], minlength=n_bins)
+        assert len(counts) == n_bins
+        assert int(counts.max() - counts.min()) <= 1
+        in_order = bins[b][y[b].argsort()]
+        assert bool((in_order.diff() >= 0).all())
+    order = torch.from_numpy(rng.permutation(n))
+    assert torch.equal(label_bins(y[:, order], n_bins), bins[:, order])
+
+
+def test_halves_of_a_regression_label_are_a_label_split() -> None:
+    y = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 200)))
+    cheap = (y[0] > y[0].median()).long()
+    bins = label_bins(y)[0]
+    assert float(label_information(hard(cheap), bins)) == pytest.approx(1)
+    other = torch.from_numpy(np.random.default_rng(1).integers(2, size=200))
+    assert float(label_information(hard(other), bins)) < 0.15
