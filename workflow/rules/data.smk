@@ -6,8 +6,14 @@ rule write_configuration:
         f"{RESULTS}/config.yaml",
     log:
         f"{LOGS}/write_configuration.log",
+    benchmark:
+        f"{BENCHMARKS}/write_configuration.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         config=CONFIG.plain(),
         code=code("write_configuration"),
@@ -24,6 +30,7 @@ rule fetch_mnist:
         f"{BENCHMARKS}/fetch_mnist.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=30,
@@ -50,6 +57,7 @@ rule generate_data:
         f"{BENCHMARKS}/generate_data/{ONE_SETTING}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,

@@ -11,10 +11,16 @@ rule summarise:
         tex=f"{RESULTS}/tables/{{table}}.tex",
     log:
         f"{LOGS}/summarise/{{table}}.log",
+    benchmark:
+        f"{BENCHMARKS}/summarise/{{table}}.tsv"
     wildcard_constraints:
         table="table[0-9]",
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         title=table_title,
         preset=CONFIG.preset,
@@ -40,6 +46,10 @@ rule render_notebook:
         table="table[0-9]",
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         title=table_title,
         preset=CONFIG.preset,
@@ -72,8 +82,14 @@ rule write_readme:
         f"{RESULTS}/readme.md",
     log:
         f"{LOGS}/write_readme.log",
+    benchmark:
+        f"{BENCHMARKS}/write_readme.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         readme=str(ROOT / "README.md"),
         logs=LOGS,

@@ -14,8 +14,11 @@ rule score:
         f"{SETTING}/scores.csv",
     log:
         f"{LOGS}/score/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/score/{ONE_SETTING}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
@@ -32,8 +35,14 @@ rule collect_scores:
         f"{RESULTS}/scores/{{experiment}}.csv",
     log:
         f"{LOGS}/collect_scores/{{experiment}}.log",
+    benchmark:
+        f"{BENCHMARKS}/collect_scores/{{experiment}}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         code=code("collect_scores"),
     script:
@@ -47,8 +56,14 @@ rule report_restarts:
         f"{RESULTS}/restarts/{{experiment}}.csv",
     log:
         f"{LOGS}/report_restarts/{{experiment}}.log",
+    benchmark:
+        f"{BENCHMARKS}/report_restarts/{{experiment}}.tsv"
     conda:
         ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         code=code("report_restarts"),
     script:

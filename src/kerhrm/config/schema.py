@@ -120,11 +120,14 @@ class Setting(Section):
 
     data: Data
     methods: Methods
-    run: Annotated[list[Literal["erm", "kerhrm"]], NonEmpty]  #: methods that this setting runs
+    run: Annotated[list[Literal["erm", "kerhrm", "igd"]], NonEmpty]
+    #: methods of this setting; igd, KerHRM's network, needs kerhrm
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> "Setting":
         n = self.data.n_train
+        if "igd" in self.run and "kerhrm" not in self.run:
+            raise ValueError("igd trains along the direction that kerhrm finds; add kerhrm to run")
         if "kerhrm" in self.run:
             if max(self.methods.kerhrm.k) > n:
                 raise ValueError(

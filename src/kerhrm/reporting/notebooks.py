@@ -50,8 +50,9 @@ def execute(
                 cwd=os.getcwd(),
             )
         except papermill.PapermillExecutionError as error:
+            message = " ".join(error.evalue.split())  # one line
             raise KerhrmError(
-                f"{source}, cell {error.exec_count}: {error.ename}: {error.evalue}"
+                f"{source}, cell {error.exec_count}: {error.ename}: {message}"
             ) from error
         write_text(target, normalise(executed.read_text(encoding="utf-8")))
 

@@ -13,11 +13,17 @@ COLUMNS = [
     "paper", "data_source", "selection",
 ]  # fmt: skip
 METRIC_NAMES = {"train_acc": "train", "test_acc": "test"}
-#: each method's own rule: KerHRM's, and the paper's for methods without environments
 MISSING = "\u2013"  # en dash
+#: each method's own rule: KerHRM's, and the paper's for methods without environments
 HEADLINE = ("worst learned environment", "pooled validation")
 #: a rule that picks on test data: shown last, and never a result
 BOUND = "oracle"
+#: what LaTeX would misread in running text; asterisks are Markdown's
+LATEX = str.maketrans(
+    {char: f"\\{char}" for char in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"±": r"$\pm$", "*": ""}
+)
 NOTE = (
     "Cells: mean ± standard deviation over {seeds} seeds (ddof = 1); in brackets the paper's "
     "value. "
@@ -149,6 +155,4 @@ def _seed_counts(table: pd.DataFrame) -> str:
 
 
 def _escape(text: str) -> str:
-    for char in "&%$#_{}":
-        text = text.replace(char, "\\" + char)
-    return text.replace("±", r"$\pm$").replace("*", "")
+    return text.translate(LATEX)
