@@ -10,6 +10,7 @@ from kerhrm.workflow.job import job
 
 with job(snakemake):
     problem = load_problem(snakemake.input, snakemake.params.device)
+    options = Network(**snakemake.params.network)
     points = load_points(snakemake.input, problem.device)
     predictions, chosen, networks = train_networks(
         init_mlp(problem.seeds, (points[0].shape[-1], *snakemake.params.hidden, 1)),
@@ -17,8 +18,10 @@ with job(snakemake):
         *points,
         FinalDirection.load(snakemake.input.direction, problem.device),
         Environments.load_all(snakemake.input.environments, problem.device),
-        Network(**snakemake.params.network),
+        options,
     )
-    predictions.save(snakemake.output.candidates)
-    predictions.take(list(problem.seeds), chosen.tolist()).save(snakemake.output.predictions)
+    predictions.save(snakemake.output.candidates, penalty=options.penalty)
+    predictions.take(list(problem.seeds), chosen.tolist()).save(
+        snakemake.output.predictions, penalty=[options.penalty[c] for c in chosen]
+    )
     networks.save(snakemake.output.network)
