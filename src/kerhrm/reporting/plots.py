@@ -43,6 +43,7 @@ def accuracies_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str)
             for m, (metric, label) in enumerate(METRIC_LABELS.items()):
                 _draw(axis, scores, paper, setting, methods, metric, label, 0.36 * m - 0.18)
             axis.set_title(setting)
+            axis.set_xlim(-0.6, len(methods) - 0.4)
             axis.set_xticks(range(len(methods)), methods, rotation=25, ha="right")
             axis.axhline(0.5, color="0.7", linewidth=0.8, zorder=0)
         axes[0][0].set_ylabel("accuracy")

@@ -1,0 +1,312 @@
+"""Selection bias: the selected distribution, its constants, streams, and the reference errors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from kerhrm.data.dataset import Dataset, Split
+from kerhrm.data.regression import (
+    CONSTANTS,
+    POOL,
+    draw,
+    draw_unselected,
+    generate,
+    kept_given_y,
+    mixing_matrix,
+    reference_errors,
+    selection_probability,
+)
+from kerhrm.errors import KerhrmError
+
+SMALL: dict[str, Any] = {
+    "r": 1.9,
+    "n_train": (60, 20),
+    "n_validation": 40,
+    "n_test": 30,
+    "test_r": (-2.9, -1.9),
+}
+TEST_R = (-2.9, -2.7, -2.5, -2.3, -2.1, -1.9)
+
+
+def parts(data: Dataset) -> dict[str, Split]:
+    return {"train": data.train, "validation": data.validation, "test": data.test}
+
+
+def assert_same(one: Split, other: Split) -> None:
+    for name in ("x", "y", "environment"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_shapes_types_and_names() -> None:
+    data = generate([3, 7], **SMALL)
+    for split, sizes in (
+        (data.train, (60, 20)),
+        (data.validation, (30, 10)),
+        (data.test, (30, 30)),
+    ):
+        n = sum(sizes)
+        assert split.x.shape == (2, n, 10)
+        assert split.y.shape == split.environment.shape == (2, n)
+        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
+        assert split.environment.dtype == np.int8
+        np.testing.assert_array_equal(split.environment, [np.repeat([0, 1], sizes)] * 2)
+    assert data.source == "synthetic"
+    assert data.task == "regression"
+    assert data.test_environments == ["r=-2.9", "r=-1.9"]
+    assert generate([0], **SMALL | {"n_s": 3, "n_v": 2}).train.x.shape == (1, 80, 5)
+
+
+def test_the_paper_s_design_is_the_default() -> None:
+    data = generate([0], r=2.3)
+    assert np.bincount(data.train.environment[0]).tolist() == [1000, 100]
+    assert np.bincount(data.validation.environment[0]).tolist() == [500, 50]
+    assert np.bincount(data.test.environment[0]).tolist() == [1000] * 6
+    assert data.test_environments == [f"r={r}" for r in TEST_R]
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(2, [1, 1]), (5, [4, 1]), (33, [30, 3])])
+def test_validation_is_split_as_training_is(n: int, sizes: list[int]) -> None:
+    data = generate([0], **SMALL | {"n_train": (100, 10), "n_validation": n})
+    assert np.bincount(data.validation.environment[0]).tolist() == sizes
+    swapped = generate([0], **SMALL | {"n_train": (10, 100), "n_validation": n})
+    assert np.bincount(swapped.validation.environment[0]).tolist() == sizes[::-1]
+
+
+@pytest.mark.parametrize("constants", ["released", "paper"])
+@pytest.mark.parametrize("r", [1.5, -1.1, -2.9])
+def test_the_selected_points_have_the_weighted_distribution(constants: str, r: float) -> None:
+    chosen = CONSTANTS[constants]
+    s, v, y = draw(np.random.default_rng(0), 20_000, r, chosen)
+    # Not selected but weighted, with the selection rule written out.
+    random = np.random.default_rng(1)
+    s_all, y_all, _ = draw_unselected(random, 400_000, chosen)
+    v_all = random.normal(0, chosen.tau, (len(y_all), 5))
+    distance = y_all - v_all[:, -1] if r > 0 else y_all + v_all[:, -1]
+    w = np.exp(-5 * np.log(abs(r)) * np.abs(distance))
+    np.testing.assert_allclose(selection_probability(y_all, v_all[:, -1], r), w, rtol=1e-9)
+    for moment in (
+        lambda s, v, y: y,
+        lambda s, v, y: y**2,
+        lambda s, v, y: np.abs(y),
+        lambda s, v, y: v[:, -1] ** 2,
+        lambda s, v, y: v[:, -1] * y,
+        lambda s, v, y: np.abs(y - np.sign(r) * v[:, -1]),
+        lambda s, v, y: s[:, 0] ** 2,
+        lambda s, v, y: s[:, 0] * y,
+        lambda s, v, y: s[:, 0] * s[:, 1] * s[:, 2] * y,
+        lambda s, v, y: (v[:, 0] * y) ** 2,
+    ):
+        drawn, weighted = moment(s, v, y), moment(s_all, v_all, y_all)
+        expected = np.average(weighted, weights=w)
+        variance = np.sum((w / w.sum() * (weighted - expected)) ** 2) + drawn.var() / len(drawn)
+        assert abs(drawn.mean() - expected) < 5 * variance**0.5
+
+
+def test_only_the_last_of_v_is_selected_by() -> None:
+    for r in (1.9, -1.9):
+        _, v, y = draw(np.random.default_rng(0), 20_000, r, CONSTANTS["released"])
+        correlation = np.corrcoef(np.column_stack([v, y]), rowvar=False)[-1, :-1]
+        assert np.abs(correlation[:-1]).max() < 5 / 20_000**0.5
+        assert np.sign(correlation[-1]) == np.sign(r)
+        assert abs(correlation[-1]) > 0.8
+        assert stats.kstest(v[:, :-1].ravel(), "norm", (0, 2)).pvalue > 1e-4
+
+
+def test_a_stronger_bias_correlates_more() -> None:
+    chosen = CONSTANTS["released"]
+    correlations = [
+        np.corrcoef(y, v[:, -1])[0, 1]
+        for _, v, y in (
+            draw(np.random.default_rng(0), 10_000, r, chosen) for r in (-2.9, -1.1, 1.1, 1.5, 2.3)
+        )
+    ]
+    assert correlations == sorted(correlations)
+
+
+@given(
+    st.floats(-30, 30),
+    st.sampled_from([1.01, -1.1, 1.5, -2.9, 20.0]),
+    st.floats(0.2, 3),
+)
+def test_the_chance_to_be_kept_integrates_over_v(y: float, r: float, tau: float) -> None:
+    def integrand(v: float) -> float:
+        kept = selection_probability(np.array([y]), np.array([v]), r)
+        return float(kept[0] * stats.norm.pdf(v, 0, tau))
+
+    kink = np.sign(r) * y
+    inside = [kink] if abs(kink) < 12 * tau else None
+    expected = integrate.quad(integrand, -12 * tau, 12 * tau, points=inside, limit=400)[0]
+    got = kept_given_y(np.array([y]), r, tau)[0]
+    assert got == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert got == pytest.approx(kept_given_y(np.array([y]), -r, tau)[0])
+
+
+@pytest.mark.parametrize(
+    ("constants", "theta", "noise", "tau"),
+    [
+        ("released", [0.5, -1, 1.5, -0.5, 1, -1.5], 1.0, 2.0),
+        ("paper", [0.5, -1, 1, -0.5, 1, -1], 0.3, 1.0),
+    ],
+)
+def test_the_mechanism(constants: str, theta: list[float], noise: float, tau: float) -> None:
+    assert CONSTANTS[constants].tau == tau
+    n = 50_000
+    s, y, f = draw_unselected(np.random.default_rng(0), n, CONSTANTS[constants], beta=2.0, n_s=6)
+    expected = sum(theta[i] * s[:, i] for i in range(6)) + 2 * s[:, 0] * s[:, 1] * s[:, 2]
+    np.testing.assert_allclose(f, expected, atol=1e-12)
+    assert stats.kstest(y - f, "norm", (0, noise)).pvalue > 1e-4
+    # S_i shares Z_{i+1} with S_{i+1}: covariance 0.2 * 0.8, and variance 0.8^2 + 0.2^2.
+    neighbours = np.diag(np.full(5, 0.16), 1)
+    covariance = 0.68 * np.eye(6) + neighbours + neighbours.T
+    assert np.abs(np.cov(s, rowvar=False) - covariance).max() < 5 * 0.68 * (2 / n) ** 0.5
+
+
+def test_constants_reach_the_data() -> None:
+    one, other = (generate([0], **SMALL, constants=c) for c in ("released", "paper"))
+    assert one.test.y.std() > 1.3 * other.test.y.std()
+
+
+def test_scenarios_differ_by_the_orthogonal_matrix_alone() -> None:
+    plain, mixed = (generate([5, 6], **SMALL, scenario=i) for i in (1, 2))
+    released = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
+    for name, split in parts(plain).items():
+        np.testing.assert_array_equal(split.y, parts(mixed)[name].y)
+        np.testing.assert_allclose(parts(mixed)[name].x, split.x @ released, atol=1e-5)
+    own = generate([5, 6], **SMALL, scramble="per_seed").train.x
+    for b, seed in enumerate((5, 6)):
+        h = mixing_matrix("per_seed", 10, seed)
+        np.testing.assert_allclose(own[b], plain.train.x[b] @ h.T, atol=1e-5)
+
+
+@given(st.sampled_from(["fixed", "per_seed"]), st.integers(4, 12), st.integers(0, 2**31))
+def test_the_mixing_is_orthogonal(scramble: Any, d: int, seed: int) -> None:
+    h = mixing_matrix(scramble, d, seed)
+    np.testing.assert_allclose(h @ h.T, np.eye(d), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changed", "shifted"),
+    [
+        ({"n_train": (66, 22)}, {"train"}),
+        ({"n_validation": 44}, {"validation"}),
+        ({"n_test": 31}, {"test"}),
+        ({"test_r": (-2.8, -1.9)}, {"test"}),
+        ({"r": 1.5}, {"train", "validation"}),
+    ],
+)
+def test_a_change_of_one_part_shifts_no_other(changed: dict[str, Any], shifted: set[str]) -> None:
+    before, after = parts(generate([5], **SMALL)), parts(generate([5], **SMALL | changed))
+    for name in before.keys() - shifted:
+        assert_same(before[name], after[name])
+    for name in shifted:
+        same = before[name].x.shape == after[name].x.shape
+        assert not (same and np.array_equal(before[name].x, after[name].x))
+
+
+def test_a_larger_sample_begins_with_the_smaller_one() -> None:
+    # Large enough for a second pool: about one point in 22 is kept at r = -2.9.
+    few, many = (generate([5], **SMALL | {"n_test": n}).test for n in (30, POOL // 20))
+    for environment in (0, 1):
+        one, other = (split.x[split.environment == environment] for split in (few, many))
+        np.testing.assert_array_equal(one, other[:30])
+        assert len(np.unique(other[:, 0])) == POOL // 20
+
+
+def test_a_seed_does_not_depend_on_its_company() -> None:
+    together, alone = parts(generate([4, 9], **SMALL)), parts(generate([9], **SMALL))
+    for name, split in alone.items():
+        both = together[name]
+        assert_same(split, Split(both.x[1:], both.y[1:], both.environment[1:]))
+        assert not np.array_equal(both.x[0], both.x[1])
+
+
+def test_every_part_and_environment_has_its_own_points() -> None:
+    data = generate([5], **SMALL)
+    labels = np.concatenate([split.y[0] for split in parts(data).values()])
+    assert len(np.unique(labels)) == len(labels) == 180
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"r": 1.0}, "r=1.0"),
+        ({"r": float("nan")}, "r=nan"),
+        ({"r_second": -0.5}, "r_second=-0.5"),
+        ({"test_r": (-1.9, 0.0)}, "test_r=0.0"),
+        ({"test_r": (float("-inf"),)}, "test_r=-inf"),
+        ({"test_r": ()}, "test_r is empty"),
+        ({"scenario": 3}, "scenario=3"),
+        ({"scramble": "identity"}, "scramble='identity'"),
+        ({"constants": "mine"}, "constants='mine'"),
+        ({"beta": float("inf")}, "beta=inf"),
+        ({"n_train": (10, 0)}, "n_train=0"),
+        ({"n_validation": 1}, "n_validation=1"),
+        ({"n_test": 0}, "n_test=0"),
+        ({"n_s": 2}, "n_s=2"),
+        ({"n_v": 0}, "n_v=0"),
+    ],
+)
+def test_bad_arguments(changed: dict[str, Any], problem: str) -> None:
+    with pytest.raises(KerhrmError, match=problem) as caught:
+        generate([0], **SMALL | changed)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(KerhrmError, match="seeds is empty"):
+        generate([], **SMALL)
+
+
+def environment_errors(data: Dataset, b: int, prediction: np.ndarray) -> np.ndarray:
+    squares = (data.test.y[b] - prediction) ** 2
+    return np.array([squares[data.test.environment[b] == e].mean() for e in range(6)])
+
+
+@pytest.mark.parametrize("r", [1.5, 1.9, 2.3])
+def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
+    """The figures that put the paper's Table 3, where 3.375 is the best, into proportion."""
+    reference = {name: errors.mean() for name, errors in reference_errors(r).items()}
+    assert reference["zero"] == pytest.approx(2.17, abs=0.03)
+    assert reference["least_squares"] == pytest.approx(1.53, abs=0.02)
+    assert reference["structural"] == pytest.approx(0.885, abs=0.01)
+    data = generate(range(3), r=r, scenario=1)
+    drawn: dict[str, list[float]] = {"zero": [], "least_squares": [], "everything": []}
+    for b in range(3):
+        zero = np.zeros(data.test.y.shape[1])
+        drawn["zero"].append(environment_errors(data, b, zero).mean())
+        for name, columns in (("least_squares", 5), ("everything", 10)):
+            slope = np.linalg.lstsq(data.train.x[b, :, :columns], data.train.y[b], rcond=None)[0]
+            prediction = data.test.x[b, :, :columns] @ slope
+            drawn[name].append(environment_errors(data, b, prediction).mean())
+    # Over seeds, the deviation of a data set's figure is .04; three seeds: .023.
+    assert np.mean(drawn["zero"]) == pytest.approx(reference["zero"], abs=0.1)
+    assert np.mean(drawn["least_squares"]) == pytest.approx(reference["least_squares"], abs=0.1)
+    assert np.mean(drawn["everything"]) > 4
+
+
+def test_reference_errors_by_environment_against_selected_points() -> None:
+    options: dict[str, Any] = {"test_r": (-2.5, -1.2), "n_train": (300, 700), "r_second": -1.3}
+    reference = reference_errors(1.6, constants="paper", **options)
+    chosen, random = CONSTANTS["paper"], np.random.default_rng(3)
+    training = [draw(random, n, r, chosen) for n, r in ((30_000, 1.6), (70_000, -1.3))]
+    s, _, y = (np.concatenate(arrays) for arrays in zip(*training, strict=True))
+    slope = np.linalg.lstsq(s, y, rcond=None)[0]
+    for e, r in enumerate(options["test_r"]):
+        s, _, y = draw(random, 50_000, r, chosen)
+        f = s @ [0.5, -1, 1, -0.5, 1] + 5 * s[:, 0] * s[:, 1] * s[:, 2]
+        for name, squares in (
+            ("zero", y**2),
+            ("least_squares", (y - s @ slope) ** 2),
+            ("structural", (y - f) ** 2),
+        ):
+            # Both sides are averages; the reference's has about as many effective points.
+            error = 5 * 2**0.5 * squares.std() / 50_000**0.5
+            assert reference[name][e] == pytest.approx(squares.mean(), abs=error)
+
+
+def test_reference_errors_refuse_bad_arguments() -> None:
+    with pytest.raises(KerhrmError, match=r"r=0\.9"):
+        reference_errors(0.9)
+    with pytest.raises(KerhrmError, match="constants='mine'"):
+        reference_errors(1.9, constants="mine")  # type: ignore[arg-type]
