@@ -24,6 +24,7 @@ include: "workflow/rules/reporting.smk"
 localrules:
     all,
     table1,
+    table3,
     table4,
     write_configuration,
 
@@ -33,5 +34,6 @@ rule all:
     input:
         f"{RESULTS}/config.yaml",
         rules.table1.input,
+        rules.table3.input,
         rules.table4.input,
         README_STAMP,

@@ -65,6 +65,12 @@ rule table1:
         f"{RESULTS}/notebooks/table1.ipynb",
 
 
+rule table3:
+    input:
+        expand(f"{RESULTS}/tables/table3.{{format}}", format=["csv", "md", "tex"]),
+        f"{RESULTS}/notebooks/table3.ipynb",
+
+
 rule table4:
     input:
         expand(f"{RESULTS}/tables/table4.{{format}}", format=["csv", "md", "tex"]),

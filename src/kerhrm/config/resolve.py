@@ -104,7 +104,8 @@ def _expand(name: str, experiment: Tree, methods: Tree) -> Tree:
     own_methods = merge(methods, experiment.pop("methods", None) or {})
     settings = {}
     for label, setting in (experiment.get("settings") or {}).items():
-        setting = dict(setting or {})
+        if setting is None:  # a preset's way to leave a setting out
+            continue
         settings[str(label)] = setting | {
             "data": merge(shared_data, setting.get("data") or {}),
             "methods": merge(own_methods, setting.get("methods") or {}),
@@ -122,7 +123,7 @@ def _validate(tree: Tree) -> Config:
 
 def _explain(error: Any) -> tuple[str, str | None]:
     """One line from pydantic's first finding: key, value, cure."""
-    generators = ("classification", "colored_mnist")
+    generators = ("classification", "colored_mnist", "regression")
     path = [str(p) for p in error["loc"]]
     # pydantic puts the chosen member of the data union into the path
     path = [p for i, p in enumerate(path) if not (p in generators and i and path[i - 1] == "data")]

@@ -6,7 +6,15 @@ meaning, so this module is also the reference of the configuration.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
 
 NonNegative = Annotated[float, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -36,7 +44,8 @@ class ClassificationData(Section):
     n_test: PositiveInt = 1000
 
     @property
-    def n_train(self) -> int:
+    def n_points(self) -> int:
+        """Number of training points."""
         return 2 * self.n_train_per_environment
 
 
@@ -53,11 +62,46 @@ class ColoredMnistData(Section):
     n_test: PositiveInt = 2500
 
     @property
-    def n_train(self) -> int:
+    def n_points(self) -> int:
+        """Number of training points."""
         return 2 * self.n_per_environment
 
 
-Data = Annotated[ClassificationData | ColoredMnistData, Field(discriminator="generator")]
+def _beyond_one(r: float) -> float:
+    if not abs(r) > 1:
+        raise ValueError("a selection bias needs |r| > 1")
+    return r
+
+
+Bias = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_beyond_one)]
+
+
+class RegressionData(Section):
+    """Regression with selection bias (paper, section 5.1 and appendix)."""
+
+    generator: Literal["regression"]
+    r: Bias = 1.5  #: selection bias of the first training environment
+    r_second: Bias = -1.1  #: of the second one
+    test_r: Annotated[list[Bias], NonEmpty] = [-2.9, -2.7, -2.5, -2.3, -2.1, -1.9]
+    scenario: Literal[1, 2] = 2  #: 1: H = I; 2: H orthogonal
+    scramble: Literal["fixed", "per_seed"] = "fixed"
+    constants: Literal["released", "paper"] = "released"
+    n_train: tuple[PositiveInt, PositiveInt] = (1000, 100)  #: points of the two environments
+    n_validation: Annotated[int, Field(ge=2)] = 550
+    n_test: PositiveInt = 1000  #: per test environment
+    beta: float = 5.0
+    n_s: Annotated[int, Field(ge=3)] = 5
+    n_v: PositiveInt = 5
+
+    @property
+    def n_points(self) -> int:
+        """Number of training points."""
+        return sum(self.n_train)
+
+
+Data = Annotated[
+    ClassificationData | ColoredMnistData | RegressionData, Field(discriminator="generator")
+]
 
 
 class Clustering(Section):
@@ -125,7 +169,7 @@ class Setting(Section):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> "Setting":
-        n = self.data.n_train
+        n = self.data.n_points
         if "igd" in self.run and "kerhrm" not in self.run:
             raise ValueError("igd trains along the direction that kerhrm finds; add kerhrm to run")
         if "kerhrm" in self.run:
@@ -146,7 +190,7 @@ class Experiment(Section):
     """One experiment of the paper."""
 
     title: str
-    table: Literal["table1", "table4"]
+    table: Literal["table1", "table3", "table4"]
     seeds: PositiveInt  #: number of replicates; they are numbered 0, 1, ...
     hidden: list[PositiveInt] = [1024]  #: widths of the hidden layers
     settings: Annotated[dict[str, Setting], NonEmpty]

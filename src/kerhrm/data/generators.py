@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from kerhrm.data import classification, colored_mnist
+from kerhrm.data import classification, colored_mnist, regression
 from kerhrm.data.dataset import Dataset
 from kerhrm.data.mnist import load_digits
 
@@ -28,4 +28,6 @@ def generate(
     if name == "colored_mnist":
         assert raw is not None
         return colored_mnist.generate(seeds, load_digits(raw), **options)
+    if name == "regression":
+        return regression.generate(seeds, **options)
     return classification.generate(seeds, **options)

@@ -11,8 +11,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-METRIC_LABELS = {"train_acc": "training accuracy", "test_acc": "test accuracy"}
-MARKERS = {"train_acc": "o", "test_acc": "s"}
+METRIC_LABELS = {
+    "train_acc": "training accuracy",
+    "test_acc": "test accuracy",
+    "mean_error": "Mean_Error over the test environments",
+}
+MARKERS = {"train_acc": "o", "test_acc": "s", "mean_error": "s"}
 
 
 @contextmanager
@@ -22,8 +26,8 @@ def style() -> Iterator[None]:
         yield
 
 
-def accuracies_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str) -> Figure:
-    """Every seed's accuracy, its mean, and the paper's number, one panel per setting.
+def scores_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str) -> Figure:
+    """Every seed's score, its mean, and the paper's number, one panel per setting.
 
     Parameters
     ----------
@@ -35,18 +39,21 @@ def accuracies_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str)
     """
     settings = list(dict.fromkeys(scores["setting"]))
     methods = list(dict.fromkeys(scores["method"]))
+    metrics = [m for m in METRIC_LABELS if m in set(scores["metric"])]
+    shifts = np.arange(len(metrics)) * 0.36 - 0.18 * (len(metrics) - 1)
     with style():
         figure, axes = plt.subplots(
             1, len(settings), figsize=(3.2 * len(settings) + 0.8, 3.2), sharey=True, squeeze=False
         )
         for axis, setting in zip(axes[0], settings, strict=True):
-            for m, (metric, label) in enumerate(METRIC_LABELS.items()):
-                _draw(axis, scores, paper, setting, methods, metric, label, 0.36 * m - 0.18)
+            for metric, shift in zip(metrics, shifts, strict=True):
+                _draw(axis, scores, paper, setting, methods, metric, float(shift))
             axis.set_title(setting)
             axis.set_xlim(-0.6, len(methods) - 0.4)
             axis.set_xticks(range(len(methods)), methods, rotation=25, ha="right")
-            axis.axhline(0.5, color="0.7", linewidth=0.8, zorder=0)
-        axes[0][0].set_ylabel("accuracy")
+            if "test_acc" in metrics:  # chance
+                axis.axhline(0.5, color="0.7", linewidth=0.8, zorder=0)
+        axes[0][0].set_ylabel("accuracy" if "test_acc" in metrics else "mean squared error")
         handles, labels = axes[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         figure.suptitle(heading)
@@ -60,7 +67,6 @@ def _draw(
     setting: str,
     methods: list[str],
     metric: str,
-    label: str,
     shift: float,
 ) -> None:
     colour = None
@@ -70,7 +76,7 @@ def _draw(
         if not len(values):
             continue
         x = position + shift + np.linspace(-0.12, 0.12, len(values))
-        first = label if colour is None else None
+        first = METRIC_LABELS[metric] if colour is None else None
         points = axis.plot(
             x, values, MARKERS[metric], markersize=3, alpha=0.6, color=colour, label=first
         )
@@ -80,7 +86,7 @@ def _draw(
         # the same number stands in the rows of every selection rule
         printed = paper.loc[row & (paper["metric"] == metric), "paper"].dropna().unique()
         if len(printed):
-            mark = "paper" if position == 0 and metric == "test_acc" else None
+            mark = "paper" if position == 0 and metric != "train_acc" else None
             axis.plot(
                 [position + shift], printed, "x", color="black", markersize=6, label=mark, zorder=3
             )

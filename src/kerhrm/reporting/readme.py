@@ -11,6 +11,8 @@ from kerhrm.errors import KerhrmError
 from kerhrm.reporting.tables import is_stand_in
 
 COMPUTED = re.compile(r" (?P<rule>\w+): computed in (?P<seconds>[0-9.]+) s")
+#: the metric of each task that rules are compared by
+COMPARED = {"test_acc": "test accuracy", "mean_error": "mean error"}
 #: the rules between raw data and the scores of KerHRM (NTF)
 NTF_CHAIN = (
     "generate_data", "extract_ntf", "reduce_ntf", "cluster", "learn_invariant", "predict_ntf",
@@ -43,8 +45,10 @@ def sections(
 
 
 def selection_cost(cells: pd.DataFrame) -> str:
-    """Test accuracy of the rule, the paper's rule and the oracle, side by side."""
-    test = cells[(cells["metric"] == "test_acc") & cells["method"].str.startswith("KerHRM (")]
+    """Test result of the rule, the paper's rule and the oracle, side by side."""
+    compared = cells["metric"].isin(COMPARED)
+    test = cells[compared & cells["method"].str.startswith("KerHRM (")]
+    test = test.assign(setting=test["setting"] + ", " + test["metric"].map(COMPARED))
     wide = test.pivot(index=["setting", "method"], columns="selection", values="mean")
     first_seen = list(dict.fromkeys(zip(test["setting"], test["method"], strict=True)))
     rules = ["worst learned environment", "pooled validation", "oracle"]

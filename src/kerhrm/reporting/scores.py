@@ -4,6 +4,7 @@ The only code of the workflow that reads test labels.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +15,67 @@ from kerhrm.arrays import load_arrays
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source"]
 
 
+@dataclass(frozen=True)
+class Labels:
+    """Labels of one setting; test labels among them.
+
+    Attributes
+    ----------
+    train, validation, test : ndarray, (B, n), (B, m), (B, m')
+    test_environment : ndarray, (m',)
+    task : "classification" or "regression"
+    """
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+    test_environment: np.ndarray
+    task: str
+
+
+def load_labels(paths: Mapping[str, str | Path]) -> tuple[Labels, str]:
+    """Read ``train``, ``validation`` and ``test_labels``; also the data's source."""
+    train, facts = load_arrays(paths["train"])
+    validation, _ = load_arrays(paths["validation"])
+    test, _ = load_arrays(paths["test_labels"])
+    environment = test["environment"][0]
+    labels = Labels(train["y"], validation["y"], test["y"], environment, facts["task"])
+    return labels, facts["source"]
+
+
+def negative_error(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Minus the mean squared error, so that larger is better: (..., m) to (...)."""
+    return -np.mean((predictions - y) ** 2, axis=-1)
+
+
 def accuracy(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Share of points with the right sign: (..., m) and (..., m) to (...)."""
     return np.mean((predictions > 0) == (y > 0), axis=-1)
 
 
+def environment_errors(
+    predictions: np.ndarray, y: np.ndarray, environment: np.ndarray
+) -> np.ndarray:
+    """Mean squared error of every test environment.
+
+    Parameters
+    ----------
+    predictions, y : ndarray, (..., m)
+    environment : ndarray, (m,)
+        Number of each point's environment; the same for all seeds.
+
+    Returns
+    -------
+    ndarray, (..., number of environments)
+    """
+    squared = (predictions - y) ** 2
+    numbers = np.unique(environment)
+    return np.stack([squared[..., environment == e].mean(axis=-1) for e in numbers], axis=-1)
+
+
 def score_predictions(
     predictions: Mapping[str, np.ndarray],
-    y_train: np.ndarray,
-    y_test: np.ndarray,
+    labels: Labels,
     *,
     setting: str,
     method: str,
@@ -35,19 +88,25 @@ def score_predictions(
     ----------
     predictions : mapping
         ``train`` (B, n) and ``test`` (B, m).
-    y_train, y_test : ndarray, (B, n), (B, m)
+    labels : Labels
     setting, method, selection, data_source : str
         Copied into the rows.
 
     Returns
     -------
     DataFrame
-        Columns :data:`COLUMNS`; metrics ``train_acc`` and ``test_acc``.
+        Columns :data:`COLUMNS`.  Classification: metrics ``train_acc`` and ``test_acc``.
+        Regression: ``mean_error`` and ``std_error``, mean and standard deviation (ddof = 1)
+        of the mean squared errors of the test environments (paper, section 5).
     """
-    values = {
-        "train_acc": accuracy(predictions["train"], y_train),
-        "test_acc": accuracy(predictions["test"], y_test),
-    }
+    if labels.task == "classification":
+        values = {
+            "train_acc": accuracy(predictions["train"], labels.train),
+            "test_acc": accuracy(predictions["test"], labels.test),
+        }
+    else:
+        errors = environment_errors(predictions["test"], labels.test, labels.test_environment)
+        values = {"mean_error": errors.mean(axis=-1), "std_error": errors.std(axis=-1, ddof=1)}
     rows = [
         (setting, method, seed, metric, float(value), selection, data_source)
         for metric, per_seed in values.items()
@@ -57,7 +116,7 @@ def score_predictions(
 
 
 def choose_candidates(
-    candidates: Mapping[str, np.ndarray], y_validation: np.ndarray, y_test: np.ndarray
+    candidates: Mapping[str, np.ndarray], labels: Labels
 ) -> dict[str, dict[str, np.ndarray]]:
     """What other selection rules would have picked among the same candidates.
 
@@ -65,7 +124,7 @@ def choose_candidates(
     ----------
     candidates : mapping
         ``train``, ``validation``, ``test`` of shape (B, C, m).
-    y_validation, y_test : ndarray, (B, m), (B, m')
+    labels : Labels
 
     Returns
     -------
@@ -73,11 +132,12 @@ def choose_candidates(
         Predictions (B, m) by rule: ``pooled validation`` (the paper's) and ``oracle``
         (the best on the test set itself: a bound, never a result).
     """
+    score = accuracy if labels.task == "classification" else negative_error
     criteria = {
-        "pooled validation": accuracy(candidates["validation"], y_validation[:, None]),
-        "oracle": accuracy(candidates["test"], y_test[:, None]),
+        "pooled validation": score(candidates["validation"], labels.validation[:, None]),
+        "oracle": score(candidates["test"], labels.test[:, None]),
     }
-    rows = np.arange(len(y_test))
+    rows = np.arange(len(labels.test))
     return {
         rule: {part: candidates[part][rows, score.argmax(axis=1)] for part in ("train", "test")}
         for rule, score in criteria.items()
@@ -110,21 +170,19 @@ def score_setting(
     labels : mapping
         Paths of ``train``, ``validation`` and ``test_labels``.
     """
-    y = {name: load_arrays(path)[0]["y"] for name, path in labels.items()}
-    source = load_arrays(labels["train"])[1]["source"]
+    known, source = load_labels(labels)
     found: list[tuple[str, str, Mapping[str, np.ndarray]]] = []
     for path in predictions:
         found.append((*METHODS[Path(path).stem], load_arrays(path)[0]))
     for path in candidates:
         name, _ = METHODS[Path(path).stem]
-        chosen = choose_candidates(load_arrays(path)[0], y["validation"], y["test_labels"])
+        chosen = choose_candidates(load_arrays(path)[0], known)
         found += [(name, rule, outputs) for rule, outputs in chosen.items()]
     return pd.concat(
         [
             score_predictions(
                 outputs,
-                y["train"],
-                y["test_labels"],
+                known,
                 setting=setting,
                 method=method,
                 selection=selection,

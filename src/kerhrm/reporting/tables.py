@@ -12,7 +12,12 @@ COLUMNS = [
     "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
     "paper", "data_source", "selection",
 ]  # fmt: skip
-METRIC_NAMES = {"train_acc": "train", "test_acc": "test"}
+METRIC_NAMES = {
+    "train_acc": "train",
+    "test_acc": "test",
+    "mean_error": "mean error",
+    "std_error": "std error",
+}
 MISSING = "\u2013"  # en dash
 #: each method's own rule: KerHRM's, and the paper's for methods without environments
 HEADLINE = ("worst learned environment", "pooled validation")
