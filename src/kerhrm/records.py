@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from kerhrm.arrays import load_arrays, save_arrays
+from kerhrm.errors import KerhrmError
 
 
 class Record:
@@ -38,6 +39,11 @@ class Record:
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: torch.device | str = "cpu") -> Self:
         arrays, _ = load_arrays(path)
+        missing = sorted(set(cls.names()) - set(arrays))
+        if missing:
+            raise KerhrmError(
+                f"{path} has no {', '.join(missing)}", "it comes from other code: delete it"
+            )
         return cls(*(torch.from_numpy(arrays[name]).to(device) for name in cls.names()))
 
     @classmethod

@@ -1,5 +1,6 @@
 # What all rules share: the configuration, where files live, and which code a rule runs.
 
+import os
 import re
 from pathlib import Path
 
@@ -30,7 +31,7 @@ ITERATION = f"{SETTING}/iterations/{{t}}"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
 EXPERIMENTS = CONFIG.experiments
-PAPER_VALUES = str(ROOT / "config" / "paper_values.yaml")
+PAPER_VALUES = os.path.relpath(ROOT / "config" / "paper_values.yaml")
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
 # Only a run at the paper's sizes writes its numbers into the README.
 README_STAMP = [f"{RESULTS}/readme.md"] if CONFIG.preset == "paper" else []

@@ -107,7 +107,11 @@ def erm_of(wildcards):
 # --- scoring ---
 
 # Which files a method leaves, in the order of the tables' rows.
-PREDICTIONS = {"erm": ["erm"], "kerhrm": ["kerhrm-s", "kerhrm-ntf"], "igd": ["kerhrm-network"]}
+PREDICTIONS = {
+    "erm": ["erm"],
+    "kerhrm": ["kerhrm-s", "kerhrm-ntf"],
+    "igd": ["kerhrm-network"],
+}
 CANDIDATES = {"erm": [], "kerhrm": ["kerhrm-ntf"], "igd": ["kerhrm-network"]}
 
 
@@ -153,7 +157,7 @@ def table_title(wildcards):
 
 
 def notebook_of(wildcards):
-    return str(ROOT / "notebooks" / f"{wildcards.table}.ipynb")
+    return os.path.relpath(ROOT / "notebooks" / f"{wildcards.table}.ipynb")
 
 
 def notebook_code(wildcards):

@@ -5,7 +5,7 @@ import torch
 from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.iteration import Directions
 from kerhrm.algorithm.problem import load_problem
-from kerhrm.methods.predictions import finish, ntf_predictions
+from kerhrm.methods.ntf_predictor import finish, ntf_predictions
 from kerhrm.workflow.job import job
 
 with job(snakemake), torch.inference_mode():

@@ -5,7 +5,7 @@ from kerhrm.algorithm.problem import load_points, load_problem
 from kerhrm.config.schema import Network
 from kerhrm.features.mlp import init_mlp
 from kerhrm.methods.network import train_networks
-from kerhrm.methods.predictions import FinalDirection
+from kerhrm.methods.ntf_predictor import FinalDirection
 from kerhrm.workflow.job import job
 
 with job(snakemake):

@@ -24,7 +24,7 @@ def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
     values = torch.unique(y)
     if len(values) <= n_bins:
         return torch.searchsorted(values, y.contiguous())
-    ranks = y.argsort(dim=-1).argsort(dim=-1)
+    ranks = torch.searchsorted(y.sort(dim=-1).values, y.contiguous())  # ties share a rank
     return ranks * n_bins // y.shape[-1]
 
 

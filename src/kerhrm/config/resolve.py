@@ -54,13 +54,18 @@ def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
     experiments = {p.stem: read_yaml(p) for p in sorted((folder / "experiments").glob("*.yaml"))}
     overrides = read_yaml(folder / "presets" / f"{preset}.yaml")
     for key, known in (("methods", methods), ("experiments", experiments)):
-        for name in overrides.get(key) or {}:
+        for name, changes in _section(overrides.pop(key, None), key).items():
             if name not in known:
                 raise KerhrmError(
                     f"unknown entry '{key}.{name}' in presets/{preset}.yaml", _suggest(name, known)
                 )
-    methods = merge(methods, overrides.pop("methods", None) or {})
-    experiments = merge(experiments, overrides.pop("experiments", None) or {})
+            for label in _section(_section(changes, name).get("settings"), f"{name}.settings"):
+                if key == "experiments" and label not in known[name].get("settings", {}):
+                    raise KerhrmError(
+                        f"unknown setting '{label}' of {name} in presets/{preset}.yaml",
+                        _suggest(label, known[name].get("settings", {})),
+                    )
+            known[name] = merge(known[name], _section(changes, f"{key}.{name}"))
     machine = {k: v for k, v in top.items() if k != "preset"}
     tree = merge(overrides, machine) | {
         "preset": preset,
@@ -96,19 +101,32 @@ def read_yaml(path: Path) -> Tree:
     return content
 
 
+def _section(value: Any, key: str) -> Tree:
+    """A mapping inside a file; where nothing is said, an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise KerhrmError(
+            f"configuration key '{key}' = {value!r} is no mapping", "write 'key: value' lines"
+        )
+    return dict(value)
+
+
 def _expand(name: str, experiment: Tree, methods: Tree) -> Tree:
     """Give every setting of an experiment its whole data and method sections."""
-    experiment = dict(experiment)
-    shared_data = experiment.pop("data", None) or {}
+    experiment, at = dict(experiment), f"experiments.{name}"
+    shared_data = _section(experiment.pop("data", None), f"{at}.data")
     shared_run = experiment.pop("run", None) or []
-    own_methods = merge(methods, experiment.pop("methods", None) or {})
+    own_methods = merge(methods, _section(experiment.pop("methods", None), f"{at}.methods"))
     settings = {}
-    for label, setting in (experiment.get("settings") or {}).items():
-        if setting is None:  # a preset's way to leave a setting out
+    for label, content in _section(experiment.get("settings"), f"{at}.settings").items():
+        if content is None:  # a preset's way to leave a setting out
             continue
+        here = f"{at}.settings.{label}"
+        setting = _section(content, here)
         settings[str(label)] = setting | {
-            "data": merge(shared_data, setting.get("data") or {}),
-            "methods": merge(own_methods, setting.get("methods") or {}),
+            "data": merge(shared_data, _section(setting.get("data"), f"{here}.data")),
+            "methods": merge(own_methods, _section(setting.get("methods"), f"{here}.methods")),
             "run": setting.get("run", shared_run),
         }
     return experiment | {"settings": settings}
@@ -158,8 +176,8 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     return [m for part in getattr(annotation, "__args__", ()) for m in _models(part)]
 
 
-def _suggest(word: str, known: Any) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
+def _suggest(word: Any, known: Any) -> str:
+    close = difflib.get_close_matches(str(word), list(known), n=1)
     if close:
         return f"did you mean '{close[0]}'?"
     return f"known are: {', '.join(sorted(known))}"

@@ -4,6 +4,7 @@ One model per file of ``config/``; unknown keys are refused.  Every field carrie
 meaning, so this module is also the reference of the configuration.
 """
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -11,12 +12,12 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    PositiveFloat,
     PositiveInt,
     model_validator,
 )
 
-NonNegative = Annotated[float, Field(ge=0)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 NonEmpty = Field(min_length=1)
 
@@ -186,6 +187,15 @@ class Setting(Section):
         return self
 
 
+def _folder_name(name: str) -> str:
+    if not re.fullmatch(r"[\w.,=+-]+", name):
+        raise ValueError("a setting's name is also a folder's: letters, digits and . , = + - _")
+    return name
+
+
+SettingName = Annotated[str, AfterValidator(_folder_name)]
+
+
 class Experiment(Section):
     """One experiment of the paper."""
 
@@ -193,17 +203,23 @@ class Experiment(Section):
     table: Literal["table1", "table3", "table4"]
     seeds: PositiveInt  #: number of replicates; they are numbered 0, 1, ...
     hidden: list[PositiveInt] = [1024]  #: widths of the hidden layers
-    settings: Annotated[dict[str, Setting], NonEmpty]
+    settings: Annotated[dict[SettingName, Setting], NonEmpty]
+
+
+def _device(name: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
+        raise ValueError("choose auto, cpu, cuda or cuda:0, cuda:1, ...")
+    return name
 
 
 class Config(Section):
     """The resolved configuration."""
 
     preset: str
-    results: str = "results"  #: folder for everything that is generated
+    results: Annotated[str, NonEmpty] = "results"  #: folder for everything that is generated
     raw_dir: str | None = None  #: folder with raw data files, looked at before anything else
     on_missing: Literal["stand-in", "fail"] = "stand-in"  #: when no source has a raw file
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = "auto"
+    device: Annotated[str, AfterValidator(_device)] = "auto"
     threads: PositiveInt = 1  #: of a heavy job; fixed, as the last bits depend on it
     bootstrap: PositiveInt = 10_000  #: resamples of the confidence intervals
     experiments: Annotated[dict[str, Experiment], NonEmpty]

@@ -13,7 +13,8 @@ from kerhrm.algorithm.selection import point_scores, worst_environment_score
 from kerhrm.config.schema import Network
 from kerhrm.features.mlp import MLP
 from kerhrm.methods.igd import reduced_coordinates, train_igd
-from kerhrm.methods.predictions import FinalDirection, Predictions
+from kerhrm.methods.ntf_predictor import FinalDirection
+from kerhrm.methods.predictions import Predictions
 
 log = logging.getLogger(__name__)
 

@@ -54,6 +54,11 @@ def execute(
             raise KerhrmError(
                 f"{source}, cell {error.exec_count}: {error.ename}: {message}"
             ) from error
+        except OSError as error:
+            raise KerhrmError(
+                f"cannot execute {source} in {folder}: {error.strerror or error}",
+                "free disk space or let TMPDIR name another folder, then run again",
+            ) from error
         write_text(target, normalise(executed.read_text(encoding="utf-8")))
 
 

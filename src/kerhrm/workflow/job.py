@@ -33,6 +33,7 @@ def job(snakemake: Any) -> Iterator[None]:
         force=True,
     )
     logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a log that a full disk refuses must not add tracebacks
     threads = int(snakemake.params.get("threads", 1))
     start = time.perf_counter()
     try:

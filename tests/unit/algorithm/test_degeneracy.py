@@ -117,7 +117,8 @@ def test_few_values_are_their_own_bins() -> None:
     assert label_bins(y).tolist() == [[0, 1, 1], [1, 0, 1]]
     grades = torch.tensor([[2.5, -3.0, 10.0, 2.5]], dtype=torch.float64)
     assert label_bins(grades).tolist() == [[1, 0, 2, 1]]
-    assert label_bins(torch.arange(4.0)[None], n_bins=4).tolist() == [[0, 1, 2, 3]]
+    counts = torch.tensor([[3.0, 0.0, 0.0, 2.0, 0.0, 1.0]])
+    assert label_bins(counts, n_bins=4).tolist() == [[3, 0, 0, 2, 0, 1]]
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(11, 60), n_bins=st.integers(2, 10))

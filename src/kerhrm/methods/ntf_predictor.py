@@ -1,0 +1,72 @@
+"""KerHRM's end: the direction after the last iteration, and the NTF predictor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from kerhrm.algorithm.exploration import Environments
+from kerhrm.algorithm.iteration import Directions, choose_iteration, predict
+from kerhrm.algorithm.problem import Problem
+from kerhrm.methods.predictions import Predictions
+from kerhrm.records import Record
+
+
+@dataclass(frozen=True)
+class FinalDirection(Record):
+    """The invariant direction that KerHRM ends with, one per seed.
+
+    Attributes
+    ----------
+    theta : Tensor, (B, k_max), zero beyond k
+    k : Tensor, (B,), int64
+    alpha : Tensor, (B,)
+    iteration : Tensor, (B,), int64, from 1
+    score : Tensor, (B,), worst learned environment, validation
+    """
+
+    theta: Tensor
+    k: Tensor
+    alpha: Tensor
+    iteration: Tensor
+    score: Tensor
+
+
+def ntf_predictions(problem: Problem, theta: Tensor) -> Predictions:
+    """f_0(x) + psi(x)^T theta of one direction per seed, or of C candidates.
+
+    theta (B, k) gives fields (B, m), theta (B, C, k) gives fields (B, C, m).
+    """
+    if theta.ndim == 2:
+        return ntf_predictions(problem, theta.unsqueeze(1)).take(slice(None), 0)
+    features = problem.features
+    return Predictions(
+        predict(features.psi_train, features.f0_train, theta),
+        predict(features.psi_validation, features.f0_validation, theta),
+        predict(features.psi_test, features.f0_test, theta),
+    )
+
+
+def finish(
+    problem: Problem, learned: Sequence[Environments], history: Sequence[Directions]
+) -> FinalDirection:
+    """End the iterations: choose T by the selection rule and take that direction.
+
+    Parameters
+    ----------
+    problem : Problem
+    learned, history : sequences of length T
+        Environments and directions of iterations 1, ..., T.
+    """
+    best = choose_iteration(problem, history, learned)
+    ends = [directions.winner for directions in history]
+    return FinalDirection.stack(
+        FinalDirection(
+            theta=ends[t].theta[b],
+            k=ends[t].k[b],
+            alpha=ends[t].alpha[b],
+            iteration=best[b] + 1,
+            score=ends[t].score[b],
+        )
+        for b, t in enumerate(best.tolist())
+    )

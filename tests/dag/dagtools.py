@@ -1,0 +1,199 @@
+"""Copies of the repository, Snakemake in them, and what its output says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+SMOKE = ("--config", "preset=smoke")  # must follow the targets: it takes what comes after it
+TIMEOUT_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of a dry run."""
+
+    rule: str
+    fields: Mapping[str, str]
+
+    def _files(self, key: str) -> tuple[str, ...]:
+        # Names of settings hold commas, but no comma with a space.
+        return tuple(name for name in self.fields.get(key, "").split(", ") if name)
+
+    @cached_property
+    def input(self) -> tuple[str, ...]:
+        return self._files("input")
+
+    @cached_property
+    def output(self) -> tuple[str, ...]:
+        return self._files("output")
+
+    @property
+    def reason(self) -> str:
+        return self.fields.get("reason", "")
+
+    @property
+    def name(self) -> str:
+        """The same in every dry run."""
+        return f"{self.rule} {' '.join(self.output)}".rstrip()
+
+
+class Checkout:
+    """A copy of the repository with an environment that ignores the user's settings.
+
+    Parameters
+    ----------
+    folder : path
+        Root of the copy.
+    raw_dir : path, optional
+        Folder with raw files; without one the stand-in is used.  Nothing is downloaded.
+    """
+
+    def __init__(self, folder: Path, raw_dir: str | None = None) -> None:
+        self.folder = folder
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("KERHRM_", "SNAKEMAKE_", "PYTEST_"))
+        } | {
+            # Before site-packages, so that the copy's package hides the installed one.
+            "PYTHONPATH": str(folder / "src"),
+            "KERHRM_OFFLINE": "1",
+            "KERHRM_CACHE_DIR": str(folder / ".no-cache"),
+        }
+        if raw_dir:
+            self.environment["KERHRM_RAW_DIR"] = raw_dir
+
+    def python(self, *args: str) -> str:
+        """Standard output of the interpreter in this copy."""
+        return subprocess.run(
+            [sys.executable, *args],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            timeout=TIMEOUT_SECONDS,
+        ).stdout
+
+    def snakemake(
+        self, *args: str, cores: int = 2, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake here; ``stdout`` of the result holds both streams in order."""
+        return subprocess.run(
+            [sys.executable, "-m", "snakemake", "--cores", str(cores), *args],
+            cwd=self.folder,
+            env=self.environment | dict(env or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
+
+    def run(self, *args: str, cores: int = 2, env: Mapping[str, str] | None = None) -> str:
+        """Output of a run that has to succeed."""
+        done = self.snakemake(*args, cores=cores, env=env)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def plan(self, *args: str) -> list[Job]:
+        """Jobs that Snakemake would run, from its dry run."""
+        return parse_jobs(self.run("--dry-run", *args))
+
+    def copy(self, folder: Path) -> "Checkout":
+        """All of it, results and Snakemake's memory included, elsewhere."""
+        shutil.copytree(self.folder, folder)
+        return Checkout(folder, self.environment.get("KERHRM_RAW_DIR"))
+
+
+def parse_jobs(output: str) -> list[Job]:
+    """Jobs announced in Snakemake's output."""
+    jobs = []
+    pattern = r"^(?:local)?rule (\w+):\n((?:    .*\n)*)"
+    for rule, block in re.findall(pattern, output, re.MULTILINE):
+        fields = dict(line.strip().partition(": ")[::2] for line in block.splitlines())
+        jobs.append(Job(rule, fields))
+    return jobs
+
+
+def names(jobs: Iterable[Job]) -> set[str]:
+    return {job.name for job in jobs}
+
+
+def rules(jobs: Iterable[Job]) -> set[str]:
+    """Rules of jobs that do something."""
+    return {job.rule for job in jobs if job.output}
+
+
+def with_descendants(dag: Iterable[Job], start: Callable[[Job], bool]) -> set[str]:
+    """Names of the jobs that ``start`` accepts and of all that use their outputs."""
+    dag = list(dag)
+    found = {job.name for job in dag if start(job)}
+    stale = {file for job in dag if job.name in found for file in job.output}
+    while new := [j for j in dag if j.name not in found and not stale.isdisjoint(j.input)]:
+        found |= names(new)
+        stale |= {file for job in new for file in job.output}
+    return found
+
+
+@contextmanager
+def edited(path: Path, change: Callable[[str], str]) -> Iterator[None]:
+    """Change a file, and put it back with its time."""
+    times = path.stat()
+    original = path.read_text(encoding="utf-8")
+    changed = change(original)
+    assert changed != original
+    path.write_text(changed, encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(original, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def replace(old: str, new: str) -> Callable[[str], str]:
+    """A change for :func:`edited`: the first ``old`` becomes ``new``."""
+
+    def change(text: str) -> str:
+        assert old in text
+        return text.replace(old, new, 1)
+
+    return change
+
+
+def comment(text: str) -> str:
+    """A change for :func:`edited`: any edit of a Python file counts."""
+    return text + "# edited\n"
+
+
+@contextmanager
+def small_disk(folder: Path, options: str) -> Iterator[Path]:
+    """A file system in memory at ``folder``, where that is allowed."""
+    folder.mkdir(parents=True)
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("needs the mount command")
+    if done.returncode:
+        pytest.skip(f"needs a file system of its own: {done.stderr.strip().partition(chr(10))[0]}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(folder: Path, spare: int = 0) -> Path:
+    """Fill the disk at ``folder`` up to ``spare`` bytes; the file that does it."""
+    filler = folder / "filler"
+    free = os.statvfs(folder)
+    filler.write_bytes(bytes(free.f_bavail * free.f_frsize - spare))
+    return filler

@@ -1,0 +1,224 @@
+"""The measured sections of the README."""
+
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.reporting.paper import PaperValues
+from kerhrm.reporting.readme import (
+    compute_times,
+    is_stand_in_text,
+    replace_section,
+    restart_counts,
+    sections,
+    selection_cost,
+    update,
+)
+from kerhrm.reporting.scores import COLUMNS
+from kerhrm.reporting.tables import build_table, title, to_markdown
+
+README = """# Name
+<!-- begin tables -->
+old numbers
+<!-- end tables -->
+between
+<!-- begin times -->
+<!-- end times -->
+the end
+"""
+PARTS = {"tables": "### Table 1\n\n| a | b |\n", "times": "seconds\n"}
+
+
+def rows(markdown: str) -> list[list[str]]:
+    """Cells of a Markdown table, header first."""
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return [cells[0], *cells[2:]]
+
+
+def test_a_section_is_replaced_between_its_marks() -> None:
+    once = replace_section(README, "tables", "new\nnumbers\n\n")
+    assert once == README.replace("old numbers\n", "new\nnumbers\n")
+    assert replace_section(once, "tables", "old numbers") == README
+    filled = replace_section(README, "times", "fast")
+    assert filled == README.replace("begin times -->\n", "begin times -->\nfast\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["", README.replace("end tables", "ned tables"), README.replace("begin tables", "")]
+)
+def test_a_missing_mark_is_told(text: str) -> None:
+    with pytest.raises(KerhrmError, match=r"no section 'tables'; put <!-- begin tables -->"):
+        replace_section(text, "tables", "new")
+
+
+def test_an_update_writes_the_readme_and_a_copy(tmp_path: Path) -> None:
+    readme, output = tmp_path / "README.md", tmp_path / "results" / "readme.md"
+    readme.write_text(README, encoding="utf-8")
+    update(PARTS, output, readme)
+    text = readme.read_text(encoding="utf-8")
+    assert "### Table 1\n\n| a | b |\n<!-- end tables -->" in text
+    assert "seconds\n<!-- end times -->" in text
+    assert "old numbers" not in text
+    assert text.startswith("# Name\n")
+    assert text.endswith("the end\n")
+    assert output.read_text(encoding="utf-8") == "### Table 1\n\n| a | b |\n\nseconds\n"
+    update(PARTS, output, readme)
+    assert readme.read_text(encoding="utf-8") == text
+
+
+def test_a_stand_ins_numbers_stay_out_of_the_readme(tmp_path: Path) -> None:
+    readme, output = tmp_path / "README.md", tmp_path / "readme.md"
+    readme.write_text(README, encoding="utf-8")
+    heading = title("Table 4", "paper", ["stand-in:digits", "mnist"])
+    update(PARTS | {"tables": f"### {heading}\n"}, output, readme)
+    assert readme.read_text(encoding="utf-8") == README
+    assert heading in output.read_text(encoding="utf-8")
+
+
+def test_a_missing_mark_leaves_both_files_alone(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(README, encoding="utf-8")
+    with pytest.raises(KerhrmError, match="no section 'restarts'"):
+        update(PARTS | {"restarts": "x"}, tmp_path / "readme.md", readme)
+    assert readme.read_text(encoding="utf-8") == README
+    assert not (tmp_path / "readme.md").exists()
+
+
+@pytest.mark.parametrize("preset", ["paper", "smoke"])
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [(["synthetic"], False), (["mnist", "stand-in:digits"], True), (["stand-in:digits"], True)],
+)
+def test_a_stand_in_is_known_by_the_title(preset: str, sources: list[str], expected: bool) -> None:
+    heading = title("Table [4]", preset, sources)
+    assert is_stand_in_text(f"### Table 1\n\n### {heading}\n\n| a |\n") is expected
+
+
+def cells() -> pd.DataFrame:
+    """A table in which every mean tells where it comes from."""
+    methods = {"ERM": 0.1, "KerHRM-s": 0.2, "KerHRM (NTF)": 0.3, "KerHRM (network)": 0.4}
+    rules = {"worst learned environment": 0.01, "pooled validation": 0.02, "oracle": 0.03}
+    settings, metrics = {"r2=0.70": 0, "r2=0.80": 0.5}, {"train_acc": 0.004, "test_acc": 0.005}
+    records = []
+    for (s, a), (m, b), (rule, c), (metric, d) in product(
+        settings.items(), methods.items(), rules.items(), metrics.items()
+    ):
+        own = "pooled validation" if m == "ERM" else "worst learned environment"
+        if m in ("ERM", "KerHRM-s") and rule != own:
+            continue
+        records += [(s, m, seed, metric, a + b + c + d, rule, "synthetic") for seed in (0, 1)]
+    scores = pd.DataFrame(records, columns=COLUMNS)
+    return build_table(scores, "table1", "paper", PaperValues({}), resamples=20)
+
+
+def test_what_the_rule_costs() -> None:
+    header, *body = rows(selection_cost(cells()))
+    assert header == [
+        "setting", "method", "worst learned environment", "pooled validation", "oracle",
+    ]  # fmt: skip
+    assert body == [
+        ["r2=0.70, test accuracy", "KerHRM (NTF)", "0.315", "0.325", "0.335"],
+        ["r2=0.70, test accuracy", "KerHRM (network)", "0.415", "0.425", "0.435"],
+        ["r2=0.80, test accuracy", "KerHRM (NTF)", "0.815", "0.825", "0.835"],
+        ["r2=0.80, test accuracy", "KerHRM (network)", "0.915", "0.925", "0.935"],
+    ]
+
+
+def test_errors_cost_as_well() -> None:
+    table = cells().replace({"metric": {"test_acc": "mean_error", "train_acc": "std_error"}})
+    _, *body = rows(selection_cost(table))
+    assert body[0] == ["r2=0.70, mean error", "KerHRM (NTF)", "0.315", "0.325", "0.335"]
+    assert len(body) == 4
+
+
+def restarts() -> pd.DataFrame:
+    columns = ["setting", "iteration", "seed", "k", "n_starts", "n_label_split", "n_empty",
+               "n_unconverged", "usable"]  # fmt: skip
+    return pd.DataFrame(
+        [
+            ("r2=0.70", 1, 0, 10, 20, 3, 0, 1, True),
+            ("r2=0.70", 1, 1, 10, 20, 20, 0, 0, False),
+            ("r2=0.70", 2, 0, 10, 20, 1, 2, 5, True),
+            ("r2=0.80", 1, 0, 10, 7, 0, 0, 0, True),
+        ],
+        columns=columns,
+    )
+
+
+def test_starts_are_added_up() -> None:
+    header, *body = rows(restart_counts({"one": restarts(), "two": restarts().tail(1)}))
+    assert header[:3] == ["experiment", "setting", "iteration"]
+    assert header[3:7] == ["starts", "label splits", "empty", "not converged"]
+    assert header[7] == "searches without a usable start"
+    assert body == [
+        ["one", "r2=0.70", "1", "40", "23", "0", "1", "1"],
+        ["one", "r2=0.70", "2", "20", "1", "2", "5", "0"],
+        ["one", "r2=0.80", "1", "7", "0", "0", "0", "0"],
+        ["two", "r2=0.80", "1", "7", "0", "0", "0", "0"],
+    ]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Logs as `kerhrm.workflow.job` writes them."""
+
+    def leave(path: str, rule: str, *seconds: float) -> None:
+        target = tmp_path / "logs" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lines = [f"2021-01-01 00:00:00,000 {rule}: computed in {s:.3f} s" for s in seconds]
+        target.write_text("\n".join([f"2021-01-01 {rule}: computed something", *lines]))
+
+    for experiment, factor in (("one", 1), ("two", 10)):
+        leave(f"generate_data/{experiment}/a.log", "generate_data", factor * 1.0)
+        leave(f"cluster/{experiment}/a/1.log", "cluster", factor * 2.0)
+        leave(f"cluster/{experiment}/b/2.log", "cluster", factor * 3.0)
+        leave(f"train_network/{experiment}/a.log", "train_network", factor * 100.0)
+        leave(f"score/{experiment}/a.log", "score", factor * 0.5)
+    leave("train_erm/one/a.log", "train_erm", 50.0)
+    leave("summarise/table1.log", "summarise", 1000.0)  # of no experiment
+    leave("report_restarts/one.log", "report_restarts", 1000.0)
+    return tmp_path / "logs"
+
+
+def test_times_are_added_up_from_the_logs(logs: Path) -> None:
+    header, *body = rows(compute_times(logs))
+    assert header[-2:] == ["one", "two"]
+    assert body == [
+        ["generate_data", "1.0", "10.0"],
+        ["cluster", "5.0", "50.0"],
+        ["train_network", "100.0", "1000.0"],
+        ["train_erm", "50.0", "0.0"],
+        ["score", "0.5", "5.0"],
+        ["all rules", "156.5", "1065.0"],
+        ["from data to the scores of KerHRM (NTF)", "6.5", "65.0"],
+    ]
+
+
+def test_sections_come_from_the_files(tmp_path: Path, logs: Path) -> None:
+    table = cells()
+    for name in ("table1", "table4"):
+        (tmp_path / f"{name}.md").write_text(to_markdown(table, name), encoding="utf-8")
+    table.to_csv(tmp_path / "table1.csv", index=False)
+    restarts().to_csv(tmp_path / "classification.csv", index=False)
+    parts = sections(
+        [tmp_path / "table1.md", tmp_path / "table4.md"],
+        [tmp_path / "table1.csv"],
+        [tmp_path / "classification.csv"],
+        logs,
+    )
+    assert parts == {
+        "tables": to_markdown(table, "table1") + "\n" + to_markdown(table, "table4"),
+        "selection": selection_cost(table),
+        "restarts": restart_counts({"classification": restarts()}),
+        "times": compute_times(logs),
+    }
+
+
+def test_the_repositorys_readme_has_every_section() -> None:
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    for name in ("tables", "selection", "restarts", "times"):
+        assert replace_section(text, name, "x") != text
