@@ -24,9 +24,17 @@ HEADER = "table,setting,method,metric,mean,std,n_seeds,ci_low,ci_high,paper,data
 METHODS = ["ERM", "KerHRM-s", "KerHRM (NTF)", "KerHRM (network)"]
 # Methods of a table by the names that the configuration has for them, in the tables' order.
 RUN = {"erm": METHODS[:1], "kerhrm": METHODS[1:3], "igd": METHODS[3:]}
-METRICS = ["train_acc", "test_acc"]
-EXPERIMENTS = {"table1": "classification", "table4": "colored_mnist"}
-SOURCES = {"table1": {"synthetic"}, "table4": {"mnist", "stand-in:digits"}}
+METRICS = {
+    "table1": ["train_acc", "test_acc"],
+    "table3": ["mean_error", "std_error"],
+    "table4": ["train_acc", "test_acc"],
+}
+EXPERIMENTS = {"table1": "classification", "table3": "regression", "table4": "colored_mnist"}
+SOURCES = {
+    "table1": {"synthetic"},
+    "table3": {"synthetic"},
+    "table4": {"mnist", "stand-in:digits"},
+}
 TABLES = list(EXPERIMENTS)
 RESTARTS = ["setting", "iteration", "seed", "k", "n_starts", "n_label_split", "n_empty"]
 
@@ -120,7 +128,7 @@ def test_columns(results: Path, table: pd.DataFrame, name: str) -> None:
 
 
 def test_the_contracts_settings(experiments: dict[str, Any]) -> None:
-    first, second = (experiments[experiment] for experiment in EXPERIMENTS.values())
+    first, second = (experiments[EXPERIMENTS[table]] for table in ("table1", "table4"))
     assert list(first["settings"]) == ["r2=0.70", "r2=0.75", "r2=0.80"]
     assert list(second["settings"])[:2] == ["cmnist", "cmnist,k=extended"]
     for setting in (*first["settings"].values(), second["settings"]["cmnist"]):
@@ -129,7 +137,7 @@ def test_the_contracts_settings(experiments: dict[str, Any]) -> None:
 
 def test_names(table: pd.DataFrame, name: str, expected: dict[str, list[str]]) -> None:
     assert list(dict.fromkeys(table["setting"])) == list(expected)
-    assert list(dict.fromkeys(table["metric"])) == METRICS
+    assert list(dict.fromkeys(table["metric"])) == METRICS[name]
     assert len(set(table["data_source"])) == 1
     assert set(table["data_source"]) <= SOURCES[name]
     for (setting, _), rows in table.groupby(["setting", "metric"]):
@@ -145,7 +153,9 @@ def test_selection_rules_and_the_bound(table: pd.DataFrame) -> None:
             assert rules == {"worst learned environment"}
         else:
             assert rules == {"worst learned environment", "pooled validation", "oracle"}
-    test = table[(table["metric"] == "test_acc") & table["method"].str.startswith("KerHRM (")]
+    test = table[table["metric"].isin(["test_acc", "mean_error"])].copy()
+    test.loc[test["metric"] == "mean_error", "mean"] *= -1  # the larger the better
+    test = test[test["method"].str.startswith("KerHRM (")]
     wide = test.pivot(index=["setting", "method"], columns="selection", values="mean")
     # The other rules' choices are among the candidates that the oracle has.
     assert (wide["oracle"] >= wide["worst learned environment"]).all()
@@ -162,7 +172,9 @@ def test_scores_have_every_seed(
     assert {"setting", "method", "seed", "metric", "value"} <= set(scores.columns)
     assert list(dict.fromkeys(scores["setting"])) == list(expected)
     assert experiment["seeds"] > 1
-    assert scores["value"].between(0, 1).all()
+    accuracies = scores["metric"].isin(["train_acc", "test_acc"])
+    assert scores.loc[accuracies, "value"].between(0, 1).all()
+    assert (scores["value"] >= 0).all()
     for _, group in scores.groupby(["setting", "method", "metric", "selection"]):
         assert list(group["seed"]) == list(range(experiment["seeds"]))
 
@@ -200,14 +212,26 @@ def test_scores_are_those_of_the_predictions(
     }
     # The headline rows come first, before those of the other selection rules.
     own = scores.drop_duplicates(["setting", "method", "seed", "metric"])
-    assert len(own) == sum(map(len, expected.values())) * experiment["seeds"] * len(METRICS)
+    assert len(own) == sum(map(len, expected.values())) * experiment["seeds"] * len(METRICS[name])
     for setting, method, seed, metric, value in own.iloc[:, :5].itertuples(index=False):
         folder = results / EXPERIMENTS[name] / setting
-        labels = {"train_acc": "train", "test_acc": "test_labels"}[metric]
-        truth = np.load(folder / "data" / f"{labels}.npz")["y"][seed]
-        part = metric.removesuffix("_acc")
+        part = "train" if metric == "train_acc" else "test"
+        labels = np.load(folder / "data" / {"train": "train.npz", "test": "test_labels.npz"}[part])
+        truth = labels["y"][seed]
         predicted = np.load(folder / "predictions" / f"{stems[method]}.npz")[part][seed]
-        assert value == pytest.approx(((predicted > 0) == (truth > 0)).mean(), abs=1e-12)
+        assert value == pytest.approx(score_again(metric, predicted, truth, labels), rel=1e-6)
+
+
+def score_again(metric: str, predicted: np.ndarray, truth: np.ndarray, labels: Any) -> float:
+    """A metric of one seed, by the paper's formula."""
+    if metric.endswith("_acc"):
+        return float(((predicted > 0) == (truth > 0)).mean())
+    where = labels["environment"][0]
+    errors = [np.mean((predicted - truth)[where == e] ** 2) for e in range(where.max() + 1)]
+    mean = sum(errors) / len(errors)
+    if metric == "mean_error":
+        return float(mean)
+    return float((sum((e - mean) ** 2 for e in errors) / (len(errors) - 1)) ** 0.5)
 
 
 def test_restarts_are_reported(results: Path, name: str, experiment: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from snakemake.exceptions import WorkflowError
 from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
 from kerhrm.workflow.dependencies import fingerprint
-from kerhrm.workflow.folders import check_writable, import_from
+from kerhrm.workflow.folders import check_writable, import_from, reuse_memory
 
 ROOT = Path(workflow.basedir)
 
@@ -23,6 +23,7 @@ except KerhrmError as error:
 # import the package of this checkout.
 ENVIRONMENT = str(ROOT / "envs" / "environment.yml")
 import_from(ROOT / "src")
+reuse_memory()
 
 RESULTS = f"{CONFIG.results}/{CONFIG.preset}"
 ONE_SETTING = "{experiment}/{setting}"

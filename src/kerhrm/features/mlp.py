@@ -122,6 +122,6 @@ def forward(mlp: MLP, x: Tensor) -> list[Tensor]:
     for layer, (weight, bias) in enumerate(zip(mlp.weights, mlp.biases, strict=True)):
         x = torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
         if layer < last:
-            x = torch.relu(x)
+            x = torch.relu_(x)  # in place: no second copy of the largest array
         activations.append(x)
     return activations

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.workflow.folders import check_writable, import_from
+from kerhrm.workflow.folders import check_writable, import_from, reuse_memory
 
 
 @pytest.mark.parametrize("new", [True, False])
@@ -72,3 +72,11 @@ def test_an_empty_search_path_gets_no_empty_entry(
         monkeypatch.setenv("PYTHONPATH", before)
     import_from(tmp_path)
     assert os.environ["PYTHONPATH"] == str(tmp_path)
+
+
+def test_a_users_own_allocator_settings_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "7")
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    reuse_memory()
+    assert os.environ["MALLOC_MMAP_THRESHOLD_"] == "7"
+    assert int(os.environ["MALLOC_TRIM_THRESHOLD_"]) >= 2**30

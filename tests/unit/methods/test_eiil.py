@@ -1,0 +1,165 @@
+"""EIIL: the inference against autograd, brute force and a planted split; then IRMv1."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from kerhrm.errors import KerhrmError
+from kerhrm.features.mlp import MLP, init_mlp
+from kerhrm.methods.eiil import infer_environments, soft_penalty, train_eiil
+from kerhrm.methods.irm import PointLoss, point_loss, scale_gradient, train_pairs
+from kerhrm.methods.training import train
+
+B = 3
+LOSSES: tuple[PointLoss, ...] = ("squared", "logistic")
+
+
+def outputs(n: int) -> tuple[Tensor, Tensor]:
+    rng = np.random.default_rng(0)
+    f = torch.from_numpy(rng.standard_normal((B, n)))
+    return f, torch.from_numpy(rng.choice([-1.0, 1.0], (B, n)))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_objective_by_a_dummy_scale(loss: PointLoss) -> None:
+    f, y = outputs(30)
+    w = torch.randn(B, 30, dtype=torch.float64, requires_grad=True)
+    value = soft_penalty(w, scale_gradient(f, y, loss))
+    (gradient,) = torch.autograd.grad(value.sum(), w)
+    for b in range(B):
+        scale = torch.ones((), dtype=torch.float64, requires_grad=True)
+        if loss == "squared":
+            losses = (scale * f[b] - y[b]) ** 2
+        else:
+            target = (y[b] > 0).double()
+            losses = nn.functional.binary_cross_entropy_with_logits(
+                scale * f[b], target, reduction="none"
+            )
+        q = torch.sigmoid(w[b])
+        slopes = [
+            torch.autograd.grad((share * losses).mean(), scale, create_graph=True)[0]
+            for share in (q, 1 - q)
+        ]
+        expected = (slopes[0] ** 2 + slopes[1] ** 2) / 2
+        torch.testing.assert_close(value[b], expected)
+        torch.testing.assert_close(gradient[b], torch.autograd.grad(expected, w)[0][b])
+
+
+@pytest.mark.parametrize("steps_and_rate", [(10_000, 1e-3), (1_000, 1e-2)])
+def test_the_split_is_the_best_of_all(steps_and_rate: tuple[int, float]) -> None:
+    steps, rate = steps_and_rate
+    n = 9
+    f, y = outputs(n)
+    gradient = scale_gradient(f, y, "squared").float()
+    split = infer_environments(gradient, range(B), steps=steps, rate=rate)
+    # 2^n hard splits, by assignments that saturate the sigmoid
+    corners = torch.tensor(list(product([-50.0, 50.0], repeat=n)))
+    for b in range(B):
+        values = soft_penalty(corners, gradient[b].expand_as(corners))
+        own = soft_penalty(100 * (0.5 - split[[b]].float()), gradient[[b]])
+        torch.testing.assert_close(own[0], values.max())
+
+
+def planted(n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Labels, a reference that is an attribute alone, and where the attribute is right."""
+    y = torch.sign(torch.randn(B, n))
+    agrees = torch.rand(B, n) < 0.8
+    return y, 0.6 * torch.where(agrees, y, -y), agrees
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_planted_split_is_found(loss: PointLoss) -> None:
+    y, reference, agrees = planted(500)
+    split = infer_environments(scale_gradient(reference, y, loss), range(B), steps=1_000, rate=1e-2)
+    assert split.dtype == torch.int64
+    for b in range(B):
+        # which of the two is called 0 is left to chance
+        same = split[b] == agrees[b].long()
+        assert bool(same.all()) or not bool(same.any())
+
+
+def test_the_start_is_the_seeds_own() -> None:
+    y, reference, _ = planted(200)
+    gradient = scale_gradient(reference, y, "squared")
+    # no step: the split is the sign of the random start
+    starts = infer_environments(gradient, [4, 5, 6], steps=0, rate=1e-2)
+    assert len({tuple(row) for row in starts.tolist()}) == B
+    assert 0.3 < float(starts.double().mean()) < 0.7
+    for options in ({"steps": 0}, {"steps": 200}):
+        together = infer_environments(gradient, [4, 5, 6], rate=1e-2, **options)
+        for b, seed in enumerate([4, 5, 6]):
+            alone = infer_environments(gradient[[b]], [seed], rate=1e-2, **options)
+            assert torch.equal(together[b], alone[0])
+
+
+Sample = tuple[MLP, Tensor, Tensor, Tensor, Tensor]
+
+
+@pytest.fixture
+def sample() -> Sample:
+    x, x_validation = torch.randn(B, 60, 4), torch.randn(B, 40, 4)
+
+    def label(x: Tensor) -> Tensor:
+        return torch.sign(x[..., 0] + torch.randn(x.shape[:-1]))
+
+    return init_mlp(range(B), (4, 16, 1)), x, label(x), x_validation, label(x_validation)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_invariant_training_on_what_the_reference_split(sample: Sample, loss: PointLoss) -> None:
+    mlp, x, y, x_validation, y_validation = sample
+    candidates, chosen = train_eiil(
+        *sample, seeds=range(B), task="classification", loss=loss,
+        reference_steps=15, inference_steps=300, inference_rate=0.03,
+        weight=[1.0, 200.0], anneal=[0, 10], steps=30, learning_rate=1e-2,
+    )  # fmt: skip
+    reference = train(
+        mlp, x, lambda f, r: point_loss(f, y[r], loss).mean(-1), steps=15, learning_rate=1e-2
+    )(x)
+    environment = infer_environments(
+        scale_gradient(reference, y, loss), range(B), steps=300, rate=0.03
+    )
+    if loss == "logistic":  # those that the reference gets right, and the others
+        right = (reference > 0) == (y > 0)
+        same = (environment == right.long()).double().mean(-1)
+        assert bool(((same == 0) | (same == 1)).all())
+    expected = train_pairs(
+        mlp, x, y, environment,
+        loss=loss, weight=[1.0, 200.0], anneal=[0, 10], steps=30, learning_rate=1e-2,
+    )  # fmt: skip
+    hits = []
+    for got, wanted in zip(candidates, expected, strict=True):
+        torch.testing.assert_close(got(x), wanted(x), rtol=1e-3, atol=1e-3)
+        hits.append(((got(x_validation) > 0) == (y_validation > 0)).double().mean(-1))
+    assert chosen.tolist() == torch.stack(hits).argmax(0).tolist()
+
+
+def test_it_turns_away_from_an_attribute_without_labels() -> None:
+    def draw(rate: float, n: int) -> tuple[Tensor, Tensor]:
+        y = torch.sign(torch.randn(B, n))
+        agrees = torch.rand(B, n) < rate
+        return torch.stack([y + 1.5 * torch.randn(B, n), torch.where(agrees, y, -y)], -1), y
+
+    (x, y), (x_test, y_test) = draw(0.85, 800), draw(0.1, 500)
+    mlp = init_mlp(range(B), (2, 32, 1))
+    (network,), _ = train_eiil(
+        mlp, x, y, x, y, seeds=range(B), task="classification", loss="logistic",
+        reference_steps=60, inference_steps=500, inference_rate=0.02,
+        weight=[1e3], anneal=[30], steps=200, learning_rate=1e-2,
+    )  # fmt: skip
+    erm = train(mlp, x, lambda f, r: point_loss(f, y[r], "logistic").mean(-1),
+                steps=200, learning_rate=1e-2)  # fmt: skip
+    hits = [((net(x_test) > 0) == (y_test > 0)).double().mean(-1) for net in (erm, network)]
+    assert bool((hits[1] > hits[0] + 0.3).all())
+
+
+def test_the_logistic_loss_is_for_labels(sample: Sample) -> None:
+    with pytest.raises(KerhrmError, match="logistic"):
+        train_eiil(
+            *sample, seeds=range(B), task="regression", loss="logistic",
+            reference_steps=1, inference_steps=1, inference_rate=0.1,
+            weight=[1.0], anneal=[0], steps=1, learning_rate=1e-2,
+        )  # fmt: skip
