@@ -59,13 +59,17 @@ def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
                 raise KerhrmError(
                     f"unknown entry '{key}.{name}' in presets/{preset}.yaml", _suggest(name, known)
                 )
-            for label in _section(_section(changes, name).get("settings"), f"{name}.settings"):
-                if key == "experiments" and label not in known[name].get("settings", {}):
-                    raise KerhrmError(
-                        f"unknown setting '{label}' of {name} in presets/{preset}.yaml",
-                        _suggest(label, known[name].get("settings", {})),
-                    )
-            known[name] = merge(known[name], _section(changes, f"{key}.{name}"))
+            at = f"{key}.{name}"
+            changes = _section(changes, at)
+            if key == "experiments":
+                own = _section(known[name].get("settings"), f"{at}.settings")
+                for label in _section(changes.get("settings"), f"{at}.settings"):
+                    if label not in own:
+                        raise KerhrmError(
+                            f"unknown setting '{label}' of {name} in presets/{preset}.yaml",
+                            _suggest(label, own),
+                        )
+            known[name] = merge(known[name], changes)
     machine = {k: v for k, v in top.items() if k != "preset"}
     tree = merge(overrides, machine) | {
         "preset": preset,

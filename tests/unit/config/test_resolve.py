@@ -387,24 +387,17 @@ def test_a_value_out_of_range_is_named(spoilt: Spoil, text: str, key: str, value
     assert spoilt(text).startswith(f"configuration key '{key}' = {value}: ")
 
 
-SHORT_KEY = pytest.mark.xfail(
-    strict=True, reason="the look for unknown settings comes first and names half of the key"
-)
-
-
 @pytest.mark.parametrize(
     ("text", "key", "value"),
     [
         ("methods: 3", "methods", "3"),
         ("methods: erm", "methods", "'erm'"),
-        pytest.param("methods: {erm: 3}", "methods.erm", "3", marks=SHORT_KEY),
+        ("methods: {erm: 3}", "methods.erm", "3"),
         ("experiments: [classification]", "experiments", "['classification']"),
-        pytest.param("experiments: {classification: 3}",
-                     "experiments.classification", "3", marks=SHORT_KEY),
+        ("experiments: {classification: 3}", "experiments.classification", "3"),
         ("experiments: {classification: {data: 3}}", "experiments.classification.data", "3"),
         ("experiments: {classification: {methods: 3}}", "experiments.classification.methods", "3"),
-        pytest.param("experiments: {classification: {settings: [a]}}",
-                     "experiments.classification.settings", "['a']", marks=SHORT_KEY),
+        ("experiments: {classification: {settings: [a]}}", "experiments.classification.settings", "['a']"),
         ("experiments: {classification: {settings: {r2=0.70: hello}}}", CLASSIFICATION, "'hello'"),
         ("experiments: {classification: {settings: {r2=0.70: {data: 3}}}}",
          f"{CLASSIFICATION}.data", "3"),
@@ -419,7 +412,6 @@ def test_a_value_where_a_mapping_belongs_is_named(
     assert spoilt(text) == expected
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="settings of the experiment taken as read")
 @pytest.mark.parametrize("settings", ["", "3"])
 def test_a_preset_over_an_experiment_without_settings_is_told(
     spoilt: Spoil, folder: Path, settings: str

@@ -47,7 +47,7 @@ def test_the_primal_by_a_convex_solver(rho: float, seed: int) -> None:
         ],
         options={"ftol": 1e-12, "maxiter": 1000},
     )
-    assert solution.success
+    assert solution.status in (0, 8)  # 8: no step improves any more, in rounding
     assert float(worst_mean(losses, rho)) == pytest.approx(-solution.fun, rel=1e-6)
     np.testing.assert_allclose(worst_weights(losses, rho).numpy(), solution.x, atol=1e-3)
 
