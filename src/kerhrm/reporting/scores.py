@@ -45,7 +45,7 @@ def load_labels(paths: Mapping[str, str | Path]) -> tuple[Labels, str]:
 
 def negative_error(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Minus the mean squared error, so that larger is better: (..., m) to (...)."""
-    return -np.mean((predictions - y) ** 2, axis=-1)
+    return -np.mean((predictions.astype(np.float64) - y) ** 2, axis=-1)
 
 
 def accuracy(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ def environment_errors(
     -------
     ndarray, (..., number of environments)
     """
-    squared = (predictions - y) ** 2
+    squared = (predictions.astype(np.float64) - y) ** 2
     numbers = np.unique(environment)
     return np.stack([squared[..., environment == e].mean(axis=-1) for e in numbers], axis=-1)
 
