@@ -42,10 +42,19 @@ def scores_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str) -> 
     metrics = [m for m in METRIC_LABELS if m in set(scores["metric"])]
     shifts = np.arange(len(metrics)) * 0.36 - 0.18 * (len(metrics) - 1)
     with style():
-        figure, axes = plt.subplots(
-            1, len(settings), figsize=(3.2 * len(settings) + 0.8, 3.2), sharey=True, squeeze=False
+        columns = min(len(settings), 3)
+        rows = -(-len(settings) // columns)
+        figure, grid = plt.subplots(
+            rows,
+            columns,
+            figsize=(3.2 * columns + 0.8, 2.7 * rows + 0.5),
+            sharey=True,
+            squeeze=False,
         )
-        for axis, setting in zip(axes[0], settings, strict=True):
+        for unused in grid.flat[len(settings) :]:
+            unused.remove()
+        axes = list(grid.flat[: len(settings)])
+        for axis, setting in zip(axes, settings, strict=True):
             for metric, shift in zip(metrics, shifts, strict=True):
                 _draw(axis, scores, paper, setting, methods, metric, float(shift))
             axis.set_title(setting)
@@ -53,8 +62,9 @@ def scores_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str) -> 
             axis.set_xticks(range(len(methods)), methods, rotation=25, ha="right")
             if "test_acc" in metrics:  # chance
                 axis.axhline(0.5, color="0.7", linewidth=0.8, zorder=0)
-        axes[0][0].set_ylabel("accuracy" if "test_acc" in metrics else "mean squared error")
-        handles, labels = axes[0][0].get_legend_handles_labels()
+        for axis in axes[::columns]:
+            axis.set_ylabel("accuracy" if "test_acc" in metrics else "mean squared error")
+        handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         figure.suptitle(heading)
     return figure
