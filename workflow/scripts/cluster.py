@@ -5,7 +5,7 @@ import torch
 from kerhrm.algorithm.exploration import explore
 from kerhrm.algorithm.iteration import start_of_iteration
 from kerhrm.algorithm.problem import load_problem
-from kerhrm.config.schema import Clustering
+from kerhrm.config.methods import Clustering
 from kerhrm.workflow.job import job
 
 with job(snakemake), torch.inference_mode():

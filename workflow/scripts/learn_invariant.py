@@ -5,7 +5,7 @@ import torch
 from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.iteration import learn_directions
 from kerhrm.algorithm.problem import load_problem
-from kerhrm.config.schema import Invariance
+from kerhrm.config.methods import Invariance
 from kerhrm.workflow.job import job
 
 with job(snakemake), torch.inference_mode():

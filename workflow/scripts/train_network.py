@@ -2,7 +2,7 @@
 
 from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.problem import load_points, load_problem
-from kerhrm.config.schema import Network
+from kerhrm.config.methods import Network
 from kerhrm.features.mlp import init_mlp
 from kerhrm.methods.network import train_networks
 from kerhrm.methods.ntf_predictor import FinalDirection

@@ -19,7 +19,7 @@ from kerhrm.algorithm.clustering import fit_mixture, random_starts
 from kerhrm.algorithm.degeneracy import label_bins, label_information
 from kerhrm.algorithm.invariant import orthogonal_update
 from kerhrm.algorithm.problem import Problem
-from kerhrm.config.schema import Clustering
+from kerhrm.config.methods import Clustering
 from kerhrm.records import Record
 
 

@@ -11,7 +11,7 @@ from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.invariant import invariant_direction
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.selection import point_scores, worst_environment_score
-from kerhrm.config.schema import Invariance
+from kerhrm.config.methods import Invariance
 from kerhrm.records import Record
 
 

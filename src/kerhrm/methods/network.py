@@ -10,7 +10,7 @@ from kerhrm.algorithm.exploration import Environments
 from kerhrm.algorithm.iteration import yardstick
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.selection import point_scores, worst_environment_score
-from kerhrm.config.schema import Network
+from kerhrm.config.methods import Network
 from kerhrm.features.mlp import MLP
 from kerhrm.methods.igd import reduced_coordinates, train_igd
 from kerhrm.methods.ntf_predictor import FinalDirection

@@ -13,7 +13,7 @@ from kerhrm.algorithm.clustering import fit_mixture, random_starts
 from kerhrm.algorithm.degeneracy import label_bins, label_information
 from kerhrm.algorithm.exploration import Environments, explore
 from kerhrm.algorithm.problem import Problem
-from kerhrm.config.schema import Clustering
+from kerhrm.config.methods import Clustering
 from kerhrm.features.reduction import ReducedFeatures
 
 N, M, K_MAX = 300, 150, 4

@@ -22,7 +22,7 @@ from kerhrm.algorithm.iteration import (
 )
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.selection import Task
-from kerhrm.config.schema import Invariance
+from kerhrm.config.methods import Invariance
 from kerhrm.features.reduction import ReducedFeatures
 
 BATCH, N, M, K_MAX = 3, 40, 16, 5

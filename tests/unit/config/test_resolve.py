@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from kerhrm.config.resolve import MACHINE_KEYS, merge, read_yaml, resolve
-from kerhrm.config.schema import ClassificationData, Config, Methods, RegressionData
+from kerhrm.config.data import ClassificationData, RegressionData
+from kerhrm.config.methods import Methods
+from kerhrm.config.schema import Config
 from kerhrm.errors import KerhrmError
 
 SHIPPED = Path(__file__).resolve().parents[3] / "config"

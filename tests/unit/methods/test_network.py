@@ -10,7 +10,7 @@ from torch import Tensor
 from kerhrm.algorithm.exploration import Environments, explore
 from kerhrm.algorithm.iteration import learn_directions
 from kerhrm.algorithm.problem import Problem
-from kerhrm.config.schema import Clustering, Invariance, Network
+from kerhrm.config.methods import Clustering, Invariance, Network
 from kerhrm.data.classification import generate
 from kerhrm.features.mlp import MLP, init_mlp
 from kerhrm.features.ntf import extract
