@@ -7,6 +7,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from kerhrm.config.resolve import resolve
+from kerhrm.config.schema import TUNABLE
 from kerhrm.errors import KerhrmError
 from kerhrm.workflow.dependencies import fingerprint
 from kerhrm.workflow.folders import check_writable, import_from, reuse_memory
@@ -31,9 +32,20 @@ SETTING = f"{RESULTS}/{ONE_SETTING}"  # everything of one setting
 ITERATION = f"{SETTING}/iterations/{{t}}"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
-EXPERIMENTS = CONFIG.experiments
+EXPERIMENTS = CONFIG.experiments  # what tables and figures show
+TUNINGS = {n: e.for_tuning() for n, e in EXPERIMENTS.items() if e.tuning}
+SETUPS = EXPERIMENTS | {f"tune-{n}": e for n, e in TUNINGS.items()}  # all that can run
+# Only a search at the paper's sizes writes what later runs use.
+TUNED = (
+    f"{RESULTS}/tuned"
+    if CONFIG.preset != "paper"
+    else os.path.relpath(ROOT / "config/tuned")
+)
 PAPER_VALUES = os.path.relpath(ROOT / "config" / "paper_values.yaml")
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
+FIGURES = [t for t in TABLES if t.startswith("figure")]
+CHECKED = f"{RESULTS}/checked.txt"
+REFERENCE = os.path.relpath(ROOT / "results/reference")
 # Only a run at the paper's sizes writes its numbers into the README.
 README_STAMP = [f"{RESULTS}/readme.md"] if CONFIG.preset == "paper" else []
 
@@ -44,8 +56,11 @@ THREADS = CONFIG.threads
 
 
 wildcard_constraints:
-    experiment="|".join(EXPERIMENTS),
-    setting="|".join({re.escape(s) for e in EXPERIMENTS.values() for s in e.settings}),
+    experiment="|".join(SETUPS),
+    setting="|".join(
+        sorted({re.escape(s) for e in SETUPS.values() for s in e.settings})
+    ),
+    table="|".join(TABLES),
     t=r"\d+",
 
 

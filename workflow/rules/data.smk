@@ -42,6 +42,27 @@ rule fetch_mnist:
         "../scripts/fetch_mnist.py"
 
 
+rule fetch_houses:
+    output:
+        f"{RESULTS}/raw/houses.npz",
+    log:
+        f"{LOGS}/fetch_houses.log",
+    benchmark:
+        f"{BENCHMARKS}/fetch_houses.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        raw_dir=CONFIG.raw_dir,
+        on_missing=CONFIG.on_missing,
+        code=code("fetch_houses"),
+    script:
+        "../scripts/fetch_houses.py"
+
+
 rule generate_data:
     input:
         raw=raw_of,

@@ -2,7 +2,7 @@
 
 
 def experiment_of(wildcards):
-    return EXPERIMENTS[wildcards.experiment]
+    return SETUPS[wildcards.experiment]
 
 
 def setting_of(wildcards):
@@ -14,7 +14,7 @@ def kerhrm_of(wildcards):
 
 
 def seeds_of(wildcards):
-    return experiment_of(wildcards).seeds
+    return experiment_of(wildcards).replicates
 
 
 def hidden_of(wildcards):
@@ -35,7 +35,10 @@ def data_of(wildcards):
 
 def raw_of(wildcards):
     """Raw files that a setting is made from."""
-    needs = {"colored_mnist": f"{RESULTS}/raw/mnist.npz"}
+    needs = {
+        "colored_mnist": f"{RESULTS}/raw/mnist.npz",
+        "houses": f"{RESULTS}/raw/houses.npz",
+    }
     return needs.get(setting_of(wildcards).data.generator, [])
 
 
@@ -43,7 +46,10 @@ def raw_of(wildcards):
 
 
 def k_max_of(wildcards):
-    return max(kerhrm_of(wildcards).k)
+    """Largest dimension that any method of the setting uses."""
+    setting = setting_of(wildcards)
+    k = list(setting.methods.kerhrm.k)
+    return max(k + [setting.methods.released.k] if "released" in setting.run else k)
 
 
 # --- iterations ---
@@ -67,6 +73,10 @@ def environments_so_far(wildcards):
 def k_of(wildcards):
     """Candidate dimensions; later iterations keep the k chosen in the one before."""
     return list(kerhrm_of(wildcards).k) if int(wildcards.t) == 1 else None
+
+
+def candidate_k_of(wildcards):
+    return list(kerhrm_of(wildcards).k)
 
 
 def clustering_of(wildcards):
@@ -100,29 +110,110 @@ def network_of(wildcards):
     return kerhrm_of(wildcards).network.model_dump(mode="json")
 
 
-def erm_of(wildcards):
-    return setting_of(wildcards).methods.erm.model_dump(mode="json")
+def released_of(wildcards):
+    return setting_of(wildcards).methods.released.model_dump(mode="json")
+
+
+# --- methods without features ---
+
+# Methods that are given the labels of the training environments.
+LABELLED = ("irm", "iga")
+
+
+def method_code(wildcards):
+    return code(f"train_{wildcards.method}")
+
+
+def labels_of(wildcards):
+    """The true environments, for the methods that are given them."""
+    if wildcards.method not in LABELLED:
+        return []
+    return f"{SETTING}/data/environments.npz".format(**wildcards)
+
+
+def options_of(wildcards):
+    """Option sets to train with: the selected and the oracle's, or in `tune` the grid."""
+    name, methods = wildcards.method, setting_of(wildcards).methods
+    if name == "least_squares":
+        return [{}]
+    if name in ("erm", "grayscale"):
+        return [methods.erm.model_dump(mode="json")]
+    baseline = getattr(methods, name)
+    if wildcards.experiment not in EXPERIMENTS:
+        return [c.model_dump(mode="json") for c in baseline.candidates()]
+    chosen = [baseline.selected] + ([baseline.oracle] if baseline.oracle else [])
+    return [c.model_dump(mode="json") for c in chosen]
 
 
 # --- scoring ---
 
-# Which files a method leaves, in the order of the tables' rows.
+# Prediction files in the order of the tables' rows, and the name in `run` that makes each.
 PREDICTIONS = {
-    "erm": ["erm"],
-    "kerhrm": ["kerhrm-s", "kerhrm-ntf"],
-    "igd": ["kerhrm-network"],
+    "erm": "erm",
+    "dro": "dro",
+    "eiil": "eiil",
+    "hrm": "hrm",
+    "irm": "irm",
+    "kerhrm-s": "kerhrm",
+    "kerhrm-ntf": "kerhrm",
+    "kerhrm-network": "igd",
+    "released": "released",
+    "kerhrm-true": "true_environments",
+    "iga": "iga",
+    "grayscale": "grayscale",
+    "least_squares": "least_squares",
 }
-CANDIDATES = {"erm": [], "kerhrm": ["kerhrm-ntf"], "igd": ["kerhrm-network"]}
+CANDIDATES = {"kerhrm-ntf": "kerhrm", "kerhrm-network": "igd"}
 
 
 def predictions_of(wildcards):
-    names = [n for method in setting_of(wildcards).run for n in PREDICTIONS[method]]
+    names = [
+        n for n, cause in PREDICTIONS.items() if cause in setting_of(wildcards).run
+    ]
     return [f"{SETTING}/predictions/{n}.npz".format(**wildcards) for n in names]
 
 
 def candidates_of(wildcards):
-    names = [n for method in setting_of(wildcards).run for n in CANDIDATES[method]]
+    names = [n for n, cause in CANDIDATES.items() if cause in setting_of(wildcards).run]
     return [f"{SETTING}/candidates/{n}.npz".format(**wildcards) for n in names]
+
+
+def protocol_of(wildcards):
+    return experiment_of(wildcards).protocol
+
+
+# --- tuning ---
+
+
+def tuning_files(wildcards, name):
+    return [
+        f"{RESULTS}/tune-{wildcards.tuned}/{s}/{name}"
+        for s in TUNINGS[wildcards.tuned].settings
+    ]
+
+
+def tuning_predictions(wildcards):
+    methods = EXPERIMENTS[wildcards.tuned].tuned_methods
+    return [p for m in methods for p in tuning_files(wildcards, f"predictions/{m}.npz")]
+
+
+def tuning_train(wildcards):
+    return tuning_files(wildcards, "data/train.npz")
+
+
+def tuning_validation(wildcards):
+    return tuning_files(wildcards, "data/validation.npz")
+
+
+def tuning_environments(wildcards):
+    return tuning_files(wildcards, "data/environments.npz")
+
+
+def tuning_test_labels(wildcards):
+    return tuning_files(wildcards, "data/test_labels.npz")
+
+
+# --- collecting ---
 
 
 def scores_of(wildcards):
@@ -153,7 +244,8 @@ def table_restarts(wildcards):
 
 def table_title(wildcards):
     names = [EXPERIMENTS[name].title for name in of_table(wildcards.table)]
-    return f"Table {wildcards.table.removeprefix('table')}: {'; '.join(names)}"
+    kind, number = wildcards.table[:-1], wildcards.table[-1]
+    return f"{kind.capitalize()} {number}: {'; '.join(names)}"
 
 
 def notebook_of(wildcards):

@@ -1,5 +1,6 @@
-# theta, environments, data -> predictions.  One file per method, all of the same form;
-# candidates/ holds what was tried on the way, for the selection rules' comparison.
+# KerHRM's predictors: theta, environments, data -> predictions.  One file per method, all
+# of the same form; candidates/ holds what was tried on the way, for the selection rules'
+# comparison.
 
 
 rule predict_ntf:
@@ -66,30 +67,57 @@ rule train_network:
         "../scripts/train_network.py"
 
 
-rule train_erm:
+rule predict_with_true_environments:
     input:
+        psi=rules.reduce_ntf.output[0],
         train=rules.generate_data.output.train,
         validation=rules.generate_data.output.validation,
-        test_inputs=rules.generate_data.output.test_inputs,
+        environments=rules.generate_data.output.environments,
     output:
-        predictions=f"{SETTING}/predictions/erm.npz",
-        network=f"{SETTING}/networks/erm.npz",
+        f"{SETTING}/predictions/kerhrm-true.npz",
     log:
-        f"{LOGS}/train_erm/{ONE_SETTING}.log",
+        f"{LOGS}/predict_with_true_environments/{ONE_SETTING}.log",
     benchmark:
-        f"{BENCHMARKS}/train_erm/{ONE_SETTING}.tsv"
+        f"{BENCHMARKS}/predict_with_true_environments/{ONE_SETTING}.tsv"
     conda:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=6000,
-        runtime=120,
+        mem_mb=4000,
+        runtime=60,
         gpu=GPU,
     params:
-        hidden=hidden_of,
-        erm=erm_of,
+        k=candidate_k_of,
+        invariance=invariance_of,
         device=CONFIG.device,
         threads=THREADS,
-        code=code("train_erm"),
+        code=code("predict_with_true_environments"),
     script:
-        "../scripts/train_erm.py"
+        "../scripts/predict_with_true_environments.py"
+
+
+rule train_released:
+    input:
+        psi=rules.reduce_ntf.output[0],
+        train=rules.generate_data.output.train,
+        validation=rules.generate_data.output.validation,
+    output:
+        f"{SETTING}/predictions/released.npz",
+    log:
+        f"{LOGS}/train_released/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/train_released/{ONE_SETTING}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=4000,
+        runtime=60,
+        gpu=GPU,
+    params:
+        released=released_of,
+        device=CONFIG.device,
+        threads=THREADS,
+        code=code("train_released"),
+    script:
+        "../scripts/train_released.py"

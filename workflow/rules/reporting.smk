@@ -13,8 +13,6 @@ rule summarise:
         f"{LOGS}/summarise/{{table}}.log",
     benchmark:
         f"{BENCHMARKS}/summarise/{{table}}.tsv"
-    wildcard_constraints:
-        table="table[0-9]",
     conda:
         ENVIRONMENT
     threads: 1
@@ -37,7 +35,7 @@ rule render_notebook:
         scores=table_scores,
         restarts=table_restarts,
     output:
-        f"{RESULTS}/notebooks/{{table}}.ipynb",
+        notebook=f"{RESULTS}/notebooks/{{table}}.ipynb",
     log:
         f"{LOGS}/render_notebook/{{table}}.log",
     benchmark:
@@ -59,22 +57,46 @@ rule render_notebook:
         "../scripts/render_notebook.py"
 
 
-rule table1:
+rule render_figure:
     input:
-        expand(f"{RESULTS}/tables/table1.{{format}}", format=["csv", "md", "tex"]),
-        f"{RESULTS}/notebooks/table1.ipynb",
+        notebook=notebook_of,
+        table=f"{RESULTS}/tables/{{table}}.csv",
+        scores=table_scores,
+        restarts=table_restarts,
+    output:
+        notebook=f"{RESULTS}/notebooks/{{table}}.ipynb",
+        png=f"{RESULTS}/figures/{{table}}.png",
+        pdf=f"{RESULTS}/figures/{{table}}.pdf",
+    log:
+        f"{LOGS}/render_figure/{{table}}.log",
+    benchmark:
+        f"{BENCHMARKS}/render_figure/{{table}}.tsv"
+    wildcard_constraints:
+        table="figure[0-9]",
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        title=table_title,
+        preset=CONFIG.preset,
+        notebook_code=notebook_code,
+        code=code("render_notebook"),
+    script:
+        "../scripts/render_notebook.py"
 
 
-rule table3:
-    input:
-        expand(f"{RESULTS}/tables/table3.{{format}}", format=["csv", "md", "tex"]),
-        f"{RESULTS}/notebooks/table3.ipynb",
+# One target per table and figure: `snakemake table1`.
+for target in TABLES:
 
-
-rule table4:
-    input:
-        expand(f"{RESULTS}/tables/table4.{{format}}", format=["csv", "md", "tex"]),
-        f"{RESULTS}/notebooks/table4.ipynb",
+    rule:
+        name:
+            target
+        input:
+            expand(f"{RESULTS}/tables/{target}.{{format}}", format=["csv", "md", "tex"]),
+            f"{RESULTS}/notebooks/{target}.ipynb",
 
 
 rule write_readme:

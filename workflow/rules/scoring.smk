@@ -1,6 +1,5 @@
-# predictions + test labels -> scores: the only rule that reads test labels.
-
-# Which files a method leaves, in the order of the tables' rows.
+# predictions + test labels -> scores: besides tune's oracle the only rules that read
+# test labels.
 
 
 rule score:
@@ -16,6 +15,8 @@ rule score:
         f"{LOGS}/score/{ONE_SETTING}.log",
     benchmark:
         f"{BENCHMARKS}/score/{ONE_SETTING}.tsv"
+    wildcard_constraints:
+        experiment="|".join(set(EXPERIMENTS) - set(of_table("figure2"))),
     conda:
         ENVIRONMENT
     threads: 1
@@ -23,16 +24,48 @@ rule score:
         mem_mb=2000,
         runtime=10,
     params:
+        protocol=protocol_of,
+        data=data_of,
         code=code("score"),
     script:
         "../scripts/score.py"
 
 
+rule score_iterations:
+    input:
+        psi=rules.reduce_ntf.output[0],
+        train=rules.generate_data.output.train,
+        validation=rules.generate_data.output.validation,
+        environments=all_environments,
+        theta=all_thetas,
+        test_labels=rules.generate_data.output.test_labels,
+    output:
+        f"{SETTING}/scores.csv",
+    log:
+        f"{LOGS}/score_iterations/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/score_iterations/{ONE_SETTING}.tsv"
+    wildcard_constraints:
+        experiment="|".join(of_table("figure2")),
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=code("score_iterations"),
+    script:
+        "../scripts/score_iterations.py"
+
+
 rule collect_scores:
     input:
-        scores_of,
+        scores=scores_of,
+        environments=restarts_of,
     output:
-        f"{RESULTS}/scores/{{experiment}}.csv",
+        scores=f"{RESULTS}/scores/{{experiment}}.csv",
+        restarts=f"{RESULTS}/restarts/{{experiment}}.csv",
     log:
         f"{LOGS}/collect_scores/{{experiment}}.log",
     benchmark:
@@ -47,24 +80,3 @@ rule collect_scores:
         code=code("collect_scores"),
     script:
         "../scripts/collect_scores.py"
-
-
-rule report_restarts:
-    input:
-        restarts_of,
-    output:
-        f"{RESULTS}/restarts/{{experiment}}.csv",
-    log:
-        f"{LOGS}/report_restarts/{{experiment}}.log",
-    benchmark:
-        f"{BENCHMARKS}/report_restarts/{{experiment}}.tsv"
-    conda:
-        ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        code=code("report_restarts"),
-    script:
-        "../scripts/report_restarts.py"

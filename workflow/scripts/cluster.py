@@ -8,7 +8,7 @@ from kerhrm.algorithm.problem import load_problem
 from kerhrm.config.methods import Clustering
 from kerhrm.workflow.job import job
 
-with job(snakemake), torch.inference_mode():
+with job(snakemake, resume=True), torch.inference_mode():
     problem = load_problem(snakemake.input, snakemake.params.device)
     k, theta = start_of_iteration(problem, snakemake.params.k, snakemake.input.get("theta"))
     options = Clustering(**snakemake.params.clustering)

@@ -7,7 +7,7 @@ from kerhrm.features.ntf import load_ntf
 from kerhrm.features.reduction import reduce_features
 from kerhrm.workflow.job import job
 
-with job(snakemake), torch.inference_mode():
+with job(snakemake, resume=True), torch.inference_mode():
     device = resolve_device(snakemake.params.device)
     parts = [load_ntf(snakemake.input[p], device) for p in ("train", "validation", "test")]
     ntf, f0 = zip(*parts, strict=True)

@@ -10,5 +10,7 @@ with job(snakemake):
         "table_csv": snakemake.input.table,
         "scores_csv": list(snakemake.input.scores),
         "restarts_csv": list(snakemake.input.restarts),
+        # a figure is written by its notebook; a table has none
+        "figure_stem": snakemake.output.get("png", "").removesuffix(".png"),
     }
-    execute(snakemake.input.notebook, snakemake.output[0], parameters)
+    execute(snakemake.input.notebook, snakemake.output.notebook, parameters)

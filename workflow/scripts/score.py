@@ -1,4 +1,4 @@
-"""Scores of all predictions of a setting: here, and only here, test labels are read."""
+"""Scores of all predictions of a setting, on test points, too."""
 
 from kerhrm.arrays import write_text
 from kerhrm.reporting.scores import score_setting
@@ -9,6 +9,8 @@ with job(snakemake):
         snakemake.wildcards.setting,
         snakemake.input.predictions,
         snakemake.input.candidates,
-        labels={n: snakemake.input[n] for n in ("train", "validation", "test_labels")},
+        snakemake.input,
+        protocol=snakemake.params.protocol,
+        data=snakemake.params.data,
     )
     write_text(snakemake.output[0], scores.to_csv(index=False))

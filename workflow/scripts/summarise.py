@@ -1,14 +1,13 @@
 """A table as CSV, Markdown and LaTeX."""
 
-import pandas as pd
-
 from kerhrm.arrays import write_text
+from kerhrm.reporting.layout import to_latex, to_markdown
 from kerhrm.reporting.paper import load
-from kerhrm.reporting.tables import build_table, title, to_latex, to_markdown
+from kerhrm.reporting.tables import build_table, read_scores, title
 from kerhrm.workflow.job import job
 
 with job(snakemake):
-    scores = pd.concat([pd.read_csv(path) for path in snakemake.input.scores])
+    scores = read_scores(snakemake.input.scores)
     name, preset = snakemake.wildcards.table, snakemake.params.preset
     paper = load(snakemake.input.paper)
     table = build_table(scores, name, preset, paper, snakemake.params.resamples)

@@ -73,10 +73,3 @@ def load_labels(
     validation, _ = load_arrays(files["validation"])
     y, y_validation = (torch.from_numpy(a["y"]).to(device, dtype) for a in (train, validation))
     return y, y_validation, facts["task"]
-
-
-def load_points(files: Any, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """x of the training, validation and test points, each (B, m, d), float32."""
-    x = [load_arrays(files[name])[0]["x"] for name in ("train", "validation", "test_inputs")]
-    train, validation, test = (torch.from_numpy(part).to(device) for part in x)
-    return train, validation, test

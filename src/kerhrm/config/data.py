@@ -87,6 +87,8 @@ class HousesData(Section):
     validation_fraction: PositiveFloat = 0.15  #: of the first period; the rest of it is test data
     scale: Literal["train", "all"] = "train"  #: what predictors are standardised on
     price_scale: Literal["train", "all"] = "all"  #: unit and zero of the price
+    clip: Literal["none", "train"] = "none"  #: train: predictors to their range in training
+    price: Literal["linear", "log"] = "linear"  #: log: its logarithm, errors in its own unit
 
     @property
     def n_points(self) -> int:

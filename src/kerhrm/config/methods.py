@@ -3,11 +3,13 @@
 from itertools import product
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from kerhrm.config.sections import NonEmpty, NonNegative, PositiveFloat, Probability, Section
 
+PointLoss = Literal["squared", "logistic"]  #: logistic: classification alone
 Options = TypeVar("Options", bound=Section)
+
 
 class Clustering(Section):
     """M_c: the mixture of kernel ridge regressions."""
@@ -60,24 +62,44 @@ class Released(Section):
     k: PositiveInt = 15  #: reduced dimension
     iterations: PositiveInt = 19  #: of clustering and invariant learning in turn
     clusters: PositiveInt = 2  #: K
-    environments_used: PositiveInt = 2  #: clusters 0, 1, ... that M_p sees; the rest is dropped
+    environments_used: Annotated[int, Field(ge=2)] = 2
+    #: clusters 0, 1, ... that M_p sees; the points of the others are dropped
     assignment: Literal["hard", "soft"] = "hard"  #: to the smallest residual, or EM
     intercept: bool = True  #: of the clusters' regressions
     centres: Literal["lasso", "ridge"] = "lasso"  #: Adam on the L1 penalty, or closed form
     cluster_steps: PositiveInt = 3000
     cluster_rate: PositiveFloat = 1e-3
     cluster_l1: NonNegative = 0.01
+    cluster_ridge: PositiveFloat = 1e-2  #: of centres "ridge", in units as in ``Clustering``
     reuse_assignment: bool = True  #: the next clustering starts from the last assignment
     stop_share: Probability = 0.1  #: clustering ends when at most this share of n/K points moves
-    max_reassignments: PositiveInt = 100  #: the released loop has no cap
+    max_reassignments: PositiveInt = 100  #: the released loop has no cap; steps of EM, if soft
     penalty: Literal["scale_gradient", "gradient_variance"] = "scale_gradient"
     #: squared difference of the scale-gradients, or mean squared difference of theta-gradients
     weight: NonNegative = 60.0  #: of the penalty
     first_weight: NonNegative = 1.0  #: before the anneal step
     anneal: NonNegativeInt = 500
     theta: Literal["early_stopped", "converged"] = "early_stopped"  #: Adam's steps, or the minimum
+    reuse_theta: bool = False  #: Adam starts from the last theta; not known of the released code
     steps: PositiveInt = 2000
     learning_rate: PositiveFloat = 1e-4
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> Self:
+        if self.k == 1 and self.iterations > 1:
+            raise ValueError("k=1 leaves nothing to cluster after the first iteration: raise k")
+        if self.environments_used > self.clusters:
+            raise ValueError(
+                f"environments_used={self.environments_used} exceeds clusters={self.clusters}"
+            )
+        if self.assignment == "soft" and self.centres == "lasso":
+            raise ValueError('assignment "soft" is EM in closed form: set centres to "ridge"')
+        if self.theta == "converged" and self.penalty == "scale_gradient":
+            raise ValueError(
+                'theta "converged" needs the quadratic penalty "gradient_variance": the other is'
+                " of fourth order and need not have one minimum"
+            )
+        return self
 
 
 class ERM(Section):
@@ -92,14 +114,14 @@ class DRO(Section):
     """Distributionally robust optimisation over a chi-square ball."""
 
     rho: PositiveFloat = 0.5  #: radius of the ball
-    steps: PositiveInt = 150
+    steps: PositiveInt = 200
     learning_rate: PositiveFloat = 1e-3
 
 
 class IRM(Section):
     """IRMv1, with environment labels."""
 
-    loss: Literal["squared", "logistic"] = "squared"  #: logistic: classification alone
+    loss: PointLoss = "squared"
     weight: NonNegative = 1e4  #: lambda of the squared scale-gradients
     anneal: NonNegativeInt = 50  #: steps before the weight applies
     steps: PositiveInt = 200
@@ -117,7 +139,7 @@ class EIIL(IRM):
 class IGA(Section):
     """Inter-gradient alignment, with environment labels."""
 
-    loss: Literal["squared", "logistic"] = "squared"  #: logistic: classification alone
+    loss: PointLoss = "squared"
     penalty: NonNegative = 100.0  #: lambda of the gradients' variance
     steps: PositiveInt = 100
     learning_rate: PositiveFloat = 1e-3
@@ -129,15 +151,22 @@ class HRM(Section):
     clusters: PositiveInt = 3  #: K
     iterations: PositiveInt = 5  #: of clustering and selection in turn
     cluster_steps: PositiveInt = 3000  #: of Adam for the clusters' linear models
+    cluster_rounds: PositiveInt = 10  #: reassignments, each after an equal share of the steps
     cluster_rate: PositiveFloat = 1e-3
     cluster_l1: NonNegative = 0.01  #: gate-weighted L1 of the clusters' linear models
     gate_steps: PositiveInt = 6000  #: of Adam for the gates and the invariant linear model
     gate_rate: PositiveFloat = 1e-3
-    gate_noise: NonNegative = 0.1  #: sigma of the stochastic gates
-    gate_cost: NonNegative = 0.1  #: lambda of the expected number of open gates
+    gate_noise: PositiveFloat = 0.1  #: sigma of the stochastic gates
+    gate_cost: NonNegative = 0.1  #: lambda, of what gate_goal says
+    gate_goal: Literal["few", "all"] = "few"
+    #: the expected number of open gates, or the squared expected number of closed ones
     penalty: NonNegative = 1000.0  #: of the gradients' variance in the gated coordinates
     growth: PositiveFloat = 1.05  #: factor of gate_cost and penalty per iteration
     threshold: Probability = 0.2  #: gate probability above which a feature is kept
+
+
+class LeastSquares(Section):
+    """Linear least squares on the raw inputs; nothing to choose."""
 
 
 class Baseline(Section, Generic[Options]):

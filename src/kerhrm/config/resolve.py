@@ -1,14 +1,16 @@
 """From the files of ``config/`` and the command line to one validated configuration."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from kerhrm.config.schema import Config, Methods
+from kerhrm.config.methods import Methods
+from kerhrm.config.schema import Config
 from kerhrm.errors import KerhrmError
 
 Tree = dict[str, Any]
@@ -18,9 +20,10 @@ MACHINE_KEYS = tuple(name for name in Config.model_fields if name not in ("prese
 def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
     """Merge and validate the configuration.
 
-    Later sources win: ``methods/*.yaml``, ``experiments/*.yaml``, then
-    ``presets/<preset>.yaml``; ``top`` (``config/config.yaml`` and ``--config``) chooses the
-    preset and the machine's settings.
+    Later sources win.  Methods: ``methods/*.yaml``, ``tuned/<experiment>.yaml`` and
+    ``tuned/<experiment>-oracle.yaml``, the preset's ``methods``, the experiment's own, a
+    setting's own.  Experiments: ``experiments/*.yaml``, the preset's ``experiments``.  ``top``
+    (``config/config.yaml`` and ``--config``) chooses the preset and the machine's settings.
 
     Parameters
     ----------
@@ -51,6 +54,8 @@ def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
         raise KerhrmError(f"unknown preset '{preset}'", _suggest(preset, presets))
 
     methods = {p.stem: read_yaml(p) for p in sorted((folder / "methods").glob("*.yaml"))}
+    tuned = {p.stem: read_yaml(p) for p in sorted((folder / "tuned").glob("*.yaml"))}
+    changed: Tree = {}
     experiments = {p.stem: read_yaml(p) for p in sorted((folder / "experiments").glob("*.yaml"))}
     overrides = read_yaml(folder / "presets" / f"{preset}.yaml")
     for key, known in (("methods", methods), ("experiments", experiments)):
@@ -69,11 +74,17 @@ def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
                             f"unknown setting '{label}' of {name} in presets/{preset}.yaml",
                             _suggest(label, own),
                         )
-            known[name] = merge(known[name], changes)
+            if key == "methods":
+                changed[name] = changes
+            else:
+                known[name] = merge(known[name], changes)
     machine = {k: v for k, v in top.items() if k != "preset"}
     tree = merge(overrides, machine) | {
         "preset": preset,
-        "experiments": {n: _expand(n, e, methods) for n, e in experiments.items()},
+        "experiments": {
+            n: _expand(n, e, [methods, tuned.get(n, {}), tuned.get(f"{n}-oracle", {}), changed])
+            for n, e in experiments.items()
+        },
     }
     return _validate(tree)
 
@@ -116,12 +127,16 @@ def _section(value: Any, key: str) -> Tree:
     return dict(value)
 
 
-def _expand(name: str, experiment: Tree, methods: Tree) -> Tree:
-    """Give every setting of an experiment its whole data and method sections."""
+def _expand(name: str, experiment: Tree, methods: Sequence[Tree]) -> Tree:
+    """Give every setting of an experiment its whole data and method sections.
+
+    ``methods`` are layers, of which later ones win; the experiment's own come last.
+    """
     experiment, at = dict(experiment), f"experiments.{name}"
     shared_data = _section(experiment.pop("data", None), f"{at}.data")
     shared_run = experiment.pop("run", None) or []
-    own_methods = merge(methods, _section(experiment.pop("methods", None), f"{at}.methods"))
+    own = _section(experiment.pop("methods", None), f"{at}.methods")
+    own_methods: Tree = functools.reduce(merge, [*methods, own])
     settings = {}
     for label, content in _section(experiment.get("settings"), f"{at}.settings").items():
         if content is None:  # a preset's way to leave a setting out
@@ -145,7 +160,7 @@ def _validate(tree: Tree) -> Config:
 
 def _explain(error: Any) -> tuple[str, str | None]:
     """One line from pydantic's first finding: key, value, cure."""
-    generators = ("classification", "colored_mnist", "regression")
+    generators = ("classification", "colored_mnist", "houses", "regression")
     path = [str(p) for p in error["loc"]]
     # pydantic puts the chosen member of the data union into the path
     path = [p for i, p in enumerate(path) if not (p in generators and i and path[i - 1] == "data")]

@@ -111,6 +111,7 @@ def generate(
         test=stack([part(s, "test", (r_test,), n_test) for s in seeds]),
         source="synthetic",
         test_environments=[f"r={r_test:.2f}"],
+        seeds=seeds,
     )
 
 

@@ -48,6 +48,8 @@ class Dataset:
         names of stand-ins begin with ``"stand-in:"``.
     test_environments : sequence of str
         Names of the test environments, by number.
+    seeds : sequence of int, length B
+        Numbers of the replicates; the random streams of later steps go by them, too.
     task : "classification" (labels -1, +1) or "regression"
     """
 
@@ -56,6 +58,7 @@ class Dataset:
     test: Split
     source: str
     test_environments: Sequence[str]
+    seeds: Sequence[int]
     task: Literal["classification", "regression"] = "classification"
 
     def save(self, paths: Any) -> None:
@@ -63,6 +66,7 @@ class Dataset:
         facts = {
             "source": self.source,
             "test_environments": list(self.test_environments),
+            "seeds": list(self.seeds),
             "task": self.task,
         }
         contents = {

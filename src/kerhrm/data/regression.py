@@ -165,6 +165,7 @@ def generate(
         test=stack([part(s, "test", test_r, [n_test] * len(test_r)) for s in seeds]),
         source="synthetic",
         test_environments=[f"r={e:g}" for e in test_r],
+        seeds=seeds,
         task="regression",
     )
 

@@ -19,63 +19,34 @@ envelope theorem the gradient is :math:`\sum_i p_i \nabla \ell_i`, so that eta i
 without a gradient and the weights are held fixed.  rho = 0 would be ERM.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.selection import Task
+from kerhrm.config.methods import DRO
 from kerhrm.features.mlp import MLP
-from kerhrm.methods.choices import best_pooled
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import train
 
 BISECTIONS = 40  # the bracket shrinks below float32's precision
 
 
-def train_dro(
-    mlp: MLP,
-    x: Tensor,
-    y: Tensor,
-    x_validation: Tensor,
-    y_validation: Tensor,
-    *,
-    task: Task,
-    rho: Sequence[float],
-    steps: int,
-    learning_rate: float,
-) -> tuple[list[MLP], Tensor]:
-    """Train B networks with every radius; the pooled validation sample decides.
+def train_dro(samples: Samples, mlp: MLP, options: DRO) -> MLP:
+    """Train B networks on the worst reweighting of their points; the loss is (f - y)^2.
 
     Parameters
     ----------
+    samples : Samples
     mlp : MLP
         w_0.
-    x, y : Tensor, (B, n, d), (B, n)
-    x_validation, y_validation : Tensor, (B, m, d), (B, m)
-    task : "classification" or "regression"
-        The loss is (f - y)^2 in both.
-    rho : sequence of float, positive
-        Radii of the ball, the candidates.
-    steps, learning_rate
-        Of Adam, full batch.
-
-    Returns
-    -------
-    candidates : list of MLP
-        One batch of networks per radius.
-    chosen : Tensor, (B,), int64
+    options : DRO
     """
-    candidates = [
-        train(
-            mlp,
-            x,
-            lambda f, rows, radius=radius: worst_mean((f - y[rows]) ** 2, radius),  # type: ignore[misc]
-            steps=steps,
-            learning_rate=learning_rate,
-        )
-        for radius in rho
-    ]
-    return candidates, best_pooled(candidates, x_validation, y_validation, task)
+    return train(
+        mlp,
+        samples.x,
+        lambda f, rows: worst_mean((f - samples.y[rows]) ** 2, options.rho),
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+    )
 
 
 def worst_mean(losses: Tensor, rho: float) -> Tensor:

@@ -25,78 +25,45 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.selection import Task
+from kerhrm.config.methods import EIIL
 from kerhrm.features.mlp import MLP
-from kerhrm.methods.choices import best_pooled
-from kerhrm.methods.irm import PointLoss, check_loss, point_loss, scale_gradient, train_pairs
+from kerhrm.methods.irm import check_loss, point_loss, scale_gradient, train_on
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import train
 from kerhrm.randomness import stream
 
 
-def train_eiil(
-    mlp: MLP,
-    x: Tensor,
-    y: Tensor,
-    x_validation: Tensor,
-    y_validation: Tensor,
-    *,
-    seeds: Sequence[int],
-    task: Task,
-    loss: PointLoss,
-    reference_steps: int,
-    inference_steps: int,
-    inference_rate: float,
-    weight: Sequence[float],
-    anneal: Sequence[int],
-    steps: int,
-    learning_rate: float,
-) -> tuple[list[MLP], Tensor]:
-    """Infer environments, then IRMv1 with every (lambda, anneal); pooled validation decides.
+def train_eiil(samples: Samples, mlp: MLP, options: EIIL) -> MLP:
+    """Infer environments, then train on them by IRMv1.
 
     Parameters
     ----------
+    samples : Samples
     mlp : MLP
         w_0 of the reference and of the invariant networks.
-    x, y : Tensor, (B, n, d), (B, n)
-    x_validation, y_validation : Tensor, (B, m, d), (B, m)
-    seeds : sequence of int, length B
-        Of the random assignments that the inference starts from.
-    task, loss
-        As in :func:`kerhrm.methods.irm.train_irm`; the reference has the same loss.
-    reference_steps : int
-        Steps of the reference network.
-    inference_steps, inference_rate
-        As in :func:`infer_environments`.
-    weight, anneal, steps, learning_rate
-        As in :func:`kerhrm.methods.irm.train_irm`.
-
-    Returns
-    -------
-    candidates : list of MLP
-        One batch of networks per pair (lambda, anneal).
-    chosen : Tensor, (B,), int64
+    options : EIIL
+        The reference has the loss of IRMv1.
 
     Raises
     ------
     KerhrmError
         If a regression is to have the logistic loss.
     """
-    check_loss(loss, task)
+    check_loss(options.loss, samples.task)
     reference = train(
         mlp,
-        x,
-        lambda f, rows: point_loss(f, y[rows], loss).mean(-1),
-        steps=reference_steps,
-        learning_rate=learning_rate,
+        samples.x,
+        lambda f, rows: point_loss(f, samples.y[rows], options.loss).mean(-1),
+        steps=options.reference_steps,
+        learning_rate=options.learning_rate,
     )
     environment = infer_environments(
-        scale_gradient(reference(x), y, loss), seeds, steps=inference_steps, rate=inference_rate
+        scale_gradient(reference(samples.x), samples.y, options.loss),
+        samples.seeds,
+        steps=options.inference_steps,
+        rate=options.inference_rate,
     )
-    candidates = train_pairs(
-        mlp, x, y, environment,
-        loss=loss, weight=weight, anneal=anneal, steps=steps, learning_rate=learning_rate,
-    )  # fmt: skip
-    return candidates, best_pooled(candidates, x_validation, y_validation, task)
+    return train_on(samples, environment, mlp, options)
 
 
 def infer_environments(

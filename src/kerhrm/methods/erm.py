@@ -6,64 +6,45 @@ looked at every few steps.
 """
 
 import torch
-from torch import Tensor
 
-from kerhrm.algorithm.selection import Task, point_scores, pooled_score
+from kerhrm.algorithm.selection import point_scores, pooled_score
+from kerhrm.config.methods import ERM
 from kerhrm.features.mlp import MLP
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import train
 
 
-def train_erm(
-    mlp: MLP,
-    x: Tensor,
-    y: Tensor,
-    x_validation: Tensor,
-    y_validation: Tensor,
-    *,
-    task: Task,
-    steps: int,
-    learning_rate: float,
-    evaluate_every: int,
-) -> tuple[MLP, Tensor]:
+def train_erm(samples: Samples, mlp: MLP, options: ERM) -> MLP:
     """Train B networks; each keeps the weights of its best validation score.
 
     Parameters
     ----------
+    samples : Samples
     mlp : MLP
         w_0.
-    x, y : Tensor, (B, n, d), (B, n)
-    x_validation, y_validation : Tensor, (B, m, d), (B, m)
-    steps, learning_rate
-        Of Adam, full batch.
-    evaluate_every : int
-        Steps between two looks at the validation sample.
-
-    Returns
-    -------
-    mlp : MLP
-    best_step : Tensor, (B,), int64
+    options : ERM
     """
-    best = mlp.trainable_copy(x.device)
-    best_score = torch.full((len(x),), -torch.inf, dtype=torch.float64, device=x.device)
-    best_step = torch.zeros(len(x), dtype=torch.int64, device=x.device)
+    best = mlp.trainable_copy(samples.x.device)
+    best_score = samples.y.new_full((len(samples.y),), -torch.inf, dtype=torch.float64)
 
     @torch.no_grad()
     def keep_best(step: int, current: MLP, rows: slice) -> None:
-        if step % evaluate_every and step != steps:
+        if step % options.evaluate_every and step != options.steps:
             return
-        scores = point_scores(current(x_validation[rows]), y_validation[rows], task)
-        score = pooled_score(scores)
+        outputs = current(samples.x_validation[rows])
+        score = pooled_score(point_scores(outputs, samples.y_validation[rows], samples.task))
         better = score > best_score[rows]
-        best_score[rows][better], best_step[rows][better] = score[better], step
+        best_score[rows][better] = score[better]
         for kept, new in zip(best.parameters(), current.parameters(), strict=True):
             kept[rows][better] = new[better]
 
     train(
         mlp,
-        x,
-        lambda f, rows: ((f - y[rows]) ** 2).mean(-1),
-        steps=steps,
-        learning_rate=learning_rate,
+        samples.x,
+        lambda f, rows: ((f - samples.y[rows]) ** 2).mean(-1),
+        steps=options.steps,
+        learning_rate=options.learning_rate,
         after_step=keep_best,
+        keep=[*best.parameters(), best_score],
     )
-    return best.frozen(), best_step
+    return best.frozen()

@@ -10,91 +10,51 @@ contrasts C, (|E| - 1) x |E| and orthogonal to the constant, it is
 
 .. math:: \sum_j \Big| \nabla_w \sum_e C_{je} L^e(w) \Big|^2 :
 
-one differentiated backward pass fewer than there are environments.  Hyper-parameters as
-for IRM: the best minimum over the validation environments.
+one differentiated backward pass fewer than there are environments.
 """
-
-import logging
-from collections.abc import Sequence
 
 import torch
 from scipy.linalg import helmert
 from torch import Tensor
 
-from kerhrm.algorithm.selection import Task
+from kerhrm.config.methods import IGA
 from kerhrm.features.mlp import MLP
-from kerhrm.methods.choices import best_worst_environment
-from kerhrm.methods.irm import (
-    PointLoss,
-    check_loss,
-    environment_means,
-    point_loss,
-    within_environments,
-)
+from kerhrm.methods.irm import check_loss, environment_means, point_loss, within_environments
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import minimise
 
-log = logging.getLogger(__name__)
 
-
-def train_iga(
-    mlp: MLP,
-    x: Tensor,
-    y: Tensor,
-    x_validation: Tensor,
-    y_validation: Tensor,
-    environment: Tensor,
-    environment_validation: Tensor,
-    *,
-    task: Task,
-    loss: PointLoss,
-    penalty: Sequence[float],
-    steps: int,
-    learning_rate: float,
-) -> tuple[list[MLP], Tensor]:
-    """Train B networks with every lambda; the worst labelled environment decides.
+def train_iga(samples: Samples, mlp: MLP, options: IGA) -> MLP:
+    """Train B networks on the environments that the samples name.
 
     Parameters
     ----------
+    samples : Samples
+        With environment labels; every environment has points in every seed.
     mlp : MLP
         w_0.
-    x, y : Tensor, (B, n, d), (B, n)
-    x_validation, y_validation : Tensor, (B, m, d), (B, m)
-    environment, environment_validation : Tensor, (B, n), (B, m), integer
-        Labels 0, 1, ...; every environment has points in every seed.
-    task, loss
-        As in :func:`kerhrm.methods.irm.train_irm`.
-    penalty : sequence of float
-        lambda, the candidates.
-    steps, learning_rate
-        Of Adam, full batch.
-
-    Returns
-    -------
-    candidates : list of MLP
-        One batch of networks per lambda.
-    chosen : Tensor, (B,), int64
+    options : IGA
 
     Raises
     ------
     KerhrmError
         If a regression is to have the logistic loss.
     """
-    check_loss(loss, task)
-    means = environment_means(environment).to(x)
-    candidates = []
-    for lam in penalty:
-        log.info("inter-gradient alignment with lambda = %g", lam)
+    check_loss(options.loss, samples.task)
+    assert samples.environment is not None
+    means = environment_means(samples.environment).to(samples.x)
 
-        def objective(step: int, networks: MLP, rows: slice, lam: float = lam) -> Tensor:
-            losses = point_loss(networks(x[rows]), y[rows], loss)
-            risks = within_environments(losses, means[rows])
-            return risks.mean(-1) + lam * gradient_variance(risks, networks)
+    def objective(step: int, networks: MLP, rows: slice) -> Tensor:
+        losses = point_loss(networks(samples.x[rows]), samples.y[rows], options.loss)
+        risks = within_environments(losses, means[rows])
+        return risks.mean(-1) + options.penalty * gradient_variance(risks, networks)
 
-        candidates.append(
-            minimise(mlp, objective, device=x.device, steps=steps, learning_rate=learning_rate)
-        )
-    return candidates, best_worst_environment(
-        candidates, x_validation, y_validation, environment_validation, task
+    return minimise(
+        mlp,
+        objective,
+        device=samples.x.device,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
     )
 
 

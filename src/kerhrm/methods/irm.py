@@ -5,118 +5,61 @@ r"""Invariant risk minimisation with environment labels: IRMv1 (Arjovsky et al. 
     + \lambda \Big( \frac{\partial}{\partial s} L^e(s f_w) \Big|_{s = 1} \Big)^2 \Big],
 
 their equation (IRMv1) for an output in R, with L^e the mean loss of environment e.  As in
-the authors' code, lambda is 1 before the anneal step, and a lambda above 1 divides the
-whole objective, which keeps gradients in one range.  Hyper-parameters by the KerHRM paper's
-rule (section 5.1): the best minimum over the validation environments.
+the authors' code, lambda is 1 before the anneal step (here also no more than its later
+value), and a lambda above 1 divides the whole objective, which keeps gradients in one range.
 """
-
-import logging
-from collections.abc import Sequence
-from itertools import product
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from kerhrm.algorithm.selection import Task
+from kerhrm.config.methods import IRM, PointLoss
 from kerhrm.errors import KerhrmError
 from kerhrm.features.mlp import MLP
-from kerhrm.methods.choices import best_worst_environment
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import minimise
 
-log = logging.getLogger(__name__)
 
-PointLoss = Literal["squared", "logistic"]
-
-
-def train_irm(
-    mlp: MLP,
-    x: Tensor,
-    y: Tensor,
-    x_validation: Tensor,
-    y_validation: Tensor,
-    environment: Tensor,
-    environment_validation: Tensor,
-    *,
-    task: Task,
-    loss: PointLoss,
-    weight: Sequence[float],
-    anneal: Sequence[int],
-    steps: int,
-    learning_rate: float,
-) -> tuple[list[MLP], Tensor]:
-    """Train B networks with every (lambda, anneal); the worst labelled environment decides.
+def train_irm(samples: Samples, mlp: MLP, options: IRM) -> MLP:
+    """Train B networks on the environments that the samples name.
 
     Parameters
     ----------
+    samples : Samples
+        With environment labels.
     mlp : MLP
         w_0.
-    x, y : Tensor, (B, n, d), (B, n)
-    x_validation, y_validation : Tensor, (B, m, d), (B, m)
-    environment, environment_validation : Tensor, (B, n), (B, m), integer
-        Labels 0, 1, ...
-    task : "classification" (labels -1, +1) or "regression"
-    loss : "squared" or "logistic"
-        In regression "squared" alone.
-    weight, anneal
-        lambda and the number of steps before it applies; the candidates are all pairs,
-        anneal varying fastest.
-    steps, learning_rate
-        Of Adam, full batch.
-
-    Returns
-    -------
-    candidates : list of MLP
-        One batch of networks per pair.
-    chosen : Tensor, (B,), int64
+    options : IRM
 
     Raises
     ------
     KerhrmError
         If a regression is to have the logistic loss.
     """
-    check_loss(loss, task)
-    candidates = train_pairs(
-        mlp, x, y, environment,
-        loss=loss, weight=weight, anneal=anneal, steps=steps, learning_rate=learning_rate,
-    )  # fmt: skip
-    return candidates, best_worst_environment(
-        candidates, x_validation, y_validation, environment_validation, task
+    assert samples.environment is not None
+    return train_on(samples, samples.environment, mlp, options)
+
+
+def train_on(samples: Samples, environment: Tensor, mlp: MLP, options: IRM) -> MLP:
+    """IRMv1 with environments (B, n) = 0, 1, ...; otherwise as :func:`train_irm`."""
+    check_loss(options.loss, samples.task)
+    means = environment_means(environment).to(samples.x)
+
+    def objective(step: int, networks: MLP, rows: slice) -> Tensor:
+        f, y = networks(samples.x[rows]), samples.y[rows]
+        now = options.weight if step > options.anneal else min(options.weight, 1.0)
+        total = mean_risk(f, y, means[rows], options.loss)
+        total = total + now * irm_penalty(f, y, means[rows], options.loss)
+        return total / max(now, 1.0)
+
+    return minimise(
+        mlp,
+        objective,
+        device=samples.x.device,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
     )
-
-
-def train_pairs(
-    mlp: MLP,
-    x: Tensor,
-    y: Tensor,
-    environment: Tensor,
-    *,
-    loss: PointLoss,
-    weight: Sequence[float],
-    anneal: Sequence[int],
-    steps: int,
-    learning_rate: float,
-) -> list[MLP]:
-    """Train by IRMv1 with every pair (lambda, anneal); parameters as in :func:`train_irm`."""
-    means = environment_means(environment).to(x)
-    candidates = []
-    for lam, start in product(weight, anneal):
-        log.info("IRMv1 with lambda = %g after %d steps", lam, start)
-
-        def objective(
-            step: int, networks: MLP, rows: slice, lam: float = lam, start: int = start
-        ) -> Tensor:
-            f = networks(x[rows])
-            now = lam if step > start else min(lam, 1.0)
-            total = mean_risk(f, y[rows], means[rows], loss)
-            total = total + now * irm_penalty(f, y[rows], means[rows], loss)
-            return total / max(now, 1.0)
-
-        candidates.append(
-            minimise(mlp, objective, device=x.device, steps=steps, learning_rate=learning_rate)
-        )
-    return candidates
 
 
 def mean_risk(f: Tensor, y: Tensor, means: Tensor, loss: PointLoss) -> Tensor:

@@ -1,11 +1,13 @@
 """Full-batch training of B networks."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.checkpoints import begin
 from kerhrm.features.mlp import MLP
 
 log = logging.getLogger(__name__)
@@ -24,6 +26,7 @@ def train(
     steps: int,
     learning_rate: float,
     after_step: Callable[[int, MLP, slice], None] | None = None,
+    keep: Sequence[Tensor] = (),
 ) -> MLP:
     """Minimise a loss of the outputs by Adam, for every network of the batch.
 
@@ -34,7 +37,7 @@ def train(
     x : Tensor, (B, n, d)
     loss : callable
         ``loss(outputs, rows)``: outputs (b, n) of the networks ``rows``, to losses (b,).
-    steps, learning_rate, after_step
+    steps, learning_rate, after_step, keep
         As in :func:`minimise`.
 
     Returns
@@ -49,6 +52,7 @@ def train(
         steps=steps,
         learning_rate=learning_rate,
         after_step=after_step,
+        keep=keep,
     )
 
 
@@ -60,6 +64,7 @@ def minimise(
     steps: int,
     learning_rate: float,
     after_step: Callable[[int, MLP, slice], None] | None = None,
+    keep: Sequence[Tensor] = (),
 ) -> MLP:
     """Minimise an objective of step and parameters by Adam, for every network of the batch.
 
@@ -80,6 +85,8 @@ def minimise(
         Adam's, with the default moments (Kingma & Ba 2015).
     after_step : callable, optional
         Called as ``after_step(step, networks, rows)`` with step = 1, ..., ``steps``.
+    keep : sequence of Tensor, each (B, ...)
+        What ``after_step`` writes to (in place), so that a checkpoint holds it, too.
 
     Returns
     -------
@@ -90,18 +97,59 @@ def minimise(
     together = 1 if device.type == "cpu" else n_networks
     groups = []
     for first in range(0, n_networks, together):
-        rows = slice(first, first + together)
+        rows = slice(first, min(first + together, n_networks))
         networks = mlp.take(rows).trainable_copy(device)
-        optimiser = torch.optim.Adam(networks.parameters(), lr=learning_rate)
-        for step in range(1, steps + 1):
-            optimiser.zero_grad()
-            losses = objective(step, networks, rows)
-            losses.sum().backward()
-            optimiser.step()
-            if after_step is not None:
-                after_step(step, networks, rows)
-        last = min(first + together, n_networks)
-        shown = losses.mean().item()
-        log.info("trained %d of %d networks, last loss %.4f", last, n_networks, shown)
-        groups.append(networks.frozen())
+        kept = [tensor.detach()[rows] for tensor in keep]
+        groups.append(
+            _minimise_group(networks, rows, objective, steps, learning_rate, after_step, kept)
+        )
+        log.info("trained %d of %d networks", rows.stop, n_networks)
     return MLP.concatenate(groups)
+
+
+def _minimise_group(
+    networks: MLP,
+    rows: slice,
+    objective: Objective,
+    steps: int,
+    learning_rate: float,
+    after_step: Callable[[int, MLP, slice], None] | None,
+    keep: Sequence[Tensor],
+) -> MLP:
+    """Descend the sum of the objectives; an interrupted descent goes on at its last step."""
+    section = begin("Adam")
+    parameters = networks.parameters()
+    optimiser = torch.optim.Adam(parameters, lr=learning_rate)
+    # Adam makes its moments in the first step; they are made here, to be written to.
+    for p in parameters:
+        optimiser.state[p] = {
+            "step": torch.tensor(0.0),
+            "exp_avg": torch.zeros_like(p),
+            "exp_avg_sq": torch.zeros_like(p),
+        }
+    state = {f"parameter_{i}": p.detach() for i, p in enumerate(parameters)}
+    state |= {f"kept_{i}": kept for i, kept in enumerate(keep)}
+    moments = {
+        f"{n}_{i}": t for i, p in enumerate(parameters) for n, t in optimiser.state[p].items()
+    }
+    done = 0
+    if section.saved:
+        for name, tensor in (state if section.finished else state | moments).items():
+            tensor.copy_(torch.from_numpy(section.saved[name]))
+        done = steps if section.finished else int(section.saved["step"])
+    for step in range(done + 1, steps + 1):
+        optimiser.zero_grad()
+        losses = objective(step, networks, rows)
+        losses.sum().backward()
+        optimiser.step()
+        if after_step is not None:
+            after_step(step, networks, rows)
+        section.progress(step - done, steps - done, lambda losses=losses: losses.mean().item())  # type: ignore[misc]
+        section.offer(lambda step=step: to_arrays(state | moments) | {"step": np.array(step)})  # type: ignore[misc]
+    section.finish(lambda: to_arrays(state))
+    return networks.frozen()
+
+
+def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    """Copies for the disk."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}

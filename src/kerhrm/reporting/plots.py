@@ -1,102 +1,126 @@
-"""Figures of the notebooks; one style for all, legible in print and without colour."""
+"""Every seed of a table: what the means and deviations of its cells stand for."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.resources import files
+from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-METRIC_LABELS = {
-    "train_acc": "training accuracy",
-    "test_acc": "test accuracy",
-    "mean_error": "Mean_Error over the test environments",
+from kerhrm.reporting.methods import position
+from kerhrm.reporting.style import fit_scale, style
+
+#: metrics drawn: label, colour, marker of a seed and of the paper; at most two stand in a table
+METRICS = {
+    "train_acc": ("training accuracy", "#E69F00", "o", "+"),
+    "test_acc": ("test accuracy", "#0072B2", "s", "x"),
+    "mean_error": ("mean error over the test environments", "#0072B2", "s", "x"),
+    "mse": ("mean squared error", "#0072B2", "s", "x"),
 }
-MARKERS = {"train_acc": "o", "test_acc": "s", "mean_error": "s"}
+PANELS = 3  #: side by side
 
 
-@contextmanager
-def style() -> Iterator[None]:
-    """The project's matplotlib style."""
-    with mpl.rc_context(fname=str(files("kerhrm.reporting") / "paper.mplstyle")):
-        yield
+def scores_per_seed(scores: pd.DataFrame, table: pd.DataFrame, heading: str) -> Figure:
+    """Every seed's score, their mean, and the paper's number; one panel per setting.
 
-
-def scores_per_seed(scores: pd.DataFrame, paper: pd.DataFrame, heading: str) -> Figure:
-    """Every seed's score, its mean, and the paper's number, one panel per setting.
+    Methods are the rows of a panel, so that many of them, and their names, have room.
 
     Parameters
     ----------
     scores : DataFrame
-        Rows of one experiment's scores, headline selections only.
-    paper : DataFrame
-        Columns ``setting, method, metric, paper``.
+        Rows of the table's per-seed scores, headline selections only.
+    table : DataFrame
+        The table's cells, for the paper's numbers.
     heading : str
     """
+    metrics = [m for m in METRICS if m in set(scores["metric"])]
+    scores = scores[scores["metric"].isin(metrics)]
     settings = list(dict.fromkeys(scores["setting"]))
-    methods = list(dict.fromkeys(scores["method"]))
-    metrics = [m for m in METRIC_LABELS if m in set(scores["metric"])]
-    shifts = np.arange(len(metrics)) * 0.36 - 0.18 * (len(metrics) - 1)
+    methods = sorted(set(scores["method"]), key=position)
+    printed = table.drop_duplicates(["setting", "method", "metric"])
+    printed = printed.set_index(["setting", "method", "metric"])["paper"].dropna()
+    columns = min(len(settings), PANELS)
+    rows = -(-len(settings) // columns)
     with style():
-        columns = min(len(settings), 3)
-        rows = -(-len(settings) // columns)
         figure, grid = plt.subplots(
             rows,
             columns,
-            figsize=(3.2 * columns + 0.8, 2.7 * rows + 0.5),
+            figsize=(2.4 + 2.7 * columns, 1.0 + rows * (0.5 + 0.27 * len(methods))),
+            sharex=True,
             sharey=True,
             squeeze=False,
         )
         for unused in grid.flat[len(settings) :]:
             unused.remove()
-        axes = list(grid.flat[: len(settings)])
-        for axis, setting in zip(axes, settings, strict=True):
-            for metric, shift in zip(metrics, shifts, strict=True):
-                _draw(axis, scores, paper, setting, methods, metric, float(shift))
+        for axis, setting in zip(grid.flat, settings, strict=False):
+            here = scores[scores["setting"] == setting]
+            for row, method in enumerate(methods):
+                rows_here = here[here["method"] == method]
+                _note_failures(axis, rows_here, row)
+                for number, metric in enumerate(metrics):
+                    values = rows_here.loc[rows_here["metric"] == metric, "value"].to_numpy()
+                    y = row + 0.4 * ((number + 0.5) / len(metrics) - 0.5)
+                    if len(values):
+                        _draw(axis, values, y, metric, printed.get((setting, method, metric)))
             axis.set_title(setting)
-            axis.set_xlim(-0.6, len(methods) - 0.4)
-            axis.set_xticks(range(len(methods)), methods, rotation=25, ha="right")
+            axis.grid(axis="x")
+            axis.set_yticks(range(len(methods)), methods)
+            axis.set_ylim(len(methods) - 0.5, -0.5)
+            fit_scale(axis, scores["value"].to_numpy(), "x")
+            axis.tick_params(labelbottom=True)
+            axis.set_xlabel("accuracy" if "test_acc" in metrics else "mean squared error")
             if "test_acc" in metrics:  # chance
-                axis.axhline(0.5, color="0.7", linewidth=0.8, zorder=0)
-        for axis in axes[::columns]:
-            axis.set_ylabel("accuracy" if "test_acc" in metrics else "mean squared error")
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+                axis.axvline(0.5, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        figure.legend(
+            handles=_legend(metrics, set(printed.index.get_level_values("metric"))),
+            loc="outside lower center",
+            ncols=3,
+        )
         figure.suptitle(heading)
     return figure
 
 
-def _draw(
-    axis: Axes,
-    scores: pd.DataFrame,
-    paper: pd.DataFrame,
-    setting: str,
-    methods: list[str],
-    metric: str,
-    shift: float,
-) -> None:
-    colour = None
-    for position, method in enumerate(methods):
-        here = (scores["setting"] == setting) & (scores["method"] == method)
-        values = scores.loc[here & (scores["metric"] == metric), "value"].to_numpy()
-        if not len(values):
-            continue
-        x = position + shift + np.linspace(-0.12, 0.12, len(values))
-        first = METRIC_LABELS[metric] if colour is None else None
-        points = axis.plot(
-            x, values, MARKERS[metric], markersize=3, alpha=0.6, color=colour, label=first
+def _note_failures(axis: Axes, scores: pd.DataFrame, row: int) -> None:
+    failed = scores.loc[scores["value"].isna(), "seed"].nunique()
+    if failed:
+        axis.annotate(
+            f"{failed} of {scores['seed'].nunique()} seeds failed",
+            (0.02, row),
+            xycoords=axis.get_yaxis_transform(),
+            color="#D55E00",
+            fontsize=7,
+            va="center",
         )
-        colour = points[0].get_color()
-        axis.hlines(values.mean(), position + shift - 0.16, position + shift + 0.16, color=colour)
-        row = (paper["setting"] == setting) & (paper["method"] == method)
-        # the same number stands in the rows of every selection rule
-        printed = paper.loc[row & (paper["metric"] == metric), "paper"].dropna().unique()
-        if len(printed):
-            mark = "paper" if position == 0 and metric != "train_acc" else None
-            axis.plot(
-                [position + shift], printed, "x", color="black", markersize=6, label=mark, zorder=3
-            )
+
+
+def _draw(axis: Axes, values: np.ndarray, y: float, metric: str, paper: float | None) -> None:
+    """One metric of one method: seeds, their mean, the paper's number."""
+    _, colour, marker, cross = METRICS[metric]
+    heights = y + np.linspace(-0.06, 0.06, len(values))
+    axis.plot(values, heights, marker, markersize=2.5, alpha=0.45, color=colour)
+    # as in the table, no mean of the seeds that succeeded
+    axis.plot([values.mean()], [y], "|", color=colour, markersize=8, markeredgewidth=1.8)
+    if paper is not None:
+        axis.plot([paper], [y], cross, color="black", markersize=5, zorder=3)
+
+
+def _legend(metrics: list[str], printed: set[str]) -> list[Line2D]:
+    """Entries for what a figure can hold, whichever method comes first."""
+    handles = []
+    for metric in metrics:
+        label, colour, marker, _ = METRICS[metric]
+        handles.append(_entry(f"{label}, one seed", marker, color=colour, markersize=3))
+    handles.append(_entry("mean over seeds", "|", color="0.3", markersize=8, markeredgewidth=1.8))
+    for metric in metrics:
+        if metric in printed:
+            label, _, _, cross = METRICS[metric]
+            handles.append(_entry(f"paper, {label}", cross, color="black"))
+    if "test_acc" in metrics:
+        handles.append(Line2D([], [], linestyle=":", linewidth=0.8, color="0.6", label="chance"))
+    return handles
+
+
+def _entry(label: str, marker: str, **look: Any) -> Line2D:
+    return Line2D([], [], linestyle="", marker=marker, label=label, **look)

@@ -8,11 +8,25 @@ import pandas as pd
 
 from kerhrm.arrays import write_text
 from kerhrm.errors import KerhrmError
-from kerhrm.reporting.tables import is_stand_in
+from kerhrm.reporting.layout import MISSING, SYMBOLS
+from kerhrm.reporting.methods import ORACLE, is_headline
+from kerhrm.reporting.tables import (
+    METRIC_NAMES,
+    headline,
+    is_marked,
+    is_stand_in,
+    read_table,
+)
 
 COMPUTED = re.compile(r" (?P<rule>\w+): computed in (?P<seconds>[0-9.]+) s")
 #: the metric of each task that rules are compared by
-COMPARED = {"test_acc": "test accuracy", "mean_error": "mean error"}
+COMPARED = {
+    "test_acc": "test accuracy",
+    "mean_error": "mean error",
+    "mse": "mean squared error",
+}
+#: what the README shows; figures stand in the notebooks
+TABLE = re.compile(r"table\d+")
 #: the rules between raw data and the scores of KerHRM (NTF)
 NTF_CHAIN = (
     "generate_data", "extract_ntf", "reduce_ntf", "cluster", "learn_invariant", "predict_ntf",
@@ -30,37 +44,81 @@ def sections(
 
     Parameters
     ----------
-    tables, cells : paths of the tables as Markdown and as CSV
+    tables, cells : paths of the tables as Markdown and as CSV; figures are passed over
     restarts : paths of the restart reports, one per experiment
     logs : folder with the rules' logs, from which the times are read
     """
-    headings = "\n".join(Path(path).read_text(encoding="utf-8") for path in tables)
-    all_cells = pd.concat([pd.read_csv(path) for path in cells])
+    shown = [Path(path) for path in tables if TABLE.fullmatch(Path(path).stem)]
+    all_cells = read_table(*(path for path in cells if TABLE.fullmatch(Path(path).stem)))
     return {
-        "tables": headings,
-        "selection": selection_cost(all_cells),
-        "restarts": restart_counts({Path(p).stem: pd.read_csv(p) for p in restarts}),
+        "tables": "\n".join(path.read_text(encoding="utf-8") for path in shown),
+        "selection": selection_cost(all_cells, ["table", "method"]),
+        "restarts": restart_counts(
+            {Path(p).stem: pd.read_csv(p) for p in restarts}, ["experiment", "iteration"]
+        ),
         "times": compute_times(Path(logs)),
     }
 
 
-def selection_cost(cells: pd.DataFrame) -> str:
-    """Test result of the rule, the paper's rule and the oracle, side by side."""
-    compared = cells["metric"].isin(COMPARED)
-    test = cells[compared & cells["method"].str.startswith("KerHRM (")]
-    test = test.assign(setting=test["setting"] + ", " + test["metric"].map(COMPARED))
-    wide = test.pivot(index=["setting", "method"], columns="selection", values="mean")
-    first_seen = list(dict.fromkeys(zip(test["setting"], test["method"], strict=True)))
-    rules = ["worst learned environment", "pooled validation", "oracle"]
-    wide = wide.loc[first_seen, rules].reset_index()
-    return wide.to_markdown(index=False, floatfmt=".3f") + "\n"
+def verdict_counts(cells: pd.DataFrame) -> str:
+    """How many headline cells of each metric got which verdict."""
+    judged = headline(cells)
+    judged = judged[judged["verdict"] != ""]
+    if judged.empty:
+        return "The paper prints no number for these cells.\n"
+    names = [METRIC_NAMES[m] for m in METRIC_NAMES if m in set(judged["metric"])]
+    counts = pd.crosstab(judged["metric"].map(METRIC_NAMES), judged["verdict"])
+    wide = counts.reindex(index=names, columns=[v for v in SYMBOLS if v in counts], fill_value=0)
+    wide.columns = [f"{SYMBOLS[v]} {v}" for v in wide.columns]
+    return wide.rename_axis("metric").reset_index().to_markdown(index=False) + "\n"
 
 
-def restart_counts(reports: Mapping[str, pd.DataFrame]) -> str:
-    """How many starts of each kind, by experiment and setting."""
+def selection_cost(cells: pd.DataFrame, by: Sequence[str] = ("setting", "method")) -> str:
+    """Test result of each selection rule that chose among a method's candidates.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Cells of one or several tables.
+    by : sequence of str
+        Columns that name a row; settings that are not among them are averaged over.
+
+    Returns
+    -------
+    str
+        A Markdown table of the methods that more than one rule chose for, the method's own
+        rule in bold and the oracle last.
+    """
+    test = cells[cells["metric"].isin(COMPARED)]
+    if "setting" not in by:
+        test = test[[not is_marked(setting) for setting in test["setting"]]]
+    several = test.groupby(["table", "setting", "method", "metric"])["selection"].transform("size")
+    test = test.assign(result=test["metric"].map(COMPARED))[several > 1]
+    if test.empty:
+        return "Every method was chosen by one rule alone.\n"
+    keys = [*by, "result"]
+    texts = []
+    for (*key, rule), group in test.groupby([*keys, "selection"], sort=False):
+        # a failed cell leaves no mean: that of the others would not be the method's
+        mean = group["mean"].mean(skipna=False)
+        text = "failed" if pd.isna(mean) else f"{mean:.3f}"
+        own = is_headline(group["method"].iloc[0], rule)
+        texts.append((*key, rule, f"**{text}**" if own else text))
+    frame = pd.DataFrame(texts, columns=[*keys, "rule", "text"])
+    wide = frame.pivot(index=keys, columns="rule", values="text").fillna(MISSING)
+    wide = wide.reindex(pd.MultiIndex.from_frame(frame[keys].drop_duplicates()))
+    wide = wide[sorted(wide.columns, key=lambda rule: (rule == ORACLE, rule))]
+    return wide.reset_index().to_markdown(index=False, disable_numparse=True) + "\n"
+
+
+def restart_counts(
+    reports: Mapping[str, pd.DataFrame],
+    by: Sequence[str] = ("experiment", "setting", "iteration"),
+) -> str:
+    """How many starts of each kind, by experiment, setting and iteration, or fewer of these."""
     frames = [r.assign(experiment=name) for name, r in reports.items()]
     everything = pd.concat(frames)
-    counts = everything.groupby(["experiment", "setting", "iteration"], sort=False).agg(
+    counts = everything.groupby(list(by), sort=False).agg(
         starts=("n_starts", "sum"),
         label_splits=("n_label_split", "sum"),
         empty=("n_empty", "sum"),
@@ -80,7 +138,8 @@ def compute_times(logs: Path) -> str:
             rows.append((experiment, match["rule"], float(match["seconds"])))
     times = pd.DataFrame(rows, columns=["experiment", "rule", "seconds"])
     wide = times.pivot_table(index="rule", columns="experiment", values="seconds", aggfunc="sum")
-    order = [*NTF_CHAIN[:-1], "train_network", "train_erm", "score"]
+    others = sorted(set(wide.index) - set(NTF_CHAIN))
+    order = [*NTF_CHAIN[:-1], *others, NTF_CHAIN[-1]]
     wide = wide.reindex([rule for rule in order if rule in wide.index]).fillna(0.0)
     chain = wide.loc[[rule for rule in NTF_CHAIN if rule in wide.index]].sum()
     wide.loc["all rules"] = wide.sum()

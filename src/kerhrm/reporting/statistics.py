@@ -20,9 +20,12 @@ def summarise(values: np.ndarray, resamples: int) -> dict[str, float]:
     dict
         ``mean``; ``std`` with ddof=1; ``ci_low`` and ``ci_high``, the 95 % percentile
         bootstrap interval of the mean over seeds (Efron & Tibshirani 1993).  With a
-        single seed ``std`` is NaN and the interval is the value itself.
+        single seed ``std`` is NaN and the interval is the value itself.  Where a seed has
+        no value (NaN), nothing has: the mean of the others would be that of the lucky.
     """
     values = np.asarray(values, dtype=float)
+    if np.isnan(values).any():
+        return dict.fromkeys(("mean", "std", "ci_low", "ci_high"), float("nan"))
     mean = float(values.mean())
     if len(values) < 2 or np.ptp(values) == 0:
         std = float(values.std(ddof=1)) if len(values) > 1 else float("nan")

@@ -1,55 +1,54 @@
-"""The paper's tables, as CSV, Markdown and LaTeX."""
+"""The cells of the paper's tables and figures, each beside the paper's number."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pandas as pd
 
+from kerhrm.errors import KerhrmError
+from kerhrm.reporting.methods import is_headline, method_named
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.statistics import summarise
+from kerhrm.reporting.verdicts import verdict
 
 COLUMNS = [
     "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
-    "paper", "data_source", "selection",
+    "paper", "data_source", "selection", "track", "verdict", "reason",
 ]  # fmt: skip
+#: in the order in which a reader meets them
 METRIC_NAMES = {
-    "train_acc": "train",
-    "test_acc": "test",
+    "test_acc": "test accuracy",
+    "train_acc": "training accuracy",
+    "generalisation_gap": "generalisation gap (test less training accuracy)",
     "mean_error": "mean error",
-    "std_error": "std error",
+    "std_error": "standard deviation of the error",
+    "mse": "mean squared error",
+    "d_kl": "divergence of P(Y | C) between the learned environments",
 }
-MISSING = "\u2013"  # en dash
-#: each method's own rule: KerHRM's, and the paper's for methods without environments
-HEADLINE = ("worst learned environment", "pooled validation")
-#: a rule that picks on test data: shown last, and never a result
-BOUND = "oracle"
-#: what LaTeX would misread in running text; asterisks are Markdown's
-LATEX = str.maketrans(
-    {char: f"\\{char}" for char in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"±": r"$\pm$", "*": ""}
-)
-NOTE = (
-    "Cells: mean ± standard deviation over {seeds} seeds (ddof = 1); in brackets the paper's "
-    "value. "
-    "Rows marked *oracle* pick hyper-parameters on the test set: a bound, not a result."
-)
+#: Keys of a setting's name that the paper's name lacks.  The paper has both values of H but
+#: does not say which one a number belongs to, so that both are compared with it.  Marks
+#: are variants of ours, beside which the paper's number stands for orientation; beside a
+#: yardstick it does not stand.
+UNNAMED, MARKS, YARDSTICKS = frozenset({"H"}), frozenset({"k", "clip"}), frozenset({"colour"})
 
 
 def build_table(
     scores: pd.DataFrame, table: str, preset: str, paper: PaperValues, resamples: int
 ) -> pd.DataFrame:
-    """Summarise per-seed scores.
+    """Summarise per-seed scores and judge them.
+
+    A cell is comparable with the paper's number if it was measured at preset ``paper``, not
+    on a stand-in's data, in a setting without a mark, and chosen by the method's own rule.
 
     Parameters
     ----------
     scores : DataFrame
-        Rows of :mod:`kerhrm.reporting.scores`.
+        Rows of :mod:`kerhrm.reporting.scores`, as :func:`read_scores` gives them.
     table : str
-        ``table1``, ...
+        ``table1``, ``figure2``, ...
     preset : str
     paper : PaperValues
-        Compared with at preset ``paper`` alone, and never with a stand-in's numbers.
+        Never shown beside another preset's or a stand-in's numbers.
     resamples : int
         Of the bootstrap interval.
 
@@ -58,25 +57,66 @@ def build_table(
     DataFrame
         Columns :data:`COLUMNS`; rows in the order in which settings, methods and metrics
         first appear.
+
+    Raises
+    ------
+    KerhrmError
+        If a row's method is not in :mod:`kerhrm.reporting.methods`, or a seed stands in
+        a cell twice.
     """
     keys = ["setting", "method", "metric", "data_source", "selection"]
+    twice = scores[scores.duplicated([*keys, "seed"])]
+    if len(twice):
+        raise KerhrmError(
+            f"{table} has two values of {', '.join(map(str, twice[[*keys, 'seed']].iloc[0]))}",
+            "score every predictor once",
+        )
     rows = []
     for values, group in scores.groupby(keys, sort=False):
         setting, method, metric, source, selection = values
-        comparable = preset == "paper" and not is_stand_in(source)
+        printed = paper.lookup(table, base_setting(setting), method, metric)
+        same_data = preset == "paper" and not is_stand_in(source)
+        own = is_headline(method, selection) and not is_marked(setting)
+        numbers = summarise(group["value"].to_numpy(), resamples)
+        failed = group["value"].isna()
         rows.append(
             {"table": table, "setting": setting, "method": method, "metric": metric}
-            | summarise(group["value"].to_numpy(), resamples)
+            | numbers
             | {
                 "n_seeds": len(group),
-                "paper": paper.lookup(table, base_setting(setting), method, metric)
-                if comparable
-                else None,
+                "paper": printed if same_data else None,
                 "data_source": source,
                 "selection": selection,
+                "track": method_named(method).track,
+                "verdict": verdict(
+                    mean=numbers["mean"],
+                    ci_low=numbers["ci_low"],
+                    ci_high=numbers["ci_high"],
+                    paper=printed,
+                    metric=metric,
+                    comparable=same_data and own,
+                    failed=bool(failed.any()),
+                ),
+                "reason": _reason(group.loc[failed, "reason"], len(group)),
             }
         )
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def read_scores(paths: Iterable[str | Path]) -> pd.DataFrame:
+    """Per-seed scores of several files; an empty reason is an empty text."""
+    return _read(paths, "reason")
+
+
+def read_table(*paths: str | Path) -> pd.DataFrame:
+    """Cells as :func:`build_table` made them, from one or several CSV files."""
+    return _read(paths, "verdict", "reason")
+
+
+def headline(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of scores or cells that each method's own rule chose."""
+    own = [is_headline(m, s) for m, s in zip(rows["method"], rows["selection"], strict=True)]
+    return rows[own]
 
 
 def is_stand_in(source: str) -> bool:
@@ -85,8 +125,13 @@ def is_stand_in(source: str) -> bool:
 
 
 def base_setting(setting: str) -> str:
-    """The paper's setting behind a marked one: ``cmnist,k=extended`` is ``cmnist``."""
-    return setting.removesuffix(",k=extended")
+    """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
+    return ",".join(item for item in setting.split(",") if _key(item) not in UNNAMED | MARKS)
+
+
+def is_marked(setting: str) -> bool:
+    """Whether a setting is ours and not the paper's: ``cmnist,k=extended``."""
+    return any(_key(item) in MARKS | YARDSTICKS for item in setting.split(","))
 
 
 def title(name: str, preset: str, sources: Iterable[str]) -> str:
@@ -96,68 +141,18 @@ def title(name: str, preset: str, sources: Iterable[str]) -> str:
     return name + suffix + "".join(f" [{s}, not the real data]" for s in stand_ins)
 
 
-def layout(table: pd.DataFrame) -> pd.DataFrame:
-    """Methods as rows, settings and metrics as columns, cells as text."""
-    frame = table.assign(
-        row=[_row_name(m, s) for m, s in zip(table["method"], table["selection"], strict=True)],
-        column=[
-            (s, METRIC_NAMES.get(m, m))
-            for s, m in zip(table["setting"], table["metric"], strict=True)
-        ],
-        cell=[_cell(r) for r in table.to_dict("records")],
-    )
-    rows = list(dict.fromkeys(frame["row"]))
-    rows.sort(key=lambda name: BOUND in name)  # bounds last; the sort is stable
-    columns = list(dict.fromkeys(frame["column"]))
-    wide = frame.pivot(index="row", columns="column", values="cell").reindex(rows).fillna(MISSING)
-    wide = wide[columns]
-    wide.columns = pd.MultiIndex.from_tuples(columns)
-    wide.index.name = None
-    return wide
+def _read(paths: Iterable[str | Path], *texts: str) -> pd.DataFrame:
+    frame = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+    # a column of empty texts reads as one of missing numbers
+    return frame.assign(**{name: frame[name].astype(object).fillna("") for name in texts})
 
 
-def to_markdown(table: pd.DataFrame, heading: str) -> str:
-    """A Markdown section: title, table, note."""
-    wide = layout(table)
-    wide.columns = [f"{setting} {metric}" for setting, metric in wide.columns]
-    note = NOTE.format(seeds=_seed_counts(table))
-    return f"### {heading}\n\n{wide.to_markdown()}\n\n{note}\n"
+def _reason(reasons: Sequence[str], n_seeds: int) -> str:
+    if not len(reasons):
+        return ""
+    distinct = "; ".join(dict.fromkeys(reason or "no value" for reason in reasons))
+    return f"{distinct} ({len(reasons)} of {n_seeds} seeds)"
 
 
-def to_latex(table: pd.DataFrame, heading: str) -> str:
-    """A booktabs table environment."""
-    wide = layout(table).replace({"±": r"$\\pm$", "\u2013": "--"}, regex=True)
-    body = wide.style.format(escape=None)
-    body = body.format_index(escape="latex", axis=0).format_index(escape="latex", axis=1)
-    caption = _escape(heading) + ". " + _escape(NOTE.format(seeds=_seed_counts(table)))
-    return body.to_latex(
-        hrules=True,
-        caption=caption,
-        label=f"tab:{table['table'].iloc[0]}",
-        column_format="l" + "r" * wide.shape[1],
-        multicol_align="c",
-        position="t",
-    )
-
-
-def is_headline(method: str, selection: str) -> bool:
-    """Whether a row was chosen by the method's own rule."""
-    own = HEADLINE[0] if method.startswith("KerHRM") else HEADLINE[1]
-    return selection == own
-
-
-def _row_name(method: str, selection: str) -> str:
-    return method if is_headline(method, selection) else f"{method}, {selection}"
-
-
-def _cell(row: Mapping[Any, Any]) -> str:
-    text = f"{row['mean']:.3f} ± {row['std']:.3f}"
-    return text if pd.isna(row["paper"]) else f"{text} ({row['paper']:.3f})"
-
-
-def _seed_counts(table: pd.DataFrame) -> str:
-    return " or ".join(str(n) for n in sorted(set(table["n_seeds"])))
-
-
-def _escape(text: str) -> str:
-    return text.translate(LATEX)
+def _key(item: str) -> str:
+    return item.partition("=")[0]

@@ -9,14 +9,19 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from kerhrm.checkpoints import Stopped
 from kerhrm.errors import KerhrmError
+from kerhrm.workflow.resume import resumable
+
+#: exit status of a job that was stopped and has saved its state, as after SIGTERM
+STOPPED = 143
 
 log = logging.getLogger("kerhrm")
 
 
 @contextlib.contextmanager
-def job(snakemake: Any) -> Iterator[None]:
-    """Run the body of a script as a job.
+def job(snakemake: Any, *, resume: bool = False) -> Iterator[None]:
+    """Run the body of a script as a job; with ``resume`` as one that can be interrupted.
 
     The log goes to the rule's log file and to standard error.  The number of threads is
     the configuration's (``params.threads``) and not what Snakemake has to spare, because
@@ -40,7 +45,11 @@ def job(snakemake: Any) -> Iterator[None]:
         with threadpool_limits(threads):
             if "torch" in sys.modules:
                 sys.modules["torch"].set_num_threads(threads)
-            yield
+            with resumable(snakemake) if resume else contextlib.nullcontext():
+                yield
+    except Stopped as reason:
+        log.warning("%s", reason)
+        sys.exit(STOPPED)
     except KerhrmError as error:
         log.error("error: %s", error)
         sys.exit(1)

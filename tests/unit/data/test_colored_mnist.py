@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.data.colored_mnist import choose, color, generate
+from kerhrm.data.colored_mnist import choose, color, colour, generate
 from kerhrm.data.dataset import Dataset, Split
 from kerhrm.data.mnist import Digits, stand_in
 from kerhrm.errors import KerhrmError
@@ -127,6 +127,15 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
             assert y[i] == (1 if positive else -1)
         _, opposite = color(np.random.default_rng(0), images, digit, 1.0, 0.0, side)
         np.testing.assert_array_equal(opposite, -y)
+
+
+@pytest.mark.parametrize("side", [14, 28])
+def test_the_colour_is_the_channel_of_the_image(side: int) -> None:
+    data = generate([3, 7], DIGITS, **SMALL, side=side)
+    for split in (data.train, data.validation, data.test):
+        assert colour(split.x).shape == split.y.shape
+        np.testing.assert_array_equal(colour(split.x), decode(split, side)[2])
+        assert set(np.unique(colour(split.x))) == {0, 1}
 
 
 def test_images_are_drawn_once_and_from_the_right_part() -> None:

@@ -1,5 +1,7 @@
 """Chi-square DRO against a convex solver on the primal, and its limits."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from torch import Tensor
 
-from kerhrm.features.mlp import MLP, init_mlp
+from kerhrm.config.methods import DRO
+from kerhrm.features.mlp import init_mlp
 from kerhrm.methods.dro import train_dro, worst_mean, worst_weights
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import train
 
 N = 12
@@ -128,62 +132,32 @@ def test_seeds_do_not_mix() -> None:
         torch.testing.assert_close(worst_weights(losses, 0.5)[b], worst_weights(losses[b], 0.5))
 
 
-B, M, D = 3, 40, 4
+B, D = 3, 4
 
 
-@pytest.fixture
-def data() -> tuple[MLP, Tensor, Tensor, Tensor, Tensor]:
-    x, x_validation = torch.randn(B, 60, D), torch.randn(B, M, D)
-
-    def label(x: Tensor) -> Tensor:
-        return torch.sign(x[..., 0] + torch.randn(x.shape[:-1]))
-
-    return init_mlp(range(B), (D, 32, 1)), x, label(x), x_validation, label(x_validation)
-
-
-def test_a_vanishing_ball_trains_as_erm(
-    data: tuple[MLP, Tensor, Tensor, Tensor, Tensor],
-) -> None:
-    mlp, x, y, *_ = data
-    (network,), chosen = train_dro(
-        *data, task="classification", rho=[1e-8], steps=30, learning_rate=1e-2
+def test_a_vanishing_ball_trains_as_erm(draw_samples: Callable[..., Samples]) -> None:
+    samples, mlp = draw_samples(seeds=range(B), d=D), init_mlp(range(B), (D, 32, 1))
+    network = train_dro(samples, mlp, DRO(rho=1e-8, steps=30, learning_rate=1e-2))
+    erm = train(
+        mlp,
+        samples.x,
+        lambda f, rows: ((f - samples.y[rows]) ** 2).mean(-1),
+        steps=30,
+        learning_rate=1e-2,
     )
-    erm = train(mlp, x, lambda f, r: ((f - y[r]) ** 2).mean(-1), steps=30, learning_rate=1e-2)
-    torch.testing.assert_close(network(x), erm(x), rtol=1e-2, atol=1e-2)
-    assert chosen.tolist() == [0] * B
+    torch.testing.assert_close(network(samples.x), erm(samples.x), rtol=1e-2, atol=1e-2)
 
 
 def test_each_radius_does_best_by_its_own_measure() -> None:
     # few units and many points: nothing can be learned by heart
-    x, mlp = torch.randn(B, 300, 1).abs(), init_mlp([0, 1, 2], (1, 4, 1))
+    x, mlp = torch.randn(B, 300, 1).abs(), init_mlp(range(B), (1, 4, 1))
     y = x[..., 0] + x[..., 0] * torch.randn(B, 300)
+    samples = Samples(x, y, x, y, None, range(B), "regression")
     rho = [0.01, 2.0]
-    candidates, _ = train_dro(
-        mlp, x, y, x, y, task="regression", rho=rho, steps=200, learning_rate=2e-2
-    )
-    losses = [(network(x) - y) ** 2 for network in candidates]
+    losses = []
+    for radius in rho:
+        network = train_dro(samples, mlp, DRO(rho=radius, steps=200, learning_rate=2e-2))
+        losses.append((network(x) - y) ** 2)
     for own, radius in enumerate(rho):
         values = torch.stack([worst_mean(loss, radius) for loss in losses])  # (C, B)
         assert values.argmin(0).tolist() == [own] * B
-
-
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_pooled_validation_sample_decides(
-    data: tuple[MLP, Tensor, Tensor, Tensor, Tensor], task: str
-) -> None:
-    *_, x_validation, y_validation = data
-    candidates, chosen = train_dro(
-        *data,
-        task=task,
-        rho=[0.01, 2.0, 20.0],
-        steps=60,
-        learning_rate=1e-2,  # type: ignore[arg-type]
-    )
-    assert len(candidates) == 3
-    for b in range(B):
-        scores = []
-        for network in candidates:
-            f, y = network(x_validation)[b].numpy(), y_validation[b].numpy()
-            hits = (f > 0) == (y > 0)
-            scores.append(hits.mean() if task == "classification" else -((f - y) ** 2).mean())
-        assert int(chosen[b]) == int(np.argmax(scores))

@@ -1,5 +1,7 @@
 """EIIL: the inference against autograd, brute force and a planted split; then IRMv1."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -7,10 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from kerhrm.config.methods import EIIL, IRM, PointLoss
 from kerhrm.errors import KerhrmError
-from kerhrm.features.mlp import MLP, init_mlp
+from kerhrm.features.mlp import init_mlp
 from kerhrm.methods.eiil import infer_environments, soft_penalty, train_eiil
-from kerhrm.methods.irm import PointLoss, point_loss, scale_gradient, train_pairs
+from kerhrm.methods.irm import point_loss, scale_gradient, train_irm
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import train
 
 B = 3
@@ -95,46 +99,34 @@ def test_the_start_is_the_seeds_own() -> None:
             assert torch.equal(together[b], alone[0])
 
 
-Sample = tuple[MLP, Tensor, Tensor, Tensor, Tensor]
+SEEDS, D = [4, 9, 6], 4
 
 
-@pytest.fixture
-def sample() -> Sample:
-    x, x_validation = torch.randn(B, 60, 4), torch.randn(B, 40, 4)
-
-    def label(x: Tensor) -> Tensor:
-        return torch.sign(x[..., 0] + torch.randn(x.shape[:-1]))
-
-    return init_mlp(range(B), (4, 16, 1)), x, label(x), x_validation, label(x_validation)
-
-
+@pytest.mark.parametrize(("weight", "anneal"), [(1.0, 0), (200.0, 10)])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_invariant_training_on_what_the_reference_split(sample: Sample, loss: PointLoss) -> None:
-    mlp, x, y, x_validation, y_validation = sample
-    candidates, chosen = train_eiil(
-        *sample, seeds=range(B), task="classification", loss=loss,
-        reference_steps=15, inference_steps=300, inference_rate=0.03,
-        weight=[1.0, 200.0], anneal=[0, 10], steps=30, learning_rate=1e-2,
-    )  # fmt: skip
+def test_invariant_training_on_what_the_reference_split(
+    draw_samples: Callable[..., Samples], loss: PointLoss, weight: float, anneal: int
+) -> None:
+    samples, mlp = draw_samples(seeds=SEEDS, n=60, d=D), init_mlp(SEEDS, (D, 16, 1))
+    x, y = samples.x, samples.y
+    invariant = {
+        "loss": loss, "weight": weight, "anneal": anneal, "steps": 30, "learning_rate": 1e-2
+    }  # fmt: skip
+    options = EIIL(**invariant, reference_steps=15, inference_steps=300, inference_rate=0.03)
+    network = train_eiil(samples, mlp, options)
     reference = train(
         mlp, x, lambda f, r: point_loss(f, y[r], loss).mean(-1), steps=15, learning_rate=1e-2
     )(x)
     environment = infer_environments(
-        scale_gradient(reference, y, loss), range(B), steps=300, rate=0.03
+        scale_gradient(reference, y, loss), SEEDS, steps=300, rate=0.03
     )
     if loss == "logistic":  # those that the reference gets right, and the others
         right = (reference > 0) == (y > 0)
         same = (environment == right.long()).double().mean(-1)
         assert bool(((same == 0) | (same == 1)).all())
-    expected = train_pairs(
-        mlp, x, y, environment,
-        loss=loss, weight=[1.0, 200.0], anneal=[0, 10], steps=30, learning_rate=1e-2,
-    )  # fmt: skip
-    hits = []
-    for got, wanted in zip(candidates, expected, strict=True):
-        torch.testing.assert_close(got(x), wanted(x), rtol=1e-3, atol=1e-3)
-        hits.append(((got(x_validation) > 0) == (y_validation > 0)).double().mean(-1))
-    assert chosen.tolist() == torch.stack(hits).argmax(0).tolist()
+    labelled = replace(samples, environment=environment)
+    expected = train_irm(labelled, mlp, IRM(**invariant))
+    torch.testing.assert_close(network(x), expected(x), rtol=1e-3, atol=1e-3)
 
 
 def test_it_turns_away_from_an_attribute_without_labels() -> None:
@@ -145,21 +137,19 @@ def test_it_turns_away_from_an_attribute_without_labels() -> None:
 
     (x, y), (x_test, y_test) = draw(0.85, 800), draw(0.1, 500)
     mlp = init_mlp(range(B), (2, 32, 1))
-    (network,), _ = train_eiil(
-        mlp, x, y, x, y, seeds=range(B), task="classification", loss="logistic",
-        reference_steps=60, inference_steps=500, inference_rate=0.02,
-        weight=[1e3], anneal=[30], steps=200, learning_rate=1e-2,
+    options = EIIL(
+        loss="logistic", reference_steps=60, inference_steps=500, inference_rate=0.02,
+        weight=1e3, anneal=30, steps=200, learning_rate=1e-2,
     )  # fmt: skip
+    samples = Samples(x, y, x, y, None, range(B), "classification")
+    network = train_eiil(samples, mlp, options)
     erm = train(mlp, x, lambda f, r: point_loss(f, y[r], "logistic").mean(-1),
                 steps=200, learning_rate=1e-2)  # fmt: skip
     hits = [((net(x_test) > 0) == (y_test > 0)).double().mean(-1) for net in (erm, network)]
     assert bool((hits[1] > hits[0] + 0.3).all())
 
 
-def test_the_logistic_loss_is_for_labels(sample: Sample) -> None:
+def test_the_logistic_loss_is_for_labels(draw_samples: Callable[..., Samples]) -> None:
+    samples = draw_samples("regression", SEEDS, d=D)
     with pytest.raises(KerhrmError, match="logistic"):
-        train_eiil(
-            *sample, seeds=range(B), task="regression", loss="logistic",
-            reference_steps=1, inference_steps=1, inference_rate=0.1,
-            weight=[1.0], anneal=[0], steps=1, learning_rate=1e-2,
-        )  # fmt: skip
+        train_eiil(samples, init_mlp(SEEDS, (D, 16, 1)), EIIL(loss="logistic", steps=1))

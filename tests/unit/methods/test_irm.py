@@ -1,23 +1,24 @@
-"""IRMv1: its penalty against autograd, its schedule, its limits and the rule that chooses."""
+"""IRMv1: its penalty against autograd, its schedule and its limits."""
+
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
+from kerhrm.config.methods import IRM, PointLoss
 from kerhrm.errors import KerhrmError
 from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.methods.choices import best_worst_environment
 from kerhrm.methods.irm import (
-    PointLoss,
     environment_means,
     irm_penalty,
     mean_risk,
     point_loss,
     scale_gradient,
     train_irm,
-    train_pairs,
 )
+from kerhrm.methods.samples import Samples
 from kerhrm.methods.training import train
 
 B, N, D = 3, 40, 4
@@ -79,123 +80,80 @@ def test_an_environment_without_points_does_not_count() -> None:
     torch.testing.assert_close(got[:1], irm_penalty(f[:1], y[:1], renamed, "squared"))
 
 
-Sample = tuple[MLP, Tensor, Tensor, Tensor]
+@pytest.fixture
+def samples(draw_samples: Callable[..., Samples]) -> Samples:
+    """With two environments of equal size."""
+    return draw_samples(seeds=range(B), n=N, d=D)
 
 
 @pytest.fixture
-def sample() -> Sample:
-    """Networks, points, labels and two environments of equal size."""
-    x = torch.randn(B, N, D)
-    y = torch.sign(x[..., 0] + torch.randn(B, N))
-    environment = (torch.rand(B, N).argsort(-1) < N // 2).long()
-    return init_mlp(range(B), (D, 16, 1)), x, y, environment
+def mlp() -> MLP:
+    return init_mlp(range(B), (D, 16, 1))
 
 
-def close(a: MLP, b: MLP, x: Tensor) -> None:
-    torch.testing.assert_close(a(x), b(x), rtol=1e-3, atol=1e-3)
-
-
+@pytest.mark.parametrize("anneal", [0, 7])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_weight_zero_is_erm(sample: Sample, loss: PointLoss) -> None:
-    mlp, x, y, environment = sample
-    networks = train_pairs(
-        mlp, x, y, environment,
-        loss=loss, weight=[0.0], anneal=[0, 7], steps=25, learning_rate=1e-2,
-    )  # fmt: skip
+def test_weight_zero_is_erm(samples: Samples, mlp: MLP, loss: PointLoss, anneal: int) -> None:
+    options = IRM(loss=loss, weight=0.0, anneal=anneal, steps=25, learning_rate=1e-2)
+    x, y = samples.x, samples.y
     erm = train(
         mlp, x, lambda f, r: point_loss(f, y[r], loss).mean(-1), steps=25, learning_rate=1e-2
     )
-    for network in networks:
-        close(network, erm, x)
+    got = train_irm(samples, mlp, options)(x)
+    torch.testing.assert_close(got, erm(x), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("anneal", [0, 10])
+@pytest.mark.parametrize("weight", [0.3, 3.0, 500.0])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_schedule_by_a_torch_loop(sample: Sample, loss: PointLoss) -> None:
-    mlp, x, y, environment = sample
-    weight, anneal, steps = [3.0, 500.0], [0, 10], 25
-    networks = train_pairs(
-        mlp, x, y, environment,
-        loss=loss, weight=weight, anneal=anneal, steps=steps, learning_rate=1e-2,
-    )  # fmt: skip
-    pairs = [(lam, start) for lam in weight for start in anneal]
-    for (lam, start), trained in zip(pairs, networks, strict=True):
-        for b in range(B):
-            own = mlp.take(slice(b, b + 1)).trainable_copy()
-            optimiser = torch.optim.Adam(own.parameters(), lr=1e-2)
-            for step in range(steps):
-                f = own(x[[b]])[0]
-                total = torch.zeros(())
-                now = 1.0 if step < start else lam
-                for e in range(2):
-                    part = f[environment[b] == e], y[b][environment[b] == e]
-                    total = total + literal(*part, loss) / 2
-                    total = total + now * literal_penalty(*part, loss) / 2
-                optimiser.zero_grad()
-                (total / now).backward()
-                optimiser.step()
-            torch.testing.assert_close(trained(x)[b], own(x[[b]])[0], rtol=1e-3, atol=1e-3)
+def test_the_schedule_by_a_torch_loop(
+    samples: Samples, mlp: MLP, loss: PointLoss, weight: float, anneal: int
+) -> None:
+    steps = 25
+    options = IRM(loss=loss, weight=weight, anneal=anneal, steps=steps, learning_rate=1e-2)
+    trained = train_irm(samples, mlp, options)
+    assert samples.environment is not None
+    for b in range(B):
+        x, y, environment = samples.x[[b]], samples.y[b], samples.environment[b]
+        own = mlp.take(slice(b, b + 1)).trainable_copy()
+        optimiser = torch.optim.Adam(own.parameters(), lr=1e-2)
+        for step in range(steps):
+            f = own(x)[0]
+            total = torch.zeros(())
+            now = min(weight, 1.0) if step < anneal else weight
+            for e in range(2):
+                part = f[environment == e], y[environment == e]
+                total = total + literal(*part, loss) / 2
+                total = total + now * literal_penalty(*part, loss) / 2
+            optimiser.zero_grad()
+            (total / max(now, 1.0)).backward()
+            optimiser.step()
+        torch.testing.assert_close(trained(samples.x)[b], own(x)[0], rtol=1e-3, atol=1e-3)
 
 
-def spurious(rates: tuple[float, ...], n: int) -> tuple[Tensor, Tensor, Tensor]:
+def spurious(rates: tuple[float, ...], n: int) -> Samples:
     """Points (n each) of a noisy cause of y and a precise attribute that agrees at the rates."""
     y = torch.sign(torch.randn(B, len(rates), n))
     agrees = torch.rand(B, len(rates), n) < torch.tensor(rates)[:, None]
     x = torch.stack([y + 1.5 * torch.randn(y.shape), torch.where(agrees, y, -y)], dim=-1)
-    environment = torch.arange(len(rates))[:, None].expand(y.shape)
-    return x.flatten(1, 2), y.flatten(1), environment.flatten(1)
+    environment = torch.arange(len(rates))[:, None].expand(y.shape).flatten(1)
+    x, y = x.flatten(1, 2), y.flatten(1)
+    return Samples(x, y, x, y, environment, range(B), "classification")
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_penalty_turns_away_from_the_spurious_attribute(loss: PointLoss) -> None:
-    x, y, environment = spurious((0.95, 0.7), 400)
-    x_test, y_test, _ = spurious((0.1,), 500)
-    erm, irm = train_pairs(
-        init_mlp(range(B), (2, 32, 1)), x, y, environment,
-        loss=loss, weight=[0.0, 1e3], anneal=[30], steps=200, learning_rate=1e-2,
-    )  # fmt: skip
-    hits = [((net(x_test) > 0) == (y_test > 0)).double().mean(-1) for net in (erm, irm)]
+    train_on, test = spurious((0.95, 0.7), 400), spurious((0.1,), 500)
+    mlp = init_mlp(range(B), (2, 32, 1))
+    hits = []
+    for weight in (0.0, 1e3):
+        options = IRM(loss=loss, weight=weight, anneal=30, steps=200, learning_rate=1e-2)
+        outputs = train_irm(train_on, mlp, options)(test.x)
+        hits.append(((outputs > 0) == (test.y > 0)).double().mean(-1))
     assert bool((hits[1] > hits[0] + 0.1).all())
 
 
-def test_the_worst_labelled_environment_decides(sample: Sample) -> None:
-    mlp, x, y, environment = sample
-    x_validation, y_validation, labels = torch.randn(B, 50, D), torch.randn(B, 50), outputs()[2]
-    labels = labels.repeat(1, 2)[:, :50]
-    candidates, chosen = train_irm(
-        mlp, x, y, x_validation, y_validation, environment, labels,
-        task="regression", loss="squared", weight=[0.0, 30.0, 1e3], anneal=[0, 20],
-        steps=40, learning_rate=1e-2,
-    )  # fmt: skip
-    assert len(candidates) == 6
-    for b in range(B):
-        worst = []
-        for network in candidates:
-            errors = ((network(x_validation)[b] - y_validation[b]) ** 2).numpy()
-            worst.append(max(errors[labels[b].numpy() == e].mean() for e in range(3)))
-        assert int(chosen[b]) == int(np.argmin(worst))
-
-
-def test_the_rule_in_classification() -> None:
-    # networks of no hidden unit's influence: constant answers +1 or -1, and one that knows
-    x = torch.tensor([[[1.0], [1.0], [1.0], [-1.0]]])
-    y, labels = torch.tensor([[1.0, 1.0, 1.0, -1.0]]), torch.tensor([[0, 0, 0, 1]])
-
-    def network(slope: float, offset: float) -> MLP:
-        weights = [torch.tensor([[[1.0]]]), torch.tensor([[[slope]]])]
-        return MLP(weights, [torch.zeros(1, 1), torch.full((1, 1), offset)])
-
-    always, knows = network(0.0, 1.0), network(1.0, -0.5)
-    never = network(0.0, -1.0)
-    for candidates, best in (([always, knows], 1), ([knows, always], 0), ([always, never], 0)):
-        chosen = best_worst_environment(candidates, x, y, labels, "classification")
-        assert chosen.tolist() == [best]
-
-
-def test_the_logistic_loss_is_for_labels(sample: Sample) -> None:
-    mlp, x, y, environment = sample
+def test_the_logistic_loss_is_for_labels(draw_samples: Callable[..., Samples], mlp: MLP) -> None:
+    samples = draw_samples("regression", range(B), d=D)
     with pytest.raises(KerhrmError, match="logistic"):
-        train_irm(
-            mlp, x, y, x, y, environment, environment,
-            task="regression", loss="logistic", weight=[1.0], anneal=[0],
-            steps=1, learning_rate=1e-3,
-        )  # fmt: skip
+        train_irm(samples, mlp, IRM(loss="logistic", steps=1))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting.layout import to_markdown
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.readme import (
     compute_times,
@@ -16,9 +17,9 @@ from kerhrm.reporting.readme import (
     sections,
     selection_cost,
     update,
+    verdict_counts,
 )
-from kerhrm.reporting.scores import COLUMNS
-from kerhrm.reporting.tables import build_table, title, to_markdown
+from kerhrm.reporting.tables import build_table, title
 
 README = """# Name
 <!-- begin tables -->
@@ -98,41 +99,95 @@ def test_a_stand_in_is_known_by_the_title(preset: str, sources: list[str], expec
     assert is_stand_in_text(f"### Table 1\n\n### {heading}\n\n| a |\n") is expected
 
 
-def cells() -> pd.DataFrame:
+COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
+POOLED, OWN, ORACLE = "pooled validation", "worst learned environment", "oracle"
+
+
+def cells(settings: tuple[str, ...] = ("r2=0.70", "r2=0.80")) -> pd.DataFrame:
     """A table in which every mean tells where it comes from."""
     methods = {"ERM": 0.1, "KerHRM-s": 0.2, "KerHRM (NTF)": 0.3, "KerHRM (network)": 0.4}
-    rules = {"worst learned environment": 0.01, "pooled validation": 0.02, "oracle": 0.03}
-    settings, metrics = {"r2=0.70": 0, "r2=0.80": 0.5}, {"train_acc": 0.004, "test_acc": 0.005}
+    rules = {OWN: 0.01, POOLED: 0.02, ORACLE: 0.03}
+    metrics = {"train_acc": 0.004, "test_acc": 0.005}
     records = []
-    for (s, a), (m, b), (rule, c), (metric, d) in product(
-        settings.items(), methods.items(), rules.items(), metrics.items()
+    for (a, s), (m, b), (rule, c), (metric, d) in product(
+        enumerate(settings), methods.items(), rules.items(), metrics.items()
     ):
-        own = "pooled validation" if m == "ERM" else "worst learned environment"
+        own = POOLED if m == "ERM" else OWN
         if m in ("ERM", "KerHRM-s") and rule != own:
             continue
-        records += [(s, m, seed, metric, a + b + c + d, rule, "synthetic") for seed in (0, 1)]
+        value = 0.5 * a + b + c + d
+        records += [(s, m, seed, metric, value, rule, "synthetic", "") for seed in (0, 1)]
     scores = pd.DataFrame(records, columns=COLUMNS)
-    return build_table(scores, "table1", "paper", PaperValues({}), resamples=20)
+    paper = PaperValues({("table1", "r2=0.70", "ERM", "test_acc"): 0.125})
+    return build_table(scores, "table1", "paper", paper, resamples=20)
 
 
 def test_what_the_rule_costs() -> None:
     header, *body = rows(selection_cost(cells()))
-    assert header == [
-        "setting", "method", "worst learned environment", "pooled validation", "oracle",
-    ]  # fmt: skip
+    assert header == ["setting", "method", "result", POOLED, OWN, ORACLE]
     assert body == [
-        ["r2=0.70, test accuracy", "KerHRM (NTF)", "0.315", "0.325", "0.335"],
-        ["r2=0.70, test accuracy", "KerHRM (network)", "0.415", "0.425", "0.435"],
-        ["r2=0.80, test accuracy", "KerHRM (NTF)", "0.815", "0.825", "0.835"],
-        ["r2=0.80, test accuracy", "KerHRM (network)", "0.915", "0.925", "0.935"],
+        ["r2=0.70", "KerHRM (NTF)", "test accuracy", "0.325", "**0.315**", "0.335"],
+        ["r2=0.70", "KerHRM (network)", "test accuracy", "0.425", "**0.415**", "0.435"],
+        ["r2=0.80", "KerHRM (NTF)", "test accuracy", "0.825", "**0.815**", "0.835"],
+        ["r2=0.80", "KerHRM (network)", "test accuracy", "0.925", "**0.915**", "0.935"],
     ]
 
 
-def test_errors_cost_as_well() -> None:
-    table = cells().replace({"metric": {"test_acc": "mean_error", "train_acc": "std_error"}})
+def test_costs_are_averaged_over_the_papers_settings() -> None:
+    settings = ("r2=0.70", "r2=0.80", "r2=0.70,k=extended", "r2=0.70,colour=random")
+    header, *body = rows(selection_cost(cells(settings), ["table", "method"]))
+    assert header == ["table", "method", "result", POOLED, OWN, ORACLE]
+    assert body == [
+        ["table1", "KerHRM (NTF)", "test accuracy", "0.575", "**0.565**", "0.585"],
+        ["table1", "KerHRM (network)", "test accuracy", "0.675", "**0.665**", "0.685"],
+    ]
+
+
+def test_a_method_with_rules_of_its_own_leaves_gaps_and_a_failed_one_no_mean() -> None:
+    table = cells()
+    ntf = table["method"] == "KerHRM (NTF)"
+    table.loc[ntf, "method"] = "IRM"
+    table.loc[ntf & (table["selection"] == OWN), "selection"] = "worst validation environment"
+    table.loc[ntf & (table["selection"] == ORACLE) & (table["setting"] == "r2=0.80"), "mean"] = (
+        float("nan")
+    )
+    header, first, second = rows(selection_cost(table, ["table", "method"]))
+    assert header[3:] == [POOLED, OWN, "worst validation environment", ORACLE]
+    assert first == ["table1", "IRM", "test accuracy", "0.575", "–", "**0.565**", "failed"]  # noqa: RUF001
+    assert second[5] == "–"  # noqa: RUF001
+
+
+def test_a_table_without_a_choice_says_so() -> None:
+    table = cells()
+    assert selection_cost(table[table["method"] == "ERM"]) == (
+        "Every method was chosen by one rule alone.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"), [("mean_error", "mean error"), ("mse", "mean squared error")]
+)
+def test_errors_cost_as_well(metric: str, name: str) -> None:
+    table = cells().replace({"metric": {"test_acc": metric, "train_acc": "std_error"}})
     _, *body = rows(selection_cost(table))
-    assert body[0] == ["r2=0.70, mean error", "KerHRM (NTF)", "0.315", "0.325", "0.335"]
+    assert body[0] == ["r2=0.70", "KerHRM (NTF)", name, "0.325", "**0.315**", "0.335"]
     assert len(body) == 4
+
+
+def test_verdicts_of_headline_rows_are_counted() -> None:
+    table = cells()
+    header, *body = rows(verdict_counts(table))
+    assert [name.partition(" ")[2] for name in header[1:]] == ["reproduced"]
+    assert body == [["test accuracy", "1"]]
+    table["verdict"] = "worse"
+    table.loc[table["metric"] == "train_acc", "verdict"] = "better"
+    header, *body = rows(verdict_counts(table))
+    assert [name.partition(" ")[2] for name in header[1:]] == ["better", "worse"]
+    # two settings, four methods; other selection rules do not count
+    assert body == [["test accuracy", "0", "8"], ["training accuracy", "8", "0"]]
+    assert verdict_counts(table.assign(verdict="")) == (
+        "The paper prints no number for these cells.\n"
+    )
 
 
 def restarts() -> pd.DataFrame:
@@ -159,6 +214,15 @@ def test_starts_are_added_up() -> None:
         ["one", "r2=0.70", "2", "20", "1", "2", "5", "0"],
         ["one", "r2=0.80", "1", "7", "0", "0", "0", "0"],
         ["two", "r2=0.80", "1", "7", "0", "0", "0", "0"],
+    ]
+
+
+def test_starts_are_added_up_over_settings() -> None:
+    header, *body = rows(restart_counts({"one": restarts()}, ["experiment", "iteration"]))
+    assert header[:3] == ["experiment", "iteration", "starts"]
+    assert body == [
+        ["one", "1", "47", "23", "0", "1", "1"],
+        ["one", "2", "20", "1", "2", "5", "0"],
     ]
 
 
@@ -190,8 +254,8 @@ def test_times_are_added_up_from_the_logs(logs: Path) -> None:
     assert body == [
         ["generate_data", "1.0", "10.0"],
         ["cluster", "5.0", "50.0"],
-        ["train_network", "100.0", "1000.0"],
         ["train_erm", "50.0", "0.0"],
+        ["train_network", "100.0", "1000.0"],
         ["score", "0.5", "5.0"],
         ["all rules", "156.5", "1065.0"],
         ["from data to the scores of KerHRM (NTF)", "6.5", "65.0"],
@@ -200,20 +264,23 @@ def test_times_are_added_up_from_the_logs(logs: Path) -> None:
 
 def test_sections_come_from_the_files(tmp_path: Path, logs: Path) -> None:
     table = cells()
-    for name in ("table1", "table4"):
+    for name in ("table1", "table4", "figure3"):
         (tmp_path / f"{name}.md").write_text(to_markdown(table, name), encoding="utf-8")
-    table.to_csv(tmp_path / "table1.csv", index=False)
+        table.assign(table=name).to_csv(tmp_path / f"{name}.csv", index=False)
     restarts().to_csv(tmp_path / "classification.csv", index=False)
     parts = sections(
-        [tmp_path / "table1.md", tmp_path / "table4.md"],
-        [tmp_path / "table1.csv"],
+        [tmp_path / f"{name}.md" for name in ("table1", "table4", "figure3")],
+        [tmp_path / f"{name}.csv" for name in ("figure3", "table1", "table4")],
         [tmp_path / "classification.csv"],
         logs,
     )
     assert parts == {
         "tables": to_markdown(table, "table1") + "\n" + to_markdown(table, "table4"),
-        "selection": selection_cost(table),
-        "restarts": restart_counts({"classification": restarts()}),
+        "selection": selection_cost(
+            pd.concat([table, table.assign(table="table4")], ignore_index=True),
+            ["table", "method"],
+        ),
+        "restarts": restart_counts({"classification": restarts()}, ["experiment", "iteration"]),
         "times": compute_times(logs),
     }
 

@@ -67,3 +67,10 @@ def test_equal_seeds_have_a_point_for_an_interval() -> None:
 def test_the_same_values_give_the_same_bits() -> None:
     values = np.random.default_rng(0).random(10)
     assert summarise(values, 300) == summarise(values, 300)
+
+
+@pytest.mark.parametrize("values", [[0.7, math.nan, 0.9], [math.nan], [math.nan, math.nan]])
+def test_a_seed_without_a_value_leaves_none(values: list[float]) -> None:
+    got = summarise(np.array(values), resamples=50)
+    assert list(got) == ["mean", "std", "ci_low", "ci_high"]
+    assert all(map(math.isnan, got.values()))

@@ -1,0 +1,153 @@
+"""The paper's figures, drawn from the cells of their tables."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm.reporting.methods import method_named, position
+from kerhrm.reporting.style import fit_scale, look_of, style
+from kerhrm.reporting.tables import MARKS, headline
+
+#: Figure 2's curves: label, colour, marker, line style
+CURVES = {
+    "train_acc": ("training accuracy", "#E69F00", "o", "--"),
+    "test_acc": ("test accuracy", "#0072B2", "s", "-"),
+    "d_kl": ("KL divergence", "#009E73", "D", "-"),
+}
+CHANCE = 0.5
+
+
+def figure2(table: pd.DataFrame, heading: str, ceiling: float | None = None) -> Figure:
+    """Accuracy, and below it the divergence of the environments, over the iterations.
+
+    Bands are one standard deviation over the seeds to either side of the mean.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Cells with settings ``iteration=1``, ... and metrics ``train_acc``, ``test_acc``
+        and ``d_kl`` of one method.
+    heading : str
+    ceiling : float, optional
+        Accuracy of a perfect invariant model.
+    """
+    cells = headline(table)
+    cells = cells.assign(t=[int(s.partition("=")[2].partition(",")[0]) for s in cells["setting"]])
+    with style():
+        figure, (above, below) = plt.subplots(
+            2, 1, figsize=(5.2, 4.8), sharex=True, height_ratios=(1.7, 1)
+        )
+        for metric, (label, colour, marker, line) in CURVES.items():
+            axis = below if metric == "d_kl" else above
+            rows = cells[cells["metric"] == metric].sort_values("t")
+            t, mean, std = (rows[name].to_numpy() for name in ("t", "mean", "std"))
+            axis.fill_between(t, mean - std, mean + std, color=colour, alpha=0.18, linewidth=0)
+            axis.plot(t, mean, color=colour, marker=marker, linestyle=line, label=label)
+        above.axhline(CHANCE, color="0.5", linestyle=":", label="chance")
+        if ceiling is not None:
+            above.axhline(ceiling, color="0.5", linestyle="-.", label="perfect invariant model")
+        above.set_ylabel("accuracy")
+        below.set_ylabel("KL divergence\nof P(Y | C) (nats)")
+        below.set_ylim(bottom=0)
+        below.set_xlabel("iteration")
+        below.set_xticks(sorted(set(cells["t"])))
+        figure.legend(
+            *above.get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=2,
+            title=_spread("bands", cells),
+        )
+        figure.suptitle(heading)
+    return figure
+
+
+def figure3(table: pd.DataFrame, heading: str) -> Figure:
+    """Mean squared error of every period of construction, one panel per variant.
+
+    Error bars are one standard deviation over the seeds to either side of the mean;
+    reference rows are grey lines.  The first period, shaded, is the one trained on.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Cells with settings ``period=1900-1919``, ... , a variant's with its mark behind,
+        and the metric ``mse``.
+    heading : str
+    """
+    cells = headline(table)
+    cells = cells[cells["metric"] == "mse"]
+    names = [_period_and_variant(setting) for setting in cells["setting"]]
+    cells = cells.assign(period=[p for p, _ in names], variant=[v for _, v in names])
+    variants = list(dict.fromkeys(cells["variant"]))
+    methods = sorted(set(cells["method"]), key=position)
+    with style():
+        figure, grid = plt.subplots(
+            len(variants),
+            1,
+            figsize=(7.4, 1.5 + 2.7 * len(variants)),
+            squeeze=False,
+            sharex=True,
+            sharey=True,
+        )
+        for axis, variant in zip(grid.flat, variants, strict=True):
+            _draw_periods(axis, cells[cells["variant"] == variant], methods)
+            fit_scale(axis, cells["mean"].to_numpy(), "y")
+            axis.set_ylabel("mean squared error")
+            if len(variants) > 1:
+                axis.set_title(variant or "main setting", loc="left")
+        grid[-1, 0].set_xlabel("year of construction")
+        # one entry a method, wherever it was drawn
+        handles = {
+            label: handle
+            for axis in grid.flat
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(
+            [handles[method] for method in methods if method in handles],
+            [method for method in methods if method in handles],
+            loc="outside lower center",
+            ncols=3,
+            title=_spread("error bars", cells),
+        )
+        figure.suptitle(heading)
+    return figure
+
+
+def _draw_periods(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
+    periods = list(dict.fromkeys(cells["period"]))
+    trained = [m for m in methods if method_named(m).track != "reference"]
+    shifts = dict(zip(trained, np.linspace(-0.3, 0.3, len(trained)), strict=True))
+    for method in methods:
+        rows = cells[cells["method"] == method].set_index("period").reindex(periods)
+        if rows["mean"].isna().all():
+            continue
+        look = look_of(method)
+        x = np.arange(len(periods)) + shifts.get(method, 0.0)
+        mean, std = rows["mean"].to_numpy(), rows["std"].to_numpy()
+        if method in shifts:
+            axis.errorbar(
+                x, mean, std, color=look.colour, marker=look.marker, linestyle="-", linewidth=0.5,
+                elinewidth=1.0, capsize=1.5, label=method,
+            )  # fmt: skip
+        else:
+            axis.plot(x, mean, color=look.colour, linestyle=look.dashes, label=method, zorder=1)
+    axis.axvspan(-0.5, 0.5, color="0.95", zorder=0)
+    axis.annotate("training period", (0, 0.97), xycoords=axis.get_xaxis_transform(),
+                  ha="center", va="top", fontsize=7, color="0.4")  # fmt: skip
+    axis.set_xlim(-0.5, len(periods) - 0.5)
+    axis.set_xticks(range(len(periods)), periods)
+    axis.tick_params(labelbottom=True)
+
+
+def _period_and_variant(setting: str) -> tuple[str, str]:
+    """``period=1940-1959,clip=train`` is the period 1940-1959 of the variant clip=train."""
+    items = setting.split(",")
+    variant = [item for item in items if item.partition("=")[0] in MARKS]
+    return items[0].partition("=")[2], ",".join(variant)
+
+
+def _spread(drawn: str, cells: pd.DataFrame) -> str:
+    counts = " or ".join(str(n) for n in sorted(set(cells["n_seeds"])))
+    return f"{drawn}: ± 1 standard deviation over {counts} seeds"

@@ -1,0 +1,89 @@
+"""What all figures share: the style, how each method looks, how a figure is saved."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from kerhrm.arrays import atomic
+from kerhrm.reporting.methods import METHODS, method_named
+
+# Okabe & Ito's colours, told apart by colour-blind readers, and two of Tol's; no yellow,
+# which is lost on white.
+COLOURS = (
+    "#000000", "#56B4E9", "#E69F00", "#CC79A7", "#009E73", "#D55E00", "#0072B2", "#882255",
+    "#999933",
+)  # fmt: skip
+MARKERS = ("o", "v", "^", "<", "s", "D", "P", "X", "*")
+DASHES = ((0, (4, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (2, 1)), (0, (8, 2)))
+#: neither format may hold a date; the program's name would change with its version
+METADATA = {
+    "png": {"Software": None},
+    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+}
+#: largest over smallest value beyond which an axis is logarithmic
+WIDE = 12.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method is drawn: colour, marker and dashes each tell it from the others.
+
+    Reference rows are grey lines without markers.
+    """
+
+    colour: str
+    marker: str
+    dashes: str | tuple[float, tuple[float, ...]]
+
+
+def look_of(method: str) -> Look:
+    """The look of a method, the same in every figure."""
+    rows = [m.name for m in METHODS.values() if (m.track == "reference") == _is_reference(method)]
+    number = rows.index(method)
+    if _is_reference(method):
+        grey = ("0.25", "0.45", "0.6")[number // len(DASHES) % 3]
+        return Look(grey, "", DASHES[number % len(DASHES)])
+    return Look(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], "-")
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The project's matplotlib style."""
+    with mpl.rc_context(fname=str(files("kerhrm.reporting") / "paper.mplstyle")):
+        yield
+
+
+def save_figure(figure: Figure, path_stem: str) -> None:
+    """Write ``path_stem``.png and .pdf, the same bytes for the same figure.
+
+    Raises
+    ------
+    KerhrmError
+        If a file cannot be written.
+    """
+    with style():
+        for extension, metadata in METADATA.items():
+            with atomic(f"{path_stem}.{extension}") as handle:
+                figure.savefig(handle, format=extension, metadata=metadata)
+
+
+def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
+    """Make an axis (``"x"`` or ``"y"``) logarithmic if linear would squeeze the small values."""
+    finite = values[np.isfinite(values)]
+    if len(finite) and finite.min() > 0 and finite.max() > WIDE * finite.min():
+        axis.set(**{f"{which}scale": "log"})
+        ticks = axis.xaxis if which == "x" else axis.yaxis
+        ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ticks.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ticks.set_minor_formatter(NullFormatter())
+
+
+def _is_reference(method: str) -> bool:
+    return method_named(method).track == "reference"

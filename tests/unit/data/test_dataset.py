@@ -1,0 +1,92 @@
+"""Data sets on disk: who may know what stands in which file."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kerhrm.arrays import load_arrays
+from kerhrm.data.dataset import FILES, Dataset, Split, pool, stack
+
+SEEDS, D = (102, 7, 100), 4
+SIZES = {"train": 6, "validation": 5, "test": 3}
+
+
+def split(n: int, number: int, *leading: int) -> Split:
+    rng = np.random.default_rng(number)
+    shape = (*leading, n)
+    return Split(
+        rng.standard_normal((*shape, D)).astype(np.float32),
+        rng.standard_normal(shape).astype(np.float32),
+        rng.integers(0, 3, shape).astype(np.int8),
+    )
+
+
+def dataset() -> Dataset:
+    parts = [split(n, number, len(SEEDS)) for number, n in enumerate(SIZES.values())]
+    return Dataset(*parts, "stand-in:a", ("r=-2", "r=-3"), SEEDS, "regression")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    paths = {name: tmp_path / f"{name}.npz" for name in FILES}
+    dataset().save(paths)
+    return paths
+
+
+def test_every_file_knows_the_facts(files: dict[str, Path]) -> None:
+    for path in files.values():
+        assert load_arrays(path)[1] == {
+            "source": "stand-in:a",
+            "test_environments": ["r=-2", "r=-3"],
+            "seeds": list(SEEDS),
+            "task": "regression",
+        }
+
+
+def test_a_range_of_seeds_can_be_written(tmp_path: Path) -> None:
+    data, paths = dataset(), {name: tmp_path / f"{name}.npz" for name in FILES}
+    Dataset(data.train, data.validation, data.test, "a", ["b"], range(100, 103)).save(paths)
+    assert load_arrays(paths["train"])[1]["seeds"] == [100, 101, 102]
+
+
+def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
+    data = dataset()
+    expected = {
+        "train": {"x": data.train.x, "y": data.train.y},
+        "validation": {"x": data.validation.x, "y": data.validation.y},
+        "test_inputs": {"x": data.test.x},
+        "environments": {
+            "train": data.train.environment, "validation": data.validation.environment
+        },
+        "test_labels": {"y": data.test.y, "environment": data.test.environment},
+    }  # fmt: skip
+    for name, path in files.items():
+        arrays, _ = load_arrays(path)
+        assert set(arrays) == set(expected[name])
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(array, expected[name][key])
+            assert array.dtype == expected[name][key].dtype
+
+
+def test_labels_of_test_points_and_environments_stand_apart(files: dict[str, Path]) -> None:
+    """No array of the files that every method reads has the shape of either."""
+    shapes = {
+        array.shape
+        for name in ("train", "validation", "test_inputs")
+        for key, array in load_arrays(files[name])[0].items()
+        if key != "y"
+    }
+    assert shapes == {(len(SEEDS), n, D) for n in SIZES.values()}
+    assert set(load_arrays(files["test_inputs"])[0]) == {"x"}
+
+
+def test_environments_are_pooled_and_replicates_stacked() -> None:
+    parts = [[split(n, 10 * b + n) for n in (4, 2)] for b in range(3)]
+    both = stack([pool(environments) for environments in parts])
+    assert both.x.shape == (3, 6, D)
+    assert (both.x.dtype, both.y.dtype, both.environment.dtype) == (np.float32,) * 2 + (np.int8,)
+    for b, (first, second) in enumerate(parts):
+        for name in ("x", "y", "environment"):
+            np.testing.assert_array_equal(getattr(both, name)[b, :4], getattr(first, name))
+            np.testing.assert_array_equal(getattr(both, name)[b, 4:], getattr(second, name))
