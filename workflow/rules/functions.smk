@@ -254,3 +254,9 @@ def notebook_of(wildcards):
 
 def notebook_code(wildcards):
     return fingerprint(notebook_of(wildcards))
+
+
+def pictures_of(target):
+    """Files of a figure; tables show theirs in the notebook alone."""
+    formats = ["png", "pdf"] if target in FIGURES else []
+    return expand(f"{RESULTS}/figures/{target}.{{format}}", format=formats)

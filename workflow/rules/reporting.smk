@@ -97,6 +97,7 @@ for target in TABLES:
         input:
             expand(f"{RESULTS}/tables/{target}.{{format}}", format=["csv", "md", "tex"]),
             f"{RESULTS}/notebooks/{target}.ipynb",
+            pictures_of(target),
 
 
 rule write_readme:

@@ -1,12 +1,14 @@
 """Step "M_c" of an iteration: from reduced features to learned environments.
 
 For every candidate dimension k, mixtures are fitted from many random starts and for
-every ridge on trial.  Starts whose environments only repeat the label, or are empty,
-are set aside; among the others the one with the highest held-out likelihood
+every ridge on trial.  Starts whose environments only repeat the label, or that leave fewer than
+two environments occupied, are set aside; among the others the one with the highest held-out
+likelihood
 
     (1/m) sum_i log p(y_i | psi_i)      over the pooled validation points
 
-wins.  Neither test data nor true environments are looked at.
+wins.  K is an upper bound: an environment that EM has emptied says nothing against the
+others, so it is dropped and they stay.  Neither test data nor true environments are looked at.
 """
 
 from collections.abc import Sequence
@@ -30,14 +32,16 @@ class Environments(Record):
     Attributes
     ----------
     k : Tensor, (B, G), int64, candidate dimensions
-    train, validation : Tensor, (B, G, n, K) and (B, G, m, K), responsibilities
+    train, validation : Tensor, (B, G, n, K) and (B, G, m, K)
+        Responsibilities; 0 for environments dropped as empty.
     ridge : Tensor, (B, G), the ridge that won
     held_out : Tensor, (B, G), held-out log-likelihood, nats per point
     objective : Tensor, (B, G), L_c of the start that won
     label_information : Tensor, (B, G), of the start that won
     usable : Tensor, (B, G), bool; False if every start was degenerate
     n_starts, n_label_split, n_empty, n_unconverged : Tensor, (B, G), int64
-        How many starts were tried, and how many of each kind were seen.
+        How many starts were tried, and how many of each kind were seen; empty are those
+        with fewer than two occupied environments.
     """
 
     k: Tensor
@@ -134,7 +138,8 @@ def _explore_one_dimension(
     responsibilities = mixtures.responsibilities(psi.unsqueeze(1), y.unsqueeze(1))
     information = label_information(responsibilities, bins.unsqueeze(1))
     label_split = information > options.max_label_information
-    empty = mixtures.weights.amin(-1) < options.min_share
+    occupied = mixtures.weights >= options.min_share  # (B, R, K)
+    empty = occupied.sum(-1) < min(2, options.clusters)
     degenerate = label_split | empty
     held_out = mixtures.log_likelihood(psi_validation.unsqueeze(1), y_validation.unsqueeze(1))
     usable = ~degenerate.all(-1)
@@ -143,10 +148,11 @@ def _explore_one_dimension(
     best = held_out.masked_fill(~eligible, -torch.inf).argmax(-1)
     rows = torch.arange(len(best), device=best.device)
     winner = mixtures.select(best)
+    kept = (occupied[rows, best] | ~usable.unsqueeze(-1)).to(psi).unsqueeze(-2)  # (B, 1, K)
     return Environments(
         k=torch.full_like(best, psi.shape[-1]),
-        train=responsibilities[rows, best],
-        validation=winner.responsibilities(psi_validation, y_validation),
+        train=kept * responsibilities[rows, best],
+        validation=kept * winner.responsibilities(psi_validation, y_validation),
         ridge=ridges[best],
         held_out=held_out[rows, best],
         objective=winner.objective,

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ class Directions(Record):
     theta : Tensor, (B, C, k_max), zero beyond the candidate's k
     k : Tensor, (B, C), int64
     alpha : Tensor, (B, C), in units of 1 / (mean eigenvalue of Psi^T Psi / n)
-    score : Tensor, (B, C), worst learned environment on validation points
+    score : Tensor, (B, C), worst learned environment on training and validation points
     chosen : Tensor, (B,), int64, index into the candidates
     """
 
@@ -96,7 +97,7 @@ def learn_directions(
                     shares=options.weights == "shares",
                 )
     theta = theta.flatten(1, 2)
-    score = validation_score(problem, theta, learned)
+    score = selection_score(problem, theta, learned)
     # a candidate without usable environments is eligible only if there is no other
     usable = environments.usable.repeat_interleave(len(alphas), dim=1)
     eligible = torch.where(usable.any(1, keepdim=True), usable, True)
@@ -109,16 +110,29 @@ def learn_directions(
     )
 
 
-def validation_score(problem: Problem, theta: Tensor, learned: Sequence[Environments]) -> Tensor:
-    """The selection rule's score of directions theta (B, C, k): (B, C)."""
+def selection_score(problem: Problem, theta: Tensor, learned: Sequence[Environments]) -> Tensor:
+    """The selection rule's score of directions theta (B, C, k): (B, C).
+
+    Training points count as well as validation points.  The smallest environment has a few
+    dozen validation points, and a minimum over noisy means is ruled by their noise; against
+    that, what a closed form of k coefficients gains by having seen the training points is small.
+    """
     features = problem.features
-    predictions = predict(features.psi_validation, features.f0_validation, theta)
-    scores = point_scores(predictions, problem.y_validation.unsqueeze(1), problem.task)
-    return worst_environment_score(scores, yardstick(learned))
+    parts = [
+        (features.psi_train, features.f0_train, problem.y),
+        (features.psi_validation, features.f0_validation, problem.y_validation),
+    ]
+    scores = [
+        point_scores(predict(psi, f0, theta), y.unsqueeze(1), problem.task) for psi, f0, y in parts
+    ]
+    memberships = [yardstick(learned, "train"), yardstick(learned, "validation")]
+    return worst_environment_score(torch.cat(scores, dim=-1), torch.cat(memberships, dim=-1))
 
 
-def yardstick(learned: Sequence[Environments]) -> Tensor:
-    """All environments learned so far, as memberships of the validation points.
+def yardstick(
+    learned: Sequence[Environments], part: Literal["train", "validation"] = "validation"
+) -> Tensor:
+    """All environments learned so far, as memberships of the points of one part.
 
     Environments of candidates where every start was degenerate get weight 0, unless a
     seed has no other.
@@ -127,14 +141,15 @@ def yardstick(learned: Sequence[Environments]) -> Tensor:
     ----------
     learned : sequence of Environments
         One per iteration.
+    part : "train" or "validation"
 
     Returns
     -------
-    Tensor, (B, E, m) with E = sum over iterations of G x K
+    Tensor, (B, E, n) or (B, E, m) with E = sum over iterations of G x K
     """
     usable = torch.cat([e.usable for e in learned], dim=1)
     keep = torch.where(usable.any(1, keepdim=True), usable, True)  # (B, sum G)
-    memberships = torch.cat([e.validation.mT for e in learned], dim=1)  # (B, sum G, K, m)
+    memberships = torch.cat([getattr(e, part).mT for e in learned], dim=1)  # (B, sum G, K, m)
     return (memberships * keep[..., None, None]).flatten(1, 2)
 
 
@@ -154,7 +169,7 @@ def choose_iteration(
         Index into ``history``; the earliest among equals.
     """
     theta = torch.stack([directions.winner.theta for directions in history], dim=1)
-    return validation_score(problem, theta, learned).argmax(-1)
+    return selection_score(problem, theta, learned).argmax(-1)
 
 
 def start_of_iteration(

@@ -1,7 +1,7 @@
 """The rule that picks hyper-parameters without test data and without environment labels.
 
 Invariance is a promise about every environment, so a candidate is judged by its worst
-result over the environments that were *learned*, on held-out validation points:
+result over the environments that were *learned*:
 
     score(f) = min_e  sum_i r_ie s(f(x_i), y_i) / sum_i r_ie ,
 
@@ -41,7 +41,7 @@ def worst_environment_score(scores: Tensor, responsibilities: Tensor) -> Tensor:
     scores : Tensor, (B, C, m)
         Per-point scores of C candidates (:func:`point_scores`).
     responsibilities : Tensor, (B, E, m)
-        Memberships of the validation points in E environments; environments without
+        Memberships of the points in E environments; environments without
         any point (weight 0) are left out.
 
     Returns

@@ -14,14 +14,14 @@ Options = TypeVar("Options", bound=Section)
 class Clustering(Section):
     """M_c: the mixture of kernel ridge regressions."""
 
-    clusters: PositiveInt = 2  #: K
+    clusters: PositiveInt = 2  #: K, an upper bound
     restarts: PositiveInt = 10  #: random starts per seed and per (k, ridge)
     ridge: Annotated[list[PositiveFloat], NonEmpty] = [1e-3, 1e-2]  #: chosen by held-out likelihood
     sigma: PositiveFloat | None = None  #: fixed, or null: re-estimated in each M step
     max_iterations: PositiveInt = 300
     tolerance: PositiveFloat = 1e-5  #: nats per point
     max_label_information: Probability = 0.5  #: above: the split only repeats the label
-    min_share: Probability = 0.02  #: below: an environment counts as empty
+    min_share: Probability = 0.02  #: below: an environment counts as empty and is dropped
 
 
 class Invariance(Section):

@@ -22,7 +22,7 @@ class FinalDirection(Record):
     k : Tensor, (B,), int64
     alpha : Tensor, (B,)
     iteration : Tensor, (B,), int64, from 1
-    score : Tensor, (B,), worst learned environment, validation
+    score : Tensor, (B,), worst learned environment, training and validation
     """
 
     theta: Tensor

@@ -1,6 +1,6 @@
 """KerHRM with the true environments given: what M_p is worth without M_c's errors.
 
-The labels of the validation points choose k and alpha, too: the worst *true* environment.
+They choose k and alpha, too: by the worst *true* environment.
 """
 
 from collections.abc import Sequence

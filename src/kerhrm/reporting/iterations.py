@@ -15,7 +15,6 @@ prior) keep environments without overlap finite.  True environments are not need
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
@@ -36,6 +35,7 @@ def divergence(responsibilities: Tensor, y: Tensor, attribute: Tensor) -> Tensor
     Parameters
     ----------
     responsibilities : Tensor, (B, n, K)
+        An environment without any weight is left out.
     y : Tensor, (B, n)
         Labels -1 and +1.
     attribute : Tensor, (B, n)
@@ -53,9 +53,11 @@ def divergence(responsibilities: Tensor, y: Tensor, attribute: Tensor) -> Tensor
     shares = has.mean(-1)  # (B, 2), P(c)
     e, f = p.unsqueeze(-1), p.unsqueeze(-2)
     pairs = e * (e / f).log() + (1 - e) * ((1 - e) / (1 - f)).log()  # (B, 2, K, K)
-    n_environments = r.shape[-1]
-    total = (shares * pairs.sum((-2, -1))).sum(-1)
-    return total / (n_environments * (n_environments - 1)) if n_environments > 1 else total * np.nan
+    occupied = (r.sum(-2) > 0).to(r)  # (B, K)
+    both = (occupied.unsqueeze(-1) * occupied.unsqueeze(-2)).unsqueeze(1)
+    n_environments = occupied.sum(-1)
+    total = (shares * (both * pairs).sum((-2, -1))).sum(-1)
+    return total / (n_environments * (n_environments - 1))  # 0 / 0 with a single one
 
 
 def score_iterations(

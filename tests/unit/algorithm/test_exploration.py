@@ -120,7 +120,7 @@ def test_without_any_usable_start_the_likeliest_stands_in() -> None:
 @pytest.mark.parametrize("noise", [0.2, 0.5])
 def test_every_start_is_fitted_and_the_best_usable_one_wins(noise: float) -> None:
     data = planted([0, 2], noise)
-    options = Clustering(restarts=6, ridge=[1e-3, 1e-1], clusters=3, min_share=0.25)
+    options = Clustering(restarts=6, ridge=[1e-3, 1e-1], clusters=3, min_share=0.35)
     found = explore(data, dimensions([3], [3]), options, iteration=2)
     bins = label_bins(data.y)
     for b in range(2):
@@ -135,7 +135,7 @@ def test_every_start_is_fitted_and_the_best_usable_one_wins(noise: float) -> Non
         responsibilities = [fit.responsibilities(psi[0], y[0]) for _, fit in fits]
         information = [float(label_information(r, bins[b])) for r in responsibilities]
         split = [value > 0.5 for value in information]
-        empty = [float(f.weights.min()) < 0.25 for _, f in fits]
+        empty = [int((f.weights >= 0.35).sum()) < 2 for _, f in fits]
         held_out = [float(f.log_likelihood(psi_v, y_v)) for _, f in fits]
         fine = [i for i in range(12) if not (split[i] or empty[i])]
         best = max(fine or range(12), key=lambda i: held_out[i])
@@ -149,8 +149,9 @@ def test_every_start_is_fitted_and_the_best_usable_one_wins(noise: float) -> Non
         assert float(row.held_out) == pytest.approx(held_out[best], abs=1e-8)
         assert float(row.objective) == pytest.approx(float(winner.objective), abs=1e-8)
         assert float(row.label_information) == pytest.approx(information[best], abs=1e-6)
-        torch.testing.assert_close(row.train, responsibilities[best])
-        torch.testing.assert_close(row.validation, winner.responsibilities(psi_v, y_v))
+        kept = (winner.weights >= 0.35).double() if fine else torch.ones(3, dtype=torch.float64)
+        torch.testing.assert_close(row.train, kept * responsibilities[best])
+        torch.testing.assert_close(row.validation, kept * winner.responsibilities(psi_v, y_v))
 
 
 @pytest.mark.parametrize(
@@ -169,6 +170,27 @@ def test_starts_of_each_kind_are_counted(options: dict[str, Any], counted: str) 
         assert getattr(found, name).tolist() == ([[9, 9]] if name == counted else [[0, 0]])
     # a fit that ran out of steps is told, and stays usable
     assert found.usable.tolist() == [[counted == "n_unconverged"] * 2]
+
+
+def test_an_emptied_environment_is_dropped_and_the_others_stay() -> None:
+    # two environments are planted, a third is too many
+    data, k = planted([0, 1]), dimensions([2], [2])
+    options = Clustering(clusters=3, min_share=0.1, max_iterations=2000, tolerance=1e-9)
+    found = explore(data, k, options, iteration=1)
+    whole = explore(data, k, options.model_copy(update={"min_share": 0.0}), iteration=1)
+    assert bool(found.usable.all())
+    torch.testing.assert_close(found.held_out, whole.held_out)
+    for got, all_three in ((found.train, whole.train), (found.validation, whole.validation)):
+        dropped = whole.train.mean(-2) < 0.1
+        assert dropped.sum(-1).tolist() == [[1], [1]]
+        kept = ~dropped.unsqueeze(-2)
+        torch.testing.assert_close(got, all_three * kept)
+
+
+def test_one_environment_alone_is_not_empty() -> None:
+    found = explore(planted([0]), dimensions([2]), Clustering(clusters=1, restarts=2), iteration=1)
+    assert bool(found.usable.all())
+    assert found.n_empty.item() == 0
 
 
 def test_data_sets_do_not_touch_each_other() -> None:

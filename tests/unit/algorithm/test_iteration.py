@@ -16,8 +16,8 @@ from kerhrm.algorithm.iteration import (
     choose_iteration,
     learn_directions,
     predict,
+    selection_score,
     start_of_iteration,
-    validation_score,
     yardstick,
 )
 from kerhrm.algorithm.problem import Problem
@@ -139,18 +139,34 @@ def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None
     problem = random_problem(task=task)
     learned = [environments([[2, 5]] * BATCH, seed=1), environments([[2]] * BATCH, seed=2)]
     directions = learn_directions(problem, learned, Invariance(alpha=ALPHAS))
-    psi, f0 = problem.features.psi_validation, problem.features.f0_validation
+    features = problem.features
+    psi = torch.cat([features.psi_train, features.psi_validation], dim=1)
+    f0 = torch.cat([features.f0_train, features.f0_validation], dim=1)
+    labels = torch.cat([problem.y, problem.y_validation], dim=1)
     for b, c in np.ndindex(BATCH, 3):
         outputs = (f0[b] + psi[b] @ directions.theta[b, c]).numpy()
-        y = problem.y_validation[b].numpy()
+        y = labels[b].numpy()
         points = (outputs > 0) == (y > 0) if task == "classification" else -((outputs - y) ** 2)
         means = [
-            np.average(points, weights=e.validation[b, g, :, j])
+            np.average(points, weights=torch.cat([e.train[b, g, :, j], e.validation[b, g, :, j]]))
             for e in learned
             for g in range(e.k.shape[1])
             for j in range(2)
         ]
         assert float(directions.score[b, c]) == pytest.approx(min(means), rel=1e-9)
+
+
+def test_an_environment_that_was_dropped_does_not_measure() -> None:
+    problem, three = random_problem(), environments([[2]] * BATCH, n_environments=3)
+    train, validation = three.train.clone(), three.validation.clone()
+    train[..., 1], validation[..., 1] = 0, 0
+    left = replace(three, train=train, validation=validation)
+    without = replace(three, train=train[..., ::2], validation=validation[..., ::2])
+    settings = Invariance(alpha=ALPHAS)
+    got, expected = (learn_directions(problem, [e], settings) for e in (left, without))
+    torch.testing.assert_close(got.theta, expected.theta)
+    torch.testing.assert_close(got.score, expected.score)
+    assert bool((learn_directions(problem, [three], settings).score != got.score).any())
 
 
 def test_the_best_score_is_chosen() -> None:
@@ -181,7 +197,7 @@ def test_ties_go_to_the_smaller_dimension_and_alpha() -> None:
 
 
 def test_a_candidate_without_usable_environments_is_not_chosen() -> None:
-    problem, settings = random_problem(4), Invariance(alpha=ALPHAS)
+    problem, settings = random_problem(2), Invariance(alpha=ALPHAS)
     free = environments([[1, 3, 5]] * BATCH)
     held = unusable(free, [[True, False, True], [False, False, True], [False, False, False]])
     directions = learn_directions(problem, [held], settings)
@@ -196,12 +212,13 @@ def test_a_candidate_without_usable_environments_is_not_chosen() -> None:
     torch.testing.assert_close(directions.theta, learn_directions(problem, [free], settings).theta)
 
 
-def test_the_yardstick_holds_every_environment_once() -> None:
+@pytest.mark.parametrize("part", ["train", "validation"])
+def test_the_yardstick_holds_every_environment_once(part: Any) -> None:
     first, second = environments([[2, 5]] * BATCH, 1), environments([[2]] * BATCH, 2)
-    memberships = yardstick([first, second])
-    assert memberships.shape == (BATCH, (2 + 1) * 2, M)
+    memberships = yardstick([first, second], part)
+    assert memberships.shape == (BATCH, (2 + 1) * 2, {"train": N, "validation": M}[part])
     for b in range(BATCH):
-        expected = [e.validation[b, g, :, j] for e in (first, second)
+        expected = [getattr(e, part)[b, g, :, j] for e in (first, second)
                     for g in range(e.k.shape[1]) for j in range(2)]  # fmt: skip
         torch.testing.assert_close(memberships[b], torch.stack(expected))
 
@@ -220,9 +237,9 @@ def test_unusable_environments_do_not_measure() -> None:
 
 def test_the_iteration_is_chosen_by_all_environments() -> None:
     problem = random_problem()
-    psi_v = problem.features.psi_validation.clone()
-    psi_v[..., 0] = problem.y_validation  # so column 0 is the label
-    problem = replace(problem, features=replace(problem.features, psi_validation=psi_v))
+    psi, psi_v = problem.features.psi_train.clone(), problem.features.psi_validation.clone()
+    psi[..., 0], psi_v[..., 0] = problem.y, problem.y_validation  # so column 0 is the label
+    problem = replace(problem, features=replace(problem.features, u=psi, psi_validation=psi_v))
     right, wrong = (torch.zeros(BATCH, K_MAX, dtype=torch.float64) for _ in range(2))
     right[:, 0], wrong[:, 0] = 10, -10
     mixed = torch.stack([wrong[0], right[0], wrong[0]])
@@ -235,12 +252,20 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     assert chosen(wrong, right, 2 * right) == [1, 1, 1]  # the earliest among equals
     assert chosen(right) == [0, 0, 0]
     # only an environment of the last iteration tells these two apart
-    half = replace(learned[0], validation=torch.ones_like(learned[0].validation))
-    hit = (problem.y_validation > 0).double()
+    half = replace(
+        learned[0],
+        train=torch.ones_like(learned[0].train),
+        validation=torch.ones_like(learned[0].validation),
+    )
     always_up = torch.zeros_like(right)
-    psi_v[..., 1] = 10.0
+    psi[..., 1] = psi_v[..., 1] = 10.0
     always_up[:, 1] = 1
-    positives = replace(half, validation=torch.stack([hit, hit], -1).unsqueeze(1))
+    hit, hit_v = ((y > 0).double() for y in (problem.y, problem.y_validation))
+    positives = replace(
+        half,
+        train=torch.stack([hit, hit], -1).unsqueeze(1),
+        validation=torch.stack([hit_v, hit_v], -1).unsqueeze(1),
+    )
     history = history_of(always_up, right)
     assert choose_iteration(problem, history, [positives]).tolist() == [0, 0, 0]
     assert choose_iteration(problem, history, [positives, half]).tolist() == [1, 1, 1]
@@ -249,7 +274,7 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
 def test_the_history_is_scored_by_the_winners() -> None:
     problem, learned = random_problem(3), [environments([[2, 5]] * BATCH)]
     directions = learn_directions(problem, learned, Invariance(alpha=ALPHAS))
-    score = validation_score(problem, directions.winner.theta.unsqueeze(1), learned)
+    score = selection_score(problem, directions.winner.theta.unsqueeze(1), learned)
     torch.testing.assert_close(score.squeeze(1), directions.winner.score)
 
 

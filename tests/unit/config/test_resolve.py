@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kerhrm.config.resolve import MACHINE_KEYS, merge, read_yaml, resolve
 from kerhrm.config.data import ClassificationData, RegressionData
-from kerhrm.config.methods import Methods
-from kerhrm.config.schema import Config
+from kerhrm.config.methods import DRO, Baseline, Methods
+from kerhrm.config.resolve import MACHINE_KEYS, merge, read_yaml, resolve
+from kerhrm.config.schema import TUNABLE, Config
 from kerhrm.errors import KerhrmError
 
 SHIPPED = Path(__file__).resolve().parents[3] / "config"
@@ -22,49 +22,25 @@ METHODS = sorted(p.stem for p in (SHIPPED / "methods").glob("*.yaml"))
 EXPERIMENTS = sorted(p.stem for p in (SHIPPED / "experiments").glob("*.yaml"))
 CLASSIFICATION = "experiments.classification.settings.r2=0.70"
 
+Told = Callable[[dict[str, Any], Path], str]
 Spoil = Callable[[str], str]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the shipped files, free to change."""
-    return Path(shutil.copytree(SHIPPED, tmp_path / "config"))
-
-
-def told(top: dict[str, Any], folder: Path) -> str:
-    """The message of a refused configuration: one line."""
-    with pytest.raises(KerhrmError) as caught:
-        resolve(top, folder)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
-
-
-@pytest.fixture
-def spoilt(folder: Path) -> Spoil:
-    """The message when a preset, over the paper's sizes, says ``text`` alone."""
-
-    def message(text: str) -> str:
-        (folder / "presets" / "smoke.yaml").write_text(text)
-        return told({"preset": "smoke"}, folder)
-
-    return message
 
 
 # what is shipped
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_shipped_preset_resolves(folder: Path, preset: str) -> None:
-    config = resolve({"preset": preset}, folder)
+def test_every_shipped_preset_resolves(preset: str) -> None:
+    """With what `tune` has written, too."""
+    config = resolve({"preset": preset}, SHIPPED)
     assert config.preset == preset
     assert sorted(config.experiments) == EXPERIMENTS
 
 
 def test_the_shipped_files_are_seen() -> None:
     assert {"paper", "smoke"} <= set(PRESETS)
-    assert {"erm", "kerhrm"} <= set(METHODS)
-    assert {"classification", "colored_mnist", "regression"} <= set(EXPERIMENTS)
+    assert set(METHODS) == set(Methods.model_fields)
+    assert {"classification", "clusters", "colored_mnist", "regression"} <= set(EXPERIMENTS)
 
 
 def test_the_shipped_top_file_resolves(folder: Path) -> None:
@@ -75,17 +51,35 @@ def test_the_shipped_top_file_resolves(folder: Path) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_file_says_what_the_schema_says(method: str) -> None:
-    """Whoever calls the package without the files gets the same numbers."""
+    """Whoever calls the package without the files gets the same numbers.
+
+    Grids apart, and the loss, which depends on the task.
+    """
     content = read_yaml(SHIPPED / "methods" / f"{method}.yaml")
     assert content
-    assert Methods.model_validate({method: content}) == Methods()
+    found = getattr(Methods.model_validate({method: content}), method)
+    default = getattr(Methods(), method)
+    if isinstance(found, Baseline):
+        assert found.grid
+        loss = {"loss"} & set(type(found.selected).model_fields)
+        assert found.selected.model_dump(exclude=loss) == default.selected.model_dump(exclude=loss)
+        assert found.oracle is default.oracle is None
+    else:
+        assert found == default
+
+
+def test_methods_with_a_grid_are_those_that_can_be_tuned() -> None:
+    methods = {name: getattr(Methods(), name) for name in Methods.model_fields}
+    assert {name for name, m in methods.items() if isinstance(m, Baseline)} == set(TUNABLE)
 
 
 def test_the_paper_preset_changes_nothing(folder: Path) -> None:
-    config = resolve({"preset": "paper"}, folder)
-    setting = config.experiments["classification"].settings["r2=0.70"]
-    assert setting.methods == Methods()
+    shipped = resolve({}, folder)
+    setting = shipped.experiments["classification"].settings["r2=0.70"]
     assert setting.data == ClassificationData(generator="classification")
+    assert setting.methods.kerhrm == Methods().kerhrm
+    (folder / "presets" / "paper.yaml").write_text("")
+    assert resolve({}, folder) == shipped
 
 
 def test_settings_take_their_own_data(folder: Path) -> None:
@@ -99,6 +93,7 @@ def test_settings_take_their_own_data(folder: Path) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_plain_content_comes_back_as_it_was(folder: Path, preset: str) -> None:
+    write(folder, "tuned/regression-oracle", {"hrm": {"oracle": {"penalty": 3.0}}})
     config = resolve({"preset": preset, "raw_dir": "raw"}, folder)
     assert Config.model_validate(config.plain()) == config
     assert json.loads(json.dumps(config.plain(), allow_nan=False)) == config.plain()
@@ -143,41 +138,81 @@ def test_resolving_leaves_the_command_line_alone(folder: Path) -> None:
     assert top == {"preset": "smoke", "device": "cpu"}
 
 
+def write(folder: Path, name: str, tree: dict[str, Any]) -> None:
+    path = folder / f"{name}.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(yaml.safe_dump(tree))
+
+
 def test_the_later_source_wins(folder: Path) -> None:
     """Each source on top of all earlier ones; the values count the sources."""
+    tuned, oracle = "tuned/classification", "tuned/classification-oracle"
+    shipped, smoke = "experiments/classification", "presets/smoke"
     sources: list[tuple[str, Callable[[dict[str, Any], dict[str, Any]], Any]]] = [
-        ("methods/erm", lambda tree, erm: tree.update(erm)),
-        ("presets/smoke", lambda tree, erm: tree.update(methods={"erm": erm})),
-        ("experiments/classification", lambda tree, erm: tree.update(methods={"erm": erm})),
+        ("methods/dro", lambda tree, dro: tree.update(dro)),
+        (tuned, lambda tree, dro: tree.update(dro=dro)),
+        (oracle, lambda tree, dro: tree.update(dro=dro)),
+        (smoke, lambda tree, dro: tree.update(methods={"dro": dro})),
+        (shipped, lambda tree, dro: tree.update(methods={"dro": dro})),
         (
-            "presets/smoke",
-            lambda tree, erm: tree.update(
-                experiments={"classification": {"methods": {"erm": erm}}}
+            smoke,
+            lambda tree, dro: tree.update(
+                experiments={"classification": {"methods": {"dro": dro}}}
             ),
         ),
+        (shipped, lambda tree, dro: tree["settings"]["r2=0.70"].update(methods={"dro": dro})),
         (
-            "experiments/classification",
-            lambda tree, erm: tree["settings"]["r2=0.70"].update(methods={"erm": erm}),
-        ),
-        (
-            "presets/smoke",
-            lambda tree, erm: tree["experiments"]["classification"].update(
-                settings={"r2=0.70": {"methods": {"erm": erm}}}
+            smoke,
+            lambda tree, dro: tree["experiments"]["classification"].update(
+                settings={"r2=0.70": {"methods": {"dro": dro}}}
             ),
         ),
     ]
-    (folder / "presets" / "smoke.yaml").write_text("")
+    for name in (smoke, tuned, oracle):
+        write(folder, name, {})
     seen = []
     places = [("classification", "r2=0.70"), ("classification", "r2=0.75")]
     places += [("regression", "scenario=1,r=1.5")]
     for value, (name, change) in enumerate(sources, start=1001):
-        path = folder / f"{name}.yaml"
-        tree = read_yaml(path)
-        change(tree, {"steps": value})
-        path.write_text(yaml.safe_dump(tree))
+        tree = read_yaml(folder / f"{name}.yaml")
+        change(tree, {"selected": {"steps": value}})
+        write(folder, name, tree)
         experiments = resolve({"preset": "smoke"}, folder).experiments
-        seen.append([experiments[e].settings[s].methods.erm.steps - 1000 for e, s in places])
-    assert seen == [[1, 1, 1], [2, 2, 2], [3, 3, 2], [4, 4, 2], [5, 4, 2], [6, 4, 2]]
+        chosen = [experiments[e].settings[s].methods.dro.selected for e, s in places]
+        seen.append([options.steps - 1000 for options in chosen])
+    assert seen == [
+        [1, 1, 1], [2, 2, 1], [3, 3, 1], [4, 4, 4], [5, 5, 4], [6, 6, 4], [7, 6, 4], [8, 6, 4]
+    ]  # fmt: skip
+
+
+def test_what_was_tuned_is_for_one_experiment(folder: Path) -> None:
+    before = resolve({}, folder).experiments
+    write(folder, "tuned/regression", {"dro": {"selected": {"rho": 0.25}}})
+    write(folder, "tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0, "steps": 7}}})
+    after = resolve({}, folder).experiments
+    assert all(after[name] == before[name] for name in before if name != "regression")
+    for label, setting in after["regression"].settings.items():
+        old, new = before["regression"].settings[label].methods, setting.methods
+        assert new.model_copy(update={"dro": old.dro}) == old
+        assert new.dro.selected == old.dro.selected.model_copy(update={"rho": 0.25})
+        assert new.dro.oracle == DRO(rho=2.0, steps=7)
+        assert old.dro.oracle is None
+
+
+def test_a_preset_can_go_without_the_oracle(folder: Path) -> None:
+    write(folder, "tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0}}})
+    write(folder, "presets/smoke", {"methods": {"dro": {"oracle": None}}})
+    for preset, expected in (("paper", DRO(rho=2.0)), ("smoke", None)):
+        settings = resolve({"preset": preset}, folder).experiments["regression"].settings
+        found = [setting.methods.dro.oracle for setting in settings.values()]
+        assert found == [expected] * len(settings)
+
+
+def test_a_wrong_choice_of_tune_is_told(told: Told, folder: Path) -> None:
+    write(folder, "tuned/regression", {"dro": {"selected": {"roh": 0.25}}})
+    at = "experiments.regression.settings.scenario=1,r=1.5.methods.dro.selected.roh"
+    expected = f"unknown configuration key '{at}' (value 0.25); did you mean 'rho'?"
+    assert told({}, folder) == expected
 
 
 def test_a_preset_replaces_lists_and_merges_mappings(folder: Path) -> None:
@@ -194,23 +229,25 @@ def test_a_preset_replaces_lists_and_merges_mappings(folder: Path) -> None:
         assert (kerhrm.iterations, kerhrm.network) == (default.iterations, default.network)
         assert data == ClassificationData(generator="classification", n_test=7, r2=r2)
     assert settings["r2=0.70"].run == ["erm"]
-    assert settings["r2=0.75"].run == ["erm", "kerhrm", "igd"]
+    assert settings["r2=0.75"].run == read_yaml(SHIPPED / "experiments/classification.yaml")["run"]
 
 
 def test_a_preset_leaves_a_setting_out(folder: Path) -> None:
     (folder / "presets" / "smoke.yaml").write_text(
-        "experiments: {classification: {settings: {r2=0.75: null}}}"
+        "experiments: {classification: {settings: {r2=0.80: null}}}"
     )
     smoke, paper = (resolve({"preset": p}, folder).experiments for p in ("smoke", "paper"))
-    assert list(smoke["classification"].settings) == ["r2=0.70", "r2=0.80"]
-    assert list(paper["classification"].settings) == ["r2=0.70", "r2=0.75", "r2=0.80"]
+    shipped = list(read_yaml(SHIPPED / "experiments/classification.yaml")["settings"])
+    assert list(paper["classification"].settings) == shipped
+    assert list(smoke["classification"].settings) == [s for s in shipped if s != "r2=0.80"]
     assert smoke["regression"] == paper["regression"]
 
 
 def test_an_experiment_keeps_a_setting(spoilt: Spoil) -> None:
-    nothing = "{r2=0.70: null, r2=0.75: null, r2=0.80: null}"
-    message = spoilt(f"experiments: {{classification: {{settings: {nothing}}}}}")
-    assert message.startswith("configuration key 'experiments.classification.settings': ")
+    shipped = read_yaml(SHIPPED / "experiments/clusters.yaml")["settings"]
+    nothing = json.dumps(dict.fromkeys(shipped))
+    message = spoilt(f"experiments: {{clusters: {{settings: {nothing}}}}}")
+    assert message.startswith("configuration key 'experiments.clusters.settings': ")
 
 
 @pytest.mark.parametrize("text", ["methods:", "experiments: {classification:}", "methods: {erm: }"])
@@ -258,7 +295,9 @@ def test_the_machine_keys_are_all_but_preset_and_experiments() -> None:
         ({3: 4}, "unknown configuration key '3' (value 4); known are: "),
     ],
 )
-def test_the_command_line_is_checked(folder: Path, top: dict[Any, Any], message: str) -> None:
+def test_the_command_line_is_checked(
+    told: Told, folder: Path, top: dict[Any, Any], message: str
+) -> None:
     assert told(top, folder).startswith(message)
 
 
@@ -287,7 +326,10 @@ def test_an_unknown_experiment_or_method_of_a_preset_is_told(
 @pytest.mark.parametrize("content", ["{}", "null"])
 @pytest.mark.parametrize(
     ("label", "cure"),
-    [("r2=0.08", "did you mean 'r2=0.80'?"), ("x", "known are: r2=0.70, r2=0.75, r2=0.80")],
+    [
+        ("r2=0.08", "did you mean 'r2=0.80'?"),
+        ("x", "known are: r2=0.70, r2=0.70,H=I, r2=0.75, r2=0.75,H=I, r2=0.80, r2=0.80,H=I"),
+    ],
 )
 def test_an_unknown_setting_of_a_preset_is_told(
     spoilt: Spoil, label: str, cure: str, content: str
@@ -323,7 +365,7 @@ def test_an_unknown_key_is_told_with_the_nearest(
     assert spoilt(text) == expected
 
 
-def test_a_missing_key_is_told(folder: Path) -> None:
+def test_a_missing_key_is_told(told: Told, folder: Path) -> None:
     path = folder / "experiments" / "classification.yaml"
     tree = read_yaml(path)
     del tree["table"]
@@ -372,7 +414,9 @@ def test_a_preset_over_an_experiment_without_settings_is_told(
 # what is refused: a file
 
 
-@pytest.mark.parametrize("name", ["presets/paper", "methods/erm", "experiments/classification"])
+@pytest.mark.parametrize(
+    "name", ["presets/paper", "methods/erm", "experiments/classification", "tuned/regression"]
+)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -383,9 +427,10 @@ def test_a_preset_over_an_experiment_without_settings_is_told(
     ],
 )
 def test_a_file_that_is_no_mapping_is_told(
-    folder: Path, name: str, text: str, message: str
+    told: Told, folder: Path, name: str, text: str, message: str
 ) -> None:
     path = folder / f"{name}.yaml"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     assert told({}, folder).startswith(f"{path}{message}")
 
@@ -406,10 +451,10 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         read_yaml(tmp_path / "none.yaml")
 
 
-def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_told(told: Told, tmp_path: Path) -> None:
     assert told({}, tmp_path / "none").startswith("unknown preset 'paper'")
 
 
-def test_no_experiment_at_all_is_told(folder: Path) -> None:
+def test_no_experiment_at_all_is_told(told: Told, folder: Path) -> None:
     shutil.rmtree(folder / "experiments")
     assert told({}, folder).startswith("configuration key 'experiments': ")

@@ -44,7 +44,7 @@ def test_the_predictor_by_the_explicit_matrix() -> None:
 
 
 def ends(labels: Tensor) -> tuple[Problem, list[Environments]]:
-    """Validation points whose first feature is the label, and one environment an iteration."""
+    """Points whose first feature is the label, and one environment an iteration."""
     batch, m = labels.shape
     psi = torch.stack([labels, torch.ones_like(labels)], dim=-1)
     zero = torch.zeros_like(labels)
@@ -53,10 +53,13 @@ def ends(labels: Tensor) -> tuple[Problem, list[Environments]]:
     blank = {f.name: torch.zeros(batch, 1) for f in fields(Environments)}
     everybody = torch.ones(batch, 1, m, 1, dtype=torch.float64)
     usable = torch.ones(batch, 1, dtype=torch.bool)
-    environments = Environments(**blank | {"validation": everybody, "usable": usable})
+    environments = Environments(
+        **blank | {"train": everybody, "validation": everybody, "usable": usable}
+    )
     # iteration 2 learns the environment of the positive labels
     positives = (labels > 0).double()[:, None, :, None]
-    return problem, [environments, replace(environments, validation=positives), environments]
+    second = replace(environments, train=positives, validation=positives)
+    return problem, [environments, second, environments]
 
 
 def iteration(theta: list[list[list[float]]], chosen: list[int], t: int) -> Directions:

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from kerhrm.algorithm.selection import Task
 from kerhrm.arrays import save_arrays
-from kerhrm.errors import KerhrmError
 from kerhrm.methods.rules import RULES, Oracle, PooledValidation, WorstValidationEnvironment
 
 B, C, SIZES = 3, 4, {"validation": 11, "test": 9}
@@ -94,9 +93,7 @@ def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", OPENED)
-def test_a_diverged_candidate_comes_last(
-    tmp_path: Path, name: str, task: Task, bad: float
-) -> None:
+def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, bad: float) -> None:
     rule, files = RULES[name], write(tmp_path, task, OPENED[name])
     outputs = draw_outputs(rule.sample)
     sound = rule.score(outputs, files)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kerhrm.algorithm.exploration import Environments
-from kerhrm.algorithm.iteration import learn_directions, validation_score
+from kerhrm.algorithm.iteration import learn_directions, selection_score
 from kerhrm.algorithm.problem import Problem
 from kerhrm.arrays import save_arrays
 from kerhrm.config.methods import Invariance
@@ -87,10 +87,12 @@ def test_they_survive_their_file(problem: Problem, path: Path, tmp_path: Path) -
 def test_the_worst_true_environment_is_the_score(problem: Problem, path: Path) -> None:
     given = true_environments(problem, [3], path)
     theta = torch.randn(B, 4, K, dtype=torch.float64)
-    score = validation_score(problem, theta, [given])
-    of = labels()["validation"]
+    score = selection_score(problem, theta, [given])
+    of = np.concatenate([labels()["train"], labels()["validation"]], axis=1)
+    features = problem.features
+    both = torch.cat([features.psi_train, features.psi_validation], dim=1)
     for b in range(B):
-        psi, y = problem.features.psi_validation[b].numpy(), problem.y_validation[b].numpy()
+        psi, y = both[b].numpy(), torch.cat([problem.y[b], problem.y_validation[b]]).numpy()
         for c in range(4):
             errors = (psi @ theta[b, c].numpy() - y) ** 2
             worst = max(errors[of[b] == e].mean() for e in range(N_ENVIRONMENTS))

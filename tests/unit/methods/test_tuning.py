@@ -146,9 +146,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("key", ["selected", "oracle"])
-def test_a_choice_is_configuration(
-    files: dict[str, list[str]], folder: Path, key: str
-) -> None:
+def test_a_choice_is_configuration(files: dict[str, list[str]], folder: Path, key: str) -> None:
     """Read back by the next run, for this experiment alone."""
     shutil.rmtree(folder / "tuned", ignore_errors=True)
     before = resolve({}, folder).experiments

@@ -93,9 +93,7 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     section = RegressionData(generator="regression", n_train=(10_000, 1000), **options)
     rows = closed_forms(section.model_dump())
     assert list(rows) == [LEAST_SQUARES, STRUCTURAL]
-    data = regression.generate(
-        [0], n_train=(10_000, 1000), n_validation=2, n_test=6000, **options
-    )
+    data = regression.generate([0], n_train=(10_000, 1000), n_validation=2, n_test=6000, **options)
     n_s = section.n_s
     s, y = data.train.x[0, :, :n_s].astype(float), data.train.y[0].astype(float)
     slope = np.linalg.lstsq(s, y, rcond=None)[0]
@@ -105,8 +103,7 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     for name, outputs in ((LEAST_SQUARES, s @ slope), (STRUCTURAL, f)):
         environment = data.test.environment[0]
         errors = [
-            float(np.mean((outputs - y)[environment == e] ** 2))
-            for e in range(len(section.test_r))
+            float(np.mean((outputs - y)[environment == e] ** 2)) for e in range(len(section.test_r))
         ]
         assert rows[name]["mean_error"] == pytest.approx(np.mean(errors), rel=0.06)
 

@@ -101,6 +101,16 @@ def test_a_single_environment_has_none_to_differ_from() -> None:
     assert bool(divergence(torch.ones(B, N, 1), y, c).isnan().all())
 
 
+def test_an_environment_that_was_dropped_does_not_count() -> None:
+    r, y, c = draw(3)
+    r[0, :, 1] = 0
+    r[1, :, :2] = 0  # which leaves one
+    found = divergence(r, y, c)
+    torch.testing.assert_close(found[0], divergence(r[..., [0, 2]], y, c)[0])
+    assert math.isnan(float(found[1]))
+    torch.testing.assert_close(found[2], divergence(*draw(3))[2])
+
+
 @given(seed=st.integers(0, 10**6), k=st.integers(2, 4))
 def test_names_and_order_do_not_matter(seed: int, k: int) -> None:
     r, y, c = draw(k, seed)
