@@ -13,12 +13,13 @@ CORES ?= all
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 
-.PHONY: help env reproduce smoke test lint unit dag-test lock dag clean
+.PHONY: help env reproduce smoke test lint unit dag-test test-cluster lock dag clean
 
 help:
 	@echo "make reproduce   every table from raw data, at the paper's sizes"
 	@echo "make smoke       the whole DAG on tiny sizes, two minutes"
 	@echo "make test        static checks, unit tests, the whole DAG"
+	@echo "make test-cluster  the whole DAG on a Slurm of its own, on this machine"
 	@echo "make env         only the environment .venv"
 	@echo "make lock        renew envs/requirements.lock"
 	@echo "make dag         renew the picture of the DAG in the README"
@@ -57,6 +58,10 @@ unit: env
 
 dag-test: env
 	$(BIN)/python -m pytest tests/dag
+
+test-cluster: env
+	./tests/cluster/install.sh
+	$(BIN)/python -m pytest tests/cluster
 
 lock: env
 	PATH="$(CURDIR)/$(BIN):$$PATH" ./envs/lock.sh

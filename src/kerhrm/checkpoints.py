@@ -25,6 +25,8 @@ from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from kerhrm.arrays import load_arrays, save_arrays
 
@@ -146,6 +148,18 @@ _current: ContextVar[Journal | None] = ContextVar("journal", default=None)
 def begin(name: str) -> Section:
     """Begin the next section of the running job."""
     return Section(name, _current.get())
+
+
+def once(
+    name: str, compute: Callable[[], Mapping[str, Tensor]], device: torch.device
+) -> Mapping[str, Tensor]:
+    """A section without inner state: what it computed before, or else what it computes now."""
+    section = begin(name)
+    if section.finished and section.saved is not None:
+        return {key: torch.from_numpy(a).to(device) for key, a in section.saved.items()}
+    result = compute()
+    section.finish(lambda: {key: t.detach().cpu().numpy() for key, t in result.items()})
+    return result
 
 
 @contextlib.contextmanager

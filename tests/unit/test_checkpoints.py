@@ -1,5 +1,6 @@
 """Interrupted at any step, a job ends with the same bits as without."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerhrm import checkpoints
+from kerhrm.algorithm.clustering import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.selection import Task
 from kerhrm.arrays import load_arrays
 from kerhrm.checkpoints import Stopped, begin, opened
@@ -40,9 +42,7 @@ def train() -> MLP:
 
 
 def same(a: MLP, b: MLP) -> bool:
-    return all(
-        torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True)
-    )
+    return all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
 
 
 @settings(max_examples=15, deadline=None)
@@ -98,10 +98,14 @@ def test_nothing_is_written_before_the_interval(tmp_path: Path) -> None:
 
 def test_a_job_that_fails_leaves_its_state(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
-    with pytest.raises(ZeroDivisionError), opened(path, interval=0):
-        section = begin("something")
-        section.finish(lambda: {"x": np.array(5)})
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with opened(path, interval=0):
+            begin("something").finish(lambda: {"x": np.array(5)})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     with opened(path):
         section = begin("something")
         assert section.finished
@@ -117,3 +121,21 @@ def test_outside_a_job_nothing_is_saved() -> None:
     assert section.saved is None
     assert not section.finished
     assert checkpoints._current.get() is None
+
+
+@settings(max_examples=6, deadline=None)
+@given(stop=st.integers(0, 5))
+def test_a_mixture_goes_on_bit_for_bit(stop: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    rng = np.random.default_rng(0)
+    psi = torch.from_numpy(rng.standard_normal((3, 30, 4)))
+    y = psi[..., 0] * torch.from_numpy(rng.choice([-1.0, 1.0], (3, 30)))
+    start = random_starts([0, 1, 2], 4, 30, 2, "test")
+    path = tmp_path_factory.mktemp("job") / "state.npz"
+    expected = fit_mixture(psi, y, start, ridge=0.01)
+    with contextlib.suppress(Stopped), opened(path, should_stop=stop_at(stop)):
+        fit_mixture(psi, y, start, ridge=0.01)
+    assert path.exists() == (stop < 3)
+    with opened(path):
+        again = fit_mixture(psi, y, start, ridge=0.01)
+    for name in Mixture.names():
+        assert torch.equal(getattr(again, name), getattr(expected, name)), name

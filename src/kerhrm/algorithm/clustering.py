@@ -17,6 +17,7 @@ which minimises L_c jointly with Theta, so that L_c never rises.  The paper leav
 sigma open; ``sigma`` fixes it instead.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.checkpoints import once
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 from kerhrm.records import Record
@@ -126,18 +128,13 @@ def fit_mixture(
     ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(start.shape[1])
     if not bool((ridges > 0).all()):
         raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
+
+    def fit(b: int) -> dict[str, Tensor]:
+        kept = trace if b == 0 else None
+        return _fit_one(psi[b], y[b], start[b], ridges, sigma, max_iterations, tolerance, kept)
+
     return Mixture.stack(
-        _fit_one(
-            psi[b],
-            y[b],
-            start[b],
-            ridges,
-            sigma,
-            max_iterations,
-            tolerance,
-            trace if b == 0 else None,
-        )
-        for b in range(len(psi))
+        Mixture(**once("EM", functools.partial(fit, b), psi.device)) for b in range(len(psi))
     )
 
 
@@ -168,8 +165,8 @@ def _fit_one(
     max_iterations: int,
     tolerance: float,
     trace: list[Tensor] | None,
-) -> Mixture:
-    """EM of R restarts on one data set; finished restarts leave the batch."""
+) -> dict[str, Tensor]:
+    """Fields of a Mixture: EM of R restarts on one data set; finished restarts leave the batch."""
     n, k = psi.shape
     n_restarts, _, n_clusters = start.shape
     rho = ridge * (psi**2).sum() / (n * k)  # (R,)
@@ -222,7 +219,7 @@ def _fit_one(
             if len(active) == 0:
                 break
         previous = objective
-    return Mixture(**done)
+    return done
 
 
 class _Moments:

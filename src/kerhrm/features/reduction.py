@@ -1,10 +1,12 @@
 """Reduced neural tangent features Psi = U S (paper, equation "SVD")."""
 
+import functools
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from kerhrm.checkpoints import once
 from kerhrm.errors import KerhrmError
 from kerhrm.features.ntf import FactoredNTF, kernel
 from kerhrm.randomness import stream
@@ -78,9 +80,12 @@ def reduce(gram: Tensor, k: int, tolerance: float = 1e-9, max_sweeps: int = 200)
             f"reduced dimension k={k} needs 1 <= k <= n={n}",
             "lower k, or use more training points",
         )
-    pairs = [_top_eigenpairs(g.double(), k, tolerance, max_sweeps) for g in gram]
-    values = torch.stack([p[0] for p in pairs])
-    u = torch.stack([p[1] for p in pairs])
+    pairs = []
+    for g in gram:
+        decompose = functools.partial(_top_eigenpairs, g, k, tolerance, max_sweeps)
+        pairs.append(once("SVD", decompose, gram.device))
+    values = torch.stack([p["values"] for p in pairs])
+    u = torch.stack([p["vectors"] for p in pairs])
     # rounding: of the entries of G, and (n eps, as in numpy's matrix_rank) of the solver
     floor = values[:, :1] * max(torch.finfo(gram.dtype).eps, n * torch.finfo(u.dtype).eps)
     if bool((values <= floor).any()):
@@ -97,11 +102,9 @@ def fix_signs(u: Tensor) -> Tensor:
     return u * torch.sign(torch.gather(u, -2, largest))
 
 
-def _top_eigenpairs(
-    gram: Tensor, k: int, tolerance: float, max_sweeps: int
-) -> tuple[Tensor, Tensor]:
+def _top_eigenpairs(gram: Tensor, k: int, tolerance: float, max_sweeps: int) -> dict[str, Tensor]:
     """Eigenvalues (k,), descending, and eigenvectors (n, k) of one matrix."""
-    n = gram.shape[-1]
+    gram, n = gram.double(), gram.shape[-1]
     width = 2 * k + 10  # oversampling: error shrinks by lambda_width / lambda_k a sweep
     if 5 * width > n:
         return _dense_eigenpairs(gram, k)
@@ -115,14 +118,14 @@ def _top_eigenpairs(
         vectors = basis @ rotation
         residual = (image @ rotation - vectors * values).norm(dim=0)
         if bool((residual <= (tolerance * values).clamp_min(floor * values[0])).all()):
-            return values, vectors
+            return {"values": values, "vectors": vectors}
         basis = torch.linalg.qr(image)[0]
     return _dense_eigenpairs(gram, k)
 
 
-def _dense_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
+def _dense_eigenpairs(gram: Tensor, k: int) -> dict[str, Tensor]:
     values, vectors = torch.linalg.eigh(gram)
-    return values.flip(-1)[:k], vectors.flip(-1)[:, :k]
+    return {"values": values.flip(-1)[:k], "vectors": vectors.flip(-1)[:, :k]}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ The authors' code, unlike their text, has :math:`\lambda (\sum_d p_d - d)^2`, wh
 open, in place of the expected number of open gates: ``gate_goal`` chooses.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.checkpoints import once
 from kerhrm.config.methods import HRM
 from kerhrm.features.mlp import MLP
 from kerhrm.methods.samples import Predictor, Samples
@@ -59,12 +61,16 @@ def select_features(x: Tensor, y: Tensor, seeds: Sequence[int], options: HRM) ->
     """The turns of clustering and selection: (B, n, d), (B, n) to the gates' centres (B, d)."""
     start = 2 * least_squares(x, y, torch.ones_like(x[:, 0], dtype=torch.bool))  # gates of 1/2
     p = torch.zeros_like(start)
-    for turn in range(options.iterations):
+
+    def one_turn(turn: int, p: Tensor) -> dict[str, Tensor]:
         environment = cluster(x, y, p, seeds, options, str(turn))
         within = moments(x, y, environment, options.clusters)
-        centre, _ = learn_gates(
-            within, start, seeds, options, str(turn), growth=options.growth**turn
-        )
+        growth = options.growth**turn
+        centre, _ = learn_gates(within, start, seeds, options, str(turn), growth=growth)
+        return {"centre": centre}
+
+    for turn in range(options.iterations):
+        centre = once("turn of HRM", functools.partial(one_turn, turn, p), x.device)["centre"]
         p = gate_probability(centre, options.gate_noise)
     return centre
 

@@ -28,6 +28,7 @@ penalised.  Xavier's uniform version is used.  A cluster without points is left 
 More than two environments have the mean over their pairs for a penalty.
 """
 
+import functools
 from collections.abc import Sequence
 
 import torch
@@ -36,6 +37,7 @@ from torch import Tensor
 from kerhrm.algorithm.clustering import random_starts
 from kerhrm.algorithm.invariant import environment_risks, invariant_direction, orthogonal_update
 from kerhrm.algorithm.problem import Problem
+from kerhrm.checkpoints import once
 from kerhrm.config.methods import Released
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.released_clustering import adam, assign, xavier
@@ -75,14 +77,23 @@ def train_released(problem: Problem, options: Released, seeds: Sequence[int]) ->
     variant = psi
     members: Tensor | None = None
     theta: Tensor | None = None
-    for t in range(1, options.iterations + 1):
+
+    def iterate(
+        t: int, variant: Tensor, members: Tensor | None, theta: Tensor | None
+    ) -> dict[str, Tensor]:
         if members is None or not options.reuse_assignment:
             starts = random_starts(seeds, 1, n, options.clusters, "released", f"t={t}")
             members = starts[:, 0].to(psi)
         members = assign(variant, problem.target, members, options, seeds, t)
         if theta is None or not options.reuse_theta:
             theta = xavier(seeds, (options.k,), GAIN, "theta", f"t={t}").to(psi)
-        theta = learn_theta(psi, f0, y, members[..., : options.environments_used], theta, options)
+        used = members[..., : options.environments_used]
+        return {"members": members, "theta": learn_theta(psi, f0, y, used, theta, options)}
+
+    for t in range(1, options.iterations + 1):
+        iteration = functools.partial(iterate, t, variant, members, theta)
+        done = once("iteration", iteration, psi.device)
+        members, theta = done["members"], done["theta"]
         variant = orthogonal_update(psi, theta)
     assert theta is not None  # at least one iteration
     return torch.nn.functional.pad(theta, (0, k_max - options.k))

@@ -58,9 +58,9 @@ def best(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Options of each method's best candidate; the first one among equals."""
     chosen = {}
     for method, group in scores.groupby("method", sort=False):
-        mean = group.groupby("candidate", sort=True)["score"].mean()
-        winner = group[group["candidate"] == mean.idxmax()]
-        chosen[str(method)] = json.loads(winner["options"].iloc[0])
+        ranked = group.sort_values("candidate", kind="stable")
+        mean = ranked.groupby("options", sort=False)["score"].mean()
+        chosen[str(method)] = json.loads(str(mean.idxmax()))
     return chosen
 
 

@@ -26,11 +26,14 @@ def publish(results: str | PathLike[str], reference: str | PathLike[str]) -> Non
     Raises
     ------
     KerhrmError
-        If the run used stand-in data or was not at preset ``paper``.
+        If the run is not complete, used stand-in data or was not at preset ``paper``.
     """
     results, reference = Path(results), Path(reference)
     if results.name != "paper":
         raise KerhrmError(f"{results} is no run at preset paper", "run without preset=...")
+    for name in (*FOLDERS, "config.yaml"):
+        if not (results / name).exists():
+            raise KerhrmError(f"{results} has no {name}", "run `snakemake all` first")
     for page in sorted(results.glob("tables/*.md")):
         if is_stand_in_text(page.read_text(encoding="utf-8")):
             raise KerhrmError(f"{page} shows stand-in data", "give the raw files, see the README")

@@ -16,9 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
-INSTALL = "tests/cluster/install.sh"
 NODES = ("n0", "n1")
-CPUS, MEMORY_MB = 4, 64_000  # what the nodes pretend to have; Slurm is told not to look
+WITHOUT_GPU = "n2"  # never started
+CPUS, MEMORY_MB = 2, 64_000  # what the nodes pretend to have; Slurm is told not to look
 SECONDS_TO_START = 30
 
 SLURM_CONF = """\
@@ -52,7 +52,7 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=5
 KillWait=5
 {nodes}
 PartitionName=main Nodes=n0,n1 Default=YES MaxTime=INFINITE State=UP
-PartitionName=plain Nodes=n2 MaxTime=INFINITE State=UP
+PartitionName=plain Nodes={without_gpu} MaxTime=INFINITE State=UP
 """
 
 
@@ -96,6 +96,11 @@ class Slurm:
 
     def start(self) -> None:
         """Bring munge, the controller and the nodes up, and wait until the nodes are idle."""
+        name = socket.gethostname()
+        try:
+            socket.gethostbyname(name)
+        except OSError as error:
+            raise RuntimeError(f"Slurm needs the line '127.0.0.1 {name}' in /etc/hosts") from error
         self._write()
         munge = self.folder / "munge"
         self._run(
@@ -145,7 +150,7 @@ class Slurm:
             lines = self.command("sinfo", "--noheader", "--Node", "--format=%N %T")
         except subprocess.SubprocessError:
             return []
-        return [line.split()[1] for line in sorted(set(lines.splitlines()))]
+        return [line.split()[1] for line in set(lines.splitlines())]
 
     def jobs(self) -> list[dict[str, str]]:
         """Every job that was submitted, in order."""
@@ -175,7 +180,7 @@ class Slurm:
             f"CPUs={CPUS} RealMemory={MEMORY_MB} Gres=gpu:2 State=UNKNOWN"
             for name, port in zip(NODES, ports, strict=True)
         ]
-        lines.append("NodeName=n2 NodeAddr=127.0.0.1 CPUs=1 State=DOWN")  # has no GPU
+        lines.append(f"NodeName={WITHOUT_GPU} NodeAddr=127.0.0.1 CPUs=1 State=DOWN")
         (folder / "slurm.conf").write_text(
             SLURM_CONF.format(
                 folder=folder,
@@ -183,6 +188,7 @@ class Slurm:
                 user=getpass.getuser(),
                 controller_port=controller_port,
                 nodes="\n".join(lines),
+                without_gpu=WITHOUT_GPU,
             )
         )
         # Device files that exist everywhere pass for GPUs.

@@ -1,0 +1,46 @@
+"""Copies of the repository that run on a cluster, and what their dry runs say."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from dagtools import TIMEOUT_SECONDS, Checkout
+from local_slurm import Slurm
+
+# The profiles wait longer: their clusters serve others, too.
+QUICK = ("--seconds-between-status-checks=1", "--latency-wait=5", "--cores=2")
+QUICK_SLURM = (*QUICK, "--slurm-init-seconds-before-status-checks=1")
+
+
+class Cluster(Checkout):
+    """A copy of the repository whose Snakemake finds a Slurm."""
+
+    def __init__(self, folder: Path, raw_dir: str | None, slurm: Slurm) -> None:
+        super().__init__(folder, raw_dir)
+        self.slurm = slurm
+        self.environment |= slurm.environment
+
+    def submit(
+        self, profile: str, *args: str, env: Mapping[str, str] | None = None
+    ) -> tuple[subprocess.CompletedProcess[str], list[dict[str, str]]]:
+        """Run Snakemake with a profile; the result, both streams in order, and the new jobs."""
+        before = len(self.slurm.jobs())
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", "--workflow-profile", f"profiles/{profile}", *args],
+            cwd=self.folder,
+            env=self.environment | dict(env or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
+        return done, self.slurm.jobs()[before:]
+
+
+def submissions(checkout: Checkout, profile: str, *args: str) -> list[str]:
+    """Groups and ungrouped rules that a dry run would send to the cluster."""
+    profile = f"profiles/{profile}"
+    output = checkout.run("--dry-run", "--workflow-profile", profile, *args)
+    return re.findall(r"^(?:\[.*\] Group job|rule) (\w+)\b", output, re.MULTILINE)

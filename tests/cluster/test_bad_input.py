@@ -1,0 +1,67 @@
+"""A cluster that cannot take the jobs: one line that says what to do, and no job."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from clustertools import QUICK, QUICK_SLURM, Cluster
+from dagtools import SMOKE
+from local_slurm import PROGRAMS
+
+pytestmark = pytest.mark.cluster
+
+
+def refusal(
+    cluster: Cluster, profile: str, *args: str, env: Mapping[str, str] | None = None
+) -> str:
+    """The one line with which a run was refused."""
+    done, jobs = cluster.submit(profile, "all", *args, *SMOKE, env=env)
+    assert done.returncode != 0, done.stdout
+    assert jobs == []
+    assert not list((cluster.folder / "results").glob("smoke/*/"))
+    assert "Traceback" not in done.stdout
+    (line,) = re.findall(r'^WorkflowError in file ".*\n(.*)\n  File ', done.stdout, re.MULTILINE)
+    return line
+
+
+def test_unknown_partition(fresh: Cluster) -> None:
+    options = ("--default-resources", "slurm_partition=nowhere")
+    line = refusal(fresh, "slurm", *QUICK_SLURM, *options)
+    assert line == (
+        "Slurm has no partition 'nowhere'; set slurm_partition in the profile to one of: "
+        "main, plain"
+    )
+
+
+def test_gpu_where_none_is(fresh: Cluster) -> None:
+    options = ("--default-resources", "slurm_partition=plain")
+    line = refusal(fresh, "slurm-gpu", *QUICK_SLURM, *options)
+    assert line == (
+        "a job asks for a GPU, but partition 'plain' has none; "
+        "set slurm_partition in the profile to one that has (main)"
+    )
+
+
+def test_no_munge(fresh: Cluster, tmp_path: Path) -> None:
+    conf = Path(fresh.environment["SLURM_CONF"]).read_text()
+    (tmp_path / "slurm.conf").write_text(re.sub(r"socket=\S+", "socket=/nowhere", conf))
+    env = {"SLURM_CONF": str(tmp_path / "slurm.conf")}
+    line = refusal(fresh, "slurm", *QUICK_SLURM, env=env)
+    assert line.startswith("Slurm does not answer, because munge is not running on this machine; ")
+
+
+def test_no_sbatch(fresh: Cluster, tmp_path: Path) -> None:
+    for folder in fresh.environment["PATH"].split(os.pathsep):
+        for program in Path(folder).iterdir() if Path(folder).is_dir() else ():
+            link = tmp_path / program.name
+            if program.name not in PROGRAMS and not link.is_symlink():
+                link.symlink_to(program)
+    line = refusal(fresh, "slurm", *QUICK_SLURM, env={"PATH": str(tmp_path)})
+    assert line.startswith("jobs are to go to Slurm, but this machine has no sbatch; ")
+
+
+def test_no_submit_command(fresh: Cluster) -> None:
+    line = refusal(fresh, "cluster-generic", *QUICK, "--cluster-generic-submit-cmd=no-such-submit")
+    assert line.startswith("jobs are to be submitted with 'no-such-submit', but this machine has ")

@@ -1,0 +1,131 @@
+"""Through Slurm: the same tables, in few jobs, each with what it asks for."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from clustertools import QUICK, QUICK_SLURM, Cluster, submissions
+from conftest import Runs
+from dagtools import SMOKE
+
+pytestmark = pytest.mark.cluster
+
+# Rules that are worth a trip to another machine; all others stay beside Snakemake.
+GROUPS = {
+    "data": {"generate_data"},
+    "kerhrm": {
+        "extract_ntf",
+        "reduce_ntf",
+        "cluster",
+        "learn_invariant",
+        "predict_ntf",
+        "train_network",
+        "predict_with_true_environments",
+        "train_released",
+    },
+    "methods": {"train_method"},
+}
+PROFILES = ("slurm", "slurm-gpu", "cluster-generic")
+TABLE_1_JOBS = 60
+SETTING = "results/smoke/classification/r2=0.70"
+FLAKY = """
+import os
+include: "workflow/rules/resources.smk"
+
+rule flaky:
+    input:
+        "large"
+    output:
+        "done"
+    resources:
+        mem_mb=memory(100),
+        runtime=minutes(2),
+    shell:
+        "test -e tried || {{ touch tried; exit 1; }}; touch {output}"
+"""
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in (folder / "results/smoke/tables").iterdir()}
+
+
+def profile(folder: Path, name: str) -> dict[str, object]:
+    text = (folder / "profiles" / name / "config.yaml").read_text(encoding="utf-8")
+    settings: dict[str, object] = yaml.safe_load(text)
+    return settings
+
+
+def test_tables_are_those_of_a_local_run(runs: Runs) -> None:
+    slurm, local = tables(runs.cluster.folder), tables(runs.local.folder)
+    assert slurm.keys() == local.keys()
+    assert {Path(name).suffix for name in local} == {".csv", ".md", ".tex"}
+    assert [name for name in local if slurm[name] != local[name]] == []
+
+
+def test_one_submission_per_group(runs: Runs) -> None:
+    planned = submissions(runs.local, "slurm", "--forceall", "all", *SMOKE)
+    assert set(planned) == set(GROUPS)
+    # A comment names the group of a job and its rules.
+    submitted = [re.sub(r"^rule_([a-z]+)_.*", r"\1", job["comment"]) for job in runs.jobs]
+    assert sorted(submitted) == sorted(planned)
+
+
+def test_jobs_ask_for_what_they_need_and_get_it(runs: Runs) -> None:
+    for job in runs.jobs:
+        assert job["state"] == "COMPLETED", job
+        assert int(job["cpus"]) in (1, 2), job
+        assert re.fullmatch(r"[1-9]\d*M", job["memory"]), job
+        assert re.fullmatch(r"[\d:-]+", job["minutes"]), job
+        assert "gpu" not in job["gres"], job
+
+
+def test_table_1_at_the_papers_sizes_takes_few_jobs(fresh: Cluster) -> None:
+    planned = submissions(fresh, "slurm", "table1")
+    assert 0 < len(planned) <= TABLE_1_JOBS
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_profiles_group_every_rule_that_is_submitted(fresh: Cluster, name: str) -> None:
+    settings = profile(fresh.folder, name)
+    groups = {rule: group for group, rules in GROUPS.items() for rule in rules}
+    assert settings["groups"] == groups
+    # `tune` trains what `all` does not, in the same rules.
+    assert set(submissions(fresh, name, "all", "tune", *SMOKE)) == set(GROUPS)
+    if name == "slurm":
+        can_use_gpu = groups.keys() - {"generate_data"}
+        assert settings["set-resources"] == {rule: {"gpu": 0} for rule in can_use_gpu}
+
+
+def test_gpus_are_asked_for_where_they_are_used(fresh: Cluster) -> None:
+    done, jobs = fresh.submit("slurm-gpu", *QUICK_SLURM, f"{SETTING}/psi.npz", *SMOKE)
+    assert done.returncode == 0, done.stdout
+    data, features = jobs
+    assert "gpu" not in data["gres"]
+    assert features["gres"].endswith("gpu:1")
+
+
+def test_a_job_that_failed_comes_again_with_more(fresh: Cluster) -> None:
+    (fresh.folder / "Snakefile").write_text(FLAKY)
+    with (fresh.folder / "large").open("wb") as file:
+        file.truncate(60_000_000)  # times five
+    done, jobs = fresh.submit("slurm", *QUICK_SLURM, "done")
+    assert done.returncode == 0, done.stdout
+    asked = [(job["state"], job["memory"], job["minutes"]) for job in jobs]
+    assert asked == [("FAILED", "300M", "2:00"), ("COMPLETED", "600M", "4:00")]
+
+
+def test_three_commands_serve_a_scheduler_without_a_plugin(fresh: Cluster, runs: Runs) -> None:
+    # Slurm plays it, by the lines that the profile has for that.
+    text = (fresh.folder / "profiles/cluster-generic/config.yaml").read_text(encoding="utf-8")
+    lines = text.partition("# Slurm without its plugin:\n")[2].partition("\n\n")[0].splitlines()
+    commands = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
+    assert len(commands) == 3
+    options = [f"--{key}={command}" for key, command in commands.items()]
+    wanted = f"{SETTING}/psi.npz"
+    done, jobs = fresh.submit("cluster-generic", *QUICK, *options, wanted, *SMOKE)
+    assert done.returncode == 0, done.stdout
+    assert [job["state"] for job in jobs] == ["COMPLETED"] * 2
+    for job in jobs:
+        assert re.fullmatch(r"[1-9]\d*M", job["memory"]), job
+    assert (fresh.folder / wanted).read_bytes() == (runs.local.folder / wanted).read_bytes()
