@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dagtools import SMOKE, Checkout, Job
+from dagtools import SMOKE, TARGETS, Checkout, Job
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,11 +37,11 @@ def checkout(pristine: Path, tmp_path: Path) -> Checkout:
 
 @pytest.fixture(scope="session")
 def smoke(pristine: Path, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A copy after ``snakemake all`` with preset smoke; tests leave it as they find it."""
+    """A copy after ``snakemake all tune`` with preset smoke; tests leave it as they find it."""
     raw_dir = os.environ.get("KERHRM_RAW_DIR")
     folder = shutil.copytree(pristine, tmp_path_factory.mktemp("smoke") / "kerhrm")
     copy = Checkout(Path(folder), raw_dir and str(Path(raw_dir).expanduser().resolve()))
-    copy.run("all", *SMOKE)
+    copy.run(*TARGETS, *SMOKE)
     return copy
 
 
@@ -52,5 +52,5 @@ def results(smoke: Checkout) -> Path:
 
 @pytest.fixture(scope="session")
 def dag(smoke: Checkout) -> list[Job]:
-    """Every job of the whole DAG, with its files."""
-    return smoke.plan("--forceall", "all", *SMOKE)
+    """Every job of ``all`` and ``tune``, with its files."""
+    return smoke.plan("--forceall", *TARGETS, *SMOKE)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.checkpoints import begin
+from kerhrm.errors import KerhrmError
 from kerhrm.features.mlp import MLP
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ def minimise(
     """Minimise an objective of step and parameters by Adam, for every network of the batch.
 
     No two networks share a parameter and losses are summed over the batch, so it does not
-    matter how many run together.  On a GPU all do; on a CPU one after the other, because
+    matter how many run together.  On a GPU all do, or as many as fit; on a CPU one after the other, because
     the activations of one network stay in the cache (measured: 2 to 3 times faster).
 
     Parameters
@@ -92,19 +93,42 @@ def minimise(
     -------
     MLP
         Trained networks.
+
+    Raises
+    ------
+    KerhrmError
+        If the memory of a GPU does not hold a single network's training.
     """
     n_networks = len(mlp.weights[0])
-    together = 1 if device.type == "cpu" else n_networks
-    groups = []
-    for first in range(0, n_networks, together):
+    together = networks_at_once(device, n_networks)
+    groups: list[MLP] = []
+    first = 0
+    while first < n_networks:
         rows = slice(first, min(first + together, n_networks))
         networks = mlp.take(rows).trainable_copy(device)
         kept = [tensor.detach()[rows] for tensor in keep]
-        groups.append(
-            _minimise_group(networks, rows, objective, steps, learning_rate, after_step, kept)
-        )
-        log.info("trained %d of %d networks", rows.stop, n_networks)
+        try:
+            trained = _minimise_group(
+                networks, rows, objective, steps, learning_rate, after_step, kept
+            )
+        except torch.cuda.OutOfMemoryError as error:
+            if together == 1:
+                raise KerhrmError(
+                    f"a single network does not fit into the memory of {device}",
+                    "use --config device=cpu",
+                ) from error
+            together = (together + 1) // 2
+            log.warning("out of memory on %s: going on with %d networks at once", device, together)
+            continue
+        groups.append(trained)
+        first = rows.stop
+        log.info("trained %d of %d networks", first, n_networks)
     return MLP.concatenate(groups)
+
+
+def networks_at_once(device: torch.device, n_networks: int) -> int:
+    """How many networks to train together, memory permitting."""
+    return 1 if device.type == "cpu" else n_networks
 
 
 def _minimise_group(
@@ -133,7 +157,8 @@ def _minimise_group(
         f"{n}_{i}": t for i, p in enumerate(parameters) for n, t in optimiser.state[p].items()
     }
     done = 0
-    if section.saved:
+    # after a lack of memory the saved group may have been of another size
+    if section.saved and section.saved["parameter_0"].shape == parameters[0].shape:
         for name, tensor in (state if section.finished else state | moments).items():
             tensor.copy_(torch.from_numpy(section.saved[name]))
         done = steps if section.finished else int(section.saved["step"])

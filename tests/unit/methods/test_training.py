@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from kerhrm.errors import KerhrmError
 from kerhrm.features.mlp import MLP, init_mlp
+from kerhrm.methods import training
 from kerhrm.methods.training import Loss, train
 
 SEEDS, SIZES, N = [0, 1, 2], (4, 8, 6, 1), 20
@@ -81,6 +83,28 @@ def test_every_step_of_every_network_is_shown(steps: int) -> None:
         torch.testing.assert_close(shown[b][-1][1], outputs)
         # the first step is shown after it was taken
         assert not torch.allclose(shown[b][0][1], mlp(x)[b])
+
+
+def test_out_of_memory_takes_fewer_networks_at_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    mlp, x, y = data()
+    expected = train(mlp, x, squared(y), steps=4, learning_rate=1e-2)
+    monkeypatch.setattr(training, "networks_at_once", lambda device, n: n)
+    loss, groups = squared(y), []
+
+    def limited(f: Tensor, rows: slice, limit: int = 2) -> Tensor:
+        if len(f) > limit:
+            raise torch.cuda.OutOfMemoryError("as a GPU says it")
+        groups.append(len(f))
+        return loss(f, rows)
+
+    trained = train(mlp, x, limited, steps=4, learning_rate=1e-2)
+    assert set(groups) == {1, 2}
+    assert "going on with 2 networks" in caplog.text
+    torch.testing.assert_close(trained(x), expected(x))
+    with pytest.raises(KerhrmError, match=r"single network.*device=cpu"):
+        train(mlp, x, lambda f, rows: limited(f, rows, 0), steps=4, learning_rate=1e-2)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -1,0 +1,190 @@
+"""Every cell of every table, again, from the configuration, the predictions and the labels."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from dagtools import Checkout
+from expected import CHOOSERS, EXPERIMENTS, METRICS, TABLES, cells, of_table, stems
+
+from kerhrm.arrays import load_arrays
+from kerhrm.reporting.methods import METHODS, ORACLE
+from kerhrm.reporting.tables import COLUMNS, read_scores, read_table
+
+pytestmark = pytest.mark.dag
+
+KEYS = ["setting", "method", "selection", "metric"]
+SOURCES = {
+    "classification": {"synthetic"},
+    "regression": {"synthetic"},
+    "colored_mnist": {"mnist", "stand-in:digits"},
+    "houses": {"king_county", "stand-in:simulated-houses"},
+}
+#: the larger the better
+MERIT = {"test_acc": 1, "mean_error": -1}
+COUNTS = ["n_label_split", "n_empty", "n_unconverged"]
+SCORED = [name for name, e in EXPERIMENTS.items() if e.table != "figure2"]
+
+
+@pytest.fixture(params=TABLES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def table(results: Path, name: str) -> pd.DataFrame:
+    return read_table(results / "tables" / f"{name}.csv")
+
+
+@pytest.fixture
+def scores(results: Path, name: str) -> pd.DataFrame:
+    return read_scores(results / "scores" / f"{experiment}.csv" for experiment in of_table(name))
+
+
+def test_columns(results: Path, table: pd.DataFrame, name: str) -> None:
+    text = (results / "tables" / f"{name}.csv").read_text(encoding="utf-8")
+    assert text.splitlines()[0] == ",".join(COLUMNS)
+    assert set(table["table"]) == {name}
+    assert not table.drop(columns="paper").isna().any(axis=None)
+
+
+def test_every_cell_is_there_once(table: pd.DataFrame, name: str) -> None:
+    found = list(table[KEYS].itertuples(index=False, name=None))
+    assert len(found) == len(set(found))
+    assert set(found) == cells(name)
+
+
+def test_settings_come_in_the_order_of_the_configuration(table: pd.DataFrame, name: str) -> None:
+    found = list(dict.fromkeys(table["setting"]))
+    if all(s in found for e in of_table(name).values() for s in e.settings):
+        assert found == [s for e in of_table(name).values() for s in e.settings]
+    else:  # periods or iterations, whose names sort
+        assert found == sorted(found)
+
+
+def test_tracks_and_sources(table: pd.DataFrame, name: str) -> None:
+    by_name = {method.name: method for method in METHODS.values()}
+    assert list(table["track"]) == [by_name[method].track for method in table["method"]]
+    generators = {s.data.generator for e in of_table(name).values() for s in e.settings.values()}
+    assert len(set(table["data_source"])) == 1
+    assert set(table["data_source"]) <= set.union(*(SOURCES[g] for g in generators))
+
+
+def test_a_presets_numbers_are_compared_with_nothing(table: pd.DataFrame) -> None:
+    assert table["paper"].isna().all()
+    assert set(table["verdict"]) <= {"", "not comparable"}
+    assert set(table["reason"]) == {""}
+
+
+def test_every_cell_has_a_result(smoke: Checkout, results: Path) -> None:
+    assert "every cell has a result" in (results / "checked.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["table1", "table3", "table4"], indirect=True)
+def test_the_oracle_is_a_bound(table: pd.DataFrame) -> None:
+    """The other rules' choices are among the candidates that it has."""
+    choosers = [METHODS[stem].name for stem in CHOOSERS]
+    test = table[table["metric"].isin(MERIT) & table["method"].isin(choosers)]
+    merit = test["mean"] * test["metric"].map(MERIT)
+    wide = test.assign(merit=merit).pivot(
+        index=["setting", "method"], columns="selection", values="merit"
+    )
+    assert wide.shape[1] == 3
+    for rule in wide.columns:
+        assert (wide[ORACLE] >= wide[rule]).all()
+
+
+def test_scores_have_every_seed(scores: pd.DataFrame, name: str) -> None:
+    (seeds,) = {tuple(e.replicates) for e in of_table(name).values()}
+    assert len(seeds) > 1
+    for _, group in scores.groupby(KEYS):
+        assert tuple(group["seed"]) == seeds
+    accuracies = scores["metric"].str.endswith("_acc")
+    assert scores.loc[accuracies, "value"].between(0, 1).all()
+    gaps = scores["metric"] == "generalisation_gap"
+    assert scores.loc[gaps, "value"].between(-1, 1).all()
+    assert (scores.loc[~gaps, "value"] >= 0).all()
+
+
+def test_statistics_again(table: pd.DataFrame, scores: pd.DataFrame) -> None:
+    groups = dict(iter(scores.groupby(KEYS)))
+    assert len(groups) == len(table)
+    for row in table.to_dict("records"):
+        values = groups[tuple(row[key] for key in KEYS)]["value"].to_numpy()
+        n = len(values)
+        mean = sum(values) / n
+        # All n^n resamples instead of a few hundred random ones.
+        means = [np.mean(drawn) for drawn in itertools.product(values, repeat=n)]
+        low, high = np.quantile(means, [0.025, 0.975], method="inverted_cdf")
+        assert row["n_seeds"] == n
+        assert row["mean"] == pytest.approx(mean, abs=1e-12)
+        assert row["std"] == pytest.approx((sum((values - mean) ** 2) / (n - 1)) ** 0.5, abs=1e-12)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high), abs=1e-12)
+    assert (table["std"] > 0).any()  # otherwise ddof would not matter
+
+
+def values_again(
+    protocol: str, outputs: dict[str, np.ndarray], folder: Path, seed: int
+) -> dict[tuple[str, str], float]:
+    """Metrics of one seed by the paper's formulas, by (test environment or "", metric)."""
+    labels, _ = load_arrays(folder / "data" / "test_labels.npz")
+    train, facts = load_arrays(folder / "data" / "train.npz")
+    if protocol == "accuracy":
+        before, after = (
+            float(((outputs[part][seed] > 0) == (y[seed] > 0)).mean())
+            for part, y in (("train", train["y"]), ("test", labels["y"]))
+        )
+        values = dict(zip(METRICS[protocol], (before, after, after - before), strict=True))
+        return {("", metric): value for metric, value in values.items()}
+    where = labels["environment"][seed]
+    squares = (outputs["test"][seed].astype(float) - labels["y"][seed]) ** 2
+    errors = [float(np.mean(squares[where == e])) for e in range(where.max() + 1)]
+    if protocol == "period":
+        return {(n, "mse"): e for n, e in zip(facts["test_environments"], errors, strict=True)}
+    mean = sum(errors) / len(errors)
+    spread = (sum((e - mean) ** 2 for e in errors) / (len(errors) - 1)) ** 0.5
+    return {("", "mean_error"): mean, ("", "std_error"): spread}
+
+
+@pytest.mark.parametrize("experiment", SCORED)
+def test_scores_are_those_of_the_predictions(results: Path, experiment: str) -> None:
+    options = EXPERIMENTS[experiment]
+    scores = read_scores([results / "scores" / f"{experiment}.csv"])
+    found: dict[tuple[Any, ...], float] = scores.set_index([*KEYS, "seed"])["value"].to_dict()
+    checked = 0
+    for label, setting in options.settings.items():
+        folder = results / experiment / label
+        for stem in stems(setting.run):
+            method = METHODS[stem]
+            outputs, _ = load_arrays(folder / "predictions" / f"{stem}.npz")
+            # methods of their own script keep an axis of option sets; the first is the choice
+            outputs = {p: a[:, 0] if a.ndim == 3 else a for p, a in outputs.items()}
+            for seed in range(options.seeds):
+                again = values_again(options.protocol, outputs, folder, seed)
+                for (where, metric), value in again.items():
+                    row = f"period={where}" if where else label
+                    cell = (row, method.name, method.rule, metric, options.replicates[seed])
+                    assert found[cell] == pytest.approx(value, rel=1e-6, abs=1e-9), cell
+                    checked += 1
+    assert checked >= options.seeds * len(options.settings) * len(METRICS[options.protocol])
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_restarts_are_reported(results: Path, experiment: str) -> None:
+    report = pd.read_csv(results / "restarts" / f"{experiment}.csv")
+    settings = {n: s for n, s in EXPERIMENTS[experiment].settings.items() if "kerhrm" in s.run}
+    assert list(dict.fromkeys(report["setting"])) == list(settings)
+    for kind in COUNTS:
+        assert report[kind].between(0, report["n_starts"]).all()
+    for setting, rows in report.groupby("setting"):
+        options = settings[str(setting)].methods.kerhrm
+        clustering = options.clustering
+        assert set(rows["n_starts"]) == {clustering.restarts * len(clustering.ridge)}
+        # The first iteration tries every k, later ones keep one for each seed.
+        tried = {t: set(here.groupby("seed").size()) for t, here in rows.groupby("iteration")}
+        assert tried == {
+            t: {len(options.k) if t == 1 else 1} for t in range(1, options.iterations + 1)
+        }

@@ -1,0 +1,41 @@
+"""The configuration as it was used."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from dagtools import Checkout
+from expected import EXPERIMENTS
+
+from kerhrm.config.resolve import resolve
+from kerhrm.config.schema import Config
+
+pytestmark = pytest.mark.dag
+
+
+def test_resolved_configuration(results: Path, smoke: Checkout) -> None:
+    content = yaml.safe_load((results / "config.yaml").read_text(encoding="utf-8"))
+    config = Config.model_validate(content)
+    assert config.plain() == content
+    assert config == resolve({"preset": "smoke"}, smoke.folder / "config")
+    # It is whole: every field of every section is spelled out.
+    kerhrm = content["experiments"]["classification"]["settings"]["r2=0.70"]["methods"]["kerhrm"]
+    assert kerhrm["clustering"]["max_label_information"] == 0.5
+
+
+def test_the_whole_dag_has_every_method_and_every_generator() -> None:
+    """Else the smoke run would leave code of the workflow untried."""
+    paper = resolve({}, Path(__file__).parents[2] / "config").experiments
+    for what in (
+        lambda setting: set(setting.run),
+        lambda setting: {setting.data.generator},
+    ):
+        tried, known = (
+            set.union(*(what(s) for e in experiments.values() for s in e.settings.values()))
+            for experiments in (EXPERIMENTS, paper)
+        )
+        assert tried == known
+    assert EXPERIMENTS.keys() == paper.keys()
+    for name, experiment in EXPERIMENTS.items():
+        assert (experiment.tuning is None) == (paper[name].tuning is None)
+        assert experiment.seeds > 1
