@@ -70,8 +70,9 @@ def minimise(
     """Minimise an objective of step and parameters by Adam, for every network of the batch.
 
     No two networks share a parameter and losses are summed over the batch, so it does not
-    matter how many run together.  On a GPU all do, or as many as fit; on a CPU one after the other, because
-    the activations of one network stay in the cache (measured: 2 to 3 times faster).
+    matter how many run together.  On a GPU all do, or as many as fit; on a CPU one after
+    the other, because the activations of one network stay in the cache (measured: 2 to 3 times
+    faster).
 
     Parameters
     ----------
