@@ -10,7 +10,7 @@ from dagtools import TIMEOUT_SECONDS, Checkout
 from local_slurm import Slurm
 
 # The profiles wait longer: their clusters serve others, too.
-QUICK = ("--seconds-between-status-checks=1", "--latency-wait=5", "--cores=2")
+QUICK = ("--seconds-between-status-checks=1", "--latency-wait=5")
 QUICK_SLURM = (*QUICK, "--slurm-init-seconds-before-status-checks=1")
 
 
@@ -40,7 +40,10 @@ class Cluster(Checkout):
 
 
 def submissions(checkout: Checkout, profile: str, *args: str) -> list[str]:
-    """Groups and ungrouped rules that a dry run would send to the cluster."""
+    """Groups and rules in no group that a dry run would send to the cluster."""
     profile = f"profiles/{profile}"
     output = checkout.run("--dry-run", "--workflow-profile", profile, *args)
-    return re.findall(r"^(?:\[.*\] Group job|rule) (\w+)\b", output, re.MULTILINE)
+    found = re.findall(r"^(?:\[.*\] Group job|rule) (\w+)\b", output, re.MULTILINE)
+    snakefile = (checkout.folder / "Snakefile").read_text(encoding="utf-8")
+    (local,) = re.findall(r"^localrules:\n((?:    \w+,\n)+)", snakefile, re.MULTILINE)
+    return [name for name in found if f" {name}," not in local]

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,10 +33,13 @@ def slurm() -> Iterator[Slurm]:
     # Not below pytest's folder, which munge refuses because nobody else may enter it.
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
     cluster = Slurm(folder)
+    # What ends the tests must not leave daemons behind.
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         cluster.start()
         yield cluster
     finally:
+        signal.signal(signal.SIGTERM, usual)
         cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
 

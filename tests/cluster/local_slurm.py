@@ -18,8 +18,8 @@ from pathlib import Path
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
 NODES = ("n0", "n1")
 WITHOUT_GPU = "n2"  # never started
-CPUS, MEMORY_MB = 2, 64_000  # what the nodes pretend to have; Slurm is told not to look
-SECONDS_TO_START = 30
+CPUS, MEMORY_MB = 4, 64_000  # what the nodes pretend to have; Slurm is told not to look
+SECONDS_TO_START, SECONDS_TO_END = 60, 20
 
 SLURM_CONF = """\
 ClusterName=test
@@ -119,15 +119,18 @@ class Slurm:
         self._wait(lambda: self.states().count("idle") == len(NODES), "the nodes of Slurm")
 
     def stop(self) -> None:
-        """End every process started here, last first."""
+        """End every job, then every process started here, last first."""
         if self.processes:
             with suppress(OSError, subprocess.SubprocessError):
-                self.command("scancel", "--full", f"--user={getpass.getuser()}", timeout=20)
+                self.command("scancel", f"--user={getpass.getuser()}")
+                end = time.monotonic() + SECONDS_TO_END
+                while self.command("squeue", "--noheader") and time.monotonic() < end:
+                    time.sleep(0.2)
         for process in reversed(self.processes):
             with suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
             try:
-                process.wait(15)
+                process.wait(SECONDS_TO_END)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

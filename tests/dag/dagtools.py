@@ -145,6 +145,19 @@ def with_descendants(dag: Iterable[Job], start: Callable[[Job], bool]) -> set[st
     return found
 
 
+def with_ancestors(dag: Iterable[Job], file: str) -> list[Job]:
+    """The job that makes a file, and all jobs whose outputs it needs."""
+    maker = {name: job for job in dag for name in job.output}
+    found: dict[str, Job] = {}
+    pending = [file]
+    while pending:
+        job = maker.get(pending.pop())
+        if job and job.name not in found:
+            found[job.name] = job
+            pending += job.input
+    return list(found.values())
+
+
 @contextmanager
 def edited(path: Path, change: Callable[[str], str]) -> Iterator[None]:
     """Change a file, and put it back with its time."""

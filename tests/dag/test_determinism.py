@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from dagtools import SMOKE, Checkout
+from expected import EXPERIMENTS, SUFFIXES, stems
 
 pytestmark = pytest.mark.dag
 
@@ -14,20 +15,21 @@ OTHER = {
     "TZ": "Asia/Tokyo",
     "LC_ALL": "C",
 }
-ONE_CORE = [
-    "results/smoke/classification/r2=0.70/predictions/kerhrm-ntf.npz",
-    "results/smoke/colored_mnist/cmnist/psi.npz",
+#: every method of Table 1, and the scripts that only other experiments run
+ALONE = [
+    "results/smoke/houses/houses/predictions/least_squares.npz",
+    "results/smoke/colored_mnist/cmnist/predictions/grayscale.npz",
+    "results/smoke/iterations/cmnist/data/train.npz",
 ]
 VARIES = {"logs", "benchmarks"}
 
 
 @pytest.fixture(scope="module")
 def again(pristine: Path, smoke: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of a second run: a part of it on one core, then Table 1."""
+    """Results of a second run of a part of the DAG, on one core."""
     empty = Checkout(pristine, smoke.environment.get("KERHRM_RAW_DIR"))
     copy = empty.copy(tmp_path_factory.mktemp("again") / "another name")
-    copy.run(*ONE_CORE, *SMOKE, cores=1, env=OTHER)
-    copy.run("table1", *SMOKE, cores=2, env=OTHER)
+    copy.run("table1", *ALONE, *SMOKE, cores=1, env=OTHER)
     return copy.folder / "results" / "smoke"
 
 
@@ -39,8 +41,13 @@ def files(folder: Path) -> dict[str, Path]:
 
 def test_second_run_is_identical(again: Path, results: Path) -> None:
     first, second = files(results), files(again)
-    assert {"tables/table1.csv", "tables/table1.md", "tables/table1.tex"} <= second.keys()
-    assert {"notebooks/table1.ipynb", "scores/classification.csv", "raw/mnist.npz"} <= second.keys()
+    stem = "classification/r2=0.70"
+    methods = stems(EXPERIMENTS["classification"].settings["r2=0.70"].run)
+    expected = {f"{stem}/predictions/{method}.npz" for method in methods}
+    expected |= {f"tables/table1.{suffix}" for suffix in SUFFIXES}
+    expected |= {"notebooks/table1.ipynb", "scores/classification.csv", f"{stem}/scores.csv"}
+    expected |= {name.removeprefix("results/smoke/") for name in ALONE}
+    assert expected <= second.keys()
     assert sum(name.endswith(".npz") for name in second) > 40
     differ = [
         name for name, path in second.items() if path.read_bytes() != first[name].read_bytes()
@@ -48,7 +55,15 @@ def test_second_run_is_identical(again: Path, results: Path) -> None:
     assert differ == []
 
 
-def test_settings_and_seeds_are_not_copies(results: Path) -> None:
+def test_a_figure_is_the_same_bytes_again(smoke: Checkout, results: Path) -> None:
+    folder = results / "figures"
+    before = {path: path.read_bytes() for path in folder.glob("figure2.*")}
+    assert {path.suffix for path in before} == {".png", ".pdf"}
+    smoke.run("results/smoke/figures/figure2.png", "--force", *SMOKE, cores=1, env=OTHER)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_settings_and_experiments_are_not_copies(results: Path) -> None:
     """Equal bytes above would prove little if everything were equal."""
     tables = [p.read_bytes() for p in sorted(results.glob("*/*/scores.csv"))]
     assert len(set(tables)) == len(tables) >= 5

@@ -1,18 +1,19 @@
-"""Training never sees test labels or true environments."""
+"""Nothing that is trained or selected has test data among its inputs, the oracle aside."""
 
 import re
-from pathlib import Path
+from collections.abc import Iterable
 
-import numpy as np
 import pytest
-from dagtools import SMOKE, Checkout, Job
+from dagtools import Job, with_ancestors, with_descendants
 
-from kerhrm.arrays import load_arrays, save_arrays
+from kerhrm.config.schema import TUNABLE
 
 pytestmark = pytest.mark.dag
 
-SETTING = "results/smoke/classification/r2=0.70"
-# Rules between the data set and the predictions.
+TEST_LABELS = r"/data/test_labels\.npz$"
+ENVIRONMENTS = r"/data/environments\.npz$"
+TEST_INPUTS = r"/data/test_inputs\.npz$"
+#: rules between the data set and the predictions
 TRAINING = {
     "extract_ntf",
     "reduce_ntf",
@@ -20,94 +21,117 @@ TRAINING = {
     "learn_invariant",
     "predict_ntf",
     "train_network",
-    "train_erm",
+    "predict_with_true_environments",
+    "train_released",
+    "train_method",
+}
+#: whatever may come of test labels: figures for people, and the oracle's choice
+AFTER_LABELS = {
+    "score",
+    "score_iterations",
+    "collect_scores",
+    "summarise",
+    "render_notebook",
+    "render_figure",
+    "check_failures",
+    "write_readme",
+    "select_by_oracle",
+    "all",
+    "tune",
 }
 
 
-def readers(dag: list[Job], pattern: str) -> set[str]:
-    """Rules with an input that matches."""
-    return {job.rule for job in dag if any(re.search(pattern, file) for file in job.input)}
+def readers(dag: Iterable[Job], pattern: str) -> list[Job]:
+    """Jobs with an input that matches."""
+    return [job for job in dag if any(re.search(pattern, file) for file in job.input)]
 
 
-def test_only_score_reads_test_labels(dag: list[Job]) -> None:
-    assert sum(re.search(r"/data/test_labels\.npz$", f) is not None for j in dag for f in j.output)
-    assert readers(dag, r"/data/test_labels\.npz$") == {"score"}
+def rules(jobs: Iterable[Job]) -> set[str]:
+    return {job.rule for job in jobs}
 
 
-def test_no_method_reads_true_environments(dag: list[Job]) -> None:
-    assert any(f.endswith("/data/environments.npz") for job in dag for f in job.output)
-    assert readers(dag, r"/data/environments\.npz$") == set()
+def test_the_dag_is_whole(dag: list[Job]) -> None:
+    """Else the tests below would prove nothing."""
+    assert rules(dag) >= TRAINING | {"generate_data", "select_hyperparameters"}
+    assert rules(dag) >= AFTER_LABELS - {"write_readme"}  # which preset smoke has not
+    for pattern in (TEST_LABELS, ENVIRONMENTS, TEST_INPUTS):
+        made = {f for job in dag for f in job.output if re.search(pattern, f)}
+        assert len(made) == sum(job.rule == "generate_data" for job in dag) > 5
+
+
+def test_test_labels_are_read_by_scores_and_the_oracle_alone(dag: list[Job]) -> None:
+    assert rules(readers(dag, TEST_LABELS)) == {"score", "score_iterations", "select_by_oracle"}
+
+
+def test_true_environments_reach_only_those_who_are_given_them(dag: list[Job]) -> None:
+    given = readers(dag, ENVIRONMENTS)
+    assert rules(given) == {
+        "train_method",
+        "predict_with_true_environments",
+        "select_hyperparameters",
+    }
+    methods = {f"{m}.npz" for j in given if j.rule == "train_method" for m in stems(j)}
+    assert methods == {"irm.npz", "iga.npz"}
+
+
+def stems(job: Job) -> list[str]:
+    """Methods whose predictions a job writes."""
+    return re.findall(r"/predictions/([\w-]+)\.npz", " ".join(job.output))
+
+
+def test_test_inputs_reach_only_those_who_predict(dag: list[Job]) -> None:
+    """What they learn does not depend on them: see the tests of shuffled data."""
+    assert rules(readers(dag, TEST_INPUTS)) == {"extract_ntf", "train_method", "train_network"}
 
 
 def test_raw_data_reach_the_generator_alone(dag: list[Job]) -> None:
-    assert readers(dag, r"/raw/") == {"generate_data"}
+    assert rules(readers(dag, r"/raw/")) == {"generate_data"}
 
 
-def test_nothing_downstream_of_scores_is_read_by_training(dag: list[Job]) -> None:
-    assert rules_of(dag) >= TRAINING
-    reports = r"scores|tables|notebooks|restarts|README|paper_values"
-    assert not readers(dag, reports) & TRAINING
+def test_nothing_that_is_trained_or_selected_descends_from_test_labels(dag: list[Job]) -> None:
+    touched = with_descendants(dag, lambda job: job in readers(dag, TEST_LABELS))
+    after = [job for job in dag if job.name in touched]
+    assert rules(after) == AFTER_LABELS - {"write_readme"}
+    for job in after:
+        for file in job.output:
+            if "/tuned/" in file:
+                assert re.search(r"-oracle\.(yaml|csv)$", file), file
+    # The same from the other end: no ancestor of a prediction or of a choice reads them.
+    checked = set()
+    for job in dag:
+        if job.rule in TRAINING or job.rule == "select_hyperparameters":
+            for file in job.output:
+                for ancestor in with_ancestors(dag, file):
+                    assert not readers([ancestor], TEST_LABELS), (file, ancestor.name)
+            checked.add(job.rule)
+    assert checked == TRAINING | {"select_hyperparameters"}
 
 
-def rules_of(dag: list[Job]) -> set[str]:
-    return {job.rule for job in dag}
+def test_the_choice_of_the_headline_rows_has_an_honest_ancestry(dag: list[Job]) -> None:
+    made = [f for job in dag for f in job.output if re.search(r"/tuned/.*\.yaml$", f)]
+    honest = [file for file in made if not file.endswith("-oracle.yaml")]
+    assert len(made) == 2 * len(honest) > 2
+    for file in honest:
+        ancestors = with_ancestors(dag, file)
+        assert rules(ancestors) <= {
+            "select_hyperparameters",
+            "train_method",
+            "generate_data",
+            "fetch_mnist",
+            "fetch_houses",
+        }
+        assert not readers(ancestors, TEST_LABELS)
+        methods = {stem for job in ancestors if job.rule == "train_method" for stem in stems(job)}
+        assert methods
+        assert methods <= TUNABLE.keys()
+    for file in set(made) - set(honest):  # or else the walk above sees nothing
+        assert readers(with_ancestors(dag, file), TEST_LABELS)
 
 
-def test_inputs_hold_no_labels_of_test_points(results: Path) -> None:
-    for path in results.glob("*/*/data/*.npz"):
-        arrays, _ = load_arrays(path)
-        assert (
-            set(arrays)
-            == {
-                "train": {"x", "y"},
-                "validation": {"x", "y"},
-                "test_inputs": {"x"},
-                "environments": {"train", "validation"},
-                "test_labels": {"y", "environment"},
-            }[path.stem]
-        )
-
-
-def test_training_without_labels_and_scoring_with_wrong_ones(
-    smoke: Checkout, dag: list[Job], tmp_path: Path
-) -> None:
-    """Repeat one setting with the files that nobody may read made unreadable."""
-    copy = smoke.copy(tmp_path / "copy")
-    folder = copy.folder / SETTING
-    labels = folder / "data" / "test_labels.npz"
-    arrays, facts = load_arrays(labels)
-    scores = (folder / "scores.csv").read_text(encoding="utf-8")
-    before = {
-        p: p.read_bytes() for k in ("predictions", "candidates") for p in (folder / k).iterdir()
-    }
-    assert len(before) == 6
-    labels.write_bytes(b"no labels here")
-    (folder / "data" / "environments.npz").write_bytes(b"nor environments")
-
-    mine = [job for job in dag if job.rule in TRAINING and job.output[0].startswith(SETTING + "/")]
-    targets = [str(path.relative_to(copy.folder)) for path in before]
-    first = [job.output[0] for job in mine if job.rule in ("extract_ntf", "train_erm")]
-    for path in before:
-        path.unlink()
-    ran = copy.run(*targets, "--forcerun", *first, *SMOKE)
-    for rule in TRAINING:
-        assert len(re.findall(rf"^(?:local)?rule {rule}:$", ran, re.MULTILINE)) == sum(
-            job.rule == rule for job in mine
-        )
-    assert not re.search(r"rule (generate_data|score):", ran)
-    assert {path: path.read_bytes() for path in before} == before
-
-    shuffled = np.random.default_rng(0).permuted(arrays["y"], axis=1)
-    save_arrays(labels, arrays | {"y": shuffled}, facts)
-    ran = copy.run(f"{SETTING}/scores.csv", "--forcerun", "score", *SMOKE)
-    assert set(re.findall(r"^(?:local)?rule (\w+):$", ran, re.MULTILINE)) == {"score"}
-    assert {path: path.read_bytes() for path in before} == before
-    after = (folder / "scores.csv").read_text(encoding="utf-8")
-    old, new = scores.splitlines(), after.splitlines()
-    assert len(old) == len(new)
-    for a, b in zip(old, new, strict=True):
-        if "train_acc" in a and "oracle" not in a:
-            assert a == b
-    changed = [a for a, b in zip(old, new, strict=True) if a != b]
-    assert any("ERM" in row and "test_acc" in row for row in changed)
-    assert any("KerHRM (NTF)" in row and "test_acc" in row for row in changed)
+def test_tuning_uses_no_setting_of_a_table(dag: list[Job]) -> None:
+    tables = {f for job in dag for f in job.output if "/tune" not in f}
+    for job in dag:
+        if any("/tune" in file for file in job.output):
+            assert not [f for f in job.input if f in tables and "/raw/" not in f], job.name
+        elif job.rule != "tune":
+            assert not [f for f in job.input if "/tune" in f], job.name

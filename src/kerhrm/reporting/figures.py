@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm.reporting.methods import method_named, position
-from kerhrm.reporting.style import fit_scale, look_of, style
+from kerhrm.reporting.style import add_title, fit_scale, look_of, style
 from kerhrm.reporting.tables import MARKS, headline
 
 #: Figure 2's curves: label, colour, marker, line style
@@ -59,7 +59,7 @@ def figure2(table: pd.DataFrame, heading: str, ceiling: float | None = None) -> 
             ncols=2,
             title=_spread("bands", cells),
         )
-        figure.suptitle(heading)
+        add_title(figure, heading)
     return figure
 
 
@@ -111,7 +111,7 @@ def figure3(table: pd.DataFrame, heading: str) -> Figure:
             ncols=3,
             title=_spread("error bars", cells),
         )
-        figure.suptitle(heading)
+        add_title(figure, heading)
     return figure
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kerhrm.reporting.methods import position
-from kerhrm.reporting.style import fit_scale, style
+from kerhrm.reporting.style import add_title, fit_scale, style
 
 #: metrics drawn: label, colour, marker of a seed and of the paper; at most two stand in a table
 METRICS = {
@@ -78,7 +78,7 @@ def scores_per_seed(scores: pd.DataFrame, table: pd.DataFrame, heading: str) -> 
             loc="outside lower center",
             ncols=3,
         )
-        figure.suptitle(heading)
+        add_title(figure, heading)
     return figure
 
 

@@ -1,5 +1,6 @@
 """What all figures share: the style, how each method looks, how a figure is saved."""
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,6 +73,14 @@ def save_figure(figure: Figure, path_stem: str) -> None:
         for extension, metadata in METADATA.items():
             with atomic(f"{path_stem}.{extension}") as handle:
                 figure.savefig(handle, format=extension, metadata=metadata)
+
+
+def add_title(figure: Figure, heading: str) -> None:
+    """A title of as many lines as the figure's width asks for."""
+    inches = figure.get_figwidth()
+    size = mpl.font_manager.FontProperties(size=mpl.rcParams["figure.titlesize"]).get_size()
+    characters = int(inches * 72 / (0.55 * size))  # a letter is about half as wide as high
+    figure.suptitle(textwrap.fill(heading, characters))
 
 
 def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
