@@ -21,7 +21,7 @@ def train_least_squares(samples: Samples, mlp: MLP, options: LeastSquares) -> Pr
     # the points are rounded to single precision: smaller singular values are that rounding
     noise = max(samples.x.shape[-2:]) * torch.finfo(torch.float32).eps
     slope = torch.linalg.pinv(samples.x - centre, rtol=noise) @ (samples.y - level).unsqueeze(-1)
-    return lambda x: level + ((x - centre) @ slope).squeeze(-1)
+    return lambda x: (level + ((x - centre) @ slope).squeeze(-1)).to(x)
 
 
 def train_grayscale(samples: Samples, mlp: MLP, options: ERM) -> Predictor:

@@ -9,13 +9,15 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.selection import Task
-from kerhrm.config.methods import DRO, EIIL, ERM, IGA, IRM
+from kerhrm.config.methods import DRO, EIIL, ERM, HRM, IGA, IRM, LeastSquares
 from kerhrm.features.mlp import MLP, init_mlp
 from kerhrm.methods.dro import train_dro
 from kerhrm.methods.eiil import train_eiil
 from kerhrm.methods.erm import train_erm
+from kerhrm.methods.hrm import train_hrm
 from kerhrm.methods.iga import train_iga
 from kerhrm.methods.irm import train_irm
+from kerhrm.methods.references import train_least_squares
 from kerhrm.methods.samples import Predictor, Samples
 
 #: not 0, 1, 2, so that a method cannot take a row's number for its seed
@@ -43,6 +45,8 @@ IRMV1 = {"weight": 2.0, "anneal": 4, **ADAM}
 #: so few steps that the random start still shows
 INFERENCE = {"reference_steps": 8, "inference_steps": 5, "inference_rate": 0.01}
 METHODS = [
+    Method("hrm", train_hrm, HRM(iterations=2, cluster_steps=60, cluster_rounds=3, gate_steps=60)),
+    Method("least squares", train_least_squares, LeastSquares()),
     Method("erm", train_erm, ERM(evaluate_every=4, **ADAM)),
     Method("dro", train_dro, DRO(**ADAM)),
     Method("eiil", train_eiil, EIIL(**IRMV1, **INFERENCE)),
