@@ -55,9 +55,6 @@ rule verify:
     resources:
         mem_mb=2000,
         runtime=10,
-    params:
-        fresh=RESULTS,
-        reference=REFERENCE,
     script:
         "../scripts/verify.py"
 
@@ -66,7 +63,7 @@ rule verify:
 rule publish_reference:
     input:
         EVERYTHING,
-        CHECKED,
+        checked=CHECKED,
     log:
         f"{LOGS}/publish_reference.log",
     benchmark:
@@ -78,7 +75,6 @@ rule publish_reference:
         mem_mb=2000,
         runtime=10,
     params:
-        results=RESULTS,
         reference=REFERENCE,
     script:
         "../scripts/publish_reference.py"
