@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from kerhrm.reporting.methods import method_named, position
 from kerhrm.reporting.style import add_title, fit_scale, look_of, style
-from kerhrm.reporting.tables import MARKS, headline
+from kerhrm.reporting.tables import headline
 
 #: Figure 2's curves: label, colour, marker, line style
 CURVES = {
@@ -83,21 +83,28 @@ def figure3(table: pd.DataFrame, heading: str) -> Figure:
     variants = list(dict.fromkeys(cells["variant"]))
     methods = sorted(set(cells["method"]), key=position)
     with style():
+        columns = 1 if len(variants) < 4 else 2
+        rows = -(-len(variants) // columns)
         figure, grid = plt.subplots(
-            len(variants),
-            1,
-            figsize=(7.4, 1.5 + 2.7 * len(variants)),
+            rows,
+            columns,
+            figsize=(1.2 + 6.2 * columns, 1.5 + 2.7 * rows),
             squeeze=False,
             sharex=True,
             sharey=True,
         )
-        for axis, variant in zip(grid.flat, variants, strict=True):
+        for unused in grid.flat[len(variants) :]:
+            unused.remove()
+        for axis, variant in zip(grid.flat[: len(variants)], variants, strict=True):
             _draw_periods(axis, cells[cells["variant"] == variant], methods)
             fit_scale(axis, cells["mean"].to_numpy(), "y")
-            axis.set_ylabel("mean squared error")
+            if axis in grid[:, 0]:
+                axis.set_ylabel("mean squared error")
             if len(variants) > 1:
-                axis.set_title(variant or "main setting", loc="left")
-        grid[-1, 0].set_xlabel("year of construction")
+                unit = " (in units of the logarithm's variance)" if "price=log" in variant else ""
+                axis.set_title((variant or "main setting") + unit, loc="left")
+        for axis in grid[-1]:
+            axis.set_xlabel("year of construction")
         # one entry a method, wherever it was drawn
         handles = {
             label: handle
@@ -143,9 +150,8 @@ def _draw_periods(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
 
 def _period_and_variant(setting: str) -> tuple[str, str]:
     """``period=1940-1959,clip=train`` is the period 1940-1959 of the variant clip=train."""
-    items = setting.split(",")
-    variant = [item for item in items if item.partition("=")[0] in MARKS]
-    return items[0].partition("=")[2], ",".join(variant)
+    period, _, variant = setting.partition(",")
+    return period.partition("=")[2], variant
 
 
 def _spread(drawn: str, cells: pd.DataFrame) -> str:

@@ -29,7 +29,11 @@ METRIC_NAMES = {
 #: does not say which one a number belongs to, so that both are compared with it.  Marks
 #: are variants of ours, beside which the paper's number stands for orientation; beside a
 #: yardstick it does not stand.
-UNNAMED, MARKS, YARDSTICKS = frozenset({"H"}), frozenset({"k", "clip"}), frozenset({"colour"})
+UNNAMED, MARKS, YARDSTICKS = (
+    frozenset({"H"}),
+    frozenset({"k", "clip", "weights", "metric", "price"}),
+    frozenset({"colour"}),
+)
 
 
 def build_table(

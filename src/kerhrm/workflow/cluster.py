@@ -15,9 +15,9 @@ LOCALLY = "run on one machine without --workflow-profile"
 
 @dataclass(frozen=True)
 class Request:
-    """What a job asks of Slurm: a partition (or several, with commas between), and GPUs."""
+    """What a job asks of Slurm: partitions, with commas between (none: the default), and GPUs."""
 
-    partition: str | None = None
+    partition: str = ""
     gpus: int = 0
 
 
@@ -40,10 +40,7 @@ def check_scheduler(workflow: Any) -> None:
     executor = workflow.executor_plugin.name
     if executor == "slurm":
         check_slurm(
-            Request(
-                job.resources.get("slurm_partition"),
-                job.resources.get("gpu", 0),
-            )
+            Request(str(job.resources.get("slurm_partition") or ""), job.resources.get("gpu", 0))
             for job in workflow.dag.needrun_jobs()
             if not job.is_local
         )
