@@ -51,13 +51,23 @@ def sections(
     shown = [Path(path) for path in tables if TABLE.fullmatch(Path(path).stem)]
     all_cells = read_table(*(path for path in cells if TABLE.fullmatch(Path(path).stem)))
     return {
-        "tables": "\n".join(path.read_text(encoding="utf-8") for path in shown),
+        "tables": "\n\n".join(first_metric(path) for path in shown) + "\n",
         "selection": selection_cost(all_cells, ["table", "method"]),
         "restarts": restart_counts(
             {Path(p).stem: pd.read_csv(p) for p in restarts}, ["experiment", "iteration"]
         ),
         "times": compute_times(Path(logs)),
     }
+
+
+def first_metric(path: Path) -> str:
+    """A table's page cut down to its first metric, with its legend and a link to the rest."""
+    own, _, _ = path.read_text(encoding="utf-8").partition("<details>")
+    heading, *blocks = re.split(r"\n\n(?=\*\*)", own.strip())
+    legend = [part for part in blocks[-1].split("\n\n") if not part.startswith(("|", "**"))]
+    table = [part for part in blocks[0].split("\n\n") if part.startswith(("|", "**"))]
+    link = f"All metrics and selection rules: [{path.name}](results/reference/tables/{path.name})."
+    return "\n\n".join([heading, *table, *legend, link])
 
 
 def verdict_counts(cells: pd.DataFrame) -> str:

@@ -11,6 +11,7 @@ from kerhrm.reporting.layout import to_markdown
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.readme import (
     compute_times,
+    first_metric,
     is_stand_in_text,
     replace_section,
     restart_counts,
@@ -262,6 +263,20 @@ def test_times_are_added_up_from_the_logs(logs: Path) -> None:
     ]
 
 
+def test_the_readme_shows_the_first_metric_and_links_to_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "table1.md"
+    path.write_text(to_markdown(cells(), "Table 1"), encoding="utf-8")
+    full, shown = path.read_text(encoding="utf-8"), first_metric(path)
+    assert "**Training accuracy**" in full
+    assert shown.startswith("### Table 1\n\n**Test accuracy**\n\n|")
+    assert "**Training accuracy**" not in shown
+    assert "<details>" not in shown
+    assert shown.count("Cells: mean") == 1
+    assert "(results/reference/tables/table1.md)" in shown
+    first = full.partition("\n\n**Training accuracy**")[0]
+    assert first in shown
+
+
 def test_sections_come_from_the_files(tmp_path: Path, logs: Path) -> None:
     table = cells()
     for name in ("table1", "table4", "figure3"):
@@ -275,7 +290,8 @@ def test_sections_come_from_the_files(tmp_path: Path, logs: Path) -> None:
         logs,
     )
     assert parts == {
-        "tables": to_markdown(table, "table1") + "\n" + to_markdown(table, "table4"),
+        "tables": f"{first_metric(tmp_path / 'table1.md')}\n\n"
+        f"{first_metric(tmp_path / 'table4.md')}\n",
         "selection": selection_cost(
             pd.concat([table, table.assign(table="table4")], ignore_index=True),
             ["table", "method"],
