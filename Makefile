@@ -4,22 +4,36 @@
 # TORCH         which PyTorch; torch==2.13.0+cpu chooses the CPU build where the package
 #               index has one (TORCH_INDEX: address of an index that does, see pytorch.org)
 # CORES         how many cores to use (default: all)
+# CONFIG        recover: configuration of the run that was interrupted, KEY=VALUE ...
+# TARGET        recover: its targets (default: all)
+# FAULTS        test-faults: how many faults (default: 5)
+# FAULT_SEED    test-faults: which ones, and when (default: 0)
 
 PYTHON ?= python3
 TORCH ?= $(shell cat envs/torch.txt)
 TORCH_INDEX ?=
 CORES ?= all
+# Not ?=, lest a variable of the environment is taken for them.
+CONFIG =
+TARGET = all
 
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+OPTIONS = $(TARGET) $(if $(CONFIG),--config $(CONFIG))
+# where jobs write, and the one file beside these folders that a job replaces
+WRITTEN = $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),results) config README.md
 
-.PHONY: help env reproduce smoke test lint unit dag-test test-cluster lock dag clean
+.PHONY: help env reproduce smoke recover test lint unit dag-test test-cluster test-faults lock dag \
+  clean
 
 help:
 	@echo "make reproduce   every table from raw data, at the paper's sizes"
 	@echo "make smoke       the whole DAG on tiny sizes, two minutes"
+	@echo "make recover     after any interruption: clear up and go on where the run was;"
+	@echo "                 after make smoke: make recover CONFIG=preset=smoke"
 	@echo "make test        static checks, unit tests, the whole DAG"
 	@echo "make test-cluster  the whole DAG on a Slurm of its own, on this machine"
+	@echo "make test-faults runs that are killed, starved and interrupted; FAULTS=20 for more"
 	@echo "make env         only the environment .venv"
 	@echo "make lock        renew envs/requirements.lock"
 	@echo "make dag         renew the picture of the DAG in the README"
@@ -44,6 +58,12 @@ reproduce: env
 smoke: env
 	$(SNAKEMAKE) all --config preset=smoke
 
+recover: env
+	$(BIN)/python -m kerhrm.workflow.recovery $(WRITTEN)
+	$(SNAKEMAKE) --unlock $(OPTIONS)
+	$(SNAKEMAKE) --rerun-incomplete $(OPTIONS)
+	$(BIN)/python -m kerhrm.workflow.recovery --finished $(WRITTEN)
+
 test: lint unit dag-test
 
 lint: env
@@ -62,6 +82,9 @@ dag-test: env
 test-cluster: env
 	./tests/cluster/install.sh
 	$(BIN)/python -m pytest tests/cluster
+
+test-faults: env
+	FAULTS=$(FAULTS) FAULT_SEED=$(FAULT_SEED) $(BIN)/python -m pytest tests/faults
 
 lock: env
 	PATH="$(CURDIR)/$(BIN):$$PATH" ./envs/lock.sh

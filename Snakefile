@@ -14,6 +14,7 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/resources.smk"
 include: "workflow/rules/functions.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
@@ -26,10 +27,26 @@ include: "workflow/rules/reporting.smk"
 include: "workflow/rules/verification.smk"
 
 
+# On a cluster these run beside Snakemake: seconds each, and some need the network.
 localrules:
     all,
+    check_failures,
+    collect_scores,
+    fetch_houses,
+    fetch_mnist,
+    generate_data,
+    publish_reference,
+    render_figure,
+    render_notebook,
+    score,
+    score_iterations,
+    select_by_oracle,
+    select_hyperparameters,
+    summarise,
     tune,
+    verify,
     write_configuration,
+    write_readme,
 
 
 rule all:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from dagtools import TIMEOUT_SECONDS, Checkout
 from local_slurm import Slurm
@@ -37,6 +38,14 @@ class Cluster(Checkout):
             timeout=TIMEOUT_SECONDS,
         )
         return done, self.slurm.jobs()[before:]
+
+
+class Runs(NamedTuple):
+    """The smoke preset on Slurm, its jobs there, and on this machine alone."""
+
+    cluster: Cluster
+    jobs: list[dict[str, str]]
+    local: Checkout
 
 
 def submissions(checkout: Checkout, profile: str, *args: str) -> list[str]:

@@ -8,22 +8,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from clustertools import QUICK_SLURM, Cluster
+from clustertools import QUICK_SLURM, Cluster, Runs
 from dagtools import SMOKE, TIMEOUT_SECONDS, Checkout
 from local_slurm import Slurm, missing
 
 ROOT = Path(__file__).parents[2]
-
-
-class Runs(NamedTuple):
-    """The smoke preset on Slurm, its jobs there, and on this machine alone."""
-
-    cluster: Cluster
-    jobs: list[dict[str, str]]
-    local: Checkout
 
 
 @pytest.fixture(scope="session")

@@ -157,14 +157,14 @@ class Slurm:
 
     def jobs(self) -> list[dict[str, str]]:
         """Every job that was submitted, in order."""
-        keys = ("id", "state", "name", "comment", "cpus", "memory", "minutes", "gres", "partition")
+        keys = ("id", "state", "name", "comment", "cpus", "memory", "minutes", "gpus", "partition")
         fields = "jobarrayid:|,state:|,name:|,comment:200|,numcpus:|,minmemory:|,timelimit:|"
         lines = self.command(
             "squeue",
             "--noheader",
             "--states=all",
             "--sort=i",
-            f"--Format={fields},tres-per-node:|,partition:|",
+            f"--Format={fields},tres-per-job:|,partition:|",
         ).splitlines()
         return [dict(zip(keys, map(str.strip, line.split("|")), strict=False)) for line in lines]
 

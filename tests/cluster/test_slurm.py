@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from clustertools import QUICK, QUICK_SLURM, Cluster, submissions
-from conftest import Runs
+from clustertools import QUICK, QUICK_SLURM, Cluster, Runs, submissions
 from dagtools import SMOKE
 
 pytestmark = pytest.mark.cluster
@@ -27,7 +26,7 @@ GROUPS = {
 }
 PROFILES = ("slurm", "slurm-gpu", "cluster-generic")
 TABLE_1_JOBS = 60
-SETTING = "results/smoke/classification/r2=0.70"
+FEATURES = "results/smoke/classification/r2=0.70/ntf/train.npz"
 FLAKY = """
 import os
 include: "workflow/rules/resources.smk"
@@ -76,7 +75,7 @@ def test_jobs_ask_for_what_they_need_and_get_it(runs: Runs) -> None:
         assert job["cpus"] == "1", job
         assert re.fullmatch(r"[1-9]\d*M", job["memory"]), job
         assert re.fullmatch(r"[\d:-]+", job["minutes"]), job
-        assert "gpu" not in job["gres"], job
+        assert "gpu" not in job["gpus"], job
 
 
 def test_table_1_at_the_papers_sizes_takes_few_jobs(fresh: Cluster) -> None:
@@ -96,9 +95,9 @@ def test_profiles_group_every_rule_that_is_submitted(fresh: Cluster, name: str) 
 
 
 def test_gpus_are_asked_for_where_they_are_used(fresh: Cluster) -> None:
-    done, jobs = fresh.submit("slurm-gpu", *QUICK_SLURM, f"{SETTING}/psi.npz", *SMOKE)
+    done, jobs = fresh.submit("slurm-gpu", *QUICK_SLURM, FEATURES, *SMOKE)
     assert done.returncode == 0, done.stdout
-    assert [job["gres"].endswith("gpu:1") for job in jobs] == [True]
+    assert [job["gpus"].endswith("gpu:1") for job in jobs] == [True]
 
 
 def test_a_job_that_failed_comes_again_with_more(fresh: Cluster) -> None:
@@ -118,9 +117,8 @@ def test_three_commands_serve_a_scheduler_without_a_plugin(fresh: Cluster, runs:
     commands = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
     assert len(commands) == 3
     options = [f"--{key}={command}" for key, command in commands.items()]
-    wanted = f"{SETTING}/psi.npz"
-    done, jobs = fresh.submit("cluster-generic", *QUICK, *options, wanted, *SMOKE)
+    done, jobs = fresh.submit("cluster-generic", *QUICK, *options, FEATURES, *SMOKE)
     assert done.returncode == 0, done.stdout
     assert [job["state"] for job in jobs] == ["COMPLETED"]
     assert re.fullmatch(r"[1-9]\d*M", jobs[0]["memory"])
-    assert (fresh.folder / wanted).read_bytes() == (runs.local.folder / wanted).read_bytes()
+    assert (fresh.folder / FEATURES).read_bytes() == (runs.local.folder / FEATURES).read_bytes()

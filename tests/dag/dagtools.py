@@ -15,7 +15,7 @@ import pytest
 
 SMOKE = ("--config", "preset=smoke")  # must follow the targets: it takes what comes after it
 TARGETS = ("all", "tune")  # together they have every rule but `verify` and `publish_reference`
-TIMEOUT_SECONDS = 900
+TIMEOUT_SECONDS = 1800
 
 
 @dataclass(frozen=True)

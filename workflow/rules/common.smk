@@ -9,8 +9,15 @@ from snakemake.exceptions import WorkflowError
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import TUNABLE
 from kerhrm.errors import KerhrmError
+from kerhrm.workflow.cluster import check_scheduler
 from kerhrm.workflow.dependencies import fingerprint
-from kerhrm.workflow.folders import check_writable, import_from, reuse_memory
+from kerhrm.workflow.folders import (
+    check_writable,
+    folder_of,
+    import_from,
+    reuse_memory,
+    setting_in,
+)
 
 ROOT = Path(workflow.basedir)
 
@@ -58,7 +65,7 @@ THREADS = CONFIG.threads
 wildcard_constraints:
     experiment="|".join(SETUPS),
     setting="|".join(
-        sorted({re.escape(s) for e in SETUPS.values() for s in e.settings})
+        sorted({re.escape(folder_of(s)) for e in SETUPS.values() for s in e.settings})
     ),
     table="|".join(TABLES),
     t=r"\d+",
@@ -71,3 +78,11 @@ def code(name):
     changed; by itself Snakemake would look at the script alone.
     """
     return fingerprint(ROOT / "workflow" / "scripts" / f"{name}.py")
+
+
+# A cluster that cannot take the jobs is told before the first is submitted.
+onstart:
+    try:
+        check_scheduler(workflow)
+    except KerhrmError as error:
+        raise WorkflowError(str(error))

@@ -12,8 +12,8 @@ rule write_configuration:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         config=CONFIG.plain(),
         code=code("write_configuration"),
@@ -32,8 +32,8 @@ rule fetch_mnist:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=memory(1000),
+        runtime=minutes(30),
     params:
         raw_dir=CONFIG.raw_dir,
         on_missing=CONFIG.on_missing,
@@ -53,8 +53,8 @@ rule fetch_houses:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=memory(1000),
+        runtime=minutes(30),
     params:
         raw_dir=CONFIG.raw_dir,
         on_missing=CONFIG.on_missing,
@@ -80,8 +80,8 @@ rule generate_data:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         data=data_of,
         seeds=seeds_of,

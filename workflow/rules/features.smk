@@ -18,8 +18,8 @@ rule extract_ntf:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=4000,
-        runtime=20,
+        mem_mb=memory(4000),
+        runtime=minutes(20),
         gpu=GPU,
     params:
         hidden=hidden_of,
@@ -45,8 +45,8 @@ rule reduce_ntf:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=6000,
-        runtime=30,
+        mem_mb=memory(6000),
+        runtime=minutes(30),
         gpu=GPU,
     params:
         k=k_max_of,

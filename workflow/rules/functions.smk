@@ -5,8 +5,12 @@ def experiment_of(wildcards):
     return SETUPS[wildcards.experiment]
 
 
+def setting_name(wildcards):
+    return setting_in(wildcards.setting)
+
+
 def setting_of(wildcards):
-    return experiment_of(wildcards).settings[wildcards.setting]
+    return experiment_of(wildcards).settings[setting_name(wildcards)]
 
 
 def kerhrm_of(wildcards):
@@ -187,7 +191,7 @@ def protocol_of(wildcards):
 
 def tuning_files(wildcards, name):
     return [
-        f"{RESULTS}/tune-{wildcards.tuned}/{s}/{name}"
+        f"{RESULTS}/tune-{wildcards.tuned}/{folder_of(s)}/{name}"
         for s in TUNINGS[wildcards.tuned].settings
     ]
 
@@ -218,13 +222,15 @@ def tuning_test_labels(wildcards):
 
 def scores_of(wildcards):
     names = experiment_of(wildcards).settings
-    return [f"{RESULTS}/{wildcards.experiment}/{s}/scores.csv" for s in names]
+    return [
+        f"{RESULTS}/{wildcards.experiment}/{folder_of(s)}/scores.csv" for s in names
+    ]
 
 
 def restarts_of(wildcards):
     """Environments of every iteration of every setting."""
     return [
-        f"{RESULTS}/{wildcards.experiment}/{setting}/iterations/{t}/environments.npz"
+        f"{RESULTS}/{wildcards.experiment}/{folder_of(setting)}/iterations/{t}/environments.npz"
         for setting, options in experiment_of(wildcards).settings.items()
         if "kerhrm" in options.run
         for t in range(1, options.methods.kerhrm.iterations + 1)

@@ -21,8 +21,8 @@ rule cluster:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory(4000),
+        runtime=minutes(60),
         gpu=GPU,
     params:
         k=k_of,
@@ -50,8 +50,8 @@ rule learn_invariant:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=4000,
-        runtime=20,
+        mem_mb=memory(4000),
+        runtime=minutes(20),
         gpu=GPU,
     params:
         invariance=invariance_of,

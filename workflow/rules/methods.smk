@@ -20,8 +20,8 @@ rule train_method:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=6000,
-        runtime=120,
+        mem_mb=memory(6000),
+        runtime=minutes(120),
         gpu=GPU,
     params:
         options=options_of,

@@ -23,8 +23,8 @@ rule predict_ntf:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=4000,
-        runtime=10,
+        mem_mb=memory(4000),
+        runtime=minutes(10),
         gpu=GPU,
     params:
         device=CONFIG.device,
@@ -54,8 +54,8 @@ rule train_network:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=6000,
-        runtime=120,
+        mem_mb=memory(6000),
+        runtime=minutes(120),
         gpu=GPU,
     params:
         hidden=hidden_of,
@@ -83,8 +83,8 @@ rule predict_with_true_environments:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory(4000),
+        runtime=minutes(60),
         gpu=GPU,
     params:
         k=candidate_k_of,
@@ -111,8 +111,8 @@ rule train_released:
         ENVIRONMENT
     threads: THREADS
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=memory(4000),
+        runtime=minutes(60),
         gpu=GPU,
     params:
         released=released_of,

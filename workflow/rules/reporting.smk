@@ -17,8 +17,8 @@ rule summarise:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         title=table_title,
         preset=CONFIG.preset,
@@ -46,8 +46,8 @@ rule render_notebook:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         title=table_title,
         preset=CONFIG.preset,
@@ -77,8 +77,8 @@ rule render_figure:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         title=table_title,
         preset=CONFIG.preset,
@@ -117,8 +117,8 @@ rule write_readme:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         readme=str(ROOT / "README.md"),
         logs=LOGS,

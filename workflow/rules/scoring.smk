@@ -21,9 +21,10 @@ rule score:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
+        setting=setting_name,
         protocol=protocol_of,
         data=data_of,
         code=code("score"),
@@ -51,8 +52,8 @@ rule score_iterations:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         code=code("score_iterations"),
     script:
@@ -74,8 +75,8 @@ rule collect_scores:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         code=code("collect_scores"),
     script:

@@ -22,8 +22,8 @@ rule select_hyperparameters:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=10,
+        mem_mb=memory(4000),
+        runtime=minutes(10),
     params:
         rules=TUNABLE,
         key="selected",
@@ -51,8 +51,8 @@ rule select_by_oracle:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=10,
+        mem_mb=memory(4000),
+        runtime=minutes(10),
     params:
         rules=dict.fromkeys(TUNABLE, "oracle"),
         key="oracle",

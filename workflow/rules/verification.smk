@@ -32,8 +32,8 @@ rule check_failures:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         code=code("check_failures"),
     script:
@@ -53,8 +53,8 @@ rule verify:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     script:
         "../scripts/verify.py"
 
@@ -72,8 +72,8 @@ rule publish_reference:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory(2000),
+        runtime=minutes(10),
     params:
         reference=REFERENCE,
     script:

@@ -6,7 +6,7 @@ from kerhrm.workflow.job import job
 
 with job(snakemake):
     scores = score_setting(
-        snakemake.wildcards.setting,
+        snakemake.params.setting,
         snakemake.input.predictions,
         snakemake.input.candidates,
         snakemake.input,

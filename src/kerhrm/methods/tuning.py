@@ -16,6 +16,7 @@ import yaml
 
 from kerhrm.arrays import load_arrays, write_text
 from kerhrm.methods.rules import RULES
+from kerhrm.workflow.folders import setting_in
 
 COLUMNS = ["method", "rule", "setting", "candidate", "options", "score", "std", "n_seeds"]
 
@@ -49,7 +50,7 @@ def search(files: Any, rules: Mapping[str, str]) -> pd.DataFrame:
         scores = rule.score(torch.from_numpy(arrays[rule.sample]), data[setting])  # (B, C)
         for number, (options, score) in enumerate(zip(facts["options"], scores.T, strict=True)):
             spread = float(score.std()) if len(score) > 1 else float("nan")
-            row = (method, rule.name, setting, number, json.dumps(options))
+            row = (method, rule.name, setting_in(setting), number, json.dumps(options))
             rows.append((*row, float(score.mean()), spread, len(score)))
     return pd.DataFrame(rows, columns=COLUMNS)
 

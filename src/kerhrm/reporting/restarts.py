@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.arrays import load_arrays
+from kerhrm.workflow.folders import setting_in
 
 COUNTS = ("n_starts", "n_label_split", "n_empty", "n_unconverged")
 FIGURES = ("ridge", "held_out", "label_information")
@@ -33,7 +34,7 @@ def restart_report(paths: Sequence[str | Path]) -> pd.DataFrame:
         for seed, g in np.ndindex(arrays["k"].shape):
             rows.append(
                 {
-                    "setting": path.parts[-4],
+                    "setting": setting_in(path.parts[-4]),
                     "iteration": int(path.parts[-2]),
                     "seed": seed,
                     "k": int(arrays["k"][seed, g]),

@@ -25,6 +25,19 @@ def check_writable(folder: str | os.PathLike[str]) -> None:
         ) from error
 
 
+def folder_of(setting: str) -> str:
+    """Folder of a setting: ``r2=0.80,K=3`` lies in ``r2=0.80+K=3``.
+
+    Snakemake cannot hand a wildcard with a comma to a job on a cluster (its issue 2366).
+    """
+    return setting.replace(",", "+")
+
+
+def setting_in(folder: str) -> str:
+    """Setting that lies in a folder; the inverse of :func:`folder_of`."""
+    return folder.replace("+", ",")
+
+
 def import_from(folder: str | os.PathLike[str]) -> None:
     """Let every process started from here import from ``folder`` first."""
     others = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]

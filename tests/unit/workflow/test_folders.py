@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.workflow.folders import check_writable, import_from, reuse_memory
+from kerhrm.workflow.folders import (
+    check_writable,
+    folder_of,
+    import_from,
+    reuse_memory,
+    setting_in,
+)
 
 
 @pytest.mark.parametrize("new", [True, False])
@@ -80,3 +86,9 @@ def test_a_users_own_allocator_settings_are_kept(monkeypatch: pytest.MonkeyPatch
     reuse_memory()
     assert os.environ["MALLOC_MMAP_THRESHOLD_"] == "7"
     assert int(os.environ["MALLOC_TRIM_THRESHOLD_"]) >= 2**30
+
+
+@pytest.mark.parametrize("setting", ["cmnist", "r2=0.80,K=3", "r2=0.80,K=3,H=I"])
+def test_a_settings_folder_has_no_comma(setting: str) -> None:
+    assert "," not in folder_of(setting)
+    assert setting_in(folder_of(setting)) == setting

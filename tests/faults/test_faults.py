@@ -1,0 +1,152 @@
+"""Runs that are killed, starved and interrupted end, when recovered, as if nothing had been.
+
+    make test-faults FAULTS=20 FAULT_SEED=0
+
+One run of the smoke preset suffers all faults, one after another: the recovery from one is
+the victim of the next.  When a fault happens is counted in finished jobs, evenly spread over
+the DAG and random in between, plus a random delay.
+"""
+
+import contextlib
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+from dagtools import SMOKE, Checkout, Job
+from faulttools import (
+    FAULTS,
+    Disk,
+    Fault,
+    Run,
+    impossible,
+    inject,
+    recover,
+    schedule,
+    snakemake,
+)
+
+pytestmark = pytest.mark.faults
+
+N_FAULTS = int(os.environ.get("FAULTS") or 5)
+SEED = int(os.environ.get("FAULT_SEED") or 0)
+#: the whole DAG takes its time; a few faults fit into a part with most kinds of rules
+TARGETS = ("all",) if N_FAULTS >= 20 else ("table3", "figure2")
+VARIES = {"logs", "benchmarks"}
+
+
+class Disturbed(NamedTuple):
+    """A copy after all faults, what they were, which could not be, and the last recovery."""
+
+    copy: Checkout
+    faults: list[Fault]
+    impossible: dict[str, str]
+    recovery: Run
+
+
+@pytest.fixture(scope="module")
+def undisturbed(fresh: Callable[[], Checkout]) -> Checkout:
+    copy = fresh()
+    copy.run(*TARGETS, *SMOKE)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def dag(undisturbed: Checkout) -> list[Job]:
+    """Every job of the targets, with its files."""
+    return undisturbed.plan("--forceall", *TARGETS, *SMOKE)
+
+
+@pytest.fixture(scope="module")
+def disturbed(
+    fresh: Callable[[], Checkout], dag: list[Job], request: pytest.FixtureRequest
+) -> Iterator[Disturbed]:
+    copy, rng = fresh(), random.Random(SEED)
+    disk = Disk(copy.folder / "results")
+    try:
+        reasons = {kind: reason for kind in FAULTS if (reason := impossible(kind, disk))}
+        kinds = [kind for kind in FAULTS if kind not in reasons]
+        capture = request.config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            print(f"\n{N_FAULTS} faults with seed {SEED} during {len(dag)} jobs")
+        faults: list[Fault] = []
+        run = snakemake(copy, TARGETS)
+        for number, kind in enumerate(schedule(kinds, N_FAULTS, rng)):
+            left = len(dag) - round((number + rng.random()) / N_FAULTS * (len(dag) - 2))
+            fault = inject(kind, run, disk, rng) if run.reaches(left) else None
+            while fault is None:  # too late: the run was over before
+                assert run.wait() == 0, run.output
+                rule = rng.choice(sorted({job.rule for job in dag if job.output}))
+                run = snakemake(copy, TARGETS, "--forcerun", rule)
+                fault = inject(kind, run, disk, rng) if run.reaches(len(dag)) else None
+            faults.append(fault)
+            with capture.global_and_fixture_disabled():
+                print(f"{number + 1:3}. {fault}", flush=True)
+            run = recover(copy, TARGETS)
+        run.wait()
+        yield Disturbed(copy, faults, reasons, run)
+    finally:
+        end_all(copy.folder)
+        disk.close()
+
+
+def end_all(folder: Path) -> None:
+    """Kill what still runs in a copy, and nothing else."""
+    for process in psutil.process_iter(["cwd"]):
+        cwd = process.info["cwd"]
+        if cwd and Path(cwd).is_relative_to(folder):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
+def files(folder: Path) -> dict[str, Path]:
+    return {str(p.relative_to(folder)): p for p in folder.rglob("*") if p.is_file()}
+
+
+def results(copy: Checkout) -> dict[str, bytes]:
+    """Contents of the result files, without logs and measured times."""
+    found = files(copy.folder / "results" / "smoke")
+    return {n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES}
+
+
+def test_the_recovery_succeeds(disturbed: Disturbed) -> None:
+    assert disturbed.recovery.process.returncode == 0, disturbed.recovery.output
+    assert len(disturbed.faults) == N_FAULTS
+    again = disturbed.copy.run("--dry-run", *TARGETS, *SMOKE)
+    assert "Nothing to be done" in again
+
+
+def test_results_are_those_of_an_undisturbed_run(
+    undisturbed: Checkout, disturbed: Disturbed
+) -> None:
+    expected, found = results(undisturbed), results(disturbed.copy)
+    kinds = {name.split("/")[0] for name in expected}
+    assert {"tables", "notebooks", "figures", "scores", "restarts"} <= kinds
+    assert found.keys() == expected.keys()
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+def test_no_stray_file_remains(disturbed: Disturbed, dag: list[Job]) -> None:
+    declared = {file for job in dag for file in job.output}
+    declared |= {
+        job.fields[key] for job in dag for key in ("log", "benchmark") if key in job.fields
+    }
+    found = files(disturbed.copy.folder / "results" / "smoke")
+    assert {f"results/smoke/{name}" for name in found} == declared
+    for folder in ("scripts", "locks", "incomplete"):
+        assert list((disturbed.copy.folder / ".snakemake" / folder).glob("*")) == []
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_every_kind_of_fault_is_felt(disturbed: Disturbed, kind: str) -> None:
+    if kind in disturbed.impossible:
+        pytest.skip(disturbed.impossible[kind])
+    mine = [fault for fault in disturbed.faults if fault.kind == kind]
+    if not mine:
+        pytest.skip(f"not among {N_FAULTS} faults with seed {SEED}")
+    # A job that has just ended its work no longer minds a request to stop.
+    if kind != "SIGTERM to a job":
+        assert all(fault.status != 0 for fault in mine)

@@ -1,0 +1,71 @@
+"""A long job that is stopped in a real run goes on after ``make recover``."""
+
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from dagtools import Checkout, replace
+from faulttools import recover, snakemake
+
+pytestmark = pytest.mark.faults
+
+TARGET = "results/smoke/classification/r2=0.70/predictions/erm.npz"
+LOG = "results/smoke/logs/train_method/classification/r2=0.70/erm.log"
+STEPS = 10_000  # some seconds
+WAIT_SECONDS = 120
+
+
+def handles_sigterm(process: psutil.Process) -> bool:
+    """Whether a process would catch SIGTERM."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob(".*"))
+
+
+def test_a_stopped_job_goes_on(fresh: Callable[[], Checkout]) -> None:
+    copy, rng = fresh(), random.Random(0)
+    preset = copy.folder / "config" / "presets" / "smoke.yaml"
+    change = replace("steps: 20\n", f"steps: {STEPS}\n")
+    preset.write_text(change(preset.read_text(encoding="utf-8")), encoding="utf-8")
+
+    run = snakemake(copy, [TARGET])
+    deadline = time.monotonic() + WAIT_SECONDS
+    jobs: list[psutil.Process] = []
+    while not jobs:
+        assert not run.over, run.output
+        assert time.monotonic() < deadline, run.output
+        jobs = [p for n, p in run.jobs().items() if "train_erm" in n and handles_sigterm(p)]
+        time.sleep(0.02)
+    time.sleep(rng.uniform(0.5, 1.5))
+    jobs[0].terminate()
+    assert run.wait() != 0
+
+    folder, log = (copy.folder / TARGET).parent, copy.folder / LOG
+    (state,) = hidden(folder)
+    assert state.startswith(".erm.npz.")
+    assert state.endswith(".state")
+    assert not (copy.folder / TARGET).exists()
+    where = folder.relative_to(copy.folder) / state
+    assert f"stopped by SIGTERM; the state is in {where}" in log.read_text()
+
+    again = recover(copy, [TARGET])
+    assert again.wait() == 0, again.output
+    assert f"going on from {where}" in log.read_text()
+    assert hidden(copy.folder / "results") == []
+    resumed = (copy.folder / TARGET).read_bytes()
+
+    whole = snakemake(copy, [TARGET], "--force")
+    assert whole.wait() == 0, whole.output
+    assert "going on" not in log.read_text()
+    assert (copy.folder / TARGET).read_bytes() == resumed
