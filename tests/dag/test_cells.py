@@ -12,6 +12,7 @@ from expected import CHOOSERS, EXPERIMENTS, METRICS, TABLES, cells, of_table, st
 from kerhrm.arrays import load_arrays
 from kerhrm.reporting.methods import METHODS, ORACLE
 from kerhrm.reporting.tables import COLUMNS, read_scores, read_table
+from kerhrm.workflow.folders import folder_of
 
 pytestmark = pytest.mark.dag
 
@@ -151,7 +152,7 @@ def test_scores_are_those_of_the_predictions(results: Path, experiment: str) -> 
     found: dict[tuple[Any, ...], float] = scores.set_index([*KEYS, "seed"])["value"].to_dict()
     checked = 0
     for label, setting in options.settings.items():
-        folder = results / experiment / label
+        folder = results / experiment / folder_of(label)
         for stem in stems(setting.run):
             method = METHODS[stem]
             outputs, _ = load_arrays(folder / "predictions" / f"{stem}.npz")

@@ -11,6 +11,7 @@ from expected import EXPERIMENTS, FIGURES, SUFFIXES, TABLES, stems
 
 from kerhrm.features.mlp import init_mlp
 from kerhrm.features.ntf import load_ntf
+from kerhrm.workflow.folders import folder_of
 
 pytestmark = pytest.mark.dag
 
@@ -35,8 +36,8 @@ def test_predictions_are_those_of_the_methods_that_run(results: Path) -> None:
         if experiment.table == "figure2":  # scored from its iterations' directions
             continue
         for label, setting in experiment.settings.items():
-            found = {path.stem for path in (results / name / label / "predictions").iterdir()}
-            assert found == set(stems(setting.run)), (name, label)
+            folder = results / name / folder_of(label) / "predictions"
+            assert {path.stem for path in folder.iterdir()} == set(stems(setting.run)), folder
 
 
 def test_every_file_is_a_rules(results: Path, smoke: Checkout, dag: list[Job]) -> None:

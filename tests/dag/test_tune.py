@@ -15,6 +15,7 @@ from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import TUNABLE, Experiment
 from kerhrm.reporting.methods import ORACLE
 from kerhrm.reporting.tables import read_scores
+from kerhrm.workflow.folders import folder_of
 
 pytestmark = pytest.mark.dag
 
@@ -59,8 +60,9 @@ def test_choices_are_the_best_of_the_grid(
 def test_the_search_has_seeds_of_its_own(results: Path, name: str, experiment: Experiment) -> None:
     assert experiment.tuning
     for setting in experiment.tuning.settings:
-        _, facts = load_arrays(results / f"tune-{name}" / setting / "data" / "train.npz")
-        _, shown = load_arrays(results / name / setting / "data" / "train.npz")
+        data = f"{folder_of(setting)}/data/train.npz"
+        _, facts = load_arrays(results / f"tune-{name}" / data)
+        _, shown = load_arrays(results / name / data)
         assert len(facts["seeds"]) == experiment.tuning.seeds
         assert not set(facts["seeds"]) & set(shown["seeds"])
 
