@@ -18,7 +18,7 @@ from pathlib import Path
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
 NODES = ("n0", "n1")
 WITHOUT_GPU = "n2"  # never started
-CPUS, MEMORY_MB = 4, 64_000  # what the nodes pretend to have; Slurm is told not to look
+CPUS, MEMORY_MB = 2, 64_000  # what the nodes pretend to have; Slurm is told not to look
 SECONDS_TO_START, SECONDS_TO_END = 60, 20
 
 SLURM_CONF = """\

@@ -13,18 +13,25 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Checkout]:
-    """Makes copies of the working tree, without what git ignores and without tests."""
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The working tree as it is now, without what git ignores and without tests."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    names = [n for n in listed.split("\0") if n and not n.startswith("tests/")]
+    folder = tmp_path_factory.mktemp("pristine") / "kerhrm"
+    for name in filter(None, listed.split("\0")):
+        if not name.startswith("tests/") and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fresh(pristine: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Checkout]:
+    """Makes copies in which nothing has run."""
     raw_dir = os.environ.get("KERHRM_RAW_DIR")
 
     def make() -> Checkout:
-        folder = tmp_path_factory.mktemp("repository") / "kerhrm"
-        for name in filter(lambda n: (ROOT / n).is_file(), names):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+        folder = Path(shutil.copytree(pristine, tmp_path_factory.mktemp("copy") / "kerhrm"))
         return Checkout(folder, raw_dir and str(Path(raw_dir).expanduser().resolve()))
 
     return make
