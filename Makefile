@@ -74,7 +74,7 @@ lint: env
 	$(BIN)/snakemake --lint --config preset=smoke
 
 unit: env
-	$(BIN)/python -m pytest tests/unit
+	$(BIN)/python -m pytest -n auto tests/unit
 
 dag-test: env
 	$(BIN)/python -m pytest tests/dag
