@@ -3,11 +3,12 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from dagtools import Checkout
+from faulttools import end_all
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,12 +27,18 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def fresh(pristine: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Checkout]:
-    """Makes copies in which nothing has run."""
+def fresh(
+    pristine: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Checkout]]:
+    """Makes copies in which nothing has run; nothing outlives the tests."""
     raw_dir = os.environ.get("KERHRM_RAW_DIR")
+    folders: list[Path] = []
 
     def make() -> Checkout:
-        folder = Path(shutil.copytree(pristine, tmp_path_factory.mktemp("copy") / "kerhrm"))
-        return Checkout(folder, raw_dir and str(Path(raw_dir).expanduser().resolve()))
+        folders.append(tmp_path_factory.mktemp("copy") / "kerhrm")
+        shutil.copytree(pristine, folders[-1])
+        return Checkout(folders[-1], raw_dir and str(Path(raw_dir).expanduser().resolve()))
 
-    return make
+    yield make
+    for folder in folders:
+        end_all(folder)

@@ -124,6 +124,15 @@ def recover(checkout: Checkout, targets: Sequence[str]) -> Run:
     return Run(checkout, ["make", "-o", ".venv/installed", "recover", *variables])
 
 
+def end_all(folder: Path) -> None:
+    """Kill what still runs in a copy, and nothing else."""
+    for process in psutil.process_iter(["cwd"]):
+        cwd = process.info["cwd"]
+        if cwd and Path(cwd).is_relative_to(folder):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
 class Disk:
     """A file system in memory that can fill up and turn read-only.
 

@@ -7,14 +7,12 @@ the victim of the next.  When a fault happens is counted in finished jobs, evenl
 the DAG and random in between, plus a random delay.
 """
 
-import contextlib
 import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 import pytest
 from dagtools import SMOKE, Checkout, Job
 from faulttools import (
@@ -22,6 +20,7 @@ from faulttools import (
     Disk,
     Fault,
     Run,
+    end_all,
     impossible,
     inject,
     recover,
@@ -91,15 +90,6 @@ def disturbed(
     finally:
         end_all(copy.folder)
         disk.close()
-
-
-def end_all(folder: Path) -> None:
-    """Kill what still runs in a copy, and nothing else."""
-    for process in psutil.process_iter(["cwd"]):
-        cwd = process.info["cwd"]
-        if cwd and Path(cwd).is_relative_to(folder):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
 
 
 def files(folder: Path) -> dict[str, Path]:

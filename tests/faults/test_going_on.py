@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from dagtools import Checkout, replace
+from dagtools import TIMEOUT_SECONDS, Checkout, replace
 from faulttools import recover, snakemake
 
 pytestmark = pytest.mark.faults
@@ -16,7 +16,6 @@ pytestmark = pytest.mark.faults
 TARGET = "results/smoke/classification/r2=0.70/predictions/erm.npz"
 LOG = "results/smoke/logs/train_method/classification/r2=0.70/erm.log"
 STEPS = 10_000  # some seconds
-WAIT_SECONDS = 120
 
 
 def handles_sigterm(process: psutil.Process) -> bool:
@@ -40,7 +39,7 @@ def test_a_stopped_job_goes_on(fresh: Callable[[], Checkout]) -> None:
     preset.write_text(change(preset.read_text(encoding="utf-8")), encoding="utf-8")
 
     run = snakemake(copy, [TARGET])
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     jobs: list[psutil.Process] = []
     while not jobs:
         assert not run.over, run.output
