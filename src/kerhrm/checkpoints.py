@@ -23,12 +23,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from kerhrm.arrays import load_arrays, save_arrays
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 State = Mapping[str, np.ndarray]
 
@@ -151,9 +154,11 @@ def begin(name: str) -> Section:
 
 
 def once(
-    name: str, compute: Callable[[], Mapping[str, Tensor]], device: torch.device
-) -> Mapping[str, Tensor]:
+    name: str, compute: "Callable[[], Mapping[str, Tensor]]", device: "torch.device"
+) -> "Mapping[str, Tensor]":
     """A section without inner state: what it computed before, or else what it computes now."""
+    import torch  # a second, which half of all jobs need not spend
+
     section = begin(name)
     if section.finished and section.saved is not None:
         return {key: torch.from_numpy(a).to(device) for key, a in section.saved.items()}

@@ -13,14 +13,13 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import ortho_group
 
 from kerhrm.data.dataset import Dataset, Split, pool, stack
+from kerhrm.data.mixing import Scramble, mixing_matrix
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 
 NoiseUnit = Literal["std", "variance"]
-Scramble = Literal["fixed", "per_seed", "identity"]
 
 
 def generate(
@@ -94,7 +93,7 @@ def generate(
         sigma_s, sigma_v = sigma_s**0.5, sigma_v**0.5
 
     def part(seed: int, name: str, rates: Sequence[float], n: int) -> Split:
-        h = scrambling_matrix(scramble, d, seed)
+        h = mixing_matrix(scramble, 2 * d, seed)
         splits = []
         for environment, r in enumerate(rates):
             random = stream(seed, "data", name, str(environment))
@@ -124,26 +123,6 @@ def draw(
     s = y[:, None] + sigma_s * random.standard_normal((n, d))
     v = a[:, None] + sigma_v * random.standard_normal((n, d))
     return s, v, y
-
-
-def scrambling_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
-    """H (2 d, 2 d), orthogonal, with rows x = [s, v] H^T.
-
-    Raises
-    ------
-    KerhrmError
-        If ``scramble`` is none of "fixed", "per_seed", "identity".
-    """
-    if scramble == "identity":
-        return np.eye(2 * d)
-    if scramble == "fixed":
-        # The released code multiplies rows by the drawn matrix, so H is its transpose.
-        return np.asarray(ortho_group.rvs(2 * d, random_state=1)).T
-    if scramble == "per_seed":
-        return np.asarray(ortho_group.rvs(2 * d, random_state=stream(seed, "data", "scramble")))
-    raise KerhrmError(
-        f"scramble={scramble!r} is unknown", 'choose one of "fixed", "per_seed", "identity"'
-    )
 
 
 def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:

@@ -24,9 +24,9 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import log_ndtr
-from scipy.stats import ortho_group
 
 from kerhrm.data.dataset import Dataset, Split, pool, stack
+from kerhrm.data.mixing import mixing_matrix
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 
@@ -291,14 +291,6 @@ def reference_errors(
     squares = np.stack([y, y - s @ slope, y - f]) ** 2
     errors = np.stack([squares @ weights(e) for e in test_r], axis=1)
     return dict(zip(("zero", "least_squares", "structural"), errors, strict=True))
-
-
-def mixing_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
-    """H (d, d) of scenario 2, orthogonal, with rows x = [s, v] H^T."""
-    if scramble == "per_seed":
-        return np.asarray(ortho_group.rvs(d, random_state=stream(seed, "data", "scramble")))
-    # The released code multiplies rows by the drawn matrix, so H is its transpose.
-    return np.asarray(ortho_group.rvs(d, random_state=1)).T
 
 
 def _check_bias(name: str, r: float) -> None:

@@ -13,9 +13,9 @@ from kerhrm.data.classification import (
     draw,
     generate,
     invariant_ceiling,
-    scrambling_matrix,
 )
 from kerhrm.data.dataset import Dataset, Split
+from kerhrm.data.mixing import mixing_matrix
 from kerhrm.errors import KerhrmError
 
 SMALL: dict[str, Any] = {
@@ -62,7 +62,7 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
         n_validation_per_environment=4000,
         n_test=4000,
     )
-    h = scrambling_matrix("fixed", 5, 0)
+    h = mixing_matrix("fixed", 10, 0)
     for split, rates in (
         (data.train, (0.9, r2)),
         (data.validation, (0.9, r2)),
@@ -85,7 +85,7 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
 
 
 def test_units_of_the_noise() -> None:
-    h = scrambling_matrix("fixed", 5, 0)
+    h = mixing_matrix("fixed", 10, 0)
     for unit, deviations in (("std", (3.0, 0.3)), ("variance", (3.0**0.5, 0.3**0.5))):
         data = generate([0], **SMALL | {"n_train_per_environment": 4000}, noise_unit=unit)  # type: ignore[arg-type]
         s, v = split_sv(data.train, h)
@@ -100,7 +100,7 @@ def test_units_of_the_noise() -> None:
 
 def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
     released = np.float32(stats.ortho_group.rvs(size=1, dim=10, random_state=1))
-    h = scrambling_matrix("fixed", 5, 123)
+    h = mixing_matrix("fixed", 10, 123)
     np.testing.assert_array_equal(h.astype(np.float32), released.T)
     plain = generate([0], **SMALL, scramble="identity")
     mixed = generate([0], **SMALL, scramble="fixed")
@@ -113,18 +113,18 @@ def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
     st.integers(0, 2**31),
 )
 def test_scrambling_is_orthogonal(scramble: Any, d: int, seed: int) -> None:
-    h = scrambling_matrix(scramble, d, seed)
+    h = mixing_matrix(scramble, 2 * d, seed)
     np.testing.assert_allclose(h @ h.T, np.eye(2 * d), atol=1e-12)
 
 
 def test_scrambling_per_seed() -> None:
     fixed, own = (
-        [scrambling_matrix(kind, 5, seed) for seed in (0, 1)] for kind in ("fixed", "per_seed")
+        [mixing_matrix(kind, 10, seed) for seed in (0, 1)] for kind in ("fixed", "per_seed")
     )
     np.testing.assert_array_equal(fixed[0], fixed[1])
     assert np.abs(own[0] - own[1]).max() > 0.1
-    np.testing.assert_array_equal(own[1], scrambling_matrix("per_seed", 5, 1))
-    np.testing.assert_array_equal(scrambling_matrix("identity", 5, 0), np.eye(10))
+    np.testing.assert_array_equal(own[1], mixing_matrix("per_seed", 10, 1))
+    np.testing.assert_array_equal(mixing_matrix("identity", 10, 0), np.eye(10))
 
 
 def parts(data: Dataset) -> dict[str, Split]:
@@ -174,7 +174,7 @@ def test_every_part_and_environment_has_its_own_noise() -> None:
     data = generate([5], **SMALL | n)
     s = np.concatenate(
         [
-            (split_sv(split, scrambling_matrix("fixed", 5, 0))[0] - split.y[..., None])[0]
+            (split_sv(split, mixing_matrix("fixed", 10, 0))[0] - split.y[..., None])[0]
             for split in parts(data).values()
         ]
     )

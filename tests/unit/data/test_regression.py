@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from kerhrm.data.dataset import Dataset, Split
+from kerhrm.data.mixing import mixing_matrix
 from kerhrm.data.regression import (
     CONSTANTS,
     POOL,
@@ -16,7 +17,6 @@ from kerhrm.data.regression import (
     draw_unselected,
     generate,
     kept_given_y,
-    mixing_matrix,
     reference_errors,
     selection_probability,
 )
