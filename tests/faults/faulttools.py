@@ -37,6 +37,8 @@ class Run:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            # what runs in the background of a script ignores Ctrl-C
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         # Orphans keep the pipe open, so that its end says nothing about the command's.
         self.reader = threading.Thread(target=self._read, daemon=True)

@@ -18,6 +18,11 @@ from kerhrm.workflow.folders import (
     reuse_memory,
     setting_in,
 )
+from kerhrm.workflow.replaced import (
+    forget_replaced,
+    make_lost_files_again,
+    note_replaced,
+)
 
 ROOT = Path(workflow.basedir)
 
@@ -86,3 +91,8 @@ onstart:
         check_scheduler(workflow)
     except KerhrmError as error:
         raise WorkflowError(str(error))
+    note_replaced(workflow)
+
+
+onsuccess:
+    forget_replaced()

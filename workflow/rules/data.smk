@@ -66,6 +66,7 @@ rule fetch_houses:
 rule generate_data:
     input:
         raw=raw_of,
+        lost=lost_files,
     output:
         train=f"{SETTING}/data/train.npz",
         validation=f"{SETTING}/data/validation.npz",

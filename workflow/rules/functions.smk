@@ -46,6 +46,16 @@ def raw_of(wildcards):
     return needs.get(setting_of(wildcards).data.generator, [])
 
 
+def lost_files(wildcards):
+    """No file: tells Snakemake to make again what an interrupted run has lost.
+
+    That can only be told while the DAG is built, which calls input functions; and data
+    sets are at the root of every DAG.
+    """
+    make_lost_files_again(workflow)
+    return []
+
+
 # --- features ---
 
 

@@ -1,0 +1,68 @@
+"""A job that fails loses its old output; what was made of that is made again, too."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from dagtools import SMOKE, Checkout, Job, edited, names, replace, with_descendants
+
+pytestmark = pytest.mark.dag
+
+TABLE = "results/smoke/tables/table1.csv"
+SCORES = "results/smoke/classification/r2=0.70/scores.csv"
+JOURNAL = ".snakemake/kerhrm-replaced.json"
+
+
+def broken(text: str) -> str:
+    return 'raise RuntimeError("broken")\n' + text
+
+
+@pytest.fixture
+def copy(smoke: Checkout, tmp_path: Path) -> Checkout:
+    return smoke.copy(tmp_path / "copy")
+
+
+def test_a_change_survives_a_failure(copy: Checkout, dag: list[Job]) -> None:
+    """ERM is trained anew, its score fails: afterwards the table must not look up to date."""
+    table = copy.folder / TABLE
+    before = table.read_bytes()
+    preset = copy.folder / "config" / "presets" / "smoke.yaml"
+    with edited(preset, replace("steps: 20\n", "steps: 400\n")):
+        with edited(copy.folder / "workflow" / "scripts" / "score.py", broken):
+            done = copy.snakemake("table1", *SMOKE)
+        assert done.returncode != 0
+        assert not (copy.folder / SCORES).exists()
+        assert table.read_bytes() == before
+
+        # whatever is asked for
+        for target in ("table1", "all", TABLE):
+            planned = names(copy.plan(target, *SMOKE))
+            assert {n for n in planned if n.startswith("score ")} >= {f"score {SCORES}"}
+            assert any(n.startswith("summarise results/smoke/tables/table1") for n in planned)
+        copy.run("table1", *SMOKE)
+        after = table.read_bytes()
+        assert after != before
+        copy.run("table1", "--forcerun", "score", *SMOKE)
+        assert table.read_bytes() == after
+        assert copy.plan("table1", *SMOKE) == []
+    assert not (copy.folder / JOURNAL).exists()
+
+
+def test_what_is_removed_by_hand_stays_away(copy: Checkout) -> None:
+    """Features may go to save room: nobody was about to replace them."""
+    for folder in (copy.folder / "results" / "smoke").glob("*/*/ntf"):
+        shutil.rmtree(folder)
+    assert copy.plan("all", *SMOKE) == []
+
+
+def test_a_file_lost_in_another_run_is_made_when_it_is_asked_for(
+    copy: Checkout, dag: list[Job]
+) -> None:
+    with edited(copy.folder / "workflow" / "scripts" / "score.py", broken):
+        done = copy.snakemake(SCORES, "--force", *SMOKE)
+        assert done.returncode != 0
+    copy.run("table3", *SMOKE)  # succeeds, and knows nothing of that file
+    assert SCORES in (copy.folder / JOURNAL).read_text()
+    planned = names(copy.plan("table1", *SMOKE))
+    expected = with_descendants(dag, lambda job: job.rule == "score" and SCORES in job.output)
+    assert planned >= {name for name in expected if "table1" in name}
