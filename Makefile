@@ -6,6 +6,7 @@
 # CORES         how many cores to use (default: all)
 # CONFIG        recover: configuration of the run that was interrupted, KEY=VALUE ...
 # TARGET        recover: its targets (default: all)
+# PROFILE       recover: its profile, as in profiles/slurm (default: on this machine)
 # FAULTS        test-faults: how many faults (default: 5)
 # FAULT_SEED    test-faults: which ones, and when (default: 0)
 
@@ -16,10 +17,11 @@ CORES ?= all
 # Not ?=, lest a variable of the environment is taken for them.
 CONFIG =
 TARGET = all
+PROFILE =
 
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
-OPTIONS = $(TARGET) $(if $(CONFIG),--config $(CONFIG))
+OPTIONS = $(TARGET) $(if $(PROFILE),--workflow-profile $(PROFILE)) $(if $(CONFIG),--config $(CONFIG))
 # where jobs write, and the one file beside these folders that a job replaces
 WRITTEN = $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),results) config README.md
 
@@ -61,7 +63,7 @@ smoke: env
 recover: env
 	$(BIN)/python -m kerhrm.workflow.recovery $(WRITTEN)
 	$(SNAKEMAKE) --unlock $(OPTIONS)
-	$(SNAKEMAKE) --rerun-incomplete $(OPTIONS)
+	$(if $(PROFILE),$(BIN)/snakemake,$(SNAKEMAKE)) --rerun-incomplete $(OPTIONS)
 	$(BIN)/python -m kerhrm.workflow.recovery --finished $(WRITTEN)
 
 test: lint unit dag-test

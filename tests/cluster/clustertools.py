@@ -23,13 +23,17 @@ class Cluster(Checkout):
         self.slurm = slurm
         self.environment |= slurm.environment
 
+    def command(self, profile: str) -> list[str]:
+        """Snakemake with a profile."""
+        return [sys.executable, "-m", "snakemake", "--workflow-profile", f"profiles/{profile}"]
+
     def submit(
         self, profile: str, *args: str, env: Mapping[str, str] | None = None
     ) -> tuple[subprocess.CompletedProcess[str], list[dict[str, str]]]:
         """Run Snakemake with a profile; the result, both streams in order, and the new jobs."""
         before = len(self.slurm.jobs())
         done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--workflow-profile", f"profiles/{profile}", *args],
+            [*self.command(profile), *args],
             cwd=self.folder,
             env=self.environment | dict(env or {}),
             stdout=subprocess.PIPE,

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
 NODES = ("n0", "n1")
 WITHOUT_GPU = "n2"  # never started
@@ -77,6 +79,18 @@ def free_ports(number: int) -> list[int]:
             each.close()
 
 
+def job_processes(node: str) -> list[psutil.Process]:
+    """What runs for jobs on a node: their daemons and all below, which others are not."""
+    found = []
+    for process in psutil.process_iter(["name"]):
+        with suppress(psutil.Error):
+            if process.info["name"].startswith("slurmstepd"):
+                below = process.children(recursive=True)
+                if any(p.environ().get("SLURMD_NODENAME") == node for p in below):
+                    found += [process, *below]
+    return found
+
+
 class Slurm:
     """A running cluster.
 
@@ -89,6 +103,7 @@ class Slurm:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.nodes: dict[str, subprocess.Popen[bytes]] = {}
         self.environment = {
             "SLURM_CONF": str(folder / "slurm.conf"),
             "PATH": os.pathsep.join([str(folder / "bin"), search_path()]),
@@ -115,8 +130,25 @@ class Slurm:
         self._wait((munge / "socket").exists, "munged")
         self._run("slurmctld", "-D", "-c")
         for name in NODES:
-            self._run("slurmd", "-D", "-N", name)
+            self.nodes[name] = self._run("slurmd", "-D", "-N", name)
         self._wait(lambda: self.states().count("idle") == len(NODES), "the nodes of Slurm")
+
+    def lose(self, name: str, *, power: bool) -> None:
+        """Let a node go down: a power cut, or its jobs go on and nobody hears of them."""
+        daemon = self.nodes.pop(name)
+        self.processes.remove(daemon)
+        daemon.kill()
+        daemon.wait()
+        for process in job_processes(name) if power else ():
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.command("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost")
+
+    def bring_back(self, name: str) -> None:
+        """Start a lost node, and wait until it takes jobs."""
+        self.nodes[name] = self._run("slurmd", "-D", "-N", name)
+        self.command("scontrol", "update", f"NodeName={name}", "State=RESUME")
+        self._wait(lambda: self.states().count("idle") == len(NODES), name)
 
     def stop(self) -> None:
         """End every job, then every process started here, last first."""
@@ -204,18 +236,18 @@ class Slurm:
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {real} "$@"\n')
         srun.chmod(0o755)
 
-    def _run(self, *command: str) -> None:
-        with (self.folder / f"{command[0]}{len(self.processes)}.out").open("wb") as output:
-            self.processes.append(
-                subprocess.Popen(
-                    command,
-                    env=os.environ | self.environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,  # Ctrl-C is for the tests, which stop these
-                )
+    def _run(self, *command: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{command[0]}{len(self.processes)}.out").open("ab") as output:
+            process = subprocess.Popen(
+                command,
+                env=os.environ | self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for the tests, which stop these
             )
+        self.processes.append(process)
+        return process
 
     def _wait(self, ready: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + SECONDS_TO_START

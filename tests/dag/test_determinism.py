@@ -1,4 +1,4 @@
-"""The same bytes again: in another folder, with other numbers of cores and threads."""
+"""The same bytes again: in another folder and order, with other numbers of cores and threads."""
 
 from pathlib import Path
 
@@ -26,12 +26,18 @@ AGAIN = [
 VARIES = {"logs", "benchmarks"}
 
 
-@pytest.fixture(scope="module")
-def again(pristine: Path, smoke: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of a second run of a part of the DAG, on one core."""
+@pytest.fixture(scope="module", params=[(1, "greedy"), (8, "ilp")], ids=["1 core", "8 cores"])
+def again(
+    pristine: Path,
+    smoke: Checkout,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Path:
+    """Results of another run of a part of the DAG, its jobs in another order."""
+    cores, scheduler = request.param
     empty = Checkout(pristine, smoke.environment.get("KERHRM_RAW_DIR"))
     copy = empty.copy(tmp_path_factory.mktemp("again") / "another name")
-    copy.run(*AGAIN, *SMOKE, cores=1, env=OTHER)
+    copy.run(*AGAIN, "--scheduler", scheduler, *SMOKE, cores=cores, env=OTHER)
     return copy.folder / "results" / "smoke"
 
 

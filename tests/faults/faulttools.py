@@ -114,16 +114,16 @@ def snakemake(checkout: Checkout, targets: Sequence[str], *options: str) -> Run:
     return Run(checkout, command)
 
 
-def recover(checkout: Checkout, targets: Sequence[str]) -> Run:
+def recover(checkout: Checkout, targets: Sequence[str], *variables: str) -> Run:
     """The documented command, in the environment at hand."""
     bin_folder = Path(sys.executable).parent
-    variables = [
+    usual = [
         f"BIN={bin_folder}",
         "CORES=2",
         f"TARGET={' '.join(targets)}",
         f"CONFIG={SMOKE[1]}",
     ]
-    return Run(checkout, ["make", "-o", ".venv/installed", "recover", *variables])
+    return Run(checkout, ["make", "-o", ".venv/installed", "recover", *usual, *variables])
 
 
 def end_all(folder: Path) -> None:

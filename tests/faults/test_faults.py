@@ -124,8 +124,10 @@ def test_no_stray_file_remains(disturbed: Disturbed, dag: list[Job]) -> None:
     declared |= {
         job.fields[key] for job in dag for key in ("log", "benchmark") if key in job.fields
     }
-    found = files(disturbed.copy.folder / "results" / "smoke")
-    assert {f"results/smoke/{name}" for name in found} == declared
+    found = {f"results/smoke/{n}" for n in files(disturbed.copy.folder / "results" / "smoke")}
+    assert found - declared == set()
+    # Snakemake does not miss a benchmark that it could not write.
+    assert {name.split("/")[2] for name in declared - found} <= {"benchmarks"}
     for folder in ("scripts", "locks", "incomplete"):
         assert list((disturbed.copy.folder / ".snakemake" / folder).glob("*")) == []
 

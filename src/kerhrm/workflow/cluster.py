@@ -1,16 +1,23 @@
-"""Whether the scheduler that jobs are about to be sent to can take them."""
+"""Whether a scheduler can take the jobs about to be sent to it, and which Slurm still has."""
 
+import getpass
+import logging
+import os
 import shlex
 import shutil
 import subprocess
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
 
 SECONDS_TO_ANSWER = 60
 LOCALLY = "run on one machine without --workflow-profile"
+
+log = logging.getLogger("kerhrm")
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,71 @@ def check_submit_command(command: str) -> None:
             f"jobs are to be submitted with '{program}', but this machine has no such program",
             f"set the three commands of your scheduler in profiles/cluster-generic, or {LOCALLY}",
         )
+
+
+def cancel_slurm_jobs(root: Path, patience: float) -> list[str]:
+    """Cancel the jobs that a Snakemake in ``root`` has sent to Slurm, and wait for their end.
+
+    Does nothing on a machine without Slurm, or where it does not answer.
+
+    Parameters
+    ----------
+    root : Path
+        Folder that Snakemake ran in.
+    patience : float
+        How long a job may take to end, in seconds.
+
+    Returns
+    -------
+    list of str
+        Numbers of the jobs.
+
+    Raises
+    ------
+    KerhrmError
+        If a job does not end.
+    """
+    if shutil.which("squeue") is None:
+        return []
+    found = _slurm_jobs(root)
+    if found:
+        log.info("cancelling jobs of Slurm: %s", " ".join(found))
+        _answer("scancel", *found)
+    end = time.monotonic() + patience
+    while left := [number for number in _slurm_jobs(root) if number in found]:
+        if time.monotonic() > end:
+            raise KerhrmError(
+                f"a job of Slurm has not ended within {patience:.0f} s ({left[0]})",
+                f"end it: scancel --signal=KILL {left[0]}; then run again",
+            )
+        time.sleep(1)
+    return found
+
+
+def _slurm_jobs(root: Path) -> list[str]:
+    """Jobs with the comment that Snakemake gives them, in this working folder."""
+    form = "--format=%i|%Z|%k"
+    command = ["squeue", "--noheader", f"--user={getpass.getuser()}", form]
+    found = []
+    for line in _answer(*command).splitlines():
+        number, folder, comment = line.split("|", 2)
+        if comment.startswith("rule_") and os.path.realpath(folder) == str(root.resolve()):
+            found.append(number)
+    return found
+
+
+def _answer(*command: str) -> str:
+    """Standard output of a command of Slurm; empty with a warning if it fails."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=SECONDS_TO_ANSWER
+        ).stdout
+    except subprocess.CalledProcessError as error:
+        problem = error.stderr.strip() or f"{command[0]} failed"
+    except subprocess.TimeoutExpired as error:
+        problem = str(error)
+    log.warning("Slurm does not answer, its jobs are left alone: %s", problem.splitlines()[-1])
+    return ""
 
 
 def _partitions() -> tuple[list[str], dict[str, bool]]:

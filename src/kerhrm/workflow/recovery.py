@@ -7,8 +7,8 @@ is run where Snakemake is run; every PATH is a folder with results, or a file th
 replaces.  Nothing is touched while a Snakemake is at work there.  Jobs whose Snakemake has
 been killed are asked to stop first.  Then goes what no process can need: locks that nobody
 holds, temporary files that nobody writes and, with ``--finished``, states of jobs whose
-output exists.  Processes are found on this machine alone, where ``/proc`` shows them; locks
-hold everywhere.
+output exists.  Processes are found on this machine alone, where ``/proc`` shows them, and
+jobs of a cluster where it is a Slurm; locks hold everywhere.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerhrm.errors import KerhrmError
+from kerhrm.workflow.cluster import cancel_slurm_jobs
 
 #: how long a job may take from the request to stop to its end
 PATIENCE_SECONDS = 600.0
@@ -200,6 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     root = Path.cwd()
     try:
         stop_orphans(root)
+        cancel_slurm_jobs(root, PATIENCE_SECONDS)
         for script in (root / SCRIPTS).glob("tmp*"):  # copies of scripts that ran
             _remove(script)
         for path in clear(options.paths, finished=options.finished):
