@@ -7,6 +7,7 @@
 # CONFIG        recover: configuration of the run that was interrupted, KEY=VALUE ...
 # TARGET        recover: its targets (default: all)
 # PROFILE       recover: its profile, as in profiles/slurm (default: on this machine)
+# WORKFLOW_TESTS  test: folders of tests that run Snakemake (default: tests/dag)
 # FAULTS        test-faults: how many faults (default: 5)
 # FAULT_SEED    test-faults: which ones, and when (default: 0)
 
@@ -14,6 +15,7 @@ PYTHON ?= python3
 TORCH ?= $(shell cat envs/torch.txt)
 TORCH_INDEX ?=
 CORES ?= all
+WORKFLOW_TESTS ?= tests/dag
 # Not ?=, lest a variable of the environment is taken for them.
 CONFIG =
 TARGET = all
@@ -79,7 +81,7 @@ unit: env
 	$(BIN)/python -m pytest -n auto tests/unit
 
 dag-test: env
-	$(BIN)/python -m pytest tests/dag
+	$(BIN)/python -m pytest --durations=20 $(WORKFLOW_TESTS)
 
 test-cluster: env
 	./tests/cluster/install.sh

@@ -1,21 +1,23 @@
 """Jobs that Slurm ends early, or loses: the run goes on by itself, to the same bytes."""
 
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from clustertools import QUICK_SLURM, Cluster
 from dagtools import SMOKE, TIMEOUT_SECONDS, Checkout, replace
-from faulttools import Run, end_all, recover
+from faulttools import Run, recover
 from local_slurm import Slurm
 
 pytestmark = pytest.mark.cluster
 
 TARGET = "results/smoke/classification/r2=0.70/predictions/erm.npz"
 LOG = "results/smoke/logs/train_method/classification/r2=0.70/erm.log"
-STEPS = 20_000  # some ten seconds
-LONG_STEPS = 10 * STEPS  # beyond Slurm's shortest limit, a minute, which it looks at twice in one
+STEPS = 12_000  # some ten seconds
+#: beyond Slurm's shortest limit, a minute, to which it looks every half minute
+LONG_SECONDS = 105
 
 
 def with_steps(folder: Path, steps: int) -> None:
@@ -24,35 +26,43 @@ def with_steps(folder: Path, steps: int) -> None:
     preset.write_text(change(preset.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def undisturbed(copy: Callable[[], Path], raw_dir: str | None) -> Callable[[int], bytes]:
-    """The result of so many steps without Slurm."""
-    known: dict[int, bytes] = {}
+class Undisturbed:
+    """The job without Slurm."""
 
-    def result(steps: int) -> bytes:
-        if steps not in known:
-            local = Checkout(copy(), raw_dir)
+    def __init__(self, make: Callable[[], Checkout]) -> None:
+        self.make = make
+        self.known: dict[int, Path] = {}
+
+    def folder(self, steps: int) -> Path:
+        if steps not in self.known:
+            local = self.make()
             with_steps(local.folder, steps)
             local.run(TARGET, *SMOKE)
-            known[steps] = (local.folder / TARGET).read_bytes()
-        return known[steps]
+            self.known[steps] = local.folder
+        return self.known[steps]
 
-    return result
+    def result(self, steps: int) -> bytes:
+        return (self.folder(steps) / TARGET).read_bytes()
 
-
-@pytest.fixture
-def cluster(fresh: Cluster) -> Iterator[Cluster]:
-    yield fresh
-    end_all(fresh.folder)
-
-
-def start(cluster: Cluster, *options: str) -> Run:
-    command = [*cluster.command("slurm"), *QUICK_SLURM, TARGET, *options, *SMOKE]
-    return Run(cluster, command)
+    def steps_in(self, seconds: float) -> int:
+        """How many steps take so long on this machine."""
+        log = (self.folder(STEPS) / LOG).read_text(encoding="utf-8")
+        (needed,) = re.findall(r"computed in (\S+) s", log)
+        return int(STEPS * seconds / float(needed))
 
 
-def wait_until_it_trains(cluster: Cluster, run: Run) -> None:
-    log, end = cluster.folder / LOG, time.monotonic() + TIMEOUT_SECONDS
+@pytest.fixture(scope="module")
+def undisturbed(copies: Callable[[], Path], raw_dir: str | None) -> Undisturbed:
+    return Undisturbed(lambda: Checkout(copies(), raw_dir))
+
+
+def start(fresh: Cluster, *options: str) -> Run:
+    command = [*fresh.command("slurm"), *QUICK_SLURM, TARGET, *options, *SMOKE]
+    return Run(fresh, command)
+
+
+def wait_until_it_trains(fresh: Cluster, run: Run) -> None:
+    log, end = fresh.folder / LOG, time.monotonic() + TIMEOUT_SECONDS
     while not (log.exists() and "training with" in log.read_text(encoding="utf-8")):
         assert not run.over, run.output
         assert time.monotonic() < end, run.output
@@ -67,45 +77,43 @@ def running(slurm: Slurm) -> tuple[str, str]:
     return number, node
 
 
-def assert_nothing_is_left(cluster: Cluster) -> None:
-    results = cluster.folder / "results"
+def assert_nothing_is_left(fresh: Cluster) -> None:
+    results = fresh.folder / "results"
     assert [str(path) for path in results.rglob(".*")] == []
 
 
-def test_a_cancelled_job_goes_on(cluster: Cluster, undisturbed: Callable[[int], bytes]) -> None:
-    with_steps(cluster.folder, STEPS)
-    run = start(cluster)
-    wait_until_it_trains(cluster, run)
-    number, _ = running(cluster.slurm)
-    cluster.slurm.command("scancel", number)
+def test_a_cancelled_job_goes_on(fresh: Cluster, undisturbed: Undisturbed) -> None:
+    with_steps(fresh.folder, STEPS)
+    run = start(fresh)
+    wait_until_it_trains(fresh, run)
+    number, _ = running(fresh.slurm)
+    fresh.slurm.command("scancel", number)
     assert run.wait() == 0, run.output
-    assert cluster.slurm.jobs()[-2]["state"] == "CANCELLED"
-    assert "going on from" in (cluster.folder / LOG).read_text()
-    assert (cluster.folder / TARGET).read_bytes() == undisturbed(STEPS)
-    assert_nothing_is_left(cluster)
+    assert fresh.slurm.jobs()[-2]["state"] == "CANCELLED"
+    assert "going on from" in (fresh.folder / LOG).read_text()
+    assert (fresh.folder / TARGET).read_bytes() == undisturbed.result(STEPS)
+    assert_nothing_is_left(fresh)
 
 
-def test_a_job_that_reaches_its_limit_goes_on(
-    cluster: Cluster, undisturbed: Callable[[int], bytes]
-) -> None:
-    with_steps(cluster.folder, LONG_STEPS)
-    run = start(cluster, "--set-resources", "train_method:runtime=attempt")
+def test_a_job_that_reaches_its_limit_goes_on(fresh: Cluster, undisturbed: Undisturbed) -> None:
+    steps = undisturbed.steps_in(LONG_SECONDS)
+    with_steps(fresh.folder, steps)
+    run = start(fresh, "--set-resources", "train_method:runtime=attempt")
+    expected = undisturbed.result(steps)  # meanwhile
     assert run.wait() == 0, run.output
-    assert [job["state"] for job in cluster.slurm.jobs()[-2:]] == ["TIMEOUT", "COMPLETED"]
-    assert "going on from" in (cluster.folder / LOG).read_text()
-    assert (cluster.folder / TARGET).read_bytes() == undisturbed(LONG_STEPS)
-    assert_nothing_is_left(cluster)
+    assert [job["state"] for job in fresh.slurm.jobs()[-2:]] == ["TIMEOUT", "COMPLETED"]
+    assert "going on from" in (fresh.folder / LOG).read_text()
+    assert (fresh.folder / TARGET).read_bytes() == expected
+    assert_nothing_is_left(fresh)
 
 
 @pytest.mark.parametrize("power", [True, False], ids=["power cut", "lost contact"])
-def test_a_node_goes_down(
-    cluster: Cluster, undisturbed: Callable[[int], bytes], power: bool
-) -> None:
+def test_a_node_goes_down(fresh: Cluster, undisturbed: Undisturbed, power: bool) -> None:
     """Without contact the job goes on, and its successor on another node waits for its lock."""
-    slurm = cluster.slurm
-    with_steps(cluster.folder, STEPS)
-    run = start(cluster)
-    wait_until_it_trains(cluster, run)
+    slurm = fresh.slurm
+    with_steps(fresh.folder, STEPS)
+    run = start(fresh)
+    wait_until_it_trains(fresh, run)
     number, node = running(slurm)
     slurm.lose(node, power=power)
     try:
@@ -114,25 +122,25 @@ def test_a_node_goes_down(
         assert run.wait() == 0, run.output
         successor = slurm.jobs()[-1]
         assert (successor["id"], successor["state"]) == (number, "COMPLETED")
-        assert (cluster.folder / TARGET).read_bytes() == undisturbed(STEPS)
-        assert_nothing_is_left(cluster)
+        assert (fresh.folder / TARGET).read_bytes() == undisturbed.result(STEPS)
+        assert_nothing_is_left(fresh)
     finally:
         slurm.bring_back(node)
 
 
 def test_the_recovery_cancels_what_a_killed_run_has_sent(
-    cluster: Cluster, undisturbed: Callable[[int], bytes]
+    fresh: Cluster, undisturbed: Undisturbed
 ) -> None:
-    with_steps(cluster.folder, STEPS)
-    run = start(cluster)
-    wait_until_it_trains(cluster, run)
-    number, _ = running(cluster.slurm)
+    with_steps(fresh.folder, STEPS)
+    run = start(fresh)
+    wait_until_it_trains(fresh, run)
+    number, _ = running(fresh.slurm)
     run.process.kill()
     run.wait()
-    again = recover(cluster, [TARGET], "PROFILE=profiles/slurm")
+    again = recover(fresh, [TARGET], "PROFILE=profiles/slurm")
     assert again.wait() == 0, again.output
     assert f"cancelling jobs of Slurm: {number}" in again.output
-    assert [job["state"] for job in cluster.slurm.jobs()[-2:]] == ["CANCELLED", "COMPLETED"]
-    assert "going on from" in (cluster.folder / LOG).read_text()
-    assert (cluster.folder / TARGET).read_bytes() == undisturbed(STEPS)
-    assert_nothing_is_left(cluster)
+    assert [job["state"] for job in fresh.slurm.jobs()[-2:]] == ["CANCELLED", "COMPLETED"]
+    assert "going on from" in (fresh.folder / LOG).read_text()
+    assert (fresh.folder / TARGET).read_bytes() == undisturbed.result(STEPS)
+    assert_nothing_is_left(fresh)

@@ -29,13 +29,13 @@ VARIES = {"logs", "benchmarks"}
 @pytest.fixture(scope="module", params=[(1, "greedy"), (8, "ilp")], ids=["1 core", "8 cores"])
 def again(
     pristine: Path,
-    smoke: Checkout,
+    raw_dir: str | None,
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
 ) -> Path:
     """Results of another run of a part of the DAG, its jobs in another order."""
     cores, scheduler = request.param
-    empty = Checkout(pristine, smoke.environment.get("KERHRM_RAW_DIR"))
+    empty = Checkout(pristine, raw_dir)
     copy = empty.copy(tmp_path_factory.mktemp("again") / "another name")
     copy.run(*AGAIN, "--scheduler", scheduler, *SMOKE, cores=cores, env=OTHER)
     return copy.folder / "results" / "smoke"

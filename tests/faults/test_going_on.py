@@ -32,8 +32,8 @@ def hidden(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob(".*"))
 
 
-def test_a_stopped_job_goes_on(fresh: Callable[[], Checkout]) -> None:
-    copy, rng = fresh(), random.Random(0)
+def test_a_stopped_job_goes_on(copies: Callable[[], Path], raw_dir: str | None) -> None:
+    copy, rng = Checkout(copies(), raw_dir), random.Random(0)
     preset = copy.folder / "config" / "presets" / "smoke.yaml"
     change = replace("steps: 20\n", f"steps: {STEPS}\n")
     preset.write_text(change(preset.read_text(encoding="utf-8")), encoding="utf-8")

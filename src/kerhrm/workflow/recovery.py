@@ -59,12 +59,17 @@ def processes() -> Iterator[Process]:
 
 
 def snakemakes(root: Path) -> list[int]:
-    """Numbers of the Snakemake processes that work in ``root``."""
+    """Numbers of the Snakemake processes that somebody has started in ``root``.
+
+    Those that work for another one, as a job of a cluster, are told by their ``--mode``.
+    """
     root = root.resolve()
     return [
         p.number
         for p in processes()
-        if p.folder == root and "snakemake" in {Path(a).name for a in p.arguments[:4]}
+        if p.folder == root
+        and "snakemake" in {Path(a).name for a in p.arguments[:4]}
+        and "--mode" not in p.arguments
     ]
 
 
@@ -74,19 +79,29 @@ def jobs(root: Path) -> list[int]:
     return [p.number for p in processes() if any(scripts in a for a in p.arguments)]
 
 
-def stop_orphans(root: Path, patience: float = PATIENCE_SECONDS) -> list[int]:
-    """Ask jobs without Snakemake to save their state and end; wait until they have.
+def check_idle(root: Path) -> None:
+    """Make sure that no Snakemake works in ``root``.
 
     Raises
     ------
     KerhrmError
-        If a Snakemake still works in ``root``, or a job does not end.
+        If one does.
     """
     if alive := snakemakes(root):
         raise KerhrmError(
             f"Snakemake is at work in {root} (process {alive[0]})",
             f"wait until it has ended, or stop it: kill {alive[0]}",
         )
+
+
+def stop_orphans(root: Path, patience: float = PATIENCE_SECONDS) -> list[int]:
+    """Ask jobs without Snakemake to save their state and end; wait until they have.
+
+    Raises
+    ------
+    KerhrmError
+        If a job does not end.
+    """
     orphans = left = jobs(root)
     for number in orphans:
         log.info("stopping process %d, whose Snakemake has died", number)
@@ -200,8 +215,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="recovery: %(message)s")
     root = Path.cwd()
     try:
-        stop_orphans(root)
+        check_idle(root)
         cancel_slurm_jobs(root, PATIENCE_SECONDS)
+        stop_orphans(root)
         for script in (root / SCRIPTS).glob("tmp*"):  # copies of scripts that ran
             _remove(script)
         for path in clear(options.paths, finished=options.finished):

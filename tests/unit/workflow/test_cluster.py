@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.workflow.cluster import Request, check_scheduler, check_slurm, check_submit_command
+from kerhrm.workflow.cluster import (
+    Request,
+    cancel_slurm_jobs,
+    check_scheduler,
+    check_slurm,
+    check_submit_command,
+)
 
 MUNGE = "sinfo: error: Munge encode failed: Failed to access 'socket' (Did you start munged?)"
 CONTROLLER = "slurm_load_partitions: Unable to contact slurm controller (connect failure)"
@@ -150,3 +156,40 @@ def test_each_executor_needs_its_own_scheduler() -> None:
         check_scheduler(workflow("slurm"))
     with pytest.raises(KerhrmError, match="'qsub'"):
         check_scheduler(workflow("cluster-generic"))
+
+
+def queue(folder: Path, *lines: str) -> None:
+    """A Slurm with these jobs, which end when they are cancelled."""
+    jobs = folder / "jobs"
+    jobs.write_text("".join(f"{line}\n" for line in lines))
+    program(folder, "squeue", f"while read -r line; do echo \"$line\"; done <'{jobs}'")
+    program(folder, "scancel", f"echo \"$@\" >'{folder}/cancelled'; : >'{jobs}'")
+
+
+def test_jobs_of_this_folder_alone_are_cancelled(programs: Path, tmp_path: Path) -> None:
+    queue(
+        programs,
+        f"7|{tmp_path}|rule_train_method_wildcards_erm",
+        f"8|{tmp_path / 'other'}|rule_cluster",
+        f"9|{tmp_path}|mine",
+        f"10|{tmp_path}|rule_cluster",
+    )
+    assert cancel_slurm_jobs(tmp_path, patience=0) == ["7", "10"]
+    assert (programs / "cancelled").read_text() == "7 10\n"
+    assert cancel_slurm_jobs(tmp_path, patience=0) == []
+
+
+def test_a_job_that_does_not_end_is_told(programs: Path, tmp_path: Path) -> None:
+    queue(programs, f"7|{tmp_path}|rule_cluster")
+    program(programs, "scancel")
+    with pytest.raises(KerhrmError, match=r"has not ended within 0 s \(7\).*--signal=KILL 7"):
+        cancel_slurm_jobs(tmp_path, patience=0)
+
+
+def test_without_slurm_nothing_is_cancelled(
+    programs: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert cancel_slurm_jobs(tmp_path, patience=0) == []
+    program(programs, "squeue", f"echo '{CONTROLLER}' >&2; exit 1")
+    assert cancel_slurm_jobs(tmp_path, patience=0) == []
+    assert "left alone: slurm_load_partitions" in caplog.text

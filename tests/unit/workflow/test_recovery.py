@@ -172,6 +172,7 @@ def test_nothing_happens_while_snakemake_is_at_work(
     monkeypatch.chdir(tmp_path)
     with (
         running("snakemake", "all", folder=tmp_path) as master,
+        running("snakemake", "all", "--mode", "remote", folder=tmp_path),  # a cluster's job
         running(script, folder=tmp_path) as job,
     ):
         assert snakemakes(tmp_path) == [master.pid]

@@ -59,8 +59,14 @@ PartitionName=plain Nodes={without_gpu} MaxTime=INFINITE State=UP
 
 
 def missing() -> list[str]:
-    """Programs of Slurm and munge that are not installed."""
-    return [name for name in PROGRAMS if shutil.which(name, path=search_path()) is None]
+    """What Slurm needs and this machine has not: programs, and an address of its own name."""
+    found = [name for name in PROGRAMS if shutil.which(name, path=search_path()) is None]
+    name = socket.gethostname()
+    try:
+        socket.gethostbyname(name)
+    except OSError:
+        found.append(f"the line '127.0.0.1 {name}' in /etc/hosts")
+    return found
 
 
 def search_path() -> str:
@@ -111,11 +117,6 @@ class Slurm:
 
     def start(self) -> None:
         """Bring munge, the controller and the nodes up, and wait until the nodes are idle."""
-        name = socket.gethostname()
-        try:
-            socket.gethostbyname(name)
-        except OSError as error:
-            raise RuntimeError(f"Slurm needs the line '127.0.0.1 {name}' in /etc/hosts") from error
         self._write()
         munge = self.folder / "munge"
         self._run(
