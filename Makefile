@@ -81,7 +81,7 @@ unit: env
 	$(BIN)/python -m pytest -n auto tests/unit
 
 dag-test: env
-	$(BIN)/python -m pytest --durations=20 $(WORKFLOW_TESTS)
+	$(BIN)/python -m pytest $(WORKFLOW_TESTS)
 
 test-cluster: env
 	./tests/cluster/install.sh

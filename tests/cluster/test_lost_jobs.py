@@ -95,6 +95,7 @@ def test_a_cancelled_job_goes_on(fresh: Cluster, undisturbed: Undisturbed) -> No
     assert_nothing_is_left(fresh)
 
 
+@pytest.mark.slow
 def test_a_job_that_reaches_its_limit_goes_on(fresh: Cluster, undisturbed: Undisturbed) -> None:
     steps = undisturbed.steps_in(LONG_SECONDS)
     with_steps(fresh.folder, steps)
@@ -132,6 +133,8 @@ def test_the_recovery_cancels_what_a_killed_run_has_sent(
     fresh: Cluster, undisturbed: Undisturbed
 ) -> None:
     with_steps(fresh.folder, STEPS)
+    profile = fresh.folder / "profiles" / "slurm" / "config.yaml"
+    profile.write_text(profile.read_text().replace("status-checks: 20", "status-checks: 1"))
     run = start(fresh)
     wait_until_it_trains(fresh, run)
     number, _ = running(fresh.slurm)
