@@ -19,7 +19,7 @@ rule extract_ntf:
     threads: THREADS
     resources:
         mem_mb=memory(4000),
-        runtime=minutes(20),
+        runtime=minutes(10),
         gpu=GPU,
     params:
         hidden=hidden_of,
@@ -46,7 +46,7 @@ rule reduce_ntf:
     threads: THREADS
     resources:
         mem_mb=memory(6000),
-        runtime=minutes(30),
+        runtime=minutes(20),
         gpu=GPU,
     params:
         k=k_max_of,

@@ -22,7 +22,7 @@ rule cluster:
     threads: THREADS
     resources:
         mem_mb=memory(4000),
-        runtime=minutes(60),
+        runtime=minutes(15),
         gpu=GPU,
     params:
         k=k_of,
@@ -51,7 +51,7 @@ rule learn_invariant:
     threads: THREADS
     resources:
         mem_mb=memory(4000),
-        runtime=minutes(20),
+        runtime=minutes(5),
         gpu=GPU,
     params:
         invariance=invariance_of,

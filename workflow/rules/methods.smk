@@ -21,7 +21,7 @@ rule train_method:
     threads: THREADS
     resources:
         mem_mb=memory(6000),
-        runtime=minutes(120),
+        runtime=minutes(60),
         gpu=GPU,
     params:
         options=options_of,

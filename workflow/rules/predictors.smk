@@ -24,7 +24,7 @@ rule predict_ntf:
     threads: THREADS
     resources:
         mem_mb=memory(4000),
-        runtime=minutes(10),
+        runtime=minutes(5),
         gpu=GPU,
     params:
         device=CONFIG.device,
@@ -55,7 +55,7 @@ rule train_network:
     threads: THREADS
     resources:
         mem_mb=memory(6000),
-        runtime=minutes(120),
+        runtime=minutes(60),
         gpu=GPU,
     params:
         hidden=hidden_of,
@@ -84,7 +84,7 @@ rule predict_with_true_environments:
     threads: THREADS
     resources:
         mem_mb=memory(4000),
-        runtime=minutes(60),
+        runtime=minutes(10),
         gpu=GPU,
     params:
         k=candidate_k_of,
@@ -112,7 +112,7 @@ rule train_released:
     threads: THREADS
     resources:
         mem_mb=memory(4000),
-        runtime=minutes(60),
+        runtime=minutes(30),
         gpu=GPU,
     params:
         released=released_of,

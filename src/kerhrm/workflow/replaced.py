@@ -24,8 +24,12 @@ def note_replaced(workflow: Any) -> None:
 
 
 def make_lost_files_again(workflow: Any) -> None:
-    """Have Snakemake run the jobs of the lost files, while it builds its DAG."""
-    workflow.dag.forcefiles.update(lost_files())
+    """Have Snakemake run the jobs of the lost files, while it builds its DAG.
+
+    A job's own Snakemake, on another machine, leaves them to the one that has sent it.
+    """
+    if workflow.is_main_process:
+        workflow.dag.forcefiles.update(lost_files())
 
 
 def forget_replaced() -> None:

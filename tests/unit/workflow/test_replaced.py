@@ -15,10 +15,11 @@ from kerhrm.workflow.replaced import (
 )
 
 
-def workflow(*outputs: list[str]) -> Any:
+def workflow(*outputs: list[str], main: bool = True) -> Any:
     """A stand-in for Snakemake's, whose jobs have these outputs."""
     jobs = [SimpleNamespace(output=files) for files in outputs]
-    return SimpleNamespace(dag=SimpleNamespace(needrun_jobs=lambda: jobs, forcefiles={"mine"}))
+    dag = SimpleNamespace(needrun_jobs=lambda: jobs, forcefiles={"mine"})
+    return SimpleNamespace(dag=dag, is_main_process=main)
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +46,9 @@ def test_what_is_missing_afterwards_is_lost(folder: Path) -> None:
     run = workflow()
     make_lost_files_again(run)
     assert run.dag.forcefiles == {"mine", "a"}
+    job = workflow(main=False)
+    make_lost_files_again(job)
+    assert job.dag.forcefiles == {"mine"}
 
 
 def test_a_later_run_keeps_what_it_did_not_make(folder: Path) -> None:
