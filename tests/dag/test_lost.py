@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from dagtools import SMOKE, Checkout, Job, edited, names, replace, with_descendants
 
+from kerhrm.workflow.replaced import JOURNAL
+
 pytestmark = pytest.mark.dag
 
 TABLE = "results/smoke/tables/table1.csv"
 SCORES = "results/smoke/classification/r2=0.70/scores.csv"
-JOURNAL = ".snakemake/kerhrm-replaced.json"
 
 
 def broken(text: str) -> str:

@@ -28,6 +28,8 @@ from faulttools import (
     snakemake,
 )
 
+from kerhrm.workflow.replaced import JOURNAL
+
 pytestmark = pytest.mark.faults
 
 N_FAULTS = int(os.environ.get("FAULTS") or 5)
@@ -128,6 +130,7 @@ def test_no_stray_file_remains(disturbed: Disturbed, jobs: list[Job]) -> None:
     assert {name.split("/")[2] for name in declared - found} <= {"benchmarks"}
     for folder in ("scripts", "locks", "incomplete"):
         assert list((disturbed.copy.folder / ".snakemake" / folder).glob("*")) == []
+    assert not (disturbed.copy.folder / JOURNAL).exists()
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from kerhrm.errors import KerhrmError
 from kerhrm.workflow.cluster import cancel_slurm_jobs
+from kerhrm.workflow.replaced import forget_replaced
 
 #: how long a job may take from the request to stop to its end
 PATIENCE_SECONDS = 600.0
@@ -222,6 +223,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _remove(script)
         for path in clear(options.paths, finished=options.finished):
             log.info("removed %s", path)
+        if options.finished:
+            forget_replaced()
     except KerhrmError as error:
         sys.exit(f"error: {error}")
 
