@@ -30,7 +30,7 @@ def test_a_change_survives_a_failure(copy: Checkout, dag: list[Job]) -> None:
     preset = copy.folder / "config" / "presets" / "smoke.yaml"
     with edited(preset, replace("steps: 20\n", "steps: 400\n")):
         with edited(copy.folder / "workflow" / "scripts" / "score.py", broken):
-            done = copy.snakemake("table1", *SMOKE)
+            done = copy.snakemake("table1", "--keep-going", *SMOKE)
         assert done.returncode != 0
         assert not (copy.folder / SCORES).exists()
         assert table.read_bytes() == before
