@@ -26,22 +26,27 @@ def refusal(
     return line
 
 
-def test_unknown_partition(fresh: Cluster) -> None:
-    options = ("--default-resources", "slurm_partition=nowhere")
-    line = refusal(fresh, "slurm", *QUICK_SLURM, *options)
-    assert line == (
-        "Slurm has no partition 'nowhere'; set slurm_partition in the profile to one of: "
-        "main, plain"
-    )
-
-
-def test_gpu_where_none_is(fresh: Cluster) -> None:
-    options = ("--default-resources", "slurm_partition=plain")
-    line = refusal(fresh, "slurm-gpu", *QUICK_SLURM, *options)
-    assert line == (
-        "a job asks for a GPU, but partition 'plain' has none; "
-        "set slurm_partition in the profile to one that has (main)"
-    )
+@pytest.mark.parametrize(
+    ("profile", "partition", "expected"),
+    [
+        (
+            "slurm",
+            "nowhere",
+            "Slurm has no partition 'nowhere'; set slurm_partition in the profile to one of: "
+            "main, plain",
+        ),
+        (
+            "slurm-gpu",
+            "plain",
+            "a job asks for a GPU, but partition 'plain' has none; "
+            "set slurm_partition in the profile to one that has (main)",
+        ),
+    ],
+    ids=["unknown partition", "GPU where none is"],
+)
+def test_partition(fresh: Cluster, profile: str, partition: str, expected: str) -> None:
+    options = ("--default-resources", f"slurm_partition={partition}")
+    assert refusal(fresh, profile, *QUICK_SLURM, *options) == expected
 
 
 def test_no_munge(fresh: Cluster, tmp_path: Path) -> None:

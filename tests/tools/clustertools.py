@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from dagtools import TIMEOUT_SECONDS, Checkout
+from dagtools import Checkout
 from local_slurm import Slurm
 
 # The profiles wait longer: their clusters serve others, too.
@@ -32,15 +32,7 @@ class Cluster(Checkout):
     ) -> tuple[subprocess.CompletedProcess[str], list[dict[str, str]]]:
         """Run Snakemake with a profile; the result, both streams in order, and the new jobs."""
         before = len(self.slurm.jobs())
-        done = subprocess.run(
-            [*self.command(profile), *args],
-            cwd=self.folder,
-            env=self.environment | dict(env or {}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-        )
+        done = self.call(*self.command(profile), *args, env=env)
         return done, self.slurm.jobs()[before:]
 
 

@@ -89,8 +89,14 @@ class Checkout:
         self, *args: str, cores: int = 2, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run Snakemake here; ``stdout`` of the result holds both streams in order."""
+        return self.call(sys.executable, "-m", "snakemake", "--cores", str(cores), *args, env=env)
+
+    def call(
+        self, *command: str, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command here, its two streams as one."""
         return subprocess.run(
-            [sys.executable, "-m", "snakemake", "--cores", str(cores), *args],
+            command,
             cwd=self.folder,
             env=self.environment | dict(env or {}),
             stdout=subprocess.PIPE,

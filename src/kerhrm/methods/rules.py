@@ -5,6 +5,7 @@ test points, and rows that an oracle chose are bounds, never results.  KerHRM's 
 the worst *learned* environment, stands in :mod:`kerhrm.algorithm.selection`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from os import PathLike
 from typing import ClassVar
@@ -18,7 +19,7 @@ from kerhrm.arrays import load_arrays
 Paths = Mapping[str, str | PathLike[str]]
 
 
-class Rule:
+class Rule(ABC):
     """Base of the rules.
 
     Attributes
@@ -50,8 +51,9 @@ class Rule:
         finite = outputs.isfinite().all(-1)
         return self._score(outputs, files).masked_fill(~finite, -torch.inf)
 
+    @abstractmethod
     def _score(self, outputs: Tensor, files: Paths) -> Tensor:
-        raise NotImplementedError
+        """Scores (B, C) of finite outputs."""
 
 
 class PooledValidation(Rule):
