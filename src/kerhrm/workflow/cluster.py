@@ -158,15 +158,11 @@ def _slurm_jobs(root: Path) -> list[str]:
 def _answer(*command: str) -> str:
     """Standard output of a command of Slurm; empty with a warning if it fails."""
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=SECONDS_TO_ANSWER
-        ).stdout
-    except subprocess.CalledProcessError as error:
-        problem = error.stderr.strip() or f"{command[0]} failed"
-    except subprocess.TimeoutExpired as error:
-        problem = str(error)
-    log.warning("Slurm does not answer, its jobs are left alone: %s", problem.splitlines()[-1])
-    return ""
+        return _ask(*command)
+    except _NoAnswer as error:
+        problem = str(error).splitlines()[-1]
+        log.warning("Slurm does not answer, its jobs are left alone: %s", problem)
+        return ""
 
 
 def _partitions() -> tuple[list[str], dict[str, bool]]:
@@ -183,14 +179,9 @@ def _partitions() -> tuple[list[str], dict[str, bool]]:
 
 
 def _sinfo(form: str) -> str:
-    command = ["sinfo", "--noheader", form]
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=SECONDS_TO_ANSWER
-        ).stdout
-    except subprocess.CalledProcessError as error:
-        complaint = error.stderr.strip() or "sinfo failed"
-    except (OSError, subprocess.TimeoutExpired) as error:
+        return _ask("sinfo", "--noheader", form)
+    except _NoAnswer as error:
         complaint = str(error)
     if "munge" in complaint.lower():
         raise KerhrmError(
@@ -201,3 +192,19 @@ def _sinfo(form: str) -> str:
         f"Slurm does not answer: {complaint.splitlines()[-1]}",
         f"wait until sinfo lists partitions, or {LOCALLY}",
     )
+
+
+class _NoAnswer(Exception):
+    """What a command of Slurm complains of."""
+
+
+def _ask(*command: str) -> str:
+    """Standard output of a command of Slurm."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=SECONDS_TO_ANSWER
+        ).stdout
+    except subprocess.CalledProcessError as error:
+        raise _NoAnswer(error.stderr.strip() or f"{command[0]} failed") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise _NoAnswer(str(error)) from error
