@@ -50,7 +50,7 @@ def figure2(table: pd.DataFrame, heading: str, ceiling: float | None = None) -> 
             above.axhline(ceiling, color="0.5", linestyle="-.", label="perfect invariant model")
         above.set_ylabel("accuracy")
         below.set_ylabel("KL divergence\nof P(Y | C) (nats)")
-        below.set_ylim(bottom=0)
+        below.set_ylim(0, 1.15 * below.dataLim.y1)  # from zero, with room for the markers
         below.set_xlabel("iteration")
         below.set_xticks(sorted(set(cells["t"])))
         figure.legend(

@@ -96,6 +96,18 @@ def test_figure_2_shows_means_and_deviations_in_order() -> None:
     assert below.get_ylabel().endswith("(nats)")
 
 
+def test_figure_2_leaves_room_for_a_divergence_that_hardly_moves() -> None:
+    table = iterations()
+    level = table["metric"] == "d_kl"
+    table = table.assign(
+        mean=table["mean"].where(~level, 7.46), std=table["std"].where(~level, 0.01)
+    )
+    below = figure2(table, "x").axes[1]
+    low, high = below.get_ylim()
+    assert low == 0
+    assert 1.1 * 7.47 < high < 1.3 * 7.47
+
+
 def test_figure_2_curves_differ_in_colour_marker_and_line() -> None:
     above = figure2(iterations(), "x").axes[0]
     first, second = (curve(above, label) for label in ("training accuracy", "test accuracy"))
