@@ -24,10 +24,10 @@ PROFILE =
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 OPTIONS = $(TARGET) $(if $(PROFILE),--workflow-profile $(PROFILE)) $(if $(CONFIG),--config $(CONFIG))
-# where jobs write, and the one file beside these folders that a job replaces
-WRITTEN = $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),results) config README.md
+# where the interrupted run wrote
+WRITTEN = $(wildcard $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),results)/*)
 
-.PHONY: help env reproduce smoke recover test lint unit dag-test test-cluster test-faults lock dag \
+.PHONY: help env reproduce smoke recover test lint unit dag-test test-cluster test-faults lock dag docs \
   clean
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make env         only the environment .venv"
 	@echo "make lock        renew envs/requirements.lock"
 	@echo "make dag         renew the picture of the DAG in the README"
+	@echo "make docs        renew what is written in docs/ by the code"
 	@echo "make clean       remove results/paper and results/smoke"
 
 env: .venv/installed
@@ -63,10 +64,10 @@ smoke: env
 	$(SNAKEMAKE) all --config preset=smoke
 
 recover: env
-	$(BIN)/python -m kerhrm.workflow.recovery $(WRITTEN)
+	$(BIN)/python -m kerhrm.jobs.recover $(WRITTEN)
 	$(SNAKEMAKE) --unlock $(OPTIONS)
 	$(if $(PROFILE),$(BIN)/snakemake,$(SNAKEMAKE)) --rerun-incomplete $(OPTIONS)
-	$(BIN)/python -m kerhrm.workflow.recovery --finished $(WRITTEN)
+	$(BIN)/python -m kerhrm.jobs.recover --finished $(WRITTEN)
 
 test: lint unit dag-test
 
@@ -75,6 +76,7 @@ lint: env
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/snakemake --lint --config preset=smoke
 
 unit: env
@@ -94,7 +96,11 @@ lock: env
 	PATH="$(CURDIR)/$(BIN):$$PATH" ./envs/lock.sh
 
 dag: env
-	$(BIN)/python -m kerhrm.workflow.picture README.md
+	$(BIN)/snakemake --rulegraph mermaid-js all | $(BIN)/python -m kerhrm.reporting.readme dag README.md
+
+docs: env
+	$(BIN)/python -m kerhrm.config.documentation
+	$(BIN)/python -m kerhrm.reporting.reruns results/paper > docs/reruns.md
 
 clean:
 	rm -rf results/paper results/smoke

@@ -10,46 +10,22 @@
 # -> predictions -> scores -> tables -> notebooks.  Rules stand by stage in workflow/rules.
 
 
-configfile: "config/config.yaml"
-
-
 include: "workflow/rules/common.smk"
-include: "workflow/rules/resources.smk"
 include: "workflow/rules/functions.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/iterations.smk"
 include: "workflow/rules/predictors.smk"
-include: "workflow/rules/methods.smk"
 include: "workflow/rules/tuning.smk"
 include: "workflow/rules/scoring.smk"
 include: "workflow/rules/reporting.smk"
-include: "workflow/rules/verification.smk"
-
-
-# On a cluster these run beside Snakemake: seconds each, and some need the network.
-localrules:
-    all,
-    check_failures,
-    collect_scores,
-    fetch_houses,
-    fetch_mnist,
-    generate_data,
-    publish_reference,
-    render_figure,
-    render_notebook,
-    score,
-    score_iterations,
-    select_by_oracle,
-    select_hyperparameters,
-    summarise,
-    tune,
-    verify,
-    write_configuration,
-    write_readme,
+include: "workflow/rules/publishing.smk"
 
 
 rule all:
+    """Every table and figure, and that no method has failed."""
     default_target: True
+    localrule: True
     input:
         CHECKED,
+        lost_of(EXPERIMENTS),

@@ -15,7 +15,9 @@ import pandas as pd
 import pytest
 from dagtools import SMOKE, Checkout, edited, fill, replace, small_disk
 
-from kerhrm.data.raw import KING_COUNTY, MNIST, RawSet
+from kerhrm.data.sources.fetch import RawSet
+from kerhrm.data.sources.king_county import KING_COUNTY
+from kerhrm.data.sources.mnist import MNIST
 
 pytestmark = pytest.mark.dag
 

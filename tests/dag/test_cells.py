@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from expected import CHOOSERS, EXPERIMENTS, METRICS, TABLES, cells, of_table, stems
 
-from kerhrm.arrays import load_arrays
-from kerhrm.reporting.methods import METHODS, ORACLE
+from kerhrm.config.names import folder_of
+from kerhrm.methods.registry import ROWS, ORACLE
 from kerhrm.reporting.tables import COLUMNS, read_scores, read_table
-from kerhrm.workflow.folders import folder_of
+from kerhrm.storage.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 
@@ -66,7 +66,7 @@ def test_settings_come_in_the_order_of_the_configuration(table: pd.DataFrame, na
 
 
 def test_tracks_and_sources(table: pd.DataFrame, name: str) -> None:
-    by_name = {method.name: method for method in METHODS.values()}
+    by_name = {method.name: method for method in ROWS.values()}
     assert list(table["track"]) == [by_name[method].track for method in table["method"]]
     generators = {s.data.generator for e in of_table(name).values() for s in e.settings.values()}
     assert len(set(table["data_source"])) == 1
@@ -82,7 +82,7 @@ def test_a_presets_numbers_are_compared_with_nothing(table: pd.DataFrame) -> Non
 @pytest.mark.parametrize("name", ["table1", "table3", "table4"], indirect=True)
 def test_the_oracle_is_a_bound(table: pd.DataFrame) -> None:
     """The other rules' choices are among the candidates that it has."""
-    choosers = [METHODS[stem].name for stem in CHOOSERS]
+    choosers = [ROWS[stem].name for stem in CHOOSERS]
     test = table[table["metric"].isin(MERIT) & table["method"].isin(choosers)]
     merit = test["mean"] * test["metric"].map(MERIT)
     wide = test.assign(merit=merit).pivot(
@@ -154,7 +154,7 @@ def test_scores_are_those_of_the_predictions(results: Path, experiment: str) -> 
     for label, setting in options.settings.items():
         folder = results / experiment / folder_of(label)
         for stem in stems(setting.run):
-            method = METHODS[stem]
+            method = ROWS[stem]
             outputs, _ = load_arrays(folder / "predictions" / f"{stem}.npz")
             # methods of their own script keep an axis of option sets; the first is the choice
             outputs = {p: a[:, 0] if a.ndim == 3 else a for p, a in outputs.items()}

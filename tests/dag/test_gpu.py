@@ -7,7 +7,7 @@ import pytest
 import torch
 from dagtools import SMOKE, Checkout
 
-from kerhrm.arrays import load_arrays
+from kerhrm.storage.arrays import load_arrays
 
 pytestmark = [
     pytest.mark.dag,
@@ -25,7 +25,7 @@ TOLERANCES = {
     "iterations/2/environments.npz": 1e-4,
     "iterations/2/theta.npz": 1e-6,
     "predictions/kerhrm-ntf.npz": 1e-6,
-    "predictions/kerhrm-true.npz": 1e-6,
+    "predictions/true_environments.npz": 1e-6,
     "predictions/kerhrm-network.npz": 1e-3,
     "predictions/released.npz": 1e-3,
     "predictions/erm.npz": 1e-3,

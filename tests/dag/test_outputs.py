@@ -9,9 +9,9 @@ import torch
 from dagtools import Checkout, Job
 from expected import EXPERIMENTS, FIGURES, SUFFIXES, TABLES, stems
 
-from kerhrm.features.mlp import init_mlp
 from kerhrm.features.ntf import load_ntf
-from kerhrm.workflow.folders import folder_of
+from kerhrm.config.names import folder_of
+from kerhrm.networks.mlp import init_mlp
 
 pytestmark = pytest.mark.dag
 

@@ -12,7 +12,7 @@ from dagtools import Checkout
 from expected import EXPERIMENTS, FIGURES, TABLES, of_table
 from matplotlib import image
 
-from kerhrm.reporting.methods import is_headline
+from kerhrm.methods.registry import is_headline
 from kerhrm.reporting.tables import METRIC_NAMES, is_stand_in, read_scores, read_table
 
 pytestmark = pytest.mark.dag

@@ -9,7 +9,7 @@ import pytest
 from dagtools import SMOKE, TARGETS, Checkout, Job, names, with_descendants
 from expected import EXPERIMENTS, LABELLED, stems
 
-from kerhrm.arrays import load_arrays, save_arrays
+from kerhrm.storage.arrays import load_arrays, save_arrays
 
 pytestmark = pytest.mark.dag
 

@@ -10,12 +10,12 @@ import yaml
 from dagtools import SMOKE, Checkout, edited, names, replace
 from expected import EXPERIMENTS
 
-from kerhrm.arrays import load_arrays
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import TUNABLE, Experiment
-from kerhrm.reporting.methods import ORACLE
+from kerhrm.config.names import folder_of
+from kerhrm.methods.registry import ORACLE
 from kerhrm.reporting.tables import read_scores
-from kerhrm.workflow.folders import folder_of
+from kerhrm.storage.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 

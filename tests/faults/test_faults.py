@@ -28,8 +28,6 @@ from faulttools import (
     snakemake,
 )
 
-from kerhrm.workflow.replaced import JOURNAL
-
 pytestmark = pytest.mark.faults
 
 N_FAULTS = int(os.environ.get("FAULTS") or 5)
@@ -37,6 +35,8 @@ SEED = int(os.environ.get("FAULT_SEED") or 0)
 #: the whole DAG takes its time; a few faults fit into a part with most kinds of rules
 TARGETS = ("all",) if N_FAULTS >= 20 else ("table3", "figure2")
 VARIES = {"logs", "benchmarks"}
+#: notes of what was made, and the folder of temporaries, which is empty in the end
+OURS = {"made", "temporary"}
 
 
 class Disturbed(NamedTuple):
@@ -97,7 +97,7 @@ def files(folder: Path) -> dict[str, Path]:
 def contents(copy: Checkout) -> dict[str, bytes]:
     """Contents of the result files, without logs and measured times."""
     found = files(copy.folder / "results" / "smoke")
-    return {n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES}
+    return {n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES | OURS}
 
 
 def test_the_recovery_succeeds(disturbed: Disturbed) -> None:
@@ -124,13 +124,20 @@ def test_no_stray_file_remains(disturbed: Disturbed, jobs: list[Job]) -> None:
     declared |= {
         job.fields[key] for job in jobs for key in ("log", "benchmark") if key in job.fields
     }
-    found = {f"results/smoke/{n}" for n in files(disturbed.copy.folder / "results" / "smoke")}
+    results = disturbed.copy.folder / "results" / "smoke"
+    assert list((results / "temporary").iterdir()) == []
+    found = {f"results/smoke/{n}" for n in files(results) if n.split("/")[0] not in OURS}
     assert found - declared == set()
     # Snakemake does not miss a benchmark that it could not write.
     assert {name.split("/")[2] for name in declared - found} <= {"benchmarks"}
-    for folder in ("scripts", "locks", "incomplete"):
+    for folder in ("locks", "incomplete"):
         assert list((disturbed.copy.folder / ".snakemake" / folder).glob("*")) == []
-    assert not (disturbed.copy.folder / JOURNAL).exists()
+    assert lost_files_in(disturbed.copy) == "[]"
+
+
+def lost_files_in(copy: Checkout) -> str:
+    code = "from kerhrm.jobs.lost import lost_files; print(lost_files('results/smoke'))"
+    return copy.python("-c", code).strip()
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -1,20 +1,21 @@
 """Copies of the repository, Snakemake in them, and what its output says."""
 
+import json
 import os
-import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import pytest
+from snakemake_logger_plugin_jobs import VARIABLE
 
 SMOKE = ("--config", "preset=smoke")  # must follow the targets: it takes what comes after it
-TARGETS = ("all", "tune")  # together they have every rule but `verify` and `publish_reference`
+TARGETS = ("all", "tune")  # together they have every rule but `verify` and those that publish
 TIMEOUT_SECONDS = 1800
 
 
@@ -23,23 +24,10 @@ class Job:
     """One job of a dry run."""
 
     rule: str
-    fields: Mapping[str, str]
-
-    def _files(self, key: str) -> tuple[str, ...]:
-        # Names of settings hold commas, but no comma with a space.
-        return tuple(name for name in self.fields.get(key, "").split(", ") if name)
-
-    @cached_property
-    def input(self) -> tuple[str, ...]:
-        return self._files("input")
-
-    @cached_property
-    def output(self) -> tuple[str, ...]:
-        return self._files("output")
-
-    @property
-    def reason(self) -> str:
-        return self.fields.get("reason", "")
+    input: tuple[str, ...]
+    output: tuple[str, ...]
+    reason: str
+    message: str
 
     @property
     def name(self) -> str:
@@ -113,22 +101,21 @@ class Checkout:
 
     def plan(self, *args: str) -> list[Job]:
         """Jobs that Snakemake would run, from its dry run."""
-        return parse_jobs(self.run("--dry-run", *args))
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder, "jobs")
+            tools = os.pathsep.join([self.environment["PYTHONPATH"], str(Path(__file__).parent)])
+            env = {"PYTHONPATH": tools, VARIABLE: str(told)}
+            self.run("--logger", "jobs", "--dry-run", *args, env=env)
+            lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+        return [
+            Job(j["rule_name"], tuple(j["input"]), tuple(j["output"]), j["reason"], j["rule_msg"])
+            for j in map(json.loads, lines)
+        ]
 
     def copy(self, folder: Path) -> "Checkout":
         """All of it, results and Snakemake's memory included, elsewhere."""
         shutil.copytree(self.folder, folder)
         return Checkout(folder, self.environment.get("KERHRM_RAW_DIR"))
-
-
-def parse_jobs(output: str) -> list[Job]:
-    """Jobs announced in Snakemake's output."""
-    jobs = []
-    pattern = r"^(?:local)?rule (\w+):\n((?:    .*\n)*)"
-    for rule, block in re.findall(pattern, output, re.MULTILINE):
-        fields = dict(line.strip().partition(": ")[::2] for line in block.splitlines())
-        jobs.append(Job(rule, fields))
-    return jobs
 
 
 def names(jobs: Iterable[Job]) -> set[str]:
@@ -189,8 +176,13 @@ def replace(old: str, new: str) -> Callable[[str], str]:
     return change
 
 
+def statement(text: str) -> str:
+    """A change for :func:`edited`: the code of a Python file is another."""
+    return text + "EDITED = True\n"
+
+
 def comment(text: str) -> str:
-    """A change for :func:`edited`: any edit of a Python file counts."""
+    """A change for :func:`edited` that leaves the code as it is."""
     return text + "# edited\n"
 
 

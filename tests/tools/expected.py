@@ -5,10 +5,10 @@ from pathlib import Path
 
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import Experiment, Run, Setting
-from kerhrm.data.houses import PERIODS
-from kerhrm.reporting.closed_forms import closed_forms
-from kerhrm.reporting.methods import METHODS, NONE, ORACLE, POOLED
-from kerhrm.reporting.scores import CONSTANTS
+from kerhrm.data.sources.king_county import PERIODS
+from kerhrm.methods.registry import ROWS, NONE, ORACLE, POOLED
+from kerhrm.scoring.scores import CONSTANTS
+from kerhrm.scoring.truths import closed_forms
 
 EXPERIMENTS = resolve({"preset": "smoke"}, Path(__file__).parents[2] / "config").experiments
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
@@ -23,12 +23,11 @@ METRICS = {
 STEMS = {
     "kerhrm": ["kerhrm-s", "kerhrm-ntf"],
     "igd": ["kerhrm-network"],
-    "true_environments": ["kerhrm-true"],
 }
 #: methods that choose among candidates, for whom other rules' choices are shown, too
 CHOOSERS = ("kerhrm-ntf", "kerhrm-network")
 #: Methods that are given the true environments, and KerHRM where it is given them.
-LABELLED = ("irm", "iga", "kerhrm-true")
+LABELLED = ("irm", "iga", "true_environments")
 
 Cell = tuple[str, str, str, str]  # setting, method, selection, metric
 
@@ -46,13 +45,13 @@ def stems(run: Iterable[Run]) -> list[str]:
 def rows(experiment: Experiment, setting: Setting) -> Iterator[tuple[str, str]]:
     """Methods and selection rules that a setting shows."""
     for stem in stems(setting.run):
-        yield METHODS[stem].name, METHODS[stem].rule
+        yield ROWS[stem].name, ROWS[stem].rule
         if stem in CHOOSERS:
-            yield METHODS[stem].name, POOLED
-            yield METHODS[stem].name, ORACLE
+            yield ROWS[stem].name, POOLED
+            yield ROWS[stem].name, ORACLE
         elif getattr(getattr(setting.methods, stem, None), "oracle", None):
-            yield METHODS[stem].name, ORACLE
-    constant = METHODS[CONSTANTS[experiment.protocol]]
+            yield ROWS[stem].name, ORACLE
+    constant = ROWS[CONSTANTS[experiment.protocol]]
     yield constant.name, constant.rule
     for name in closed_forms(setting.data.model_dump(mode="json")):
         yield name, NONE
@@ -64,7 +63,7 @@ def cells(table: str) -> set[Cell]:
     for experiment in of_table(table).values():
         for label, setting in experiment.settings.items():
             if table == "figure2":
-                method = METHODS["kerhrm-ntf"]
+                method = ROWS["kerhrm-ntf"]
                 shown = {(method.name, method.rule)}
                 labels = [f"iteration={t + 1}" for t in range(setting.methods.kerhrm.iterations)]
                 metrics = ["train_acc", "test_acc", "d_kl"]

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.problem import Problem
-from kerhrm.config.methods import Released
-from kerhrm.features.reduction import ReducedFeatures
+from kerhrm.released.options import Released
 
 B, N, K_MAX, K = 3, 80, 6, 4
+SEEDS = [11, 5, 8]
 FAST = {"k": K, "iterations": 2, "cluster_steps": 150, "cluster_rate": 1e-2, "steps": 40}
 
 
@@ -25,9 +25,8 @@ def random_problem(seed: int = 0) -> Problem:
     f0 = 0.3 * rng.standard_normal((B, N))
     rule = np.where(rng.random((B, N)) < 0.6, psi[..., 1], -psi[..., 1])
     y = np.sign(psi[..., 0] + rule + 0.1 * rng.standard_normal((B, N)))
-    arrays = (psi, np.ones((B, K_MAX)), psi[:, :8], psi[:, :8], f0, f0[:, :8], f0[:, :8])
-    features = ReducedFeatures(*(torch.from_numpy(a) for a in arrays))
-    return Problem(features, torch.from_numpy(y), torch.from_numpy(y[:, :8]), "classification")
+    arrays = (psi, np.ones((B, K_MAX)), psi[:, :8], f0, f0[:, :8], y, y[:, :8])
+    return Problem(*map(torch.from_numpy, arrays), "classification", SEEDS)
 
 
 def random_members(n_clusters: int, empty: int | None = None) -> Tensor:
@@ -40,4 +39,4 @@ def random_members(n_clusters: int, empty: int | None = None) -> Tensor:
 
 def points() -> tuple[Tensor, Tensor, Tensor]:
     problem = random_problem()
-    return problem.features.psi_train[..., :K], problem.features.f0_train, problem.y
+    return problem.psi_train[..., :K], problem.f0_train, problem.y

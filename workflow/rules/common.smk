@@ -1,33 +1,33 @@
 # What all rules share: the configuration, where files live, and which code a rule runs.
 
+import inspect
 import os
 import re
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from kerhrm.config.resolve import resolve
-from kerhrm.config.schema import TUNABLE
+from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.config.names import folder_of, setting_in
+from kerhrm.data.registry import DATA_SETS, RAW
 from kerhrm.errors import KerhrmError
-from kerhrm.workflow.cluster import check_scheduler
-from kerhrm.workflow.dependencies import fingerprint
-from kerhrm.workflow.folders import (
-    check_writable,
-    folder_of,
-    import_from,
-    reuse_memory,
-    setting_in,
-)
-from kerhrm.workflow.replaced import (
-    forget_replaced,
-    make_lost_files_again,
-    note_replaced,
-)
+from kerhrm.jobs.fingerprint import fingerprint
+from kerhrm.jobs.lost import lost_files
+from kerhrm.jobs.recover import hold
+from kerhrm.jobs.scheduler import check_scheduler
+from kerhrm.jobs.surroundings import check_writable, import_from, reuse_memory
+from kerhrm.methods.registry import METHODS, tunable
 
-ROOT = Path(workflow.basedir)
+# This checkout, wherever Snakemake was started and whether or not as a module.
+ROOT = Path(inspect.currentframe().f_code.co_filename).resolve().parents[2]
 
 try:
-    CONFIG = resolve(config, ROOT / "config")
+    # Here, for a method of another package may be at fault.
+    from kerhrm.config.resolve import resolve
+    from kerhrm.config.sharing import share
+
+    CONFIG = resolve(config, ROOT / "config", workflow.configfiles)
     check_writable(CONFIG.results)
 except KerhrmError as error:
     raise WorkflowError(str(error))
@@ -38,28 +38,24 @@ ENVIRONMENT = str(ROOT / "envs" / "environment.yml")
 import_from(ROOT / "src")
 reuse_memory()
 
-RESULTS = f"{CONFIG.results}/{CONFIG.preset}"
+RUN = f"{CONFIG.results}/{CONFIG.preset}"
 ONE_SETTING = "{experiment}/{setting}"
-SETTING = f"{RESULTS}/{ONE_SETTING}"  # everything of one setting
+SETTING = f"{RUN}/{ONE_SETTING}"  # everything of one setting
 ITERATION = f"{SETTING}/iterations/{{t}}"
-LOGS = f"{RESULTS}/logs"
-BENCHMARKS = f"{RESULTS}/benchmarks"
+LOGS = f"{RUN}/logs"
+BENCHMARKS = f"{RUN}/benchmarks"
 EXPERIMENTS = CONFIG.experiments  # what tables and figures show
 TUNINGS = {n: e.for_tuning() for n, e in EXPERIMENTS.items() if e.tuning}
 SETUPS = EXPERIMENTS | {f"tune-{n}": e for n, e in TUNINGS.items()}  # all that can run
-# Only a search at the paper's sizes writes what later runs use.
-TUNED = (
-    f"{RESULTS}/tuned"
-    if CONFIG.preset != "paper"
-    else os.path.relpath(ROOT / "config/tuned")
-)
+SHARED = share(SETUPS)  # which setting's files a setting uses
+TUNED = f"{RUN}/tuned"
 PAPER_VALUES = os.path.relpath(ROOT / "config" / "paper_values.yaml")
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
-FIGURES = [t for t in TABLES if t.startswith("figure")]
-CHECKED = f"{RESULTS}/checked.txt"
+FIGURES = sorted({e.table for e in EXPERIMENTS.values() if e.notebook != "table"})
+CHECKED = f"{RUN}/checked.txt"
 REFERENCE = os.path.relpath(ROOT / "results/reference")
-# Only a run at the paper's sizes writes its numbers into the README.
-README_STAMP = [f"{RESULTS}/readme.md"] if CONFIG.preset == "paper" else []
+# Made by an earlier run and gone since: a run that failed while it replaced them.
+LOST = lost_files(RUN)
 
 # Rules that can use a GPU ask for one, unless the configuration forbids it.  Locally this
 # limits nothing; a cluster profile turns it into a request.
@@ -67,32 +63,58 @@ GPU = 0 if CONFIG.device == "cpu" else 1
 THREADS = CONFIG.threads
 
 
+def any_of(names):
+    """A wildcard's constraint; without names one that nothing meets."""
+    return "|".join(sorted(map(re.escape, names))) or "(?!)"
+
+
 wildcard_constraints:
-    experiment="|".join(SETUPS),
-    setting="|".join(
-        sorted({re.escape(folder_of(s)) for e in SETUPS.values() for s in e.settings})
-    ),
-    table="|".join(TABLES),
+    experiment=any_of(SETUPS),
+    setting=any_of({folder_of(s) for e in SETUPS.values() for s in e.settings}),
+    table=any_of(TABLES),
+    raw=any_of(RAW),
     t=r"\d+",
 
 
-def code(name):
-    """Fingerprint of a script and of every module that it imports.
+def code(script, *entries):
+    """Fingerprint of a script and of all code that it runs, loaded by name or imported.
 
     As a parameter of the rule it makes Snakemake rerun exactly the rules whose code has
     changed; by itself Snakemake would look at the script alone.
     """
-    return fingerprint(ROOT / "workflow" / "scripts" / f"{name}.py")
+    return fingerprint(ROOT / "workflow" / "scripts" / f"{script}.py", *entries)
+
+
+# Memory (MB) and wall time (minutes) on a cluster; on one machine nothing is limited by
+# them.  A job that is started again gets as much again of both: most likely it was stopped for
+# want of one.  Inside a job group the input does not exist at submission, so that the
+# first number counts; it holds at the paper's sizes.  Light rules have the profile's default.
+TIMES_INPUT = 5  # measured at most 4.7, in reduce_ntf
+
+
+def memory(mb):
+    """Memory of a job: the larger of ``mb`` and its input's, times the attempt."""
+
+    def mem_mb(wildcards, input, attempt):
+        sizes = (os.path.getsize(f) for f in input if os.path.exists(f))
+        return attempt * max(mb, TIMES_INPUT * sum(sizes) // 10**6)
+
+    return mem_mb
+
+
+def minutes(number):
+    """Wall time of a job, times the attempt."""
+
+    def runtime(wildcards, attempt):
+        return attempt * number
+
+    return runtime
 
 
 # A cluster that cannot take the jobs is told before the first is submitted.
 onstart:
     try:
-        check_scheduler(workflow)
+        hold(RUN)
+        check_scheduler()
     except KerhrmError as error:
         raise WorkflowError(str(error))
-    note_replaced(workflow)
-
-
-onsuccess:
-    forget_replaced()

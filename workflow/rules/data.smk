@@ -3,70 +3,46 @@
 
 rule write_configuration:
     output:
-        f"{RESULTS}/config.yaml",
+        f"{RUN}/config.yaml",
     log:
         f"{LOGS}/write_configuration.log",
     benchmark:
         f"{BENCHMARKS}/write_configuration.tsv"
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
+    localrule: True
     params:
         config=CONFIG.plain(),
         code=code("write_configuration"),
+    message:
+        "Write down the resolved configuration"
     script:
         "../scripts/write_configuration.py"
 
 
-rule fetch_mnist:
+rule fetch_raw:
     output:
-        f"{RESULTS}/raw/mnist.npz",
+        f"{RUN}/raw/{{raw}}.npz",
     log:
-        f"{LOGS}/fetch_mnist.log",
+        f"{LOGS}/fetch_raw/{{raw}}.log",
     benchmark:
-        f"{BENCHMARKS}/fetch_mnist.tsv"
+        f"{BENCHMARKS}/fetch_raw/{{raw}}.tsv"
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(1000),
-        runtime=minutes(30),
+    localrule: True
     params:
         raw_dir=CONFIG.raw_dir,
         on_missing=CONFIG.on_missing,
-        code=code("fetch_mnist"),
+        code=raw_code,
+    message:
+        "Find or fetch raw data: {wildcards.raw}"
     script:
-        "../scripts/fetch_mnist.py"
-
-
-rule fetch_houses:
-    output:
-        f"{RESULTS}/raw/houses.npz",
-    log:
-        f"{LOGS}/fetch_houses.log",
-    benchmark:
-        f"{BENCHMARKS}/fetch_houses.tsv"
-    conda:
-        ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(1000),
-        runtime=minutes(30),
-    params:
-        raw_dir=CONFIG.raw_dir,
-        on_missing=CONFIG.on_missing,
-        code=code("fetch_houses"),
-    script:
-        "../scripts/fetch_houses.py"
+        "../scripts/fetch_raw.py"
 
 
 rule generate_data:
     input:
         raw=raw_of,
-        lost=lost_files,
     output:
         train=f"{SETTING}/data/train.npz",
         validation=f"{SETTING}/data/validation.npz",
@@ -79,13 +55,12 @@ rule generate_data:
         f"{BENCHMARKS}/generate_data/{ONE_SETTING}.tsv"
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
+    localrule: True
     params:
-        data=data_of,
-        seeds=seeds_of,
-        code=code("generate_data"),
+        data=option("data"),
+        seeds=data_seeds_of,
+        code=data_code,
+    message:
+        "Data of {wildcards.experiment}, {wildcards.setting}"
     script:
         "../scripts/generate_data.py"

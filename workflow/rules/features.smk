@@ -1,15 +1,19 @@
 # data set -> neural tangent features on disk -> reduced features Psi
+#
+# The features themselves are large and go as soon as they have been reduced; a rule that
+# needs them again has them made again.  What comes of them is cut in two: what training may
+# know, and the test points, which only prediction opens.
 
 
 rule extract_ntf:
     input:
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
-        test=rules.generate_data.output.test_inputs,
+        train=owned("data", "data/train.npz"),
+        validation=owned("data", "data/validation.npz"),
+        test=owned("data", "data/test_inputs.npz"),
     output:
-        train=f"{SETTING}/ntf/train.npz",
-        validation=f"{SETTING}/ntf/validation.npz",
-        test=f"{SETTING}/ntf/test.npz",
+        train=temp(f"{SETTING}/ntf/train.npz"),
+        validation=temp(f"{SETTING}/ntf/validation.npz"),
+        test=temp(f"{SETTING}/ntf/test.npz"),
     log:
         f"{LOGS}/extract_ntf/{ONE_SETTING}.log",
     benchmark:
@@ -17,26 +21,32 @@ rule extract_ntf:
     conda:
         ENVIRONMENT
     threads: THREADS
+    group:
+        "features"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(10),
         gpu=GPU,
     params:
-        hidden=hidden_of,
+        network=network_of,
+        seeds=seeds_of,
         device=CONFIG.device,
         threads=THREADS,
-        code=code("extract_ntf"),
+        code=ntf_code,
+    message:
+        "Neural tangent features of {wildcards.experiment}, {wildcards.setting}"
     script:
         "../scripts/extract_ntf.py"
 
 
 rule reduce_ntf:
     input:
-        train=rules.extract_ntf.output.train,
-        validation=rules.extract_ntf.output.validation,
-        test=rules.extract_ntf.output.test,
+        ntf=rules.extract_ntf.output,
+        train=owned("data", "data/train.npz"),
+        validation=owned("data", "data/validation.npz"),
     output:
-        f"{SETTING}/psi.npz",
+        features=f"{SETTING}/features/training.npz",
+        test_features=f"{SETTING}/features/test.npz",
     log:
         f"{LOGS}/reduce_ntf/{ONE_SETTING}.log",
     benchmark:
@@ -44,14 +54,19 @@ rule reduce_ntf:
     conda:
         ENVIRONMENT
     threads: THREADS
+    group:
+        "features"
     resources:
         mem_mb=memory(6000),
         runtime=minutes(20),
         gpu=GPU,
     params:
         k=k_max_of,
+        seeds=seeds_of,
         device=CONFIG.device,
         threads=THREADS,
-        code=code("reduce_ntf"),
+        code=reduce_code,
+    message:
+        "Singular value decomposition for {wildcards.experiment}, {wildcards.setting}"
     script:
         "../scripts/reduce_ntf.py"

@@ -9,6 +9,10 @@ def setting_name(wildcards):
     return setting_in(wildcards.setting)
 
 
+def protocol_of(wildcards):
+    return experiment_of(wildcards).protocol
+
+
 def setting_of(wildcards):
     return experiment_of(wildcards).settings[setting_name(wildcards)]
 
@@ -17,53 +21,111 @@ def kerhrm_of(wildcards):
     return setting_of(wildcards).methods.kerhrm
 
 
+def plain(options):
+    """Options as JSON-able values, which Snakemake compares with those of the last run."""
+    return options.model_dump(mode="json")
+
+
+def option(path):
+    """Parameter function: options of the setting, by their place in the configuration."""
+
+    def value(wildcards):
+        found = setting_of(wildcards)
+        for name in path.split("."):
+            found = getattr(found, name)
+        return plain(found) if hasattr(found, "model_dump") else found
+
+    return value
+
+
+def of_owner(experiment, setting, stage, file):
+    """Path of a file in the folder of the setting that makes it."""
+    owner, name = SHARED.owner(experiment, setting, stage)
+    return f"{RUN}/{owner}/{folder_of(name)}/{file}"
+
+
+def owned(stage, file):
+    """Input function: a file of a stage, made once for all settings that share it."""
+
+    def path(wildcards):
+        return of_owner(wildcards.experiment, setting_name(wildcards), stage, file)
+
+    return path
+
+
+def lost_of(experiments):
+    """Lost files that settings of these experiments use, and that a rule still makes."""
+    used = {
+        f"{RUN}/{owner}/{folder_of(name)}/": {
+            row.stem
+            for method in SETUPS[owner].settings[name].run
+            for row in METHODS[method].rows
+        }
+        for experiment in experiments
+        for owner, name in SHARED.used_by(experiment)
+    }
+    return [
+        file
+        for folder, stems in used.items()
+        for file in LOST
+        if file.startswith(folder)
+        and (f"{folder}predictions/" not in file or Path(file).stem in stems)
+    ]
+
+
+# --- data and features ---
+
+
+def raw_code(wildcards):
+    return code("fetch_raw", RAW[wildcards.raw])
+
+
 def seeds_of(wildcards):
-    return experiment_of(wildcards).replicates
+    return plain(experiment_of(wildcards).seeds)
 
 
-def hidden_of(wildcards):
-    return list(experiment_of(wildcards).hidden)
+def data_seeds_of(wildcards):
+    return seeds_of(wildcards)["data"]
 
 
-def of_table(table):
-    """Experiments that a table shows."""
-    return [name for name, e in EXPERIMENTS.items() if e.table == table]
+def replicates_of(wildcards):
+    """How the scores call the replicates."""
+    return experiment_of(wildcards).seeds.names
 
 
-# --- data ---
+def network_of(wildcards):
+    return plain(experiment_of(wildcards).network)
 
 
-def data_of(wildcards):
-    return setting_of(wildcards).data.model_dump(mode="json")
+def network_code(wildcards):
+    """Entry points behind the network, for the fingerprint."""
+    factory = experiment_of(wildcards).network.module
+    return [factory] if factory else []
 
 
 def raw_of(wildcards):
-    """Raw files that a setting is made from."""
-    needs = {
-        "colored_mnist": f"{RESULTS}/raw/mnist.npz",
-        "houses": f"{RESULTS}/raw/houses.npz",
-    }
-    return needs.get(setting_of(wildcards).data.generator, [])
+    """Raw file that a setting is made from."""
+    raw = DATA_SETS[setting_of(wildcards).data.generator].raw
+    return f"{RUN}/raw/{raw}.npz" if raw else []
 
 
-def lost_files(wildcards):
-    """No file: tells Snakemake to make again what an interrupted run has lost.
-
-    That can only be told while the DAG is built, which calls input functions; and data
-    sets are at the root of every DAG.
-    """
-    make_lost_files_again(workflow)
-    return []
+def data_code(wildcards):
+    data_set = DATA_SETS[setting_of(wildcards).data.generator]
+    raw = [RAW[data_set.raw]] if data_set.raw else []
+    return code("generate_data", data_set.entry, *raw)
 
 
-# --- features ---
+def ntf_code(wildcards):
+    return code("extract_ntf", *network_code(wildcards))
+
+
+def reduce_code(wildcards):
+    return code("reduce_ntf", *network_code(wildcards))
 
 
 def k_max_of(wildcards):
-    """Largest dimension that any method of the setting uses."""
-    setting = setting_of(wildcards)
-    k = list(setting.methods.kerhrm.k)
-    return max(k + [setting.methods.released.k] if "released" in setting.run else k)
+    """Largest dimension that any method uses which shares the features."""
+    return SHARED.k_max(wildcards.experiment, setting_name(wildcards))
 
 
 # --- iterations ---
@@ -72,159 +134,115 @@ def k_max_of(wildcards):
 def last_theta(wildcards):
     """theta_(t-1); the first iteration has none."""
     t = int(wildcards.t)
-    if t == 1:
-        return []
-    return f"{SETTING}/iterations/{t - 1}/theta.npz".format(**wildcards)
+    return [] if t == 1 else owned("iterations", f"iterations/{t - 1}/theta.npz")(wildcards)
+
+
+def iterations_until(last, name, wildcards):
+    """A file of every iteration 1, ..., ``last``."""
+    files = [f"iterations/{t}/{name}.npz" for t in range(1, last + 1)]
+    return [owned("iterations", file)(wildcards) for file in files]
 
 
 def environments_so_far(wildcards):
-    return [
-        f"{SETTING}/iterations/{t}/environments.npz".format(**wildcards)
-        for t in range(1, int(wildcards.t) + 1)
-    ]
+    return iterations_until(int(wildcards.t), "environments", wildcards)
 
 
-def k_of(wildcards):
-    """Candidate dimensions; later iterations keep the k chosen in the one before."""
-    return list(kerhrm_of(wildcards).k) if int(wildcards.t) == 1 else None
+def search_of(wildcards):
+    """Options of M_c; later iterations keep the k chosen in the one before."""
+    kerhrm = plain(kerhrm_of(wildcards))
+    return {name: kerhrm[name] for name in ("k", "clustering") if name != "k" or wildcards.t == "1"}
 
 
-def candidate_k_of(wildcards):
-    return list(kerhrm_of(wildcards).k)
+def penalty_code(wildcards):
+    return code("learn_direction", PENALTIES[kerhrm_of(wildcards).invariance.penalty])
 
 
-def clustering_of(wildcards):
-    return kerhrm_of(wildcards).clustering.model_dump(mode="json")
+def igd_code(wildcards):
+    return code("train_network", *network_code(wildcards))
 
 
-def invariance_of(wildcards):
-    return kerhrm_of(wildcards).invariance.model_dump(mode="json")
+def of_iterations(name):
+    """Input function: a file of every iteration t = 1, ..., T."""
+
+    def paths(wildcards):
+        return iterations_until(kerhrm_of(wildcards).iterations, name, wildcards)
+
+    return paths
 
 
-# --- predictors ---
+# --- methods ---
 
 
-def iterations_of(wildcards, name):
-    """A file of every iteration t = 1, ..., T."""
-    return [
-        f"{SETTING}/iterations/{t}/{name}.npz".format(**wildcards)
-        for t in range(1, kerhrm_of(wildcards).iterations + 1)
-    ]
+def reading(kind):
+    """Names of the methods that are given points, or features."""
+    return [name for name, method in METHODS.items() if method.reads == kind]
 
 
-def all_environments(wildcards):
-    return iterations_of(wildcards, "environments")
-
-
-def all_thetas(wildcards):
-    return iterations_of(wildcards, "theta")
-
-
-def network_of(wildcards):
-    return kerhrm_of(wildcards).network.model_dump(mode="json")
-
-
-def released_of(wildcards):
-    return setting_of(wildcards).methods.released.model_dump(mode="json")
-
-
-# --- methods without features ---
-
-# Methods that are given the labels of the training environments.
-LABELLED = ("irm", "iga")
+def method_of(wildcards):
+    """What the training script has to know of a method."""
+    method = METHODS[wildcards.method]
+    return {"entry": method.entry, "options": method.options, "reads": method.reads}
 
 
 def method_code(wildcards):
-    return code(f"train_{wildcards.method}")
+    method, entries = METHODS[wildcards.method], network_code(wildcards)
+    if method.section == "kerhrm":
+        entries = [PENALTIES[kerhrm_of(wildcards).invariance.penalty]]
+    return code("train_method", *method.entries, *entries)
 
 
 def labels_of(wildcards):
     """The true environments, for the methods that are given them."""
-    if wildcards.method not in LABELLED:
+    if not METHODS[wildcards.method].labels:
         return []
-    return f"{SETTING}/data/environments.npz".format(**wildcards)
+    return owned("data", "data/environments.npz")(wildcards)
 
 
 def options_of(wildcards):
     """Option sets to train with: the selected and the oracle's, or in `tune` the grid."""
-    name, methods = wildcards.method, setting_of(wildcards).methods
-    if name == "least_squares":
-        return [{}]
-    if name in ("erm", "grayscale"):
-        return [methods.erm.model_dump(mode="json")]
-    baseline = getattr(methods, name)
-    if wildcards.experiment not in EXPERIMENTS:
-        return [c.model_dump(mode="json") for c in baseline.candidates()]
-    chosen = [baseline.selected] + ([baseline.oracle] if baseline.oracle else [])
-    return [c.model_dump(mode="json") for c in chosen]
+    return SHARED.option_sets(
+        wildcards.experiment, setting_name(wildcards), wildcards.method
+    )
 
 
 # --- scoring ---
 
-# Prediction files in the order of the tables' rows, and the name in `run` that makes each.
-PREDICTIONS = {
-    "erm": "erm",
-    "dro": "dro",
-    "eiil": "eiil",
-    "hrm": "hrm",
-    "irm": "irm",
-    "kerhrm-s": "kerhrm",
-    "kerhrm-ntf": "kerhrm",
-    "kerhrm-network": "igd",
-    "released": "released",
-    "kerhrm-true": "true_environments",
-    "iga": "iga",
-    "grayscale": "grayscale",
-    "least_squares": "least_squares",
-}
-CANDIDATES = {"kerhrm-ntf": "kerhrm", "kerhrm-network": "igd"}
+
+def scored(folder, skipped=()):
+    """Input function: the files of all methods of a setting, in the order of the rows."""
+
+    def paths(wildcards):
+        at = wildcards.experiment, setting_name(wildcards)
+        run = setting_of(wildcards).run
+        if protocol_of(wildcards) == "iterations":  # which looks at theta itself
+            return []
+        return [
+            of_owner(*at, stage_of(name), f"{folder}/{row.stem}.npz")
+            for name in METHODS
+            if name in run and (folder == "predictions" or METHODS[name].reads == "kerhrm")
+            for row in METHODS[name].rows
+            if row.stem not in skipped
+        ]
+
+    return paths
 
 
-def predictions_of(wildcards):
-    names = [
-        n for n, cause in PREDICTIONS.items() if cause in setting_of(wildcards).run
-    ]
-    return [f"{SETTING}/predictions/{n}.npz".format(**wildcards) for n in names]
+def stage_of(method):
+    """Stage of :mod:`kerhrm.config.sharing` that a method's predictions belong to."""
+    return {"kerhrm": "direction", "igd": "network"}.get(method, f"method:{method}")
 
 
-def candidates_of(wildcards):
-    names = [n for n, cause in CANDIDATES.items() if cause in setting_of(wildcards).run]
-    return [f"{SETTING}/candidates/{n}.npz".format(**wildcards) for n in names]
+def iterations_if_scored(name):
+    """Input function: files of the iterations where the protocol looks at them."""
 
+    def paths(wildcards):
+        if experiment_of(wildcards).protocol != "iterations":
+            return []
+        if name in ("training", "test"):
+            return owned("features", f"features/{name}.npz")(wildcards)
+        return of_iterations(name)(wildcards)
 
-def protocol_of(wildcards):
-    return experiment_of(wildcards).protocol
-
-
-# --- tuning ---
-
-
-def tuning_files(wildcards, name):
-    return [
-        f"{RESULTS}/tune-{wildcards.tuned}/{folder_of(s)}/{name}"
-        for s in TUNINGS[wildcards.tuned].settings
-    ]
-
-
-def tuning_predictions(wildcards):
-    methods = EXPERIMENTS[wildcards.tuned].tuned_methods
-    return [p for m in methods for p in tuning_files(wildcards, f"predictions/{m}.npz")]
-
-
-def tuning_train(wildcards):
-    return tuning_files(wildcards, "data/train.npz")
-
-
-def tuning_validation(wildcards):
-    return tuning_files(wildcards, "data/validation.npz")
-
-
-def tuning_environments(wildcards):
-    return tuning_files(wildcards, "data/environments.npz")
-
-
-def tuning_test_labels(wildcards):
-    return tuning_files(wildcards, "data/test_labels.npz")
+    return paths
 
 
 # --- collecting ---
@@ -232,47 +250,94 @@ def tuning_test_labels(wildcards):
 
 def scores_of(wildcards):
     names = experiment_of(wildcards).settings
+    return [f"{RUN}/{wildcards.experiment}/{folder_of(s)}/scores.csv" for s in names]
+
+
+def searches_of(experiment):
+    """Setting and iteration of every clustering that an experiment shows."""
     return [
-        f"{RESULTS}/{wildcards.experiment}/{folder_of(s)}/scores.csv" for s in names
+        (name, t)
+        for name, setting in SETUPS[experiment].settings.items()
+        if "kerhrm" in setting.run
+        for t in range(1, setting.methods.kerhrm.iterations + 1)
     ]
 
 
-def restarts_of(wildcards):
-    """Environments of every iteration of every setting."""
+def searches_shown(wildcards):
+    return [list(search) for search in searches_of(wildcards.experiment)]
+
+
+def environments_of(wildcards):
     return [
-        f"{RESULTS}/{wildcards.experiment}/{folder_of(setting)}/iterations/{t}/environments.npz"
-        for setting, options in experiment_of(wildcards).settings.items()
-        if "kerhrm" in options.run
-        for t in range(1, options.methods.kerhrm.iterations + 1)
+        of_owner(wildcards.experiment, name, "iterations", f"iterations/{t}/environments.npz")
+        for name, t in searches_of(wildcards.experiment)
+    ]
+
+
+# --- tuning ---
+
+
+def tuning_files(stage, file):
+    """Input function: a file of every setting of a search."""
+
+    def paths(wildcards):
+        tuned = f"tune-{wildcards.tuned}"
+        return [of_owner(tuned, s, stage, file) for s in SETUPS[tuned].settings]
+
+    return paths
+
+
+def searched_methods(wildcards):
+    """Setting and method of every prediction of a search."""
+    tuned = SETUPS[f"tune-{wildcards.tuned}"]
+    return [(s, m) for m in METHODS for s, setting in tuned.settings.items() if m in setting.run]
+
+
+def tuning_predictions(wildcards):
+    tuned = f"tune-{wildcards.tuned}"
+    return [
+        of_owner(tuned, s, f"method:{m}", f"predictions/{m}.npz")
+        for s, m in searched_methods(wildcards)
     ]
 
 
 # --- reporting ---
 
 
+def of_table(table):
+    """Experiments that a table shows."""
+    return [name for name, e in EXPERIMENTS.items() if e.table == table]
+
+
 def table_scores(wildcards):
-    return [f"{RESULTS}/scores/{name}.csv" for name in of_table(wildcards.table)]
+    return [f"{RUN}/scores/{name}.csv" for name in of_table(wildcards.table)]
 
 
 def table_restarts(wildcards):
-    return [f"{RESULTS}/restarts/{name}.csv" for name in of_table(wildcards.table)]
+    """Reports on the clusterings, of the experiments that have any."""
+    shown = [name for name in of_table(wildcards.table) if searches_of(name)]
+    return [f"{RUN}/restarts/{name}.csv" for name in shown]
 
 
 def table_title(wildcards):
-    names = [EXPERIMENTS[name].title for name in of_table(wildcards.table)]
-    kind, number = wildcards.table[:-1], wildcards.table[-1]
-    return f"{kind.capitalize()} {number}: {'; '.join(names)}"
+    return "; ".join(EXPERIMENTS[name].title for name in of_table(wildcards.table))
+
+
+def table_about(wildcards):
+    return "\n\n".join(EXPERIMENTS[name].about for name in of_table(wildcards.table))
 
 
 def notebook_of(wildcards):
-    return os.path.relpath(ROOT / "notebooks" / f"{wildcards.table}.ipynb")
+    (notebook,) = {EXPERIMENTS[name].notebook for name in of_table(wildcards.table)}
+    return os.path.relpath(ROOT / "notebooks" / f"{notebook}.ipynb")
 
 
 def notebook_code(wildcards):
-    return fingerprint(notebook_of(wildcards))
+    return fingerprint(ROOT / "notebooks" / Path(notebook_of(wildcards)).name)
 
 
-def pictures_of(target):
-    """Files of a figure; tables show theirs in the notebook alone."""
-    formats = ["png", "pdf"] if target in FIGURES else []
-    return expand(f"{RESULTS}/figures/{target}.{{format}}", format=formats)
+def products_of(table):
+    """Files that the target of a table or figure stands for."""
+    files = [f"tables/{table}.{suffix}" for suffix in ("csv", "md", "tex")]
+    files += [f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES]
+    return [f"{RUN}/{file}" for file in (*files, f"notebooks/{table}.ipynb")]

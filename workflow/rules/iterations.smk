@@ -1,62 +1,65 @@
 # The loop of Algorithm 1.  Iteration t consists of
-#     cluster           M_c: environments_t from Psi_V (Psi without theta_(t-1))
-#     learn_invariant   M_p: theta_t from all environments so far
+#     learn_environments   M_c: environments_t from Psi_V (Psi without theta_(t-1))
+#     learn_direction      M_p: theta_t from all environments so far
 # and both files are the checkpoint from which iteration t+1 starts.  Any one can be
 # rerun: snakemake -f results/paper/classification/r2=0.70/iterations/2/environments.npz
 
 
-rule cluster:
+rule learn_environments:
     input:
-        psi=rules.reduce_ntf.output[0],
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
+        features=owned("features", "features/training.npz"),
         theta=last_theta,
     output:
         f"{ITERATION}/environments.npz",
     log:
-        f"{LOGS}/cluster/{ONE_SETTING}/{{t}}.log",
+        f"{LOGS}/learn_environments/{ONE_SETTING}/{{t}}.log",
     benchmark:
-        f"{BENCHMARKS}/cluster/{ONE_SETTING}/{{t}}.tsv"
+        f"{BENCHMARKS}/learn_environments/{ONE_SETTING}/{{t}}.tsv"
     conda:
         ENVIRONMENT
     threads: THREADS
+    group:
+        "kerhrm"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(15),
         gpu=GPU,
     params:
-        k=k_of,
-        clustering=clustering_of,
+        options=search_of,
         device=CONFIG.device,
         threads=THREADS,
-        code=code("cluster"),
+        code=code("learn_environments"),
+    message:
+        "M_c, iteration {wildcards.t} of {wildcards.experiment}, {wildcards.setting}"
     script:
-        "../scripts/cluster.py"
+        "../scripts/learn_environments.py"
 
 
-rule learn_invariant:
+rule learn_direction:
     input:
-        psi=rules.reduce_ntf.output[0],
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
+        features=owned("features", "features/training.npz"),
         environments=environments_so_far,
     output:
         f"{ITERATION}/theta.npz",
     log:
-        f"{LOGS}/learn_invariant/{ONE_SETTING}/{{t}}.log",
+        f"{LOGS}/learn_direction/{ONE_SETTING}/{{t}}.log",
     benchmark:
-        f"{BENCHMARKS}/learn_invariant/{ONE_SETTING}/{{t}}.tsv"
+        f"{BENCHMARKS}/learn_direction/{ONE_SETTING}/{{t}}.tsv"
     conda:
         ENVIRONMENT
     threads: THREADS
+    group:
+        "kerhrm"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(5),
         gpu=GPU,
     params:
-        invariance=invariance_of,
+        invariance=option("methods.kerhrm.invariance"),
         device=CONFIG.device,
         threads=THREADS,
-        code=code("learn_invariant"),
+        code=penalty_code,
+    message:
+        "M_p, iteration {wildcards.t} of {wildcards.experiment}, {wildcards.setting}"
     script:
-        "../scripts/learn_invariant.py"
+        "../scripts/learn_direction.py"

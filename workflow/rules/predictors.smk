@@ -1,15 +1,13 @@
-# KerHRM's predictors: theta, environments, data -> predictions.  One file per method, all
-# of the same form; candidates/ holds what was tried on the way, for the selection rules'
-# comparison.
+# What is learned -> predictions.  One file per row of the tables, all of the same form;
+# candidates/ holds what was tried on the way, for the selection rules' comparison.
 
 
 rule predict_ntf:
     input:
-        psi=rules.reduce_ntf.output[0],
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
-        environments=all_environments,
-        theta=all_thetas,
+        features=owned("features", "features/training.npz"),
+        test_features=owned("features", "features/test.npz"),
+        environments=of_iterations("environments"),
+        theta=of_iterations("theta"),
     output:
         direction=f"{SETTING}/direction.npz",
         static=f"{SETTING}/predictions/kerhrm-s.npz",
@@ -22,6 +20,8 @@ rule predict_ntf:
     conda:
         ENVIRONMENT
     threads: THREADS
+    group:
+        "kerhrm"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(5),
@@ -30,18 +30,20 @@ rule predict_ntf:
         device=CONFIG.device,
         threads=THREADS,
         code=code("predict_ntf"),
+    message:
+        "NTF predictor of {wildcards.experiment}, {wildcards.setting}"
     script:
         "../scripts/predict_ntf.py"
 
 
 rule train_network:
     input:
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
-        test_inputs=rules.generate_data.output.test_inputs,
-        psi=rules.reduce_ntf.output[0],
-        environments=all_environments,
-        direction=rules.predict_ntf.output.direction,
+        train=owned("data", "data/train.npz"),
+        validation=owned("data", "data/validation.npz"),
+        test_inputs=owned("data", "data/test_inputs.npz"),
+        features=owned("features", "features/training.npz"),
+        environments=of_iterations("environments"),
+        direction=owned("direction", "direction.npz"),
     output:
         predictions=f"{SETTING}/predictions/kerhrm-network.npz",
         candidates=f"{SETTING}/candidates/kerhrm-network.npz",
@@ -53,71 +55,75 @@ rule train_network:
     conda:
         ENVIRONMENT
     threads: THREADS
+    group:
+        "kerhrm"
     resources:
         mem_mb=memory(6000),
         runtime=minutes(60),
         gpu=GPU,
     params:
-        hidden=hidden_of,
         network=network_of,
+        seeds=seeds_of,
+        igd=option("methods.kerhrm.network"),
         device=CONFIG.device,
         threads=THREADS,
-        code=code("train_network"),
+        code=igd_code,
+    message:
+        "KerHRM's network for {wildcards.experiment}, {wildcards.setting}"
     script:
         "../scripts/train_network.py"
 
 
-rule predict_with_true_environments:
+# Outputs are (seeds, option sets, points): the selected option set, then the oracle's; in
+# `tune` all of the grid.
+rule train_method:
     input:
-        psi=rules.reduce_ntf.output[0],
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
-        environments=rules.generate_data.output.environments,
+        train=owned("data", "data/train.npz"),
+        validation=owned("data", "data/validation.npz"),
+        test_inputs=owned("data", "data/test_inputs.npz"),
+        environments=labels_of,
     output:
-        f"{SETTING}/predictions/kerhrm-true.npz",
+        f"{SETTING}/predictions/{{method}}.npz",
     log:
-        f"{LOGS}/predict_with_true_environments/{ONE_SETTING}.log",
+        f"{LOGS}/train_method/{ONE_SETTING}/{{method}}.log",
     benchmark:
-        f"{BENCHMARKS}/predict_with_true_environments/{ONE_SETTING}.tsv"
+        f"{BENCHMARKS}/train_method/{ONE_SETTING}/{{method}}.tsv"
+    wildcard_constraints:
+        method=any_of(reading("points")),
     conda:
         ENVIRONMENT
     threads: THREADS
+    group:
+        "methods"
     resources:
-        mem_mb=memory(4000),
-        runtime=minutes(10),
+        mem_mb=memory(6000),
+        runtime=minutes(60),
         gpu=GPU,
     params:
-        k=candidate_k_of,
-        invariance=invariance_of,
+        method=method_of,
+        options=options_of,
+        network=network_of,
+        seeds=seeds_of,
         device=CONFIG.device,
         threads=THREADS,
-        code=code("predict_with_true_environments"),
+        code=method_code,
+    message:
+        "Train {wildcards.method} on {wildcards.experiment}, {wildcards.setting}"
     script:
-        "../scripts/predict_with_true_environments.py"
+        "../scripts/train_method.py"
 
 
-rule train_released:
+# Methods that learn a direction on KerHRM's features.
+use rule train_method as train_on_features with:
     input:
-        psi=rules.reduce_ntf.output[0],
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
-    output:
-        f"{SETTING}/predictions/released.npz",
+        features=owned("features", "features/training.npz"),
+        test_features=owned("features", "features/test.npz"),
+        environments=labels_of,
     log:
-        f"{LOGS}/train_released/{ONE_SETTING}.log",
+        f"{LOGS}/train_on_features/{ONE_SETTING}/{{method}}.log",
     benchmark:
-        f"{BENCHMARKS}/train_released/{ONE_SETTING}.tsv"
-    conda:
-        ENVIRONMENT
-    threads: THREADS
-    resources:
-        mem_mb=memory(4000),
-        runtime=minutes(30),
-        gpu=GPU,
-    params:
-        released=released_of,
-        device=CONFIG.device,
-        threads=THREADS,
-        code=code("train_released"),
-    script:
-        "../scripts/train_released.py"
+        f"{BENCHMARKS}/train_on_features/{ONE_SETTING}/{{method}}.tsv"
+    wildcard_constraints:
+        method=any_of(reading("features")),
+    group:
+        "kerhrm"

@@ -1,4 +1,4 @@
-# scores -> tables -> notebooks -> README
+# scores -> tables -> notebooks
 
 
 rule summarise:
@@ -6,24 +6,23 @@ rule summarise:
         scores=table_scores,
         paper=PAPER_VALUES,
     output:
-        csv=f"{RESULTS}/tables/{{table}}.csv",
-        md=f"{RESULTS}/tables/{{table}}.md",
-        tex=f"{RESULTS}/tables/{{table}}.tex",
+        csv=f"{RUN}/tables/{{table}}.csv",
+        md=f"{RUN}/tables/{{table}}.md",
+        tex=f"{RUN}/tables/{{table}}.tex",
     log:
         f"{LOGS}/summarise/{{table}}.log",
     benchmark:
         f"{BENCHMARKS}/summarise/{{table}}.tsv"
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
+    localrule: True
     params:
         title=table_title,
         preset=CONFIG.preset,
         resamples=CONFIG.bootstrap,
         code=code("summarise"),
+    message:
+        "Tabulate {wildcards.table}"
     script:
         "../scripts/summarise.py"
 
@@ -31,61 +30,44 @@ rule summarise:
 rule render_notebook:
     input:
         notebook=notebook_of,
-        table=f"{RESULTS}/tables/{{table}}.csv",
+        table=f"{RUN}/tables/{{table}}.csv",
         scores=table_scores,
         restarts=table_restarts,
     output:
-        notebook=f"{RESULTS}/notebooks/{{table}}.ipynb",
+        notebook=f"{RUN}/notebooks/{{table}}.ipynb",
     log:
         f"{LOGS}/render_notebook/{{table}}.log",
     benchmark:
         f"{BENCHMARKS}/render_notebook/{{table}}.tsv"
     wildcard_constraints:
-        table="table[0-9]",
+        table=any_of(set(TABLES) - set(FIGURES)),
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
+    localrule: True
     params:
         title=table_title,
+        about=table_about,
         preset=CONFIG.preset,
         notebook_code=notebook_code,
         code=code("render_notebook"),
+    message:
+        "Execute the notebook of {wildcards.table}"
     script:
         "../scripts/render_notebook.py"
 
 
-rule render_figure:
-    input:
-        notebook=notebook_of,
-        table=f"{RESULTS}/tables/{{table}}.csv",
-        scores=table_scores,
-        restarts=table_restarts,
+# The notebook of a figure writes its picture, too.
+use rule render_notebook as render_figure with:
     output:
-        notebook=f"{RESULTS}/notebooks/{{table}}.ipynb",
-        png=f"{RESULTS}/figures/{{table}}.png",
-        pdf=f"{RESULTS}/figures/{{table}}.pdf",
+        notebook=f"{RUN}/notebooks/{{table}}.ipynb",
+        png=f"{RUN}/figures/{{table}}.png",
+        pdf=f"{RUN}/figures/{{table}}.pdf",
     log:
         f"{LOGS}/render_figure/{{table}}.log",
     benchmark:
         f"{BENCHMARKS}/render_figure/{{table}}.tsv"
     wildcard_constraints:
-        table="figure[0-9]",
-    conda:
-        ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
-    params:
-        title=table_title,
-        preset=CONFIG.preset,
-        notebook_code=notebook_code,
-        code=code("render_notebook"),
-    script:
-        "../scripts/render_notebook.py"
+        table=any_of(FIGURES),
 
 
 # One target per table and figure: `snakemake table1`.
@@ -94,34 +76,32 @@ for target in TABLES:
     rule:
         name:
             target
+        localrule: True
         input:
-            expand(f"{RESULTS}/tables/{target}.{{format}}", format=["csv", "md", "tex"]),
-            f"{RESULTS}/notebooks/{target}.ipynb",
-            pictures_of(target),
+            products_of(target),
+            lost_of(of_table(target)),
 
 
-rule write_readme:
+EVERYTHING = [f"{RUN}/config.yaml", *(f for t in TABLES for f in products_of(t))]
+
+
+# The last rule of `all`: fails, when everything else stands, if a method has failed.
+rule check_failures:
     input:
-        tables=expand(f"{RESULTS}/tables/{{table}}.md", table=TABLES),
-        cells=expand(f"{RESULTS}/tables/{{table}}.csv", table=TABLES),
-        restarts=expand(
-            f"{RESULTS}/restarts/{{experiment}}.csv", experiment=EXPERIMENTS
-        ),
+        EVERYTHING,
+        tables=expand(f"{RUN}/tables/{{table}}.csv", table=TABLES),
     output:
-        f"{RESULTS}/readme.md",
+        CHECKED,
     log:
-        f"{LOGS}/write_readme.log",
+        f"{LOGS}/check_failures.log",
     benchmark:
-        f"{BENCHMARKS}/write_readme.tsv"
+        f"{BENCHMARKS}/check_failures.tsv"
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
+    localrule: True
     params:
-        readme=str(ROOT / "README.md"),
-        logs=LOGS,
-        code=code("write_readme"),
+        code=code("check_failures"),
+    message:
+        "Look for cells without a result"
     script:
-        "../scripts/write_readme.py"
+        "../scripts/check_failures.py"

@@ -4,11 +4,15 @@
 
 rule score:
     input:
-        predictions=predictions_of,
-        candidates=candidates_of,
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
-        test_labels=rules.generate_data.output.test_labels,
+        predictions=scored("predictions"),
+        candidates=scored("candidates", skipped=["kerhrm-s"]),
+        train=owned("data", "data/train.npz"),
+        validation=owned("data", "data/validation.npz"),
+        test_labels=owned("data", "data/test_labels.npz"),
+        features=iterations_if_scored("training"),
+        test_features=iterations_if_scored("test"),
+        environments=iterations_if_scored("environments"),
+        theta=iterations_if_scored("theta"),
     output:
         f"{SETTING}/scores.csv",
     log:
@@ -16,68 +20,43 @@ rule score:
     benchmark:
         f"{BENCHMARKS}/score/{ONE_SETTING}.tsv"
     wildcard_constraints:
-        experiment="|".join(set(EXPERIMENTS) - set(of_table("figure2"))),
+        experiment=any_of(EXPERIMENTS),
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
+    localrule: True
     params:
         setting=setting_name,
+        replicates=replicates_of,
         protocol=protocol_of,
-        data=data_of,
+        data=option("data"),
         code=code("score"),
+    message:
+        "Score {wildcards.experiment}, {wildcards.setting}"
     script:
         "../scripts/score.py"
-
-
-rule score_iterations:
-    input:
-        psi=rules.reduce_ntf.output[0],
-        train=rules.generate_data.output.train,
-        validation=rules.generate_data.output.validation,
-        environments=all_environments,
-        theta=all_thetas,
-        test_labels=rules.generate_data.output.test_labels,
-    output:
-        f"{SETTING}/scores.csv",
-    log:
-        f"{LOGS}/score_iterations/{ONE_SETTING}.log",
-    benchmark:
-        f"{BENCHMARKS}/score_iterations/{ONE_SETTING}.tsv"
-    wildcard_constraints:
-        experiment="|".join(of_table("figure2")),
-    conda:
-        ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
-    params:
-        code=code("score_iterations"),
-    script:
-        "../scripts/score_iterations.py"
 
 
 rule collect_scores:
     input:
         scores=scores_of,
-        environments=restarts_of,
+        environments=environments_of,
     output:
-        scores=f"{RESULTS}/scores/{{experiment}}.csv",
-        restarts=f"{RESULTS}/restarts/{{experiment}}.csv",
+        scores=f"{RUN}/scores/{{experiment}}.csv",
+        restarts=f"{RUN}/restarts/{{experiment}}.csv",
     log:
         f"{LOGS}/collect_scores/{{experiment}}.log",
     benchmark:
         f"{BENCHMARKS}/collect_scores/{{experiment}}.tsv"
+    wildcard_constraints:
+        experiment=any_of(EXPERIMENTS),
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=minutes(10),
+    localrule: True
     params:
+        searches=searches_shown,
+        replicates=replicates_of,
         code=code("collect_scores"),
+    message:
+        "Collect the scores of {wildcards.experiment}"
     script:
         "../scripts/collect_scores.py"

@@ -1,14 +1,14 @@
-# Hyper-parameters of the baselines, searched on seeds that no table uses.  At preset paper
-# the choices are written to config/tuned, which `all` reads:
+# Hyper-parameters of the baselines, searched on seeds that no table uses:
 #     snakemake --cores 2 tune
+#     snakemake publish_tuned      writes the choices to config/tuned, which `all` reads
 
 
 rule select_hyperparameters:
     input:
         predictions=tuning_predictions,
-        train=tuning_train,
-        validation=tuning_validation,
-        environments=tuning_environments,
+        train=tuning_files("data", "data/train.npz"),
+        validation=tuning_files("data", "data/validation.npz"),
+        environments=tuning_files("data", "data/environments.npz"),
     output:
         choice=f"{TUNED}/{{tuned}}.yaml",
         grid=f"{TUNED}/{{tuned}}.csv",
@@ -17,27 +17,27 @@ rule select_hyperparameters:
     benchmark:
         f"{BENCHMARKS}/select_hyperparameters/{{tuned}}.tsv"
     wildcard_constraints:
-        tuned="|".join(TUNINGS),
+        tuned=any_of(TUNINGS),
     conda:
         ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(4000),
-        runtime=minutes(10),
+    localrule: True
     params:
-        rules=TUNABLE,
+        searched=searched_methods,
+        rules={name: METHODS[name].rule for name in tunable()},
         key="selected",
         code=code("select_hyperparameters"),
+    message:
+        "Choose the baselines' options for {wildcards.tuned}"
     script:
         "../scripts/select_hyperparameters.py"
 
 
 # The bound: what the test points of the tuning seeds would choose.
-rule select_by_oracle:
+use rule select_hyperparameters as select_by_oracle with:
     input:
         predictions=tuning_predictions,
-        train=tuning_train,
-        test_labels=tuning_test_labels,
+        train=tuning_files("data", "data/train.npz"),
+        test_labels=tuning_files("data", "data/test_labels.npz"),
     output:
         choice=f"{TUNED}/{{tuned}}-oracle.yaml",
         grid=f"{TUNED}/{{tuned}}-oracle.csv",
@@ -45,22 +45,16 @@ rule select_by_oracle:
         f"{LOGS}/select_by_oracle/{{tuned}}.log",
     benchmark:
         f"{BENCHMARKS}/select_by_oracle/{{tuned}}.tsv"
-    wildcard_constraints:
-        tuned="|".join(TUNINGS),
-    conda:
-        ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(4000),
-        runtime=minutes(10),
     params:
-        rules=dict.fromkeys(TUNABLE, "oracle"),
+        rules=dict.fromkeys(tunable(), "oracle"),
         key="oracle",
-        code=code("select_hyperparameters"),
-    script:
-        "../scripts/select_hyperparameters.py"
+    message:
+        "Choose the baselines' options for {wildcards.tuned} by the oracle"
 
 
 rule tune:
+    """The baselines' hyper-parameters, searched again."""
+    localrule: True
     input:
         expand(f"{TUNED}/{{tuned}}{{rule}}.yaml", tuned=TUNINGS, rule=["", "-oracle"]),
+        lost_of(f"tune-{name}" for name in TUNINGS),

@@ -1,7 +1,7 @@
 """One setting's data set, all seeds; labels of test points go to a file of their own."""
 
-from kerhrm.data.generators import generate
-from kerhrm.workflow.job import job
+from kerhrm.data.registry import generate
+from kerhrm.jobs.job import job
 
 with job(snakemake):
     data = generate(snakemake.params.data, snakemake.params.seeds, snakemake.input.get("raw"))

@@ -2,19 +2,21 @@
 
 import torch
 
-from kerhrm.algorithm.exploration import Environments
-from kerhrm.algorithm.iteration import Directions
-from kerhrm.algorithm.problem import load_problem
-from kerhrm.methods.ntf_predictor import finish, ntf_predictions
-from kerhrm.workflow.job import job
+from kerhrm.algorithm.prediction import finish, ntf_predictions
+from kerhrm.algorithm.problem import Problem, TestFeatures
+from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.devices import resolve_device
+from kerhrm.jobs.job import job
 
 with job(snakemake), torch.inference_mode():
-    problem = load_problem(snakemake.input, snakemake.params.device)
-    learned = Environments.load_all(snakemake.input.environments, problem.device)
-    history = Directions.load_all(snakemake.input.theta, problem.device)
+    device = resolve_device(snakemake.params.device)
+    problem = Problem.load(snakemake.input.features, device)
+    test = TestFeatures.load(snakemake.input.test_features, device)
+    learned = Environments.load_all(snakemake.input.environments, device)
+    history = Directions.load_all(snakemake.input.theta, device)
     final = finish(problem, learned, history)
     final.save(snakemake.output.direction)
-    ntf_predictions(problem, history[0].winner.theta).save(snakemake.output.static)
-    ntf_predictions(problem, final.theta).save(snakemake.output.final)
     every = torch.cat([directions.theta for directions in history], dim=1)
-    ntf_predictions(problem, every).save(snakemake.output.candidates)
+    thetas = {"static": history[0].winner.theta, "final": final.theta, "candidates": every}
+    for name, theta in thetas.items():
+        ntf_predictions(problem, test, theta).save(snakemake.output[name])

@@ -1,9 +1,10 @@
-"""This run's tables and figures become the committed ones."""
+"""This run's tables and figures become the committed ones, and its numbers the README's."""
 
 from pathlib import Path
 
-from kerhrm.reporting.reference import publish
-from kerhrm.workflow.job import job
+from kerhrm.jobs.job import job
+from kerhrm.reporting.publication import publish
 
 with job(snakemake):
-    publish(Path(snakemake.input.checked).parent, snakemake.params.reference)
+    run = Path(snakemake.input.checked).parent
+    publish(run, Path(snakemake.params.reference), Path(snakemake.params.readme))

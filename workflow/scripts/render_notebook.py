@@ -1,11 +1,12 @@
-"""A notebook, executed by papermill."""
+"""A notebook of a table or figure, executed by papermill."""
 
+from kerhrm.jobs.job import job
 from kerhrm.reporting.notebooks import execute
-from kerhrm.workflow.job import job
 
 with job(snakemake):
     parameters = {
         "title": snakemake.params.title,
+        "about": snakemake.params.get("about", ""),
         "preset": snakemake.params.preset,
         "table_csv": snakemake.input.table,
         "scores_csv": list(snakemake.input.scores),

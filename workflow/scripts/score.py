@@ -1,16 +1,16 @@
 """Scores of all predictions of a setting, on test points, too."""
 
-from kerhrm.arrays import write_text
-from kerhrm.reporting.scores import score_setting
-from kerhrm.workflow.job import job
+from kerhrm.jobs.job import job
+from kerhrm.scoring.scores import score_setting
+from kerhrm.storage.arrays import write_text
 
 with job(snakemake):
+    params = snakemake.params
     scores = score_setting(
-        snakemake.params.setting,
-        snakemake.input.predictions,
-        snakemake.input.candidates,
+        params.setting,
         snakemake.input,
-        protocol=snakemake.params.protocol,
-        data=snakemake.params.data,
+        protocol=params.protocol,
+        seeds=params.replicates,
+        data=params.data,
     )
     write_text(snakemake.output[0], scores.to_csv(index=False))

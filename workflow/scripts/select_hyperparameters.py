@@ -1,8 +1,12 @@
 """Hyper-parameters of the baselines by a selection rule, and the scores of the whole grid."""
 
-from kerhrm.methods.tuning import save_choice, search
-from kerhrm.workflow.job import job
+from kerhrm.jobs.job import job
+from kerhrm.scoring.tuning import save_choice, search
 
 with job(snakemake):
-    scores = search(snakemake.input, snakemake.params.rules)
-    save_choice(scores, snakemake.output.choice, snakemake.output.grid, snakemake.params.key)
+    files, params = dict(snakemake.input.items()), snakemake.params
+    predictions = dict(zip(map(tuple, params.searched), files.pop("predictions"), strict=True))
+    settings = dict.fromkeys(setting for setting, _ in predictions)
+    data = {s: {name: files[name][i] for name in files} for i, s in enumerate(settings)}
+    scores = search(predictions, data, params.rules)
+    save_choice(scores, snakemake.output.choice, snakemake.output.grid, params.key)

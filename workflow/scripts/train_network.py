@@ -1,28 +1,30 @@
 """Step 3: the network trained along theta_inv, for every lambda, and the one chosen."""
 
-from kerhrm.algorithm.exploration import Environments
-from kerhrm.algorithm.problem import load_problem
-from kerhrm.config.methods import Network
-from kerhrm.features.mlp import init_mlp
-from kerhrm.methods.network import train_networks
-from kerhrm.methods.ntf_predictor import FinalDirection
-from kerhrm.methods.predictions import load_points
-from kerhrm.workflow.job import job
+from kerhrm.algorithm.network import train_networks
+from kerhrm.algorithm.options import IGD
+from kerhrm.algorithm.prediction import FinalDirection
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Environments
+from kerhrm.data.samples import load_points
+from kerhrm.devices import resolve_device
+from kerhrm.jobs.job import job
+from kerhrm.networks.build import build, save_network
+from kerhrm.networks.options import NetworkOptions
 
 with job(snakemake, resume=True):
-    problem = load_problem(snakemake.input, snakemake.params.device)
-    options = Network(**snakemake.params.network)
-    points = load_points(snakemake.input, problem.device)
+    params, device = snakemake.params, resolve_device(snakemake.params.device)
+    options, points = IGD(**params.igd), load_points(snakemake.input, device)
+    w0 = build(NetworkOptions(**params.network), params.seeds["network"], points[0].shape[-1])
     predictions, chosen, networks = train_networks(
-        init_mlp(problem.seeds, (points[0].shape[-1], *snakemake.params.hidden, 1)),
-        problem,
+        w0.to(device),
+        Problem.load(snakemake.input.features, device),
         *points,
-        FinalDirection.load(snakemake.input.direction, problem.device),
-        Environments.load_all(snakemake.input.environments, problem.device),
+        FinalDirection.load(snakemake.input.direction, device),
+        Environments.load_all(snakemake.input.environments, device),
         options,
     )
     predictions.save(snakemake.output.candidates, penalty=options.penalty)
-    predictions.take(list(problem.seeds), chosen.tolist()).save(
+    predictions.take(list(range(len(chosen))), chosen.tolist()).save(
         snakemake.output.predictions, penalty=[options.penalty[c] for c in chosen]
     )
-    networks.save(snakemake.output.network)
+    save_network(snakemake.output.network, networks)

@@ -3,12 +3,10 @@
 import logging
 from pathlib import Path
 
+from kerhrm.jobs.job import job
 from kerhrm.reporting.verify import verify
-from kerhrm.workflow.job import job
 
 with job(snakemake):
-    fresh, reference = (
-        Path(tables[0]).parents[1] for tables in (snakemake.input.tables, snakemake.input.reference)
-    )
-    n = verify(fresh, reference)
+    n = verify(snakemake.input.tables, snakemake.input.reference)
+    reference = Path(snakemake.input.reference[0]).parents[1]
     logging.getLogger("kerhrm").info("%d cells agree with %s", n, reference)

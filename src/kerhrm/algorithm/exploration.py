@@ -12,50 +12,40 @@ others, so it is dropped and they stay.  Neither test data nor true environments
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.clustering import fit_mixture, random_starts
 from kerhrm.algorithm.degeneracy import label_bins, label_information
-from kerhrm.algorithm.invariant import orthogonal_update
+from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.options import Clustering, KerHRM
 from kerhrm.algorithm.problem import Problem
-from kerhrm.config.methods import Clustering
-from kerhrm.records import Record
+from kerhrm.algorithm.projection import orthogonal_update
+from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.errors import KerhrmError
 
 
-@dataclass(frozen=True)
-class Environments(Record):
-    """Learned environments of B seeds for G candidate dimensions.
+def learn_environments(
+    problem: Problem, options: KerHRM, t: int, last: Directions | None
+) -> Environments:
+    """M_c of iteration t = 1, 2, ...
 
-    Attributes
-    ----------
-    k : Tensor, (B, G), int64, candidate dimensions
-    train, validation : Tensor, (B, G, n, K) and (B, G, m, K)
-        Responsibilities; 0 for environments dropped as empty.
-    ridge : Tensor, (B, G), the ridge that won
-    held_out : Tensor, (B, G), held-out log-likelihood, nats per point
-    objective : Tensor, (B, G), L_c of the start that won
-    label_information : Tensor, (B, G), of the start that won
-    usable : Tensor, (B, G), bool; False if every start was degenerate
-    n_starts, n_label_split, n_empty, n_unconverged : Tensor, (B, G), int64
-        How many starts were tried, and how many of each kind were seen; empty are those
-        with fewer than two occupied environments.
+    The first iteration tries every k of ``options``, on Psi as it is.  Later ones keep the k
+    that the iteration before has chosen, and take its direction out of Psi.
+
+    Raises
+    ------
+    KerhrmError
+        If k exceeds the columns of Psi, K the number of points, or all features or labels
+        are zero.
     """
-
-    k: Tensor
-    train: Tensor
-    validation: Tensor
-    ridge: Tensor
-    held_out: Tensor
-    objective: Tensor
-    label_information: Tensor
-    usable: Tensor
-    n_starts: Tensor
-    n_label_split: Tensor
-    n_empty: Tensor
-    n_unconverged: Tensor
+    if last is None:
+        if (most := problem.s.shape[-1]) < max(options.k):
+            raise KerhrmError(f"k={max(options.k)} exceeds the {most} reduced features", "lower k")
+        k = torch.tensor(options.k, device=problem.y.device).expand(len(problem.y), -1)
+        return explore(problem, k, options.clustering, iteration=t)
+    k, theta = last.winner.k.unsqueeze(1), last.winner.theta
+    return explore(problem, k, options.clustering, iteration=t, theta=theta)
 
 
 def explore(
@@ -84,7 +74,7 @@ def explore(
     -------
     Environments
     """
-    psi, psi_validation = problem.features.psi_train, problem.features.psi_validation
+    psi, psi_validation = problem.psi_train, problem.psi_validation
     bins = label_bins(problem.y)
     found: list[dict[int, Environments]] = [{} for _ in problem.seeds]
     for g in range(k.shape[1]):
@@ -101,7 +91,7 @@ def explore(
                 problem.target_validation[rows],
                 bins[rows],
                 options,
-                rows.tolist(),
+                [problem.seeds[row] for row in rows.tolist()],
                 (f"t={iteration}", f"k={value}"),
             )
             for i, row in enumerate(rows.tolist()):

@@ -1,75 +1,68 @@
-"""What every step of the algorithm works on, read from the workflow's files."""
+"""What the algorithm works on: reduced features and labels."""
 
 from dataclasses import dataclass
-from typing import Any
 
-import torch
 from torch import Tensor
 
-from kerhrm.algorithm.selection import Task
-from kerhrm.arrays import load_arrays
-from kerhrm.devices import resolve_device
-from kerhrm.features.reduction import ReducedFeatures
+from kerhrm.data.dataset import Task
+from kerhrm.storage.records import Record
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Reduced features and labels of B data sets.
+class Problem(Record):
+    """All that M_c and M_p may know of B data sets; nothing of test points.
 
     Attributes
     ----------
-    features : ReducedFeatures
-        Psi of all points, and the untrained network's outputs f_0.
-    y, y_validation : Tensor, (B, n), (B, m), float64
+    u, s : Tensor, (B, n, k), (B, k), float64
+        Truncated SVD of the training points' NTF.
+    psi_validation : Tensor, (B, m, k)
+    f0_train, f0_validation : Tensor, (B, n), (B, m)
+        Outputs of the untrained networks.
+    y, y_validation : Tensor, (B, n), (B, m)
         Labels.
-    task : "classification" or "regression"
+    task : "classification" (labels -1, +1) or "regression"
+    seeds : list of int, length B
+        Numbers by which the random starts go.
     """
 
-    features: ReducedFeatures
+    u: Tensor
+    s: Tensor
+    psi_validation: Tensor
+    f0_train: Tensor
+    f0_validation: Tensor
     y: Tensor
     y_validation: Tensor
     task: Task
+    seeds: list[int]
 
     @property
-    def device(self) -> torch.device:
-        return self.y.device
-
-    @property
-    def seeds(self) -> range:
-        """Replicates are numbered 0, 1, ..."""
-        return range(len(self.y))
+    def psi_train(self) -> Tensor:
+        """Psi = U S, (B, n, k)."""
+        return self.u * self.s.unsqueeze(-2)
 
     @property
     def target(self) -> Tensor:
         """y - f_0 of the training points: what psi^T theta has to explain, (B, n)."""
-        return self.y - self.features.f0_train
+        return self.y - self.f0_train
 
     @property
     def target_validation(self) -> Tensor:
         """y - f_0 of the validation points, (B, m)."""
-        return self.y_validation - self.features.f0_validation
+        return self.y_validation - self.f0_validation
 
 
-def load_problem(files: Any, device: str) -> Problem:
-    """Read ``psi``, ``train`` and ``validation``.
+@dataclass(frozen=True)
+class TestFeatures(Record):
+    """Reduced features of points to predict.
 
-    Parameters
+    Attributes
     ----------
-    files : mapping of names to paths
-        For example a rule's input.
-    device : str
-        As in the configuration.
+    psi : Tensor, (B, m, k)
+    f0 : Tensor, (B, m)
     """
-    where = resolve_device(device)
-    y, y_validation, task = load_labels(files, where, torch.float64)
-    return Problem(ReducedFeatures.load(files["psi"], where), y, y_validation, task)
 
+    __test__ = False  # no test, whatever its name begins with
 
-def load_labels(
-    files: Any, device: torch.device, dtype: torch.dtype = torch.float32
-) -> tuple[Tensor, Tensor, Task]:
-    """Labels of the training (B, n) and validation points (B, m), and the task."""
-    train, facts = load_arrays(files["train"])
-    validation, _ = load_arrays(files["validation"])
-    y, y_validation = (torch.from_numpy(a["y"]).to(device, dtype) for a in (train, validation))
-    return y, y_validation, facts["task"]
+    psi: Tensor
+    f0: Tensor

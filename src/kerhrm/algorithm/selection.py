@@ -12,12 +12,10 @@ because its own environments are easy.  Pooled validation accuracy, the paper's 
 rewards the spurious feature.
 """
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 
-Task = Literal["classification", "regression"]
+from kerhrm.data.dataset import Task
 
 
 def point_scores(predictions: Tensor, y: Tensor, task: Task) -> Tensor:

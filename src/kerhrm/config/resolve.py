@@ -1,36 +1,42 @@
 """From the files of ``config/`` and the command line to one validated configuration."""
 
-import difflib
 import functools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from kerhrm.config.files import ABSENT, Key, Source, Tree, merge, read, shown, with_text_keys
+from kerhrm.config.findings import first_finding
 from kerhrm.config.methods import Methods
-from kerhrm.config.schema import Config
+from kerhrm.config.names import suggest
+from kerhrm.config.schema import SHARED, Config, Experiment
 from kerhrm.errors import KerhrmError
 
-Tree = dict[str, Any]
-MACHINE_KEYS = tuple(name for name in Config.model_fields if name not in ("preset", "experiments"))
+CHOSEN = ("", "-oracle")  #: ends of the names of the files that `tune` makes for an experiment
 
 
-def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
+def resolve(
+    top: Mapping[str, Any], folder: str | Path = "config", configfiles: Sequence[str | Path] = ()
+) -> Config:
     """Merge and validate the configuration.
 
-    Later sources win.  Methods: ``methods/*.yaml``, ``tuned/<experiment>.yaml`` and
-    ``tuned/<experiment>-oracle.yaml``, the preset's ``methods``, the experiment's own, a
-    setting's own.  Experiments: ``experiments/*.yaml``, the preset's ``experiments``.  ``top``
-    (``config/config.yaml`` and ``--config``) chooses the preset and the machine's settings.
+    Later sources win.  The machine's keys: the preset, ``config.yaml``, ``top``.  Experiments:
+    ``experiments/*.yaml``, then ``experiments`` of these three.  Methods: ``methods/*.yaml``,
+    ``<tuned>/<experiment>.yaml`` and ``<tuned>/<experiment>-oracle.yaml``, ``methods`` of
+    the three, those of the experiment, those of the setting.
 
     Parameters
     ----------
     top : mapping
-        Keys of :class:`~kerhrm.config.schema.Config` other than ``experiments``.
+        What Snakemake has from ``--configfile`` and ``--config``: keys of
+        :class:`~kerhrm.config.schema.Config` and ``methods``.
     folder : path
         The ``config`` folder.
+    configfiles : sequence of paths
+        The files of ``--configfile``, whose content ``top`` holds, for the errors' sake.
 
     Returns
     -------
@@ -39,164 +45,158 @@ def resolve(top: Mapping[str, Any], folder: str | Path = "config") -> Config:
     Raises
     ------
     KerhrmError
-        With key, value and cure, at the first thing that is wrong.
+        At the first thing that is wrong: the file that says it, the key there, the cure.
     """
-    folder = Path(folder)
-    for key in top:
-        if key != "preset" and key not in MACHINE_KEYS:
-            raise KerhrmError(
-                f"unknown configuration key '{key}' (value {top[key]!r})",
-                _suggest(key, ("preset", *MACHINE_KEYS)),
-            )
-    presets = sorted(p.stem for p in (folder / "presets").glob("*.yaml"))
-    preset = str(top.get("preset", "paper"))
-    if preset not in presets:
-        raise KerhrmError(f"unknown preset '{preset}'", _suggest(preset, presets))
-
-    methods = {p.stem: read_yaml(p) for p in sorted((folder / "methods").glob("*.yaml"))}
-    tuned = {p.stem: read_yaml(p) for p in sorted((folder / "tuned").glob("*.yaml"))}
-    changed: Tree = {}
-    experiments = {p.stem: read_yaml(p) for p in sorted((folder / "experiments").glob("*.yaml"))}
-    overrides = read_yaml(folder / "presets" / f"{preset}.yaml")
-    for key, known in (("methods", methods), ("experiments", experiments)):
-        for name, changes in _section(overrides.pop(key, None), key).items():
-            if name not in known:
-                raise KerhrmError(
-                    f"unknown entry '{key}.{name}' in presets/{preset}.yaml", _suggest(name, known)
-                )
-            at = f"{key}.{name}"
-            changes = _section(changes, at)
-            if key == "experiments":
-                own = _section(known[name].get("settings"), f"{at}.settings")
-                for label in _section(changes.get("settings"), f"{at}.settings"):
-                    if label not in own:
-                        raise KerhrmError(
-                            f"unknown setting '{label}' of {name} in presets/{preset}.yaml",
-                            _suggest(label, own),
-                        )
-            if key == "methods":
-                changed[name] = changes
-            else:
-                known[name] = merge(known[name], changes)
-    machine = {k: v for k, v in top.items() if k != "preset"}
-    tree = merge(overrides, machine) | {
-        "preset": preset,
-        "experiments": {
-            n: _expand(n, e, [methods, tuned.get(n, {}), tuned.get(f"{n}-oracle", {}), changed])
-            for n, e in experiments.items()
-        },
-    }
-    return _validate(tree)
-
-
-def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
-    """``base`` with ``changes`` laid over it: mappings merge, everything else is replaced."""
-    result = dict(base)
-    for key, value in changes.items():
-        if isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
-            result[key] = merge(result[key], value)
-        else:
-            result[key] = value
-    return result
-
-
-def read_yaml(path: Path) -> Tree:
-    """A YAML mapping (an empty file is an empty mapping)."""
+    files = _Files(top, Path(folder), [read(Path(path)) for path in configfiles])
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise KerhrmError(f"cannot read {path}: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        line = " ".join(str(error).split())
-        raise KerhrmError(f"{path} is not valid YAML: {line}") from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise KerhrmError(f"{path} holds {type(content).__name__}", "write 'key: value' lines")
-    return content
-
-
-def _section(value: Any, key: str) -> Tree:
-    """A mapping inside a file; where nothing is said, an empty one."""
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise KerhrmError(
-            f"configuration key '{key}' = {value!r} is no mapping", "write 'key: value' lines"
-        )
-    return dict(value)
-
-
-def _expand(name: str, experiment: Tree, methods: Sequence[Tree]) -> Tree:
-    """Give every setting of an experiment its whole data and method sections.
-
-    ``methods`` are layers, of which later ones win; the experiment's own come last.
-    """
-    experiment, at = dict(experiment), f"experiments.{name}"
-    shared_data = _section(experiment.pop("data", None), f"{at}.data")
-    shared_run = experiment.pop("run", None) or []
-    own = _section(experiment.pop("methods", None), f"{at}.methods")
-    own_methods: Tree = functools.reduce(merge, [*methods, own])
-    settings = {}
-    for label, content in _section(experiment.get("settings"), f"{at}.settings").items():
-        if content is None:  # a preset's way to leave a setting out
-            continue
-        here = f"{at}.settings.{label}"
-        setting = _section(content, here)
-        settings[str(label)] = setting | {
-            "data": merge(shared_data, _section(setting.get("data"), f"{here}.data")),
-            "methods": merge(own_methods, _section(setting.get("methods"), f"{here}.methods")),
-            "run": setting.get("run", shared_run),
-        }
-    return experiment | {"settings": settings}
-
-
-def _validate(tree: Tree) -> Config:
-    try:
-        return Config.model_validate(tree)
+        config = Config.model_validate(files.tree())
     except ValidationError as error:
-        raise KerhrmError(*_explain(error.errors()[0])) from error
+        raise files.refuse(*first_finding(error)) from error
+    if config.raw_dir is not None and not Path(config.raw_dir).expanduser().is_dir():
+        raise files.refuse(("raw_dir",), "there is no such folder")
+    for name, experiment in config.experiments.items():
+        if experiment.tuning:
+            experiment._untuned.update(files.untuned(name, experiment))
+    return config
 
 
-def _explain(error: Any) -> tuple[str, str | None]:
-    """One line from pydantic's first finding: key, value, cure."""
-    generators = ("classification", "colored_mnist", "houses", "regression")
-    path = [str(p) for p in error["loc"]]
-    # pydantic puts the chosen member of the data union into the path
-    path = [p for i, p in enumerate(path) if not (p in generators and i and path[i - 1] == "data")]
-    key, value = ".".join(path), error.get("input")
-    if error["type"] == "extra_forbidden":
-        known = set(_field_names(Config))
-        return f"unknown configuration key '{key}' (value {value!r})", _suggest(path[-1], known)
-    if error["type"] == "missing":
-        return f"configuration key '{key}' is missing", "add it"
-    message = error["msg"].removeprefix("Value error, ")
-    shown = "" if isinstance(value, Mapping) else f" = {value!r}"
-    return f"configuration key '{key}'{shown}: {message}", None
+class _Files:
+    """All sources, and the order in which they are laid over each other."""
 
+    def __init__(self, top: Mapping[str, Any], folder: Path, configfiles: Sequence[Source]):
+        self.folder, self.configfiles = folder, configfiles
+        self.machine = read(folder / "config.yaml")
+        self.top = Source("--config", with_text_keys(top))
+        self.preset_name, preset = self._preset()
+        self.general = preset, self.machine, self.top
+        self.methods = {p.stem: read(p) for p in sorted((folder / "methods").glob("*.yaml"))}
+        self.own = {p.stem: read(p) for p in sorted((folder / "experiments").glob("*.yaml"))}
+        named = [name for s in self.general for name in s.section(("experiments",))]
+        self.experiments = dict.fromkeys([*self.own, *named])
+        self.tuned = self._tuned()
 
-def _field_names(model: type[BaseModel]) -> Iterator[str]:
-    """Names of all fields below ``model``."""
-    seen: set[type[BaseModel]] = set()
-    queue: list[type[BaseModel]] = [model, Methods]
-    while queue:
-        current = queue.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        for name, field in current.model_fields.items():
-            yield name
-            queue += _models(field.annotation)
+    def _preset(self) -> tuple[str, Source]:
+        """The preset's name, which is that of the results' folder, and its file."""
+        said = [s for s in (self.machine, self.top) if "preset" in s.content]
+        name = str(said[-1].content["preset"] if said else "paper")
+        shipped = {p.stem: p for p in sorted((self.folder / "presets").glob("*.yaml"))}
+        path = shipped.get(name, Path(name))
+        if name not in shipped:
+            told = ""
+            if path.suffix not in (".yaml", ".yml"):
+                told = f"no such preset; {suggest(name, shipped)}"
+            elif shipped.get(path.stem, path).resolve() != path.resolve():
+                told = f"its results would be those of the preset '{path.stem}'; rename it"
+            elif not re.fullmatch(r"[\w.-]+", path.stem):
+                told = "it names a folder: write letters, digits and . _ -"
+            if told:
+                raise said[-1].error(("preset",), told)
+        source = read(path)
+        if "preset" in source.content:
+            raise source.error(("preset",), "a preset names no other one; leave it out")
+        return path.stem, source
 
+    def _tuned(self) -> dict[str, Source]:
+        said = [s for s in self.general if isinstance(s.content.get("tuned"), str)]
+        folder = Path(said[-1].content["tuned"]) if said else self.folder / "tuned"
+        if said and not folder.is_dir():
+            raise said[-1].error(("tuned",), "there is no such folder")
+        paths = [folder / f"{name}{end}.yaml" for name in self.experiments for end in CHOSEN]
+        return {p.stem: read(p) if p.exists() else Source(shown(p), {}) for p in paths}
 
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [m for part in getattr(annotation, "__args__", ()) for m in _models(part)]
+    def places(self, key: Key) -> Iterator[tuple[Source, Key]]:
+        """Where a key of the resolved tree may stand, later ones win: source, key in it."""
+        match key:
+            case ("experiments", name, "settings", _, shared, *rest) if shared in SHARED:
+                if shared == "methods":
+                    if rest and rest[0] in self.methods:
+                        yield self.methods[rest[0]], tuple(rest[1:])
+                    for end in CHOSEN:
+                        yield self.tuned[f"{name}{end}"], tuple(rest)
+                    for source in self.general:
+                        yield source, ("methods", *rest)
+                yield from self._experiment(name, (shared, *rest))
+                yield from self._experiment(name, key[2:])
+            case ("experiments", name, *rest):
+                yield from self._experiment(name, tuple(rest))
+            case _:
+                for source in self.general:
+                    yield source, key
 
+    def _experiment(self, name: str, key: Key) -> Iterator[tuple[Source, Key]]:
+        if name in self.own:
+            yield self.own[name], key
+        for source in self.general:
+            yield source, ("experiments", name, *key)
 
-def _suggest(word: Any, known: Any) -> str:
-    close = difflib.get_close_matches(str(word), list(known), n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
-    return f"known are: {', '.join(sorted(known))}"
+    def said(self, key: Key) -> list[tuple[Source, Key, Any]]:
+        """What is said of a key, and where; the last one wins."""
+        found = ((source, at, source.get(at)) for source, at in self.places(key))
+        return [one for one in found if one[2] is not ABSENT]
+
+    def merged(self, *key: str, base: Mapping[str, Any] | None = None) -> Tree:
+        """A section of the resolved tree: what all sources say of it."""
+        parts = [source.section(at) for source, at in self.places(key)]
+        return functools.reduce(merge, parts, dict(base or {}))
+
+    def tree(self) -> Tree:
+        """The resolved tree, not yet validated."""
+        kept = [n for n in self.experiments if not self._left_out(("experiments", n), self.own)]
+        tree = self.merged() | {"experiments": {name: self._expand(name) for name in kept}}
+        return {k: v for k, v in tree.items() if k != "methods"} | {"preset": self.preset_name}
+
+    def _left_out(self, key: Key, known: Mapping[str, Any]) -> bool:
+        """Whether the last word on an experiment or a setting is ``null``."""
+        said = self.said(key)
+        if said and all(value is None for *_, value in said):
+            source, at, _ = said[0]
+            raise source.error(at, f"nothing to leave out; {suggest(key[-1], known)}")
+        return bool(said) and said[-1][2] is None
+
+    def _expand(self, name: str) -> Tree:
+        """Give every setting of an experiment its whole data and method sections."""
+        at, settings = ("experiments", name), {}
+        defaults = Methods().model_dump(mode="json")
+        known = self.own[name].section(("settings",)) if name in self.own else {}
+        for label in self.merged(*at, "settings"):
+            here = (*at, "settings", label)
+            if self._left_out(here, known):
+                continue
+            methods = [*self.methods, *self.merged(*here, "methods")]
+            settings[label] = self.merged(*here) | {
+                "data": self.merged(*here, "data"),
+                "methods": {
+                    m: self.merged(*here, "methods", m, base=defaults.get(m)) for m in methods
+                },
+                "run": ([v for *_, v in self.said((*here, "run")) if v is not None] or [[]])[-1],
+            }
+        own = {key: value for key, value in self.merged(*at).items() if key not in SHARED}
+        return own | {"settings": settings}
+
+    def untuned(self, name: str, experiment: Experiment) -> dict[str, str]:
+        """Methods that still have to be tuned, and the file that lacks them."""
+        at = ("experiments", name, "settings", next(iter(experiment.settings)), "methods")
+        chosen, bound = (self.tuned[f"{name}{end}"] for end in CHOSEN)
+        missing = {}
+        for method in experiment.tuned_methods:
+            if not self.said((*at, method, "oracle")):
+                missing[method] = bound.name
+            if chosen.get((method, "selected")) is ABSENT:
+                missing[method] = chosen.name
+        return missing
+
+    def refuse(self, key: Key, told: str, missing: bool = False) -> KerhrmError:
+        """Error about a key of the resolved tree, in the words of the file that wrote it.
+
+        Of a key that nobody wrote it names the file that says most of what is around it, of a
+        ``missing`` one the first file that might have had it.
+        """
+        if missing and len(key) == 3 and key[1] not in self.own:
+            told += f", or {suggest(key[1], self.own)}"
+        for n in range(len(key) - missing, 0, -1):
+            if said := self.said(key[:n]):
+                source, at, value = said[0 if missing else -1]
+                same = [f for f in self.configfiles if source is self.top and f.get(at) == value]
+                rest = key[n:] if isinstance(value, Mapping) and not missing else ()
+                return (same[-1] if same else source).error((*at, *rest), told)
+        return Source(shown(self.folder), {}).error(key, told)

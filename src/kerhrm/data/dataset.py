@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kerhrm.arrays import save_arrays
+from kerhrm.storage.arrays import save_arrays
 
+Task = Literal["classification", "regression"]
 FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
 
 
@@ -59,7 +60,7 @@ class Dataset:
     source: str
     test_environments: Sequence[str]
     seeds: Sequence[int]
-    task: Literal["classification", "regression"] = "classification"
+    task: Task = "classification"
 
     def save(self, paths: Any) -> None:
         """Write the files named in :data:`FILES`; ``paths[name]`` is each one's path."""

@@ -17,13 +17,15 @@ Source: Jacot et al. 2018 (the kernel); paper, section 3.1 (the features).
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.arrays import load_arrays, save_arrays
-from kerhrm.features.mlp import MLP, forward
+from kerhrm.networks.mlp import MLP, forward
+from kerhrm.storage.arrays import save_arrays
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,35 @@ class FactoredNTF:
             blocks += [(d.unsqueeze(-1) * a.unsqueeze(-2)).flatten(-2), d]
         return torch.cat(blocks, dim=-1)
 
+    def kernel(self, other: "FactoredNTF") -> Tensor:
+        """kappa(X, X') = Phi(X) Phi(X')^T, shape (B, n, n'), without forming Phi.
+
+        O(n n' sum_l (d_l + d_{l+1})) operations instead of O(n n' p).
+        """
+        total = None
+        for a, d, a2, d2 in zip(
+            self.activations, self.deltas, other.activations, other.deltas, strict=True
+        ):
+            term = (a @ a2.mT).add_(1).mul_(d @ d2.mT)
+            total = term if total is None else total.add_(term)
+        assert total is not None
+        return total
+
     def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:
-        """Write the factors and f_0 (B, n) to one file, which :func:`load_ntf` reads."""
+        """Write the factors and f_0 (B, n) to one file."""
         factors = {f"activation_{i}": a for i, a in enumerate(self.activations)}
         factors |= {f"delta_{i}": d for i, d in enumerate(self.deltas)}
         save_arrays(path, {n: t.cpu().numpy() for n, t in (factors | {"f0": f0}).items()})
+
+    @classmethod
+    def load(cls, arrays: Mapping[str, np.ndarray]) -> "FactoredNTF":
+        """What :meth:`save` wrote, on the CPU."""
+        layers = range(len(arrays) // 2)
+        activations, deltas = (
+            [torch.from_numpy(arrays[f"{name}_{i}"]) for i in layers]
+            for name in ("activation", "delta")
+        )
+        return cls(activations, deltas)
 
     def to(self, device: torch.device | str) -> "FactoredNTF":
         return FactoredNTF(
@@ -68,20 +94,7 @@ class FactoredNTF:
         )
 
 
-def load_ntf(
-    path: str | os.PathLike[str], device: torch.device | str = "cpu"
-) -> tuple[FactoredNTF, Tensor]:
-    """Read what :meth:`FactoredNTF.save` wrote: the features and f_0."""
-    arrays, _ = load_arrays(path)
-    tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-    layers = range(len(tensors) // 2)
-    ntf = FactoredNTF(
-        [tensors[f"activation_{i}"] for i in layers], [tensors[f"delta_{i}"] for i in layers]
-    )
-    return ntf, tensors["f0"]
-
-
-def extract(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
+def factorise(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
     """Neural tangent features and outputs of B networks at w_0.
 
     Parameters
@@ -103,18 +116,3 @@ def extract(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
         delta = (delta @ mlp.weights[layer]) * (inputs[layer] > 0)
         deltas.insert(0, delta)
     return FactoredNTF(inputs, deltas), output.squeeze(-1)
-
-
-def kernel(left: FactoredNTF, right: FactoredNTF) -> Tensor:
-    """kappa(X, X') = Phi(X) Phi(X')^T, shape (B, n, n'), without forming Phi.
-
-    O(n n' sum_l (d_l + d_{l+1})) operations instead of O(n n' p).
-    """
-    total = None
-    for a, d, a2, d2 in zip(
-        left.activations, left.deltas, right.activations, right.deltas, strict=True
-    ):
-        term = (a @ a2.mT).add_(1).mul_(d @ d2.mT)
-        total = term if total is None else total.add_(term)
-    assert total is not None
-    return total

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kerhrm.checkpoints import once
 from kerhrm.errors import KerhrmError
-from kerhrm.features.ntf import FactoredNTF, kernel
 from kerhrm.randomness import stream
-from kerhrm.records import Record
+from kerhrm.storage.checkpoints import once
 
 
 @dataclass(frozen=True)
@@ -126,57 +124,3 @@ def _top_eigenpairs(gram: Tensor, k: int, tolerance: float, max_sweeps: int) -> 
 def _dense_eigenpairs(gram: Tensor, k: int) -> dict[str, Tensor]:
     values, vectors = torch.linalg.eigh(gram)
     return {"values": values.flip(-1)[:k], "vectors": vectors.flip(-1)[:, :k]}
-
-
-@dataclass(frozen=True)
-class ReducedFeatures(Record):
-    """All that the iterations need of B data sets; nothing of test labels.
-
-    Attributes
-    ----------
-    u, s : Tensor, (B, n, k), (B, k)
-        Truncated SVD of the training points' NTF.
-    psi_validation, psi_test : Tensor, (B, m, k)
-    f0_train, f0_validation, f0_test : Tensor, (B, m)
-        Outputs of the untrained network.
-    """
-
-    u: Tensor
-    s: Tensor
-    psi_validation: Tensor
-    psi_test: Tensor
-    f0_train: Tensor
-    f0_validation: Tensor
-    f0_test: Tensor
-
-    @property
-    def psi_train(self) -> Tensor:
-        """Psi = U S, (B, n, k)."""
-        return self.u * self.s.unsqueeze(-2)
-
-
-def reduce_features(
-    train: FactoredNTF,
-    validation: FactoredNTF,
-    test: FactoredNTF,
-    f0: tuple[Tensor, Tensor, Tensor],
-    k: int,
-) -> ReducedFeatures:
-    """Decompose the training points' NTF and project the other points onto it.
-
-    Parameters
-    ----------
-    train, validation, test : FactoredNTF
-        Of the same networks.
-    f0 : three Tensors, (B, n), (B, m), (B, m')
-        Outputs of the untrained networks on the same points.
-    k : int
-    """
-    reduction = reduce(kernel(train, train), k)
-    return ReducedFeatures(
-        reduction.u,
-        reduction.s,
-        reduction.project(kernel(validation, train)),
-        reduction.project(kernel(test, train)),
-        *(f.double() for f in f0),
-    )

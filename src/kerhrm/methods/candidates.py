@@ -1,17 +1,13 @@
 """One method, trained with every option set on trial."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from torch import Tensor
+import torch
 
-from kerhrm.config.sections import Section
-from kerhrm.devices import resolve_device
-from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.methods.predictions import Predictions, load_points
-from kerhrm.methods.samples import Predictor, Samples, load_samples
+from kerhrm.data.predictions import Predictions
+from kerhrm.sections import Section
 
 log = logging.getLogger(__name__)
 
@@ -19,44 +15,27 @@ Options = TypeVar("Options", bound=Section)
 
 
 def train_candidates(
-    method: Callable[[Samples, MLP, Options], Predictor],
-    options: Sequence[Options],
-    files: Mapping[str, str | PathLike[str]],
-    hidden: Sequence[int],
-    device: str,
+    options: Sequence[Options], train: Callable[[Options], Predictions]
 ) -> Predictions:
-    """Train a method once per option set, always from the same w_0, and predict all points.
+    """Train with every option set; those that are equal, once.
 
     Parameters
     ----------
-    method : callable
-        ``train_<name>`` of one of the methods' modules.
     options : sequence, length C
-    files : mapping
-        Paths of ``train``, ``validation``, ``test_inputs`` and, for methods that are given
-        them, ``environments``.
-    hidden : sequence of int
-        Widths of the hidden layers.
-    device : str
-        As in the configuration.
+    train : callable
+        Trains with an option set and gives all outputs, fields (B, m).
 
     Returns
     -------
     Predictions
         Fields (B, C, m).
     """
-    where = resolve_device(device)
-    samples = load_samples(files, where)
-    points = load_points(files, where)
-    mlp = init_mlp(samples.seeds, (samples.x.shape[-1], *hidden, 1)).to(where)
-    outputs = []
-    for candidate in options:
-        log.info("training with %s", candidate)
-        predictor = method(samples, mlp, candidate)
-        outputs.append(Predictions(*(_outputs(predictor, x) for x in points)))
-    stacked = Predictions.stack(outputs)
-    return Predictions(*(getattr(stacked, name).transpose(0, 1) for name in stacked.names()))
-
-
-def _outputs(predictor: Predictor, x: Tensor) -> Tensor:
-    return predictor(x).detach()
+    outputs: list[Predictions] = []
+    for number, candidate in enumerate(options):
+        first = options.index(candidate)
+        if first == number:
+            log.info("training with %s", candidate)
+        outputs.append(train(candidate) if first == number else outputs[first])
+    return Predictions(
+        *(torch.stack([getattr(o, part) for o in outputs], dim=1) for part in Predictions.names())
+    )

@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kerhrm.reporting.methods import method_named, position
-from kerhrm.reporting.style import add_title, fit_scale, look_of, style
+from kerhrm.methods.registry import position, row_titled
+from kerhrm.reporting.style import add_title, fit_scale, look_of, panels, style
 from kerhrm.reporting.tables import headline
 
 #: Figure 2's curves: label, colour, marker, line style
@@ -55,10 +55,8 @@ def figure2(table: pd.DataFrame, heading: str, ceiling: float | None = None) -> 
         below.set_xticks(sorted(set(cells["t"])))
         figure.legend(
             *above.get_legend_handles_labels(),
-            loc="outside lower center",
-            ncols=2,
-            title=_spread("bands", cells),
-        )
+            loc="outside lower center", ncols=2, title=_spread("bands", cells),
+        )  # fmt: skip
         add_title(figure, heading)
     return figure
 
@@ -84,17 +82,7 @@ def figure3(table: pd.DataFrame, heading: str) -> Figure:
     methods = sorted(set(cells["method"]), key=position)
     with style():
         columns = 1 if len(variants) < 4 else 2
-        rows = -(-len(variants) // columns)
-        figure, grid = plt.subplots(
-            rows,
-            columns,
-            figsize=(1.2 + 6.2 * columns, 1.5 + 2.7 * rows),
-            squeeze=False,
-            sharex=True,
-            sharey=True,
-        )
-        for unused in grid.flat[len(variants) :]:
-            unused.remove()
+        figure, grid = panels(len(variants), columns, size=(6.2, 2.7), margin=(1.2, 1.5))
         for axis, variant in zip(grid.flat[: len(variants)], variants, strict=True):
             _draw_periods(axis, cells[cells["variant"] == variant], methods)
             fit_scale(axis, cells["mean"].to_numpy(), "y")
@@ -111,20 +99,18 @@ def figure3(table: pd.DataFrame, heading: str) -> Figure:
             for axis in grid.flat
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
+        shown = [method for method in methods if method in handles]
         figure.legend(
-            [handles[method] for method in methods if method in handles],
-            [method for method in methods if method in handles],
-            loc="outside lower center",
-            ncols=3,
-            title=_spread("error bars", cells),
-        )
+            [handles[method] for method in shown], shown,
+            loc="outside lower center", ncols=3, title=_spread("error bars", cells),
+        )  # fmt: skip
         add_title(figure, heading)
     return figure
 
 
 def _draw_periods(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
     periods = list(dict.fromkeys(cells["period"]))
-    trained = [m for m in methods if method_named(m).track != "reference"]
+    trained = [m for m in methods if row_titled(m).track != "reference"]
     shifts = dict(zip(trained, np.linspace(-0.3, 0.3, len(trained)), strict=True))
     for method in methods:
         rows = cells[cells["method"] == method].set_index("period").reindex(periods)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from kerhrm.reporting.methods import ORACLE, is_headline, position
-from kerhrm.reporting.tables import METRIC_NAMES, base_setting, headline, is_marked
-from kerhrm.reporting.verdicts import CRITERIA
+from kerhrm.methods.registry import ORACLE, is_headline, position
+from kerhrm.reporting.tables import UNNAMED, has_key, headline, metric_name, metrics_of
+from kerhrm.scoring.verdicts import CRITERIA
 
 MISSING = "\u2013"  # en dash
 #: settings side by side, and characters of a failure's reason in a LaTeX cell
@@ -17,22 +17,15 @@ COLUMNS, CHARACTERS = 6, 22
 SAME = 1e-12
 #: what stands above the rows of a track
 GROUPS = {"described": "", "reference": "References", "released": "Released code"}
-#: a symbol for the eye; the word always stands beside it
-SYMBOLS = {
-    "reproduced": "\U0001f7e9",  # squares: green, blue, orange, white, red
-    "better": "\U0001f7e6",
-    "worse": "\U0001f7e7",
-    "not comparable": "\u2b1c",
-    "failed": "\U0001f7e5",
+#: square for the eye (the word always stands beside it) and colour of the package xcolor
+LOOKS = {
+    "reproduced": ("\U0001f7e9", "teal"),  # green
+    "better": ("\U0001f7e6", "blue"),
+    "worse": ("\U0001f7e7", "orange"),
+    "not comparable": ("\u2b1c", "gray"),  # white
+    "failed": ("\U0001f7e5", "red"),
 }
-#: names of the package xcolor
-COLOURS = {
-    "reproduced": "teal",
-    "better": "blue",
-    "worse": "orange",
-    "not comparable": "gray",
-    "failed": "red",
-}
+SYMBOLS, COLOURS = ({verdict: look[i] for verdict, look in LOOKS.items()} for i in (0, 1))
 OTHER_RULES = "Other selection rules"
 ORACLE_NOTE = (
     f"Rows marked *{ORACLE}* pick hyper-parameters on the test set: a bound, not a result."
@@ -61,7 +54,7 @@ def layout(table: pd.DataFrame, render: Render) -> pd.DataFrame:
     -------
     DataFrame
         Texts; the index has the levels ``group``, a key of :data:`GROUPS`, and ``row``.
-        Rows by :func:`kerhrm.reporting.methods.position`, oracles last.
+        Rows by :func:`kerhrm.methods.registry.position`, oracles last.
     """
     frame = table.assign(
         group=table["track"],
@@ -71,22 +64,17 @@ def layout(table: pd.DataFrame, render: Render) -> pd.DataFrame:
     wide = frame.pivot(index=["group", "row"], columns="setting", values="text").fillna(MISSING)
     rows = frame.drop_duplicates(["group", "row"])
     order = sorted(
-        rows[["selection", "method", "group", "row"]].itertuples(index=False),
+        rows[["group", "row", "selection", "method"]].itertuples(index=False),
         key=lambda row: (row.selection == ORACLE, position(row.method), row.selection),
     )
-    return wide.loc[[(r.group, r.row) for r in order], list(dict.fromkeys(table["setting"]))]
+    return wide.loc[[row[:2] for row in order], list(dict.fromkeys(table["setting"]))]
 
 
 def blocks(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Cells by metric, and for many settings by part, each no wider than a page.
-
-    Parts end after :data:`COLUMNS` settings, marked ones apart from the paper's.
-    """
-    for metric in METRIC_NAMES:
+    """Cells by metric, and for many settings by part of :data:`COLUMNS`, a page's width."""
+    for metric in metrics_of(table):
         cells = table[table["metric"] == metric]
         settings = list(dict.fromkeys(cells["setting"]))
-        if len(settings) > COLUMNS:
-            settings.sort(key=is_marked)
         for first in range(0, len(settings), COLUMNS):
             yield metric, cells[cells["setting"].isin(settings[first : first + COLUMNS])]
 
@@ -103,6 +91,13 @@ def to_markdown(table: pd.DataFrame, heading: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def excerpt(table: pd.DataFrame, heading: str) -> str:
+    """The beginning of :func:`to_markdown`: the first block of cells, and the legend."""
+    own = headline(table)
+    first = next(_markdown_blocks(own, _markdown_cell))
+    return "\n\n".join([f"### {heading}", first, legend(own, SYMBOLS)]) + "\n"
+
+
 def to_latex(table: pd.DataFrame, heading: str) -> str:
     """A table environment per metric; needs the packages booktabs and xcolor."""
     own = headline(table)
@@ -110,10 +105,10 @@ def to_latex(table: pd.DataFrame, heading: str) -> str:
     name = f"tab:{table['table'].iloc[0]}"
     parts = ["% needs \\usepackage{booktabs,xcolor}"]
     for number, (metric, cells) in enumerate(blocks(own), 1):
-        caption = f"{heading}: {METRIC_NAMES[metric]}. {legend(cells, {})}"
+        caption = f"{heading}: {metric_name(metric)}. {legend(cells, {})}"
         parts.append(_latex_block(cells, _latex_cell, caption, f"{name}-{number}"))
     for number, (metric, cells) in enumerate(blocks(others), 1):
-        caption = f"{heading}, {OTHER_RULES.lower()}: {METRIC_NAMES[metric]}. {_cells_are(cells)}"
+        caption = f"{heading}, {OTHER_RULES.lower()}: {metric_name(metric)}. {_cells_are(cells)}"
         caption += f" {ORACLE_NOTE}"
         parts.append(_latex_block(cells, _latex_plain, caption, f"{name}-others-{number}"))
     return "\n".join(parts)
@@ -124,9 +119,10 @@ def legend(table: pd.DataFrame, symbols: Mapping[str, str]) -> str:
     sentences = [_cells_are(table)]
     compared = table[table["paper"].notna()]
     if len(compared):
-        names = [f"{symbols.get(v, '')} {v}".strip() for v in COLOURS if v in set(table["verdict"])]
-        judged = [m for m in METRIC_NAMES if m in set(compared["metric"])]
-        margins = "; ".join(f"{METRIC_NAMES[m].partition(' (')[0]}: {_margin(m)}" for m in judged)
+        names = [f"{symbols.get(v, '')} {v}".strip() for v in LOOKS if v in set(table["verdict"])]
+        margins = "; ".join(
+            f"{metric_name(m).partition(' (')[0]}: {_margin(m)}" for m in metrics_of(compared)
+        )
         sentences += [
             "Below: the paper's number and the verdict, which code alone gives "
             f"({', '.join(names)}).",
@@ -134,8 +130,7 @@ def legend(table: pd.DataFrame, symbols: Mapping[str, str]) -> str:
             f"differs from our mean by at most a tolerance ({margins}).",
             "Otherwise higher accuracies, gaps closer to zero and lower errors are better.",
         ]
-        settings = set(compared["setting"])
-        if any(base_setting(s) != s and not is_marked(s) for s in settings):
+        if any(has_key(setting, UNNAMED) for setting in compared["setting"]):
             sentences.append(
                 "The paper does not say which H its numbers belong to; both are compared with them."
             )
@@ -192,15 +187,17 @@ def _latex_cell(cell: Mapping[Any, Any]) -> str:
     colour = COLOURS.get(cell["verdict"])
     ours, *papers = map(_escape, _lines(cell))
     if cell["verdict"] == "failed":
-        reason = map(_escape, textwrap.wrap(_plain(cell), CHARACTERS))
-        lines = [rf"\textcolor{{{colour}}}{{{line}}}" for line in reason] + papers
-    else:
-        lines = [ours] + [rf"{p} \textcolor{{{colour}}}{{{cell['verdict']}}}" for p in papers]
-    return _stack(lines)
+        reason = [rf"\textcolor{{{colour}}}{{{line}}}" for line in _wrapped(cell)]
+        return _stack(reason + papers)
+    return _stack([ours, *(rf"{p} \textcolor{{{colour}}}{{{cell['verdict']}}}" for p in papers)])
 
 
 def _latex_plain(cell: Mapping[Any, Any]) -> str:
-    return _stack([_escape(line) for line in textwrap.wrap(_plain(cell), CHARACTERS)])
+    return _stack(_wrapped(cell))
+
+
+def _wrapped(cell: Mapping[Any, Any]) -> list[str]:
+    return [_escape(line) for line in textwrap.wrap(_plain(cell), CHARACTERS)]
 
 
 def _stack(lines: list[str]) -> str:
@@ -220,7 +217,7 @@ def _with_group_rows(wide: pd.DataFrame, mark: Callable[[str], str]) -> pd.DataF
 def _markdown_blocks(table: pd.DataFrame, render: Render) -> Iterator[str]:
     for metric, cells in blocks(table):
         wide = _with_group_rows(layout(cells, render), "*{}*".format)
-        name = METRIC_NAMES[metric]
+        name = metric_name(metric)
         yield f"**{name[0].upper()}{name[1:]}**\n\n{wide.to_markdown()}"
 
 
@@ -228,13 +225,9 @@ def _latex_block(table: pd.DataFrame, render: Render, caption: str, label: str) 
     wide = layout(table, render).replace(MISSING, "--")
     wide = wide.rename(index=_escape, level="row").rename(columns=_escape)
     text = _with_group_rows(wide, r"\emph{{{}}}".format).style.to_latex(
-        hrules=True,
-        caption=_escape(caption),
-        label=label,
-        column_format="l" + "r" * wide.shape[1],
-        position="t",
-        position_float="centering",
-    )
+        hrules=True, caption=_escape(caption), label=label,
+        column_format="l" + "r" * wide.shape[1], position="t", position_float="centering",
+    )  # fmt: skip
     return text.replace("\\centering\n", "\\centering\\small\\setlength{\\tabcolsep}{3pt}\n", 1)
 
 

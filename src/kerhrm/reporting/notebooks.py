@@ -1,5 +1,6 @@
 """Executed notebooks that are the same bytes in every run."""
 
+import logging
 import os
 import tempfile
 from collections.abc import Mapping
@@ -8,19 +9,18 @@ from typing import Any
 
 import nbformat
 import papermill
+from traitlets.config import Config
 
-from kerhrm.arrays import write_text
 from kerhrm.errors import KerhrmError
+from kerhrm.storage.arrays import write_text
 
 #: metadata that papermill and the kernel fill with times, paths and versions
 VOLATILE = ("papermill", "execution", "widgets")
+#: a kernel warns of anything else
+ENCRYPTED = Config({"KernelManager": {"transport_encryption": "auto"}})
 
 
-def execute(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    parameters: Mapping[str, Any],
-) -> None:
+def execute(source: str | Path, target: str | Path, parameters: Mapping[str, Any]) -> None:
     """Run a notebook with parameters and write it without anything that varies.
 
     The notebook runs in a temporary file, and ``target`` appears only when every cell has
@@ -31,6 +31,8 @@ def execute(
     KerhrmError
         If the notebook does not declare a parameter, or a cell fails.
     """
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # nobody debugs this kernel
     known = set(papermill.inspect_notebook(str(source)))
     unknown = sorted(set(parameters) - known)
     if unknown:
@@ -42,13 +44,9 @@ def execute(
         executed = Path(folder) / "executed.ipynb"
         try:
             papermill.execute_notebook(
-                str(source),
-                str(executed),
-                parameters=dict(parameters),
-                kernel_name="python3",
-                progress_bar=False,
-                cwd=os.getcwd(),
-            )
+                str(source), str(executed), parameters=dict(parameters), kernel_name="python3",
+                progress_bar=False, cwd=os.getcwd(), config=ENCRYPTED,
+            )  # fmt: skip
         except papermill.PapermillExecutionError as error:
             message = " ".join(error.evalue.split())  # one line
             raise KerhrmError(

@@ -12,15 +12,8 @@ from kerhrm.errors import KerhrmError
 
 Table = Literal["table1", "table2", "table3", "table4"]
 Method = Literal[
-    "ERM",
-    "DRO",
-    "EIIL",
-    "HRM",
-    "IRM",
-    "KerHRM-s",
-    "KerHRM",
-    "ref: perfect invariant model",
-]
+    "ERM", "DRO", "EIIL", "HRM", "IRM", "KerHRM-s", "KerHRM", "ref: perfect invariant model"
+]  # fmt: skip
 Metric = Literal["train_acc", "test_acc", "generalisation_gap", "mean_error", "std_error"]
 
 # The paper prints one KerHRM and does not say which predictor it is: all of ours compare
@@ -47,16 +40,8 @@ class PaperValues:
     def lookup(self, table: str, setting: str, method: str, metric: str) -> float | None:
         """Give the number to compare with, or None where the paper prints none.
 
-        Parameters
-        ----------
-        table : str
-            ``"table1"`` to ``"table4"``.
-        setting : str
-            For example ``"r2=0.80"``, ``"r2=0.80,K=3"``, ``"scenario=1,r=1.5"``, ``"cmnist"``.
-        method : str
-            The paper's name, or a variant of ours that is named in :data:`PRINTED_AS`.
-        metric : str
-            One of :data:`Metric`.
+        A setting is, for example, ``"r2=0.80,K=3"`` or ``"cmnist"``; a method has the paper's
+        name, or is a variant of ours that is named in :data:`PRINTED_AS`.
         """
         return self.cells.get((table, setting, PRINTED_AS.get(method, method), metric))
 

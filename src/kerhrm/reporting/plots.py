@@ -2,23 +2,22 @@
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kerhrm.reporting.methods import position
-from kerhrm.reporting.style import add_title, fit_scale, style
+from kerhrm.methods.registry import position
+from kerhrm.reporting.style import add_title, fit_scale, panels, style
+from kerhrm.reporting.tables import metric_name, metrics_of, results_of
 
-#: metrics drawn: label, colour, marker of a seed and of the paper; at most two stand in a table
-METRICS = {
-    "train_acc": ("training accuracy", "#E69F00", "o", "+"),
-    "test_acc": ("test accuracy", "#0072B2", "s", "x"),
-    "mean_error": ("mean error over the test environments", "#0072B2", "s", "x"),
-    "mse": ("mean squared error", "#0072B2", "s", "x"),
-}
+#: colour, marker of a seed and of the paper: training's, and those of every result
+TRAINING = ("#E69F00", "o", "+")
+RESULT = ("#0072B2", "s", "x")
+#: where a metric's own name would say too little, or too much
+LABELS = {"mean_error": "mean error over the test environments"}
+AXES = {"test_acc": "accuracy", "mean_error": "mean squared error"}
 PANELS = 3  #: side by side
 
 
@@ -35,25 +34,16 @@ def scores_per_seed(scores: pd.DataFrame, table: pd.DataFrame, heading: str) -> 
         The table's cells, for the paper's numbers.
     heading : str
     """
-    metrics = [m for m in METRICS if m in set(scores["metric"])]
+    results = results_of(scores)
+    metrics = [m for m in metrics_of(scores) if m == "train_acc"] + results
     scores = scores[scores["metric"].isin(metrics)]
     settings = list(dict.fromkeys(scores["setting"]))
     methods = sorted(set(scores["method"]), key=position)
     printed = table.drop_duplicates(["setting", "method", "metric"])
     printed = printed.set_index(["setting", "method", "metric"])["paper"].dropna()
-    columns = min(len(settings), PANELS)
-    rows = -(-len(settings) // columns)
+    size = (2.7, 0.5 + 0.27 * len(methods))
     with style():
-        figure, grid = plt.subplots(
-            rows,
-            columns,
-            figsize=(2.4 + 2.7 * columns, 1.0 + rows * (0.5 + 0.27 * len(methods))),
-            sharex=True,
-            sharey=True,
-            squeeze=False,
-        )
-        for unused in grid.flat[len(settings) :]:
-            unused.remove()
+        figure, grid = panels(len(settings), min(len(settings), PANELS), size, margin=(2.4, 1.0))
         for axis, setting in zip(grid.flat, settings, strict=False):
             here = scores[scores["setting"] == setting]
             for row, method in enumerate(methods):
@@ -70,14 +60,11 @@ def scores_per_seed(scores: pd.DataFrame, table: pd.DataFrame, heading: str) -> 
             axis.set_ylim(len(methods) - 0.5, -0.5)
             fit_scale(axis, scores["value"].to_numpy(), "x")
             axis.tick_params(labelbottom=True)
-            axis.set_xlabel("accuracy" if "test_acc" in metrics else "mean squared error")
+            axis.set_xlabel(AXES.get(results[0], metric_name(results[0])))
             if "test_acc" in metrics:  # chance
                 axis.axvline(0.5, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-        figure.legend(
-            handles=_legend(metrics, set(printed.index.get_level_values("metric"))),
-            loc="outside lower center",
-            ncols=3,
-        )
+        legend = _legend(metrics, set(printed.index.get_level_values("metric")))
+        figure.legend(handles=legend, loc="outside lower center", ncols=3)
         add_title(figure, heading)
     return figure
 
@@ -85,19 +72,14 @@ def scores_per_seed(scores: pd.DataFrame, table: pd.DataFrame, heading: str) -> 
 def _note_failures(axis: Axes, scores: pd.DataFrame, row: int) -> None:
     failed = scores.loc[scores["value"].isna(), "seed"].nunique()
     if failed:
-        axis.annotate(
-            f"{failed} of {scores['seed'].nunique()} seeds failed",
-            (0.02, row),
-            xycoords=axis.get_yaxis_transform(),
-            color="#D55E00",
-            fontsize=7,
-            va="center",
-        )
+        text = f"{failed} of {scores['seed'].nunique()} seeds failed"
+        place = axis.get_yaxis_transform()
+        axis.annotate(text, (0.02, row), xycoords=place, color="#D55E00", fontsize=7, va="center")
 
 
 def _draw(axis: Axes, values: np.ndarray, y: float, metric: str, paper: float | None) -> None:
     """One metric of one method: seeds, their mean, the paper's number."""
-    _, colour, marker, cross = METRICS[metric]
+    colour, marker, cross = _look(metric)
     heights = y + np.linspace(-0.06, 0.06, len(values))
     axis.plot(values, heights, marker, markersize=2.5, alpha=0.45, color=colour)
     # as in the table, no mean of the seeds that succeeded
@@ -110,16 +92,23 @@ def _legend(metrics: list[str], printed: set[str]) -> list[Line2D]:
     """Entries for what a figure can hold, whichever method comes first."""
     handles = []
     for metric in metrics:
-        label, colour, marker, _ = METRICS[metric]
-        handles.append(_entry(f"{label}, one seed", marker, color=colour, markersize=3))
+        colour, marker, _ = _look(metric)
+        handles.append(_entry(f"{_label(metric)}, one seed", marker, color=colour, markersize=3))
     handles.append(_entry("mean over seeds", "|", color="0.3", markersize=8, markeredgewidth=1.8))
     for metric in metrics:
         if metric in printed:
-            label, _, _, cross = METRICS[metric]
-            handles.append(_entry(f"paper, {label}", cross, color="black"))
+            handles.append(_entry(f"paper, {_label(metric)}", _look(metric)[2], color="black"))
     if "test_acc" in metrics:
         handles.append(Line2D([], [], linestyle=":", linewidth=0.8, color="0.6", label="chance"))
     return handles
+
+
+def _look(metric: str) -> tuple[str, str, str]:
+    return TRAINING if metric == "train_acc" else RESULT
+
+
+def _label(metric: str) -> str:
+    return LABELS.get(metric, metric_name(metric))
 
 
 def _entry(label: str, marker: str, **look: Any) -> Line2D:

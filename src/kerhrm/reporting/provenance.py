@@ -16,22 +16,17 @@ def provenance() -> dict[str, Any]:
     -------
     dict
         ``python``, ``platform``, ``machine``, ``cpu_count``, and ``packages``: the installed
-        version of this package and of everything that it and its workflow require.
+        version of this package and of what it and its workflow require, in order.
     """
+    required = [r for r in requires(DISTRIBUTION) or [] if 'extra == "dev"' not in r]
+    names = sorted((re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required), key=str.lower)
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cpu_count": os.cpu_count(),
-        "packages": {name: found for name in packages() if (found := installed(name))},
+        "packages": {name: v for name in [DISTRIBUTION, *names] if (v := installed(name))},
     }
-
-
-def packages() -> list[str]:
-    """This package and its direct requirements, those of development excepted, in order."""
-    required = [r for r in requires(DISTRIBUTION) or [] if 'extra == "dev"' not in r]
-    names = [re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required]
-    return [DISTRIBUTION, *sorted(names, key=str.lower)]
 
 
 def installed(name: str) -> str | None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from kerhrm.arrays import atomic
-from kerhrm.reporting.methods import METHODS, method_named
+from kerhrm.methods.registry import ROWS, row_titled
+from kerhrm.storage.arrays import atomic
 
 # Okabe & Ito's colours, told apart by colour-blind readers, and two of Tol's; no yellow,
 # which is lost on white.
@@ -46,12 +47,12 @@ class Look:
 
 def look_of(method: str) -> Look:
     """The look of a method, the same in every figure."""
-    rows = [m.name for m in METHODS.values() if (m.track == "reference") == _is_reference(method)]
-    number = rows.index(method)
-    if _is_reference(method):
-        grey = ("0.25", "0.45", "0.6")[number // len(DASHES) % 3]
-        return Look(grey, "", DASHES[number % len(DASHES)])
-    return Look(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], "-")
+    reference = row_titled(method).track == "reference"
+    alike = [row.title for row in ROWS.values() if (row.track == "reference") == reference]
+    again, number = divmod(alike.index(method), len(DASHES if reference else COLOURS))
+    if reference:
+        return Look(("0.25", "0.45", "0.6")[again % 3], "", DASHES[number])
+    return Look(COLOURS[number], MARKERS[(number + again) % len(MARKERS)], "-")
 
 
 @contextmanager
@@ -75,6 +76,20 @@ def save_figure(figure: Figure, path_stem: str) -> None:
                 figure.savefig(handle, format=extension, metadata=metadata)
 
 
+def panels(
+    n: int, columns: int, size: tuple[float, float], margin: tuple[float, float]
+) -> tuple[Figure, np.ndarray]:
+    """A figure and its grid of ``n`` axes with common scales; sizes are width and height."""
+    rows = -(-n // columns)
+    inches = margin[0] + size[0] * columns, margin[1] + size[1] * rows
+    figure, grid = plt.subplots(
+        rows, columns, figsize=inches, squeeze=False, sharex=True, sharey=True
+    )
+    for unused in grid.flat[n:]:
+        unused.remove()
+    return figure, grid
+
+
 def add_title(figure: Figure, heading: str) -> None:
     """A title of as many lines as the figure's width asks for."""
     inches = figure.get_figwidth()
@@ -92,7 +107,3 @@ def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
         ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ticks.set_major_formatter(StrMethodFormatter("{x:g}"))
         ticks.set_minor_formatter(NullFormatter())
-
-
-def _is_reference(method: str) -> bool:
-    return method_named(method).track == "reference"

@@ -1,21 +1,22 @@
-"""The cells of the paper's tables and figures, each beside the paper's number."""
+"""The cells of tables and figures, each beside the paper's number where there is one."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.reporting.methods import is_headline, method_named
+from kerhrm.methods.registry import is_headline, row_titled
 from kerhrm.reporting.paper import PaperValues
-from kerhrm.reporting.statistics import summarise
-from kerhrm.reporting.verdicts import verdict
+from kerhrm.scoring.statistics import summarise
+from kerhrm.scoring.verdicts import verdict
 
 COLUMNS = [
     "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
     "paper", "data_source", "selection", "track", "verdict", "reason",
 ]  # fmt: skip
-#: in the order in which a reader meets them
+#: in the order in which a reader meets them; others follow under their own names
 METRIC_NAMES = {
     "test_acc": "test accuracy",
     "train_acc": "training accuracy",
@@ -25,15 +26,13 @@ METRIC_NAMES = {
     "mse": "mean squared error",
     "d_kl": "divergence of P(Y | C) between the learned environments",
 }
-#: Keys of a setting's name that the paper's name lacks.  The paper has both values of H but
-#: does not say which one a number belongs to, so that both are compared with it.  Marks
-#: are variants of ours, beside which the paper's number stands for orientation; beside a
-#: yardstick it does not stand.
-UNNAMED, MARKS, YARDSTICKS = (
-    frozenset({"H"}),
-    frozenset({"k", "clip", "weights", "metric", "price"}),
-    frozenset({"colour"}),
-)
+#: metrics that say how good a method is
+RESULTS = ("test_acc", "mean_error", "mse")
+#: Keys in a setting's name that the paper's name of it lacks; they tell nothing where the
+#: paper prints no number.  It has both values of H but does not say which one a number
+#: belongs to: both are compared with it.  It searched k less far: its number stands
+#: beside ours for orientation.
+UNNAMED, MARKS = frozenset({"H"}), frozenset({"k"})
 
 
 def build_table(
@@ -47,9 +46,9 @@ def build_table(
     Parameters
     ----------
     scores : DataFrame
-        Rows of :mod:`kerhrm.reporting.scores`, as :func:`read_scores` gives them.
+        Rows of :mod:`kerhrm.scoring.scores`, as :func:`read_scores` gives them.
     table : str
-        ``table1``, ``figure2``, ...
+        ``table1``, ``figure2``, or any other name.
     preset : str
     paper : PaperValues
         Never shown beside another preset's or a stand-in's numbers.
@@ -65,7 +64,7 @@ def build_table(
     Raises
     ------
     KerhrmError
-        If a row's method is not in :mod:`kerhrm.reporting.methods`, or a seed stands in
+        If a row's method is not in :mod:`kerhrm.methods.registry`, or a seed stands in
         a cell twice.
     """
     keys = ["setting", "method", "metric", "data_source", "selection"]
@@ -80,30 +79,20 @@ def build_table(
         setting, method, metric, source, selection = values
         printed = paper.lookup(table, base_setting(setting), method, metric)
         same_data = preset == "paper" and not is_stand_in(source)
-        own = is_headline(method, selection) and not is_marked(setting)
+        own = is_headline(method, selection) and not has_key(setting, MARKS)
         numbers = summarise(group["value"].to_numpy(), resamples)
         failed = group["value"].isna()
-        rows.append(
-            {"table": table, "setting": setting, "method": method, "metric": metric}
-            | numbers
-            | {
-                "n_seeds": len(group),
-                "paper": printed if same_data else None,
-                "data_source": source,
-                "selection": selection,
-                "track": method_named(method).track,
-                "verdict": verdict(
-                    mean=numbers["mean"],
-                    ci_low=numbers["ci_low"],
-                    ci_high=numbers["ci_high"],
-                    paper=printed,
-                    metric=metric,
-                    comparable=same_data and own,
-                    failed=bool(failed.any()),
-                ),
-                "reason": _reason(group.loc[failed, "reason"], len(group)),
-            }
+        judged = verdict(
+            **{name: numbers[name] for name in ("mean", "ci_low", "ci_high")},
+            paper=printed,
+            metric=metric,
+            comparable=same_data and own,
+            failed=bool(failed.any()),
         )
+        cell = dict(zip(keys, values, strict=True)) | numbers
+        cell |= {"table": table, "n_seeds": len(group), "paper": printed if same_data else None}
+        cell |= {"track": row_titled(method).track, "verdict": judged}
+        rows.append(cell | {"reason": _reason(group.loc[failed, "reason"], len(group))})
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -123,26 +112,57 @@ def headline(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[own]
 
 
+def failures(cells: pd.DataFrame) -> list[str]:
+    """One line for every failed cell: table, setting, method with its rule, metric, reason."""
+    return [
+        f"{c.table} | {c.setting} | {c.method}, {c.selection} | {c.metric}: {c.reason}"
+        for c in cells[cells["verdict"] == "failed"].itertuples(index=False)
+    ]
+
+
+def metrics_of(rows: pd.DataFrame) -> list[str]:
+    """Metrics of scores or cells: those of :data:`METRIC_NAMES`, then others as they come."""
+    found = dict.fromkeys(rows["metric"])
+    return [m for m in METRIC_NAMES if m in found] + [m for m in found if m not in METRIC_NAMES]
+
+
+def results_of(rows: pd.DataFrame) -> list[str]:
+    """Metrics of :data:`RESULTS`; where there is none of them, the first one."""
+    metrics = metrics_of(rows)
+    return [m for m in metrics if m in RESULTS] or metrics[:1]
+
+
+def metric_name(metric: str) -> str:
+    """A metric in words; one that is not in :data:`METRIC_NAMES` as it is."""
+    return METRIC_NAMES.get(metric, metric)
+
+
 def is_stand_in(source: str) -> bool:
     """Whether a data source is a replacement for one that could not be reached."""
     return source.startswith("stand-in:")
 
 
+def has_key(setting: str, keys: Set[str]) -> bool:
+    """Whether one of the keys is in a setting's name: ``k`` is in ``cmnist,k=extended``."""
+    return any(item.partition("=")[0] in keys for item in setting.split(","))
+
+
 def base_setting(setting: str) -> str:
     """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
-    return ",".join(item for item in setting.split(",") if _key(item) not in UNNAMED | MARKS)
+    return ",".join(item for item in setting.split(",") if not has_key(item, UNNAMED | MARKS))
 
 
-def is_marked(setting: str) -> bool:
-    """Whether a setting is ours and not the paper's: ``cmnist,k=extended``."""
-    return any(_key(item) in MARKS | YARDSTICKS for item in setting.split(","))
+def full_title(title: str, cells: pd.DataFrame, preset: str) -> str:
+    """The title over a table's cells.
 
-
-def title(name: str, preset: str, sources: Iterable[str]) -> str:
-    """A title that says which preset made the numbers, and names stand-ins."""
+    ``table1`` and ``figure2`` are called Table 1 and Figure 2, other names are not shown;
+    behind the title stand the preset, unless it is ``paper``, and every stand-in.
+    """
+    number = re.fullmatch(r"(table|figure)(\d+)", cells["table"].iloc[0])
+    prefix = f"{number[1].capitalize()} {number[2]}: " if number else ""
     suffix = "" if preset == "paper" else f" [preset {preset}: not for comparison]"
-    stand_ins = sorted({s for s in sources if is_stand_in(s)})
-    return name + suffix + "".join(f" [{s}, not the real data]" for s in stand_ins)
+    stand_ins = sorted({source for source in cells["data_source"] if is_stand_in(source)})
+    return prefix + title + suffix + "".join(f" [{s}, not the real data]" for s in stand_ins)
 
 
 def _read(paths: Iterable[str | Path], *texts: str) -> pd.DataFrame:
@@ -156,7 +176,3 @@ def _reason(reasons: Sequence[str], n_seeds: int) -> str:
         return ""
     distinct = "; ".join(dict.fromkeys(reason or "no value" for reason in reasons))
     return f"{distinct} ({len(reasons)} of {n_seeds} seeds)"
-
-
-def _key(item: str) -> str:
-    return item.partition("=")[0]

@@ -1,7 +1,6 @@
 """Whether a fresh run gives what a stored one gave, cell by cell."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,109 +8,71 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.tables import read_table
-from kerhrm.reporting.verdicts import CRITERIA, ROUNDING
+from kerhrm.scoring.verdicts import CRITERIA, ROUNDING
 
 KEYS = ["table", "setting", "method", "metric", "selection"]
 #: departures that an error lists before it only counts
 LISTED = 20
 
-
-@dataclass(frozen=True)
-class Departure:
-    """A cell that is not what it was.
-
-    Attributes
-    ----------
-    cell : tuple of str
-        Table, setting, method, metric and selection rule; the table alone if all of it is
-        missing or new.
-    problem : str
-    """
-
-    cell: tuple[str, ...]
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{' | '.join(self.cell)}: {self.problem}"
+Cell = Mapping[str, Any]
 
 
-def compare(fresh: str | Path, reference: str | Path) -> list[Departure]:
+def compare(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
     """Hold every cell of a run against the stored one.
 
     A mean agrees if it lies in the stored 95 % interval.  Where the interval is a point (a
     single seed, a closed form) it may be off by the tolerance of
-    :data:`kerhrm.reporting.verdicts.CRITERIA`.  A cell that failed agrees with one that
+    :data:`kerhrm.scoring.verdicts.CRITERIA`.  A cell that failed agrees with one that
     failed.
 
     Parameters
     ----------
-    fresh, reference : path
-        Folders with ``tables/*.csv``.
+    fresh, reference : DataFrame
+        Cells of :func:`kerhrm.reporting.tables.build_table`.
 
     Returns
     -------
-    list of Departure
-        Means that left, cells that failed, are missing, are new, or come from other data;
-        empty where the runs agree.
-
-    Raises
-    ------
-    KerhrmError
-        If a folder has no tables.
+    list of str
+        The cell and what is wrong: means that left, cells that failed, are missing, are new,
+        or come from other data; empty where the runs agree.
     """
-    new, old = _tables(fresh), _tables(reference)
-    departures = [Departure((name,), "missing") for name in old if name not in new]
-    departures += [Departure((name,), "new") for name in new if name not in old]
-    for name in old:
-        if name in new:
-            departures += _compare_cells(_cells(new[name]), _cells(old[name]))
-    return departures
+    new, old = _by_cell(fresh), _by_cell(reference)
+    problems = {
+        cell: _problem(new[cell], before) if cell in new else "missing"
+        for cell, before in old.items()
+    } | {cell: "new" for cell in new if cell not in old}
+    return [f"{' | '.join(cell)}: {problem}" for cell, problem in problems.items() if problem]
 
 
-def verify(fresh: str | Path, reference: str | Path) -> int:
+def verify(fresh: Sequence[str | Path], reference: Sequence[str | Path]) -> int:
     """Give the number of cells of the reference, all of which a fresh run agrees with.
+
+    Parameters
+    ----------
+    fresh, reference : sequences of paths
+        The tables as CSV.
 
     Raises
     ------
     KerhrmError
         If cells depart; it names the first :data:`LISTED`, one a line.
     """
-    departures = compare(fresh, reference)
+    stored = read_table(*reference)
+    departures = compare(read_table(*fresh), stored)
     if departures:
-        lines = [str(departure) for departure in departures[:LISTED]]
+        run, other = Path(fresh[0]).parents[1], Path(reference[0]).parents[1]
+        lines = [f"{run} departs from {other} in {len(departures)} places:", *departures[:LISTED]]
         if len(departures) > LISTED:
             lines.append(f"and {len(departures) - LISTED} more")
-        raise KerhrmError(
-            "\n".join([f"{fresh} departs from {reference} in {len(departures)} places:", *lines])
-        )
-    return sum(len(table) for table in _tables(reference).values())
+        raise KerhrmError("\n".join(lines))
+    return len(stored)
 
 
-def _tables(folder: str | Path) -> dict[str, pd.DataFrame]:
-    paths = sorted(Path(folder).glob("tables/*.csv"))
-    if not paths:
-        raise KerhrmError(f"{folder} has no tables/*.csv", "run the rule that makes them")
-    return {path.stem: read_table(path) for path in paths}
-
-
-def _cells(table: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
+def _by_cell(table: pd.DataFrame) -> dict[tuple[str, ...], Cell]:
     return {tuple(str(row[key]) for key in KEYS): row for row in table.to_dict("records")}
 
 
-def _compare_cells(
-    new: Mapping[tuple[str, ...], Mapping[str, Any]],
-    old: Mapping[tuple[str, ...], Mapping[str, Any]],
-) -> Iterator[Departure]:
-    for cell, before in old.items():
-        problem = _problem(new[cell], before) if cell in new else "missing"
-        if problem:
-            yield Departure(cell, problem)
-    for cell in new:
-        if cell not in old:
-            yield Departure(cell, "new")
-
-
-def _problem(now: Mapping[str, Any], before: Mapping[str, Any]) -> str | None:
+def _problem(now: Cell, before: Cell) -> str | None:
     if now["data_source"] != before["data_source"]:
         return f"from {now['data_source']}, and not from {before['data_source']}"
     was, failed = before["verdict"] == "failed", now["verdict"] == "failed"
@@ -122,8 +83,9 @@ def _problem(now: Mapping[str, Any], before: Mapping[str, Any]) -> str | None:
     if was:
         return f"{now['mean']:.6g}, where the stored run failed"
     low, high = before["ci_low"], before["ci_high"]
-    margin = CRITERIA[before["metric"]].margin(before["mean"]) if low == high else 0.0
-    if low - margin - ROUNDING <= now["mean"] <= high + margin + ROUNDING:
+    criterion = CRITERIA.get(before["metric"]) if low == high else None
+    margin = ROUNDING + (criterion.margin(before["mean"]) if criterion else 0.0)
+    if low - margin <= now["mean"] <= high + margin:
         return None
     return f"{now['mean']:.6g} is outside [{low - margin:.6g}, {high + margin:.6g}]" + (
         "" if now["verdict"] == before["verdict"] else f", now '{now['verdict']}'"

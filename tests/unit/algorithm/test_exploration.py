@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm import exploration
-from kerhrm.algorithm.clustering import fit_mixture, random_starts
 from kerhrm.algorithm.degeneracy import label_bins, label_information
-from kerhrm.algorithm.exploration import Environments, explore
+from kerhrm.algorithm.exploration import explore
+from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.options import Clustering
 from kerhrm.algorithm.problem import Problem
-from kerhrm.config.methods import Clustering
-from kerhrm.features.reduction import ReducedFeatures
+from kerhrm.algorithm.records import Environments
 
 N, M, K_MAX = 300, 150, 4
 #: fields that may differ in the last bits, and those that must not
@@ -45,12 +45,12 @@ def problem(psi: Tensor, y: Tensor, psi_v: Tensor, y_v: Tensor) -> Problem:
     """Psi as it stands: u need not be orthonormal for the iterations; f_0 is not zero."""
     f0, f0_v = torch.full_like(y, 0.05), torch.full_like(y_v, -0.05)
     scale = psi.new_ones(len(psi), psi.shape[-1])
-    features = ReducedFeatures(psi, scale, psi_v, psi_v, f0, f0_v, f0_v)
-    return Problem(features, y, y_v, "classification")
+    seeds = list(range(len(psi)))
+    return Problem(psi, scale, psi_v, f0, f0_v, y, y_v, "classification", seeds)
 
 
 def with_psi(base: Problem, psi: Tensor, psi_v: Tensor) -> Problem:
-    return replace(base, features=replace(base.features, u=psi, psi_validation=psi_v))
+    return replace(base, u=psi, psi_validation=psi_v)
 
 
 def dimensions(*per_seed: list[int]) -> Tensor:
@@ -74,8 +74,8 @@ def test_the_planted_split_is_found() -> None:
     assert bool(found.usable.all())
     assert float(found.label_information.max()) < 0.05
     for psi, y, r in (
-        (data.features.psi_train, data.y, found.train),
-        (data.features.psi_validation, data.y_validation, found.validation),
+        (data.psi_train, data.y, found.train),
+        (data.psi_validation, data.y_validation, found.validation),
     ):
         agrees = (psi[..., 0] > 0) == (y > 0)
         hits = (r[..., 0] > 0.5) == agrees.unsqueeze(1)
@@ -100,7 +100,7 @@ def test_likelier_label_splits_are_set_aside() -> None:
 
 def test_without_any_usable_start_the_likeliest_stands_in() -> None:
     data = planted([0, 1])
-    psi, psi_v = data.features.psi_train.clone(), data.features.psi_validation.clone()
+    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
     psi[1, :, [0, 1, 3]] = 0  # only the constant is left: nothing but the label can be split
     psi_v[1, :, [0, 1, 3]] = 0
     data, k = with_psi(data, psi, psi_v), dimensions([4], [4])
@@ -124,8 +124,8 @@ def test_every_start_is_fitted_and_the_best_usable_one_wins(noise: float) -> Non
     found = explore(data, dimensions([3], [3]), options, iteration=2)
     bins = label_bins(data.y)
     for b in range(2):
-        psi, y = data.features.psi_train[b : b + 1, :, :3], data.target[b : b + 1]
-        psi_v, y_v = data.features.psi_validation[b, :, :3], data.target_validation[b]
+        psi, y = data.psi_train[b : b + 1, :, :3], data.target[b : b + 1]
+        psi_v, y_v = data.psi_validation[b, :, :3], data.target_validation[b]
         starts = random_starts([b], 6, N, 3, "t=2", "k=3")
         fits = [
             (ridge, fit_mixture(psi, y, starts[:, i : i + 1], ridge=ridge).take(0, 0))
@@ -205,7 +205,7 @@ def test_data_sets_do_not_touch_each_other() -> None:
 def test_a_candidate_uses_the_first_columns_alone() -> None:
     data, options = planted([0, 1]), Clustering(restarts=3)
     found = explore(data, dimensions([2, 3], [2, 3]), options, iteration=1)
-    psi, psi_v = data.features.psi_train.clone(), data.features.psi_validation.clone()
+    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
     psi[..., 3:], psi_v[..., 3:] = 100, -100
     same(found, explore(with_psi(data, psi, psi_v), found.k, options, iteration=1))
     # in whatever order, and every seed has its own candidates
@@ -235,8 +235,8 @@ def test_the_last_direction_is_projected_out(monkeypatch: pytest.MonkeyPatch) ->
     along, along_v = (torch.from_numpy(rng.standard_normal((2, n, 1))) for n in (N, M))
     shifted = with_psi(
         data,
-        data.features.psi_train + along * theta[:, None],
-        data.features.psi_validation + along_v * theta[:, None],
+        data.psi_train + along * theta[:, None],
+        data.psi_validation + along_v * theta[:, None],
     )
     same(found, explore(shifted, k, options, iteration=2, theta=theta))
     plain, moved = (explore(p, k, options, iteration=2) for p in (data, shifted))
@@ -245,7 +245,7 @@ def test_the_last_direction_is_projected_out(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_unit_of_psi_does_not_matter() -> None:
     data, k, options = planted([0, 1]), dimensions([2, 4], [2, 4]), Clustering(restarts=3)
-    psi, psi_v = data.features.psi_train, data.features.psi_validation
+    psi, psi_v = data.psi_train, data.psi_validation
     scaled = with_psi(data, 1e3 * psi, 1e3 * psi_v)
     same(explore(data, k, options, iteration=1), explore(scaled, k, options, iteration=1))
 

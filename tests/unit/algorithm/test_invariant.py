@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kerhrm.algorithm.clustering import fit_mixture, random_starts
-from kerhrm.algorithm.invariant import invariant_direction, orthogonal_update
+from kerhrm.algorithm.invariant import invariant_direction
+from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.penalties.gradient_variance import GradientVariance
+from kerhrm.algorithm.penalties.whitened import WhitenedGradientVariance
+from kerhrm.algorithm.projection import orthogonal_update
+
+METRICS = {False: GradientVariance(), True: WhitenedGradientVariance()}
 
 
 class Data(NamedTuple):
@@ -76,7 +81,7 @@ def test_closed_form_minimises_the_literal_objective(
     hessian = torch.autograd.functional.hessian(objective, start.detach())
     assert float(torch.linalg.eigvalsh(hessian)[0]) > 0
     expected = start.detach() - torch.linalg.solve(hessian, gradient)
-    got = invariant_direction(*d, alpha, ridge=ridge, whiten=whiten, shares=shares)
+    got = invariant_direction(*d, alpha, METRICS[whiten], ridge=ridge, shares=shares)
     torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-8)
 
 
@@ -99,7 +104,7 @@ def test_as_alpha_grows_the_gradients_agree(whiten: bool) -> None:
     cross = np.einsum("en,na,n->ea", shares, psi, y)
     # two environments, k equations: there the variance is zero whatever the metric
     equal = np.linalg.solve(second[0] - second[1], cross[0] - cross[1])
-    far = [np.abs(invariant_direction(*d, a, whiten=whiten).numpy() - equal).max()
+    far = [np.abs(invariant_direction(*d, a, METRICS[whiten]).numpy() - equal).max()
            for a in (1e2, 1e4, 1e6)]  # fmt: skip
     assert far[0] > far[1] > far[2]
     assert far[2] < 1e-3 * np.abs(equal).max()
@@ -111,7 +116,7 @@ def test_one_environment_is_least_squares_whatever_alpha(alpha: float, whiten: b
     psi, y, _ = data(2)
     expected = np.linalg.lstsq(psi.numpy(), y.numpy())[0]
     for r in (torch.ones(40, 1), torch.full((40, 3), 1 / 3)):  # also: thrice the same one
-        got = invariant_direction(psi, y, r.double(), alpha, whiten=whiten)
+        got = invariant_direction(psi, y, r.double(), alpha, METRICS[whiten])
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
@@ -130,12 +135,14 @@ def test_an_empty_environment_has_no_say(shares: bool) -> None:
 def test_the_whitened_penalty_has_no_unit(seed: int, scale: float) -> None:
     d = data(seed)
     scaled = d._replace(psi=d.psi * scale)
-    got = invariant_direction(*scaled, 0.7, ridge=0.01, whiten=True) * scale
-    torch.testing.assert_close(got, invariant_direction(*d, 0.7, ridge=0.01, whiten=True))
+    got = invariant_direction(*scaled, 0.7, METRICS[True], ridge=0.01) * scale
+    torch.testing.assert_close(got, invariant_direction(*d, 0.7, METRICS[True], ridge=0.01))
     # nor, without ridge, any notion of axes
     mix = torch.from_numpy(np.random.default_rng(seed).standard_normal((3, 3))) + 3 * torch.eye(3)
-    got = mix @ invariant_direction(*d._replace(psi=d.psi @ mix), 0.7, whiten=True)
-    torch.testing.assert_close(got, invariant_direction(*d, 0.7, whiten=True), rtol=1e-5, atol=1e-7)
+    got = mix @ invariant_direction(*d._replace(psi=d.psi @ mix), 0.7, METRICS[True])
+    torch.testing.assert_close(
+        got, invariant_direction(*d, 0.7, METRICS[True]), rtol=1e-5, atol=1e-7
+    )
     # the printed penalty has one
     plain = invariant_direction(*scaled, 0.7) * scale
     assert float((plain - invariant_direction(*d, 0.7)).abs().max()) > 1e-3
@@ -146,9 +153,9 @@ def test_leading_axes_are_separate_problems(whiten: bool) -> None:
     sets = [data(seed) for seed in range(3)]
     batch = Data(*(torch.stack(t) for t in zip(*sets, strict=True)))
     alpha = torch.tensor([0.0, 0.5, 20.0])
-    together = invariant_direction(*batch, alpha, ridge=0.1, whiten=whiten, shares=True)
+    together = invariant_direction(*batch, alpha, METRICS[whiten], ridge=0.1, shares=True)
     for b, d in enumerate(sets):
-        alone = invariant_direction(*d, float(alpha[b]), ridge=0.1, whiten=whiten, shares=True)
+        alone = invariant_direction(*d, float(alpha[b]), METRICS[whiten], ridge=0.1, shares=True)
         torch.testing.assert_close(together[b], alone)
 
 

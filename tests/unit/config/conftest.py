@@ -1,30 +1,42 @@
 """The shipped configuration, free to change, and how a refused one is told."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from configtools import SHIPPED, Spoil, Told, Write
 
 from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
 
-SHIPPED = Path(__file__).resolve().parents[3] / "config"
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the shipped files, without what `tune` has chosen, in the working directory."""
+    shutil.copytree(SHIPPED, tmp_path / "config", ignore=shutil.ignore_patterns("tuned"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "config"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the shipped files, without what `tune` has written."""
-    ignore = shutil.ignore_patterns("tuned")
-    return Path(shutil.copytree(SHIPPED, tmp_path / "config", ignore=ignore))
+def write(folder: Path) -> Write:
+    """Write a file of the configuration."""
+
+    def content(name: str, tree: dict[str, Any]) -> None:
+        path = folder / f"{name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(yaml.safe_dump(tree, sort_keys=False))
+
+    return content
 
 
 @pytest.fixture
-def told() -> Callable[[dict[str, Any], Path], str]:
+def told(folder: Path) -> Told:
     """The message of a refused configuration: one line."""
 
-    def message(top: dict[str, Any], folder: Path) -> str:
+    def message(top: dict[str, Any]) -> str:
         with pytest.raises(KerhrmError) as caught:
             resolve(top, folder)
         text = str(caught.value)
@@ -35,11 +47,14 @@ def told() -> Callable[[dict[str, Any], Path], str]:
 
 
 @pytest.fixture
-def spoilt(folder: Path, told: Callable[[dict[str, Any], Path], str]) -> Callable[[str], str]:
-    """The message when a preset, over the paper's sizes, says ``text`` alone."""
+def spoilt(folder: Path, told: Told) -> Spoil:
+    """What is told of ``text``, when a preset over the paper's sizes says nothing else."""
 
     def message(text: str) -> str:
         (folder / "presets" / "smoke.yaml").write_text(text)
-        return told({"preset": "smoke"}, folder)
+        start = "config/presets/smoke.yaml: "
+        found = told({"preset": "smoke"})
+        assert found.startswith(start)
+        return found.removeprefix(start)
 
     return message

@@ -2,25 +2,27 @@
 
 import copy
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from configtools import SHIPPED, Spoil, Write
 
-from kerhrm.config.data import ClassificationData, RegressionData
-from kerhrm.config.methods import DRO, Baseline, Methods
-from kerhrm.config.resolve import MACHINE_KEYS, merge, read_yaml, resolve
-from kerhrm.config.schema import TUNABLE, Config
+from kerhrm.config.files import merge, read
+from kerhrm.config.methods import Methods
+from kerhrm.config.resolve import resolve
+from kerhrm.config.schema import Config
+from kerhrm.data.classification.options import ClassificationData
+from kerhrm.data.regression.options import RegressionData
+from kerhrm.errors import KerhrmError
+from kerhrm.methods.dro.options import DRO
+from kerhrm.methods.registry import METHODS
 
-SHIPPED = Path(__file__).resolve().parents[3] / "config"
 PRESETS = sorted(p.stem for p in (SHIPPED / "presets").glob("*.yaml"))
-METHODS = sorted(p.stem for p in (SHIPPED / "methods").glob("*.yaml"))
 EXPERIMENTS = sorted(p.stem for p in (SHIPPED / "experiments").glob("*.yaml"))
-
-Told = Callable[[dict[str, Any], Path], str]
-Spoil = Callable[[str], str]
 
 
 # what is shipped
@@ -28,46 +30,27 @@ Spoil = Callable[[str], str]
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_shipped_preset_resolves(preset: str) -> None:
-    """With what `tune` has written, too."""
+    """With what `tune` has chosen, too: every method has its options."""
     config = resolve({"preset": preset}, SHIPPED)
     assert config.preset == preset
-    assert sorted(config.experiments) == EXPERIMENTS
+    assert sorted(config.experiments) == sorted(EXPERIMENTS + ["cnn"] * (preset == "smoke"))
+    for experiment in config.experiments.values():
+        for name, setting in experiment.settings.items():
+            assert all(experiment.options(name, method) for method in setting.run)
 
 
 def test_the_shipped_files_are_seen() -> None:
     assert {"paper", "smoke"} <= set(PRESETS)
-    assert set(METHODS) == set(Methods.model_fields)
     assert {"classification", "clusters", "colored_mnist", "regression"} <= set(EXPERIMENTS)
+    assert resolve({}, SHIPPED) == resolve({"preset": "paper"}, SHIPPED)
 
 
-def test_the_shipped_top_file_resolves(folder: Path) -> None:
-    top = read_yaml(folder / "config.yaml")
-    assert resolve(top, folder) == resolve({}, folder)
-    assert resolve(top, folder).preset == "paper"
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_method_file_says_what_the_schema_says(method: str) -> None:
-    """Whoever calls the package without the files gets the same numbers.
-
-    Grids apart, and the loss, which depends on the task.
-    """
-    content = read_yaml(SHIPPED / "methods" / f"{method}.yaml")
-    assert content
-    found = getattr(Methods.model_validate({method: content}), method)
-    default = getattr(Methods(), method)
-    if isinstance(found, Baseline):
-        assert found.grid
-        loss = {"loss"} & set(type(found.selected).model_fields)
-        assert found.selected.model_dump(exclude=loss) == default.selected.model_dump(exclude=loss)
-        assert found.oracle is default.oracle is None
-    else:
-        assert found == default
-
-
-def test_methods_with_a_grid_are_those_that_can_be_tuned() -> None:
-    methods = {name: getattr(Methods(), name) for name in Methods.model_fields}
-    assert {name for name, m in methods.items() if isinstance(m, Baseline)} == set(TUNABLE)
+def test_a_method_file_departs_from_the_defaults() -> None:
+    """What equals them stands in the schema or the registry alone."""
+    defaults = Methods().model_dump(mode="json")
+    for path in (SHIPPED / "methods").glob("*.yaml"):
+        content = read(path).content
+        assert merge(defaults[path.stem], content) != defaults[path.stem], path
 
 
 def test_the_paper_preset_changes_nothing(folder: Path) -> None:
@@ -89,11 +72,21 @@ def test_settings_take_their_own_data(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_plain_content_comes_back_as_it_was(folder: Path, preset: str) -> None:
-    write(folder, "tuned/regression-oracle", {"hrm": {"oracle": {"penalty": 3.0}}})
-    config = resolve({"preset": preset, "raw_dir": "raw"}, folder)
+def test_plain_content_comes_back_as_it_was(preset: str) -> None:
+    config = resolve({"preset": preset}, SHIPPED)
     assert Config.model_validate(config.plain()) == config
     assert json.loads(json.dumps(config.plain(), allow_nan=False)) == config.plain()
+
+
+def test_the_configuration_is_light() -> None:
+    """Snakemake's own process reads it, on every job's start, too."""
+    heavy = "{'torch', 'pandas', 'scipy', 'sklearn', 'matplotlib'}"
+    code = (
+        "import sys; from kerhrm.config.resolve import resolve; "
+        f"import kerhrm.config.sharing; resolve({{}}, {str(SHIPPED)!r}); "
+        f"sys.exit(', '.join({heavy} & set(sys.modules)) or None)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # merging
@@ -135,13 +128,7 @@ def test_resolving_leaves_the_command_line_alone(folder: Path) -> None:
     assert top == {"preset": "smoke", "device": "cpu"}
 
 
-def write(folder: Path, name: str, tree: dict[str, Any]) -> None:
-    path = folder / f"{name}.yaml"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(yaml.safe_dump(tree))
-
-
-def test_the_later_source_wins(folder: Path) -> None:
+def test_the_later_source_wins(folder: Path, write: Write) -> None:
     """Each source on top of all earlier ones; the values count the sources."""
     tuned, oracle = "tuned/classification", "tuned/classification-oracle"
     shipped, smoke = "experiments/classification", "presets/smoke"
@@ -165,15 +152,15 @@ def test_the_later_source_wins(folder: Path) -> None:
             ),
         ),
     ]
-    for name in (smoke, tuned, oracle):
-        write(folder, name, {})
+    for name in ("methods/dro", smoke, tuned, oracle):
+        write(name, {})
     seen = []
     places = [("classification", "r2=0.70"), ("classification", "r2=0.75")]
     places += [("regression", "scenario=1,r=1.5")]
     for value, (name, change) in enumerate(sources, start=1001):
-        tree = read_yaml(folder / f"{name}.yaml")
+        tree = read(folder / f"{name}.yaml").content
         change(tree, {"selected": {"steps": value}})
-        write(folder, name, tree)
+        write(name, tree)
         experiments = resolve({"preset": "smoke"}, folder).experiments
         chosen = [experiments[e].settings[s].methods.dro.selected for e, s in places]
         seen.append([options.steps - 1000 for options in chosen])
@@ -182,10 +169,10 @@ def test_the_later_source_wins(folder: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_was_tuned_is_for_one_experiment(folder: Path) -> None:
+def test_what_was_tuned_is_for_one_experiment(folder: Path, write: Write) -> None:
     before = resolve({}, folder).experiments
-    write(folder, "tuned/regression", {"dro": {"selected": {"rho": 0.25}}})
-    write(folder, "tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0, "steps": 7}}})
+    write("tuned/regression", {"dro": {"selected": {"rho": 0.25}}})
+    write("tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0, "steps": 7}}})
     after = resolve({}, folder).experiments
     assert all(after[name] == before[name] for name in before if name != "regression")
     for label, setting in after["regression"].settings.items():
@@ -196,20 +183,13 @@ def test_what_was_tuned_is_for_one_experiment(folder: Path) -> None:
         assert old.dro.oracle is None
 
 
-def test_a_preset_can_go_without_the_oracle(folder: Path) -> None:
-    write(folder, "tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0}}})
-    write(folder, "presets/smoke", {"methods": {"dro": {"oracle": None}}})
+def test_a_preset_can_go_without_the_oracle(folder: Path, write: Write) -> None:
+    write("tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0}}})
+    write("presets/smoke", {"methods": {"dro": {"oracle": None}}})
     for preset, expected in (("paper", DRO(rho=2.0)), ("smoke", None)):
         settings = resolve({"preset": preset}, folder).experiments["regression"].settings
         found = [setting.methods.dro.oracle for setting in settings.values()]
         assert found == [expected] * len(settings)
-
-
-def test_a_wrong_choice_of_tune_is_told(told: Told, folder: Path) -> None:
-    write(folder, "tuned/regression", {"dro": {"selected": {"roh": 0.25}}})
-    at = "experiments.regression.settings.scenario=1,r=1.5.methods.dro.selected.roh"
-    expected = f"unknown configuration key '{at}' (value 0.25); did you mean 'rho'?"
-    assert told({}, folder) == expected
 
 
 def test_a_preset_replaces_lists_and_merges_mappings(folder: Path) -> None:
@@ -226,7 +206,9 @@ def test_a_preset_replaces_lists_and_merges_mappings(folder: Path) -> None:
         assert (kerhrm.iterations, kerhrm.network) == (default.iterations, default.network)
         assert data == ClassificationData(generator="classification", n_test=7, r2=r2)
     assert settings["r2=0.70"].run == ["erm"]
-    assert settings["r2=0.75"].run == read_yaml(SHIPPED / "experiments/classification.yaml")["run"]
+    assert (
+        settings["r2=0.75"].run == read(SHIPPED / "experiments/classification.yaml").content["run"]
+    )
 
 
 def test_a_preset_leaves_a_setting_out(folder: Path) -> None:
@@ -234,34 +216,138 @@ def test_a_preset_leaves_a_setting_out(folder: Path) -> None:
         "experiments: {classification: {settings: {r2=0.80: null}}}"
     )
     smoke, paper = (resolve({"preset": p}, folder).experiments for p in ("smoke", "paper"))
-    shipped = list(read_yaml(SHIPPED / "experiments/classification.yaml")["settings"])
+    shipped = list(read(SHIPPED / "experiments/classification.yaml").content["settings"])
     assert list(paper["classification"].settings) == shipped
     assert list(smoke["classification"].settings) == [s for s in shipped if s != "r2=0.80"]
     assert smoke["regression"] == paper["regression"]
 
 
 def test_an_experiment_keeps_a_setting(spoilt: Spoil) -> None:
-    shipped = read_yaml(SHIPPED / "experiments/clusters.yaml")["settings"]
+    shipped = read(SHIPPED / "experiments/clusters.yaml").content["settings"]
     nothing = json.dumps(dict.fromkeys(shipped))
     message = spoilt(f"experiments: {{clusters: {{settings: {nothing}}}}}")
-    assert message.startswith("configuration key 'experiments.clusters.settings': ")
+    assert message == "experiments.clusters.settings: write at least 1"
 
 
-@pytest.mark.parametrize("text", ["methods:", "experiments: {classification:}", "methods: {erm: }"])
+@pytest.mark.parametrize("text", ["methods:", "experiments:", "methods: {erm: }"])
 def test_a_key_without_a_value_says_nothing(folder: Path, text: str) -> None:
     (folder / "presets" / "smoke.yaml").write_text(text)
-    (folder / "presets" / "paper.yaml").write_text("")
     smoke, paper = (resolve({"preset": p}, folder).plain() for p in ("smoke", "paper"))
     assert smoke | {"preset": "paper"} == paper
 
 
-def test_the_machine_overrides_the_preset(folder: Path) -> None:
-    (folder / "presets" / "smoke.yaml").write_text("{bootstrap: 200, threads: 2, device: cpu}")
+def test_the_machine_overrides_the_preset(folder: Path, write: Write) -> None:
+    write("presets/smoke", {"bootstrap": 200, "threads": 2, "device": "cpu"})
     assert resolve({}, folder).bootstrap == 10_000
-    config = resolve({"preset": "smoke", "bootstrap": 50, "device": "cuda:1"}, folder)
-    assert (config.bootstrap, config.threads, config.device) == (50, 2, "cuda:1")
+    write("config", {"preset": "smoke", "threads": 3, "bootstrap": 40})
+    config = resolve({"bootstrap": 50, "device": "cuda:1"}, folder)
+    assert (config.bootstrap, config.threads, config.device) == (50, 3, "cuda:1")
 
 
-def test_the_machine_keys_are_all_but_preset_and_experiments() -> None:
-    assert {"preset", "experiments", *MACHINE_KEYS} == set(Config.model_fields)
-    assert not {"preset", "experiments"} & set(MACHINE_KEYS)
+# what is added, and what is left out
+
+
+def new(**changed: Any) -> dict[str, Any]:
+    """An experiment of one's own."""
+    own = {"title": "Mine", "table": "mine", "seeds": 2, "run": ["erm"]}
+    return own | {"data": {"generator": "classification"}, "settings": {"a": {}}} | changed
+
+
+def test_an_experiment_alone_is_enough(folder: Path, write: Write) -> None:
+    """In a file of its own, in a preset or from the command line."""
+    write("experiments/first", new(seeds=3))
+    write("presets/smoke", {"experiments": {"second": new(table="second")}})
+    top = {"preset": "smoke", "experiments": {"third": new(settings={"b": {"run": ["dro"]}})}}
+    found = resolve(top, folder).experiments
+    assert [*found] == [*sorted([*EXPERIMENTS, "first"]), "second", "third"]
+    assert (found["second"].table, found["second"].notebook) == ("second", "table")
+    assert found["third"].settings["b"].run == ["dro"]
+    assert [len(found[name].seeds.names) for name in ("first", "second", "third")] == [3, 2, 2]
+
+
+def test_a_setting_is_added_and_takes_what_its_experiment_says(folder: Path) -> None:
+    added = {"r2=0.99": {"data": {"r2": 0.99}}, "r2=0.70": None}
+    top = {"experiments": {"classification": {"settings": added}}}
+    found = resolve(top, folder).experiments["classification"].settings
+    assert found["r2=0.99"].data == ClassificationData(generator="classification", r2=0.99)
+    assert found["r2=0.99"].run == found["r2=0.75"].run
+    assert "r2=0.70" not in found
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_any_experiment_can_be_left_out(folder: Path, name: str) -> None:
+    left = [e for e in EXPERIMENTS if e != name]
+    assert [*resolve({"experiments": {name: None}}, folder).experiments] == left
+    (folder / "experiments" / f"{name}.yaml").unlink()
+    assert [*resolve({}, folder).experiments] == left
+
+
+def test_the_last_word_counts(folder: Path, write: Write) -> None:
+    """What a preset leaves out can come back."""
+    write("presets/smoke", {"experiments": {"houses": None}})
+    assert "houses" not in resolve({"preset": "smoke"}, folder).experiments
+    back = resolve({"preset": "smoke", "experiments": {"houses": {}}}, folder).experiments
+    assert back["houses"] == resolve({}, folder).experiments["houses"]
+
+
+@pytest.mark.parametrize("shipped", [True, False])
+def test_a_preset_may_be_any_file(folder: Path, shipped: bool) -> None:
+    """Found from the working directory; results are named after it."""
+    path = folder / "presets" / "smoke.yaml" if shipped else folder.parent / "mine.yaml"
+    path.write_text("bootstrap: 3")
+    config = resolve({"preset": str(path.relative_to(folder.parent))}, folder)
+    assert (config.preset, config.bootstrap) == (path.stem, 3)
+
+
+def test_methods_come_from_the_command_line(folder: Path) -> None:
+    """As from a preset: what experiments and settings say of a method goes before."""
+    top = {"methods": {"released": {"k": 3}, "erm": {"steps": 4}}}
+    found = resolve(top, folder).experiments
+    assert found["classification"].settings["r2=0.70"].methods.erm.steps == 4
+    assert found["classification"].settings["r2=0.70"].methods.released.k == 15
+    assert found["houses"].settings["houses"].methods.released.k == 3
+
+
+# what `tune` has chosen
+
+
+def test_options_that_were_never_tuned_are_refused(folder: Path, write: Write) -> None:
+    """But not before they are needed, and not where `tune` itself needs them."""
+    cure = "run `snakemake tune`, then `snakemake publish_tuned` or all with --config tuned="
+
+    def refused(name: str) -> None:
+        experiment = resolve({}, folder).experiments["houses"]
+        with pytest.raises(KerhrmError) as caught:
+            experiment.options("houses", "dro")
+        text = str(caught.value)
+        assert text.startswith(
+            f"config/tuned/{name}.yaml: there are no tuned options of dro; {cure}"
+        )
+        assert experiment.options("houses", "erm")
+        assert len(experiment.for_tuning().options("houses", "dro")) == 6
+
+    refused("houses")
+    write("tuned/houses", {"irm": {"selected": {}}})
+    refused("houses")
+    write("tuned/houses", {"dro": {"selected": {"rho": 3.0}}})
+    refused("houses-oracle")
+    write("tuned/houses-oracle", {"dro": {"oracle": {"rho": 4.0}}})
+    options = resolve({}, folder).experiments["houses"].options("houses", "dro")
+    assert [o["rho"] for o in options] == [3.0, 4.0]
+
+
+def test_without_a_search_methods_have_their_own_options(folder: Path) -> None:
+    experiment = resolve({}, folder).experiments["clusters"]
+    assert experiment.tuning is None
+    assert experiment.options("r2=0.80", "irm") == [Methods().irm.selected.model_dump()]
+    assert experiment.options("r2=0.80,K=2", "igd") == [
+        experiment.settings["r2=0.80,K=2"].methods.kerhrm.model_dump()
+    ]
+    assert METHODS["igd"].section == "kerhrm"
+
+
+def test_tuned_files_lie_where_the_configuration_says(folder: Path, write: Write) -> None:
+    write("../elsewhere/houses", {"dro": {"selected": {"rho": 3.0}}})
+    write("../elsewhere/houses-oracle", {"dro": {"oracle": {"rho": 4.0}}})
+    experiment = resolve({"tuned": "elsewhere"}, folder).experiments["houses"]
+    assert [o["rho"] for o in experiment.options("houses", "dro")] == [3.0, 4.0]

@@ -1,89 +1,87 @@
 """Values that a configuration may have, what fits together, and what experiments make of it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
-import yaml
+from configtools import Spoil, Told
 from pydantic import ValidationError
 
-from kerhrm.config.data import HousesData
-from kerhrm.config.methods import Methods
-from kerhrm.config.resolve import read_yaml, resolve
-from kerhrm.config.schema import TUNABLE, Experiment, Run, Setting, Tuning
-from kerhrm.data.houses import ROWS
-from kerhrm.methods.rules import RULES
+from kerhrm.config.names import KEPT
+from kerhrm.config.resolve import resolve
+from kerhrm.config.schema import PROTOCOLS, Experiment, Setting
+from kerhrm.data.houses.options import HousesData
+from kerhrm.data.registry import DATA_SETS
+from kerhrm.data.sources.king_county import ROWS
+from kerhrm.methods.registry import METHODS
+from kerhrm.scoring.rules import RULES
 
-CLASSIFICATION = "experiments.classification.settings.r2=0.70"
-
-Told = Callable[[dict[str, Any], Path], str]
-Spoil = Callable[[str], str]
+SETTING = "experiments.classification.settings.r2=0.70"
 
 
 # values
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "value"),
+    ("text", "message"),
     [
-        ("bootstrap: -1", "bootstrap", "-1"),
-        ("device: gpu", "device", "'gpu'"),
-        ("experiments: {classification: {seeds: 0}}", "experiments.classification.seeds", "0"),
-        ("experiments: {classification: {hidden: [-4]}}",
-         "experiments.classification.hidden.0", "-4"),
-        ("experiments: {classification: {table: table9}}",
-         "experiments.classification.table", "'table9'"),
-        ("experiments: {classification: {data: {n_train_per_environment: -5}}}",
-         f"{CLASSIFICATION}.data.n_train_per_environment", "-5"),
+        ("bootstrap: -1", "bootstrap = -1: write a number above 0"),
+        ("bootstrap: 1.5", "bootstrap = 1.5: write a whole number"),
+        ("experiments: {classification: {network: {widths: [-4]}}}",
+         "experiments.classification.network.widths.0 = -4: write a number above 0"),
+        ("experiments: {classification: {network: {module: nowhere}}}",
+         "experiments.classification.network.module = 'nowhere': 'nowhere' is no entry point; "
+         'write "module:name" of something that Python can import'),
+        ("experiments: {classification: {table: table 9}}",
+         "experiments.classification.table = 'table 9': it names files: write letters, digits, "
+         "_ and -"),
+        ("experiments: {classification: {protocol: recall}}",
+         "experiments.classification.protocol = 'recall': choose 'accuracy', 'mean_error', "
+         "'period' or 'iterations'"),
         ("experiments: {classification: {data: {n_test: 0}}}",
-         f"{CLASSIFICATION}.data.n_test", "0"),
-        ("experiments: {classification: {data: {r1: 1.5}}}", f"{CLASSIFICATION}.data.r1", "1.5"),
+         "experiments.classification.data.n_test = 0: write a number above 0"),
+        ("experiments: {classification: {data: {r1: 1.5}}}",
+         "experiments.classification.data.r1 = 1.5: write a number of at most 1"),
         ("experiments: {classification: {data: {sigma_s: .nan}}}",
-         f"{CLASSIFICATION}.data.sigma_s", "nan"),
+         "experiments.classification.data.sigma_s = nan: write a number above 0"),
         ("experiments: {regression: {data: {r_second: 0.5}}}",
-         "experiments.regression.settings.scenario=1,r=1.5.data.r_second", "0.5"),
+         "experiments.regression.data.r_second = 0.5: a selection bias needs |r| > 1"),
         ("experiments: {regression: {data: {n_train: [10, -1]}}}",
-         "experiments.regression.settings.scenario=1,r=1.5.data.n_train.1", "-1"),
-        ("methods: {erm: {steps: -3}}", f"{CLASSIFICATION}.methods.erm.steps", "-3"),
-        ("methods: {erm: {steps: many}}", f"{CLASSIFICATION}.methods.erm.steps", "'many'"),
-        ("methods: {kerhrm: {k: []}}", f"{CLASSIFICATION}.methods.kerhrm.k", "[]"),
-        ("methods: {kerhrm: {k: 3}}", f"{CLASSIFICATION}.methods.kerhrm.k", "3"),
-        ("methods: {kerhrm: {k: [5, 0]}}", f"{CLASSIFICATION}.methods.kerhrm.k.1", "0"),
-        ("methods: {kerhrm: {clustering: 3}}", f"{CLASSIFICATION}.methods.kerhrm.clustering", "3"),
-        ("methods: {kerhrm: {clustering: {clusters: -2}}}",
-         f"{CLASSIFICATION}.methods.kerhrm.clustering.clusters", "-2"),
-        ("methods: {kerhrm: {clustering: {ridge: [0]}}}",
-         f"{CLASSIFICATION}.methods.kerhrm.clustering.ridge.0", "0"),
+         "experiments.regression.data.n_train.1 = -1: write a number above 0"),
+        ("experiments: {regression: {data: {n_train: [10]}}}",
+         "experiments.regression.data.n_train = [10]: 1 is missing; add it"),
+        ("methods: {erm: {steps: many}}", "methods.erm.steps = 'many': write a whole number"),
+        ("methods: {erm: {steps: yes}}",
+         "methods.erm.steps = True: write a number, not a truth value"),
+        ("methods: {kerhrm: {k: []}}", "methods.kerhrm.k = []: write at least 1"),
+        ("methods: {kerhrm: {k: [5, 0]}}", "methods.kerhrm.k.1 = 0: write a number above 0"),
+        ("methods: {kerhrm: {clustering: 3}}",
+         "methods.kerhrm.clustering = 3: write 'key: value' lines"),
         ("methods: {kerhrm: {invariance: {alpha: [-1.0]}}}",
-         f"{CLASSIFICATION}.methods.kerhrm.invariance.alpha.0", "-1.0"),
-        ("methods: {kerhrm: {invariance: {alpha: [.nan]}}}",
-         f"{CLASSIFICATION}.methods.kerhrm.invariance.alpha.0", "nan"),
+         "methods.kerhrm.invariance.alpha.0 = -1.0: write a number of at least 0"),
         ("methods: {kerhrm: {invariance: {alpha: [.inf]}}}",
-         f"{CLASSIFICATION}.methods.kerhrm.invariance.alpha.0", "inf"),
-        ("methods: {erm: {learning_rate: .inf}}",
-         f"{CLASSIFICATION}.methods.erm.learning_rate", "inf"),
+         "methods.kerhrm.invariance.alpha.0 = inf: write a number"),
         ("methods: {kerhrm: {network: {cosine: cosine}}}",
-         f"{CLASSIFICATION}.methods.kerhrm.network.cosine", "'cosine'"),
-        ("methods: {dro: {selected: {rho: 0}}}",
-         f"{CLASSIFICATION}.methods.dro.selected.rho", "0"),
-        ("methods: {irm: {oracle: {loss: absolute}}}",
-         f"{CLASSIFICATION}.methods.irm.oracle.loss", "'absolute'"),
+         "methods.kerhrm.network.cosine = 'cosine': choose 'signed' or 'absolute'"),
+        ("methods: {released: {intercept: 3}}",
+         "methods.released.intercept = 3: write true or false"),
         ("methods: {released: {environments_used: 1}}",
-         f"{CLASSIFICATION}.methods.released.environments_used", "1"),
-        ("experiments: {classification: {first_seed: -1}}",
-         "experiments.classification.first_seed", "-1"),
+         "methods.released.environments_used = 1: write a number of at least 2"),
+        ("methods: {dro: {selected: {rho: 0}}}",
+         "methods.dro.selected.rho = 0: write a number above 0"),
         ("experiments: {classification: {tuning: {settings: []}}}",
-         "experiments.classification.tuning.settings", "[]"),
+         "experiments.classification.tuning.settings = []: write at least 1"),
         ("experiments: {classification: {tuning: {seeds: 0}}}",
-         "experiments.classification.tuning.seeds", "0"),
-        ("experiments: {classification: {run: [emr]}}", f"{CLASSIFICATION}.run.0", "'emr'"),
-        ("experiments: {classification: {run: []}}", f"{CLASSIFICATION}.run", "[]"),
+         "experiments.classification.tuning.seeds = 0: write a number above 0"),
+        ("experiments: {classification: {run: [emr]}}",
+         "experiments.classification.run.0 = 'emr': no such method; did you mean 'erm'?"),
+        ("experiments: {classification: {run: []}}",
+         "experiments.classification.run = []: write at least 1"),
     ],
 )  # fmt: skip
-def test_a_value_out_of_range_is_named(spoilt: Spoil, text: str, key: str, value: str) -> None:
-    assert spoilt(text).startswith(f"configuration key '{key}' = {value}: ")
+def test_a_value_out_of_range_is_told(spoilt: Spoil, text: str, message: str) -> None:
+    assert spoilt(text) == message
 
 
 @pytest.mark.parametrize("device", ["auto", "cpu", "cuda", "cuda:0", "cuda:12"])
@@ -91,22 +89,30 @@ def test_every_device_can_be_chosen(folder: Path, device: str) -> None:
     assert resolve({"device": device}, folder).device == device
 
 
+# names
+
+
 @pytest.mark.parametrize("label", ["a/b", "a b", "", "..\\a"])
-def test_a_setting_must_be_able_to_name_a_folder(told: Told, folder: Path, label: str) -> None:
-    path = folder / "experiments" / "classification.yaml"
-    tree = read_yaml(path)
-    tree["settings"] = {label: {}}
-    path.write_text(yaml.safe_dump(tree))
-    message = told({}, folder)
-    assert message.startswith(f"configuration key 'experiments.classification.settings.{label}")
-    assert f" = {label!r}: a setting's name is also a folder's: " in message
+def test_a_setting_must_be_able_to_name_a_folder(spoilt: Spoil, label: str) -> None:
+    text = spoilt(f"experiments: {{classification: {{settings: {{'{label}': {{}}}}}}}}")
+    start = f"experiments.classification.settings.{label}: a setting's name is also a folder's: "
+    assert text.startswith(start)
 
 
-def test_an_unknown_generator_is_told(spoilt: Spoil) -> None:
-    message = spoilt("experiments: {classification: {data: {generator: clasification}}}")
-    assert message.startswith(f"configuration key '{CLASSIFICATION}.data'")
-    assert "'clasification'" in message
-    assert "'classification', 'colored_mnist', 'regression', 'houses'" in message
+def test_no_two_settings_share_a_folder(spoilt: Spoil) -> None:
+    text = spoilt("experiments: {classification: {settings: {'a,b': {}, a+b: {}}}}")
+    assert text == (
+        "experiments.classification.settings.a+b: its folder would be that of 'a,b', as + stands "
+        "for a comma there: choose another name"
+    )
+
+
+@pytest.mark.parametrize("name", ["tune-mine", *KEPT])
+def test_an_experiment_keeps_out_of_a_runs_folders(spoilt: Spoil, name: str) -> None:
+    message = f"experiments.{name}: a run has a folder of that name already: choose another one"
+    one = {"title": "A", "table": "a", "seeds": 1, "run": ["erm"], "settings": {"a": {}}}
+    one["data"] = {"generator": "classification"}
+    assert spoilt(json.dumps({"experiments": {name: one}})) == message
 
 
 # what fits together
@@ -115,78 +121,89 @@ def test_an_unknown_generator_is_told(spoilt: Spoil) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("experiments: {classification: {data: {n_train_per_environment: 5}}}",
-         "k=25 exceeds the n=10 training points; "
-         "lower methods.kerhrm.k or raise the sample size"),
+        ("experiments: {classification: {data: {n_train_per_environment: 5}, "
+         "methods: {kerhrm: {k: [5, 25]}}}}",
+         "experiments.classification.methods.kerhrm.k = [5, 25]: k=25 exceeds the n=10 training "
+         "points; lower k or raise n"),
         ("methods: {kerhrm: {k: [5, 2001, 7]}}",
-         "k=2001 exceeds the n=2000 training points; "
-         "lower methods.kerhrm.k or raise the sample size"),
+         "methods.kerhrm.k = [5, 2001, 7]: k=2001 exceeds the n=2000 training points; "
+         "lower k or raise n"),
         ("methods: {kerhrm: {clustering: {clusters: 2001}}}",
-         "K=2001 clusters exceed the n=2000 training points; "
-         "lower methods.kerhrm.clustering.clusters"),
-        ("experiments: {classification: {run: [erm, igd]}}",
-         "igd trains along the direction that kerhrm finds; add kerhrm to run"),
-        ("experiments: {classification: {run: [erm, true_environments]}}",
-         "true_environments uses the features and options of kerhrm; add kerhrm to run"),
-        ("experiments: {classification: {run: [released, erm]}}",
-         "released uses the features of kerhrm; add kerhrm to run"),
+         "methods.kerhrm.clustering.clusters = 2001: K=2001 clusters exceed the n=2000 training "
+         "points; lower K or raise n"),
+        ("experiments: {classification: {settings: {r2=0.70: {methods: {released: {k: 2001}}}}}}",
+         f"{SETTING}.methods.released.k = 2001: k=2001 exceeds the n=2000 training points; "
+         "lower k or raise n"),
+        *((f"experiments: {{classification: {{run: [erm, {name}]}}}}",
+           f"experiments.classification.run = ['erm', '{name}']: "
+           f"{name} needs kerhrm; add kerhrm to run")
+          for name in ("igd", "true_environments", "released")),
+        ("methods: {released: {environments_used: 3}}",
+         "methods.released.environments_used = 3: environments_used=3 exceeds clusters=2"),
+        ("methods: {released: {assignment: soft}}",
+         "methods.released.assignment = 'soft': "
+         '"soft" is EM in closed form: set centres to "ridge"'),
+        ("experiments: {classification: {protocol: mean_error}}",
+         "experiments.classification.protocol = 'mean_error': classification is scored by "
+         "accuracy or iterations"),
+        ("experiments: {regression: {table: table1}}",
+         "experiments.regression.table = 'table1': classification shows the same table with "
+         "another notebook or protocol"),
+        ("experiments: {classification: {tuning: {settings: [r2=0.75, r2=0.7]}}}",
+         "experiments.classification.tuning.settings = ['r2=0.75', 'r2=0.7']: "
+         "'r2=0.7' is no setting"),
+        ("experiments: {classification: {seeds: 101}}",
+         "experiments.classification.seeds = 101: tune would use the same; "
+         "raise tuning.first_seed"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_together_is_told(spoilt: Spoil, text: str, message: str) -> None:
-    assert spoilt(text) == f"configuration key '{CLASSIFICATION}': {message}"
+    assert spoilt(text) == message
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"data": {"n_train_per_environment": 5}},
+         "settings.r2=0.70.methods.kerhrm.k: k=25 exceeds the n=10 training points; "
+         "lower k or raise n"),
+        ({"settings": {"r2=0.75": None}},
+         "tuning.settings = ['r2=0.75', 'r2=0.75,H=I']: 'r2=0.75' is no setting"),
+    ],
+)  # fmt: skip
+def test_what_no_longer_fits_is_told_where_it_stands(
+    told: Told, own: dict[str, Any], message: str
+) -> None:
+    """Or would, where a default does not fit."""
+    found = told({"experiments": {"classification": own}})
+    assert found == f"config/experiments/classification.yaml: {message}"
 
 
 def test_sizes_of_methods_that_do_not_run_do_not_matter(folder: Path) -> None:
-    (folder / "presets" / "smoke.yaml").write_text(
-        "experiments: {classification: {run: [erm], data: {n_train_per_environment: 5}}}"
-    )
-    settings = resolve({"preset": "smoke"}, folder).experiments["classification"].settings
-    assert settings["r2=0.70"].data.n_points == 10
+    own = {"run": ["erm"], "data": {"n_train_per_environment": 5}}
+    found = resolve({"experiments": {"classification": own}}, folder).experiments
+    assert found["classification"].settings["r2=0.70"].data.n_points == 10
 
 
 def test_as_many_dimensions_and_clusters_as_points_are_allowed(folder: Path) -> None:
-    (folder / "presets" / "smoke.yaml").write_text(
-        "experiments: {classification: {data: {n_train_per_environment: 5},"
-        " methods: {kerhrm: {k: [10], clustering: {clusters: 10}}}}}"
-    )
-    resolve({"preset": "smoke"}, folder)
+    kerhrm = {"k": [10], "clustering": {"clusters": 10}}
+    own = {"data": {"n_train_per_environment": 5}, "run": ["kerhrm"]}
+    top = {"experiments": {"clusters": own | {"settings": dict.fromkeys(CLUSTERS)}}}
+    top["experiments"]["clusters"]["settings"]["a"] = {"methods": {"kerhrm": kerhrm}}
+    assert resolve(top, folder).experiments["clusters"].settings["a"].methods.kerhrm.k == [10]
 
 
-# what methods need of each other
+CLUSTERS = ["r2=0.80", *(f"r2=0.80,K={k}" for k in (2, 3, 4, 5))]
 
 
-@pytest.mark.parametrize("name", ["igd", "true_environments", "released"])
-def test_what_builds_on_kerhrm_runs_with_it(name: str) -> None:
-    data = {"generator": "classification"}
-    alone = {"data": data, "methods": {}, "run": ["erm", name]}
-    with pytest.raises(ValidationError, match="add kerhrm to run"):
-        Setting.model_validate(alone)
-    both = Setting.model_validate(alone | {"run": [name, "kerhrm"]})
-    assert both.run == [name, "kerhrm"]
-
-
-@pytest.mark.parametrize(
-    "name", sorted(set(get_args(Run)) - {"igd", "true_environments", "released"})
-)
-def test_all_others_run_alone(name: str) -> None:
-    section = {"data": {"generator": "classification"}, "methods": {}, "run": [name]}
-    assert Setting.model_validate(section).run == [name]
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"environments_used": 3}, "environments_used=3 exceeds clusters=2"),
-        ({"assignment": "soft"}, 'set centres to "ridge"'),
-        ({"theta": "converged"}, 'needs the quadratic penalty "gradient_variance"'),
-    ],
-)
-def test_options_of_the_released_procedure_fit(
-    spoilt: Spoil, changed: dict[str, Any], message: str
-) -> None:
-    text = spoilt(json.dumps({"methods": {"released": changed}}))
-    assert text.startswith(f"configuration key '{CLASSIFICATION}.methods.released': ")
-    assert message in text
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_runs_with_what_it_needs(name: str) -> None:
+    needs = METHODS[name].needs
+    section = {"data": {"generator": "classification"}, "methods": {}}
+    assert Setting.model_validate(section | {"run": [name, *filter(None, [needs])]})
+    if needs:
+        with pytest.raises(ValidationError, match=f"add {needs} to run"):
+            Setting.model_validate(section | {"run": [name]})
 
 
 # house prices
@@ -217,16 +234,7 @@ def test_house_prices_out_of_range(changed: dict[str, Any], message: str) -> Non
         HousesData.model_validate({"generator": "houses", **changed})
 
 
-def test_a_generators_key_is_told_without_its_name(spoilt: Spoil) -> None:
-    """The generator's name stands in no file above the key."""
-    data = "{generator: houses, r2: 0.5}"
-    message = spoilt(
-        f"experiments: {{classification: {{settings: {{r2=0.70: {{data: {data}}}}}}}}}"
-    )
-    assert message.startswith(f"unknown configuration key '{CLASSIFICATION}.data.r2' (value 0.5); ")
-
-
-# tuning
+# seeds
 
 
 def experiment(**changed: Any) -> Experiment:
@@ -237,28 +245,64 @@ def experiment(**changed: Any) -> Experiment:
         name: {"data": data | {"r2": 0.7 + 0.05 * i}, "methods": {}, "run": run}
         for i, (name, run) in enumerate(runs.items())
     }
-    tree = {"title": "A", "table": "table1", "seeds": 4, "settings": settings, "hidden": [8]}
+    tree = {"title": "A", "table": "table1", "seeds": 4, "settings": settings}
+    tree["network"] = {"widths": [8]}
     return Experiment.model_validate(tree | {"tuning": {"settings": ["a", "b"]}} | changed)
 
 
-def test_replicates_are_numbered_from_the_first() -> None:
-    assert experiment().replicates == [0, 1, 2, 3]
-    assert experiment(first_seed=7, seeds=2).replicates == [7, 8]
+@pytest.mark.parametrize(
+    ("seeds", "streams", "names"),
+    [
+        (3, ([0, 1, 2],) * 3, [0, 1, 2]),
+        ([7, 3], ([7, 3],) * 3, [7, 3]),
+        ({"data": 5, "network": 5, "clustering": 5}, ([5],) * 3, [5]),
+        ({"data": [1, 2], "network": [1, 2], "clustering": [1, 2]}, ([1, 2],) * 3, [1, 2]),
+        ({"data": 0, "network": [0, 3], "clustering": 0}, ([0, 0], [0, 3], [0, 0]),
+         ["data=0,network=0,clustering=0", "data=0,network=3,clustering=0"]),
+    ],
+)  # fmt: skip
+def test_seeds_of_each_stream(seeds: Any, streams: Any, names: Any) -> None:
+    found = experiment(seeds=seeds).seeds
+    assert (found.data, found.network, found.clustering) == streams
+    assert found.names == names
 
 
 @pytest.mark.parametrize(
-    ("table", "protocol"),
+    ("text", "message"),
     [
-        ("table1", "accuracy"),
-        ("table2", "accuracy"),
-        ("table3", "mean_error"),
-        ("table4", "accuracy"),
-        ("figure2", "accuracy"),
-        ("figure3", "period"),
+        ("yes", " = True: write a number, not a truth value"),
+        ("0", " = 0: write a number above 0"),
+        ("-3", " = -3: write a number above 0"),
+        ("ten", " = 'ten': write 'key: value' lines"),
+        ("[]", " = []: write at least 1"),
+        ("[0, -1]", " = [0, -1]: write a number of at least 0"),
+        ("[0, yes]", " = [0, True]: write a number, not a truth value"),
+        ("[0, 1, 0]", " = [0, 1, 0]: a seed is given twice"),
+        ("{data: 1, network: [0, 1]}", ": clustering is missing; add it"),
+        ("{data: 1, network: [0, 1], clustering: [1, 2, 3]}",
+         ": data, network and clustering differ in length"),
+        ("{data: 1, network: [0, 0], clustering: 2}", ": a seed is given twice"),
+        ("{data: -1, network: 0, clustering: 2}", ".data = -1: write a number of at least 0"),
+        ("{data: 1, network: 0, clustering: 2, w0: 3}",
+         ".w0 = 3: no such key; known are: data, network, clustering"),
     ],
-)
-def test_the_table_tells_how_results_are_scored(table: str, protocol: str) -> None:
-    assert experiment(table=table).protocol == protocol
+)  # fmt: skip
+def test_wrong_seeds_are_told(spoilt: Spoil, text: str, message: str) -> None:
+    own = "title: A, table: a, run: [erm], data: {generator: classification}, settings: {a: {}}"
+    found = spoilt(f"experiments: {{mine: {{{own}, seeds: {text}}}}}")
+    assert found == f"experiments.mine.seeds{message}"
+
+
+# protocol, tuning
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_the_data_tell_how_results_are_scored(name: str) -> None:
+    settings = {"a": {"data": {"generator": name}, "methods": {}, "run": ["erm"]}}
+    usual = {"classification": "accuracy", "regression": "mean_error"}[DATA_SETS[name].task]
+    assert experiment(settings=settings, tuning=None).protocol == usual
+    for other in PROTOCOLS[DATA_SETS[name].task]:
+        assert experiment(settings=settings, tuning=None, protocol=other).protocol == other
 
 
 def test_tuning_runs_what_has_a_grid_on_seeds_of_its_own() -> None:
@@ -270,11 +314,11 @@ def test_tuning_runs_what_has_a_grid_on_seeds_of_its_own() -> None:
         assert setting.run == ["irm", "dro", "hrm"]
         assert setting.data == whole.settings[name].data
         assert setting.methods == whole.settings[name].methods
-    assert tuned.replicates == [100, 101, 102]
+    assert tuned.seeds.names == [100, 101, 102]
     assert tuned.tuning is None
-    assert (tuned.hidden, tuned.table, tuned.title) == ([8], "table1", "A")
-    # the experiment itself is as it was
-    assert whole == experiment()
+    assert (tuned.network, tuned.table, tuned.title) == (whole.network, "table1", "A")
+    assert len(tuned.options("a", "dro")) == len(whole.settings["a"].methods.dro.candidates())
+    assert whole == experiment()  # is as it was
 
 
 @pytest.mark.parametrize("shipped", ["paper", "smoke"])
@@ -284,56 +328,23 @@ def test_no_table_uses_a_seed_of_the_search(folder: Path, shipped: str) -> None:
     assert tuned
     for one in tuned:
         search = one.for_tuning()
-        assert not set(search.replicates) & set(one.replicates)
+        assert not set(search.seeds.data) & set(one.seeds.data)
         assert all(s.run for s in search.settings.values())
 
 
-def test_a_setting_that_is_no_setting_cannot_be_tuned_on(spoilt: Spoil) -> None:
-    assert spoilt("experiments: {classification: {tuning: {settings: [r2=0.75, r2=0.7]}}}") == (
-        "configuration key 'experiments.classification': "
-        "tuning.settings names 'r2=0.7', which is no setting"
-    )
-    # nor can one that a preset leaves out
-    assert spoilt("experiments: {classification: {settings: {r2=0.75: null}}}") == (
-        "configuration key 'experiments.classification': "
-        "tuning.settings names 'r2=0.75', which is no setting"
-    )
-
-
 @pytest.mark.parametrize(
-    ("seeds", "first_seed", "search", "fits"),
-    [(4, 0, 4, True), (4, 0, 3, False), (4, 3, 7, True), (4, 3, 6, False), (101, 0, 100, False)],
+    ("seeds", "first", "fits"),
+    [(4, 4, True), (4, 3, False), ([3, 4, 5], 6, True), ([3, 4, 5], 5, False), ([3, 9], 5, True)],
 )
-def test_the_search_needs_other_seeds_than_the_table(
-    seeds: int, first_seed: int, search: int, fits: bool
-) -> None:
-    changed = {
-        "seeds": seeds,
-        "first_seed": first_seed,
-        "tuning": {"settings": ["a"], "first_seed": search},
-    }
+def test_the_search_needs_other_seeds_than_the_table(seeds: Any, first: int, fits: bool) -> None:
+    changed = {"seeds": seeds, "tuning": {"settings": ["a"], "first_seed": first}}
     if fits:
-        assert not set(experiment(**changed).for_tuning().replicates) & set(
-            experiment(**changed).replicates
-        )
+        one = experiment(**changed)
+        assert not set(one.for_tuning().seeds.data) & set(one.seeds.data)
     else:
-        with pytest.raises(ValidationError, match=r"the table's seeds; raise tuning\.first_seed"):
+        with pytest.raises(ValidationError, match=r"raise tuning\.first_seed"):
             experiment(**changed)
 
 
-def test_overlapping_seeds_are_told_in_one_line(spoilt: Spoil) -> None:
-    assert spoilt("experiments: {classification: {seeds: 101}}") == (
-        "configuration key 'experiments.classification': "
-        "tuning would use the table's seeds; raise tuning.first_seed"
-    )
-
-
-@pytest.mark.parametrize("name", ["a/b", "", "a b"])
-def test_a_tuned_settings_name_is_a_folders(name: str) -> None:
-    with pytest.raises(ValidationError, match="also a folder's"):
-        Tuning(settings=[name])
-
-
-def test_every_tuned_method_has_options_and_a_rule() -> None:
-    assert set(TUNABLE) <= set(get_args(Run)) & set(Methods.model_fields)
-    assert set(TUNABLE.values()) <= set(RULES) - {"oracle"}
+def test_every_method_has_a_rule() -> None:
+    assert {m.rule for m in METHODS.values() if m.grid} <= set(RULES) - {"oracle"}

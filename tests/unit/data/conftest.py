@@ -1,7 +1,6 @@
 """Web servers on this machine that behave well or badly, and no trace of the user's settings."""
 
 import http.server
-import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,16 +10,15 @@ import pytest
 
 @dataclass
 class Server:
-    """Serves ``files``; ``asked`` records path and Range of every request.
+    """Serves ``files``; ``asked`` records the path of every request.
 
-    The behaviours: "resume" honours Range, "plain" ignores it, "cut" announces the
-    whole file and hangs up halfway, "labelled" declares a Content-Encoding of gzip,
-    "mute" never answers.
+    The behaviours: "plain", "cut" announces the whole file and hangs up halfway, "labelled"
+    declares a Content-Encoding of gzip, "mute" never answers.
     """
 
     files: dict[str, bytes]
-    behaviour: str = "resume"
-    asked: list[tuple[str, str | None]] = field(default_factory=list)
+    behaviour: str = "plain"
+    asked: list[str] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
     url: str = ""
 
@@ -29,8 +27,7 @@ class Server:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                asked = self.headers.get("Range")
-                server.asked.append((self.path, asked))
+                server.asked.append(self.path)
                 if server.behaviour == "mute":
                     server.over.wait(20)
                     return
@@ -38,25 +35,13 @@ class Server:
                 if content is None:
                     self.send_error(404)
                     return
-                start = 0
-                if asked and server.behaviour != "plain":
-                    match = re.fullmatch(r"bytes=(\d+)-", asked)
-                    assert match
-                    start = int(match[1])
-                    if start >= len(content):
-                        self.send_error(416)
-                        return
-                    self.send_response(206)
-                    span = f"bytes {start}-{len(content) - 1}/{len(content)}"
-                    self.send_header("Content-Range", span)
-                else:
-                    self.send_response(200)
+                self.send_response(200)
                 if server.behaviour == "labelled":
                     self.send_header("Content-Encoding", "gzip")
-                rest = content[start:]
-                self.send_header("Content-Length", str(len(rest)))
+                self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(rest[: len(rest) // 2] if server.behaviour == "cut" else rest)
+                half = len(content) // 2
+                self.wfile.write(content[:half] if server.behaviour == "cut" else content)
 
             def log_message(self, format: str, *args: object) -> None:
                 pass
@@ -72,7 +57,7 @@ def serve() -> Iterator[Callable[..., Server]]:
     """Start servers that stop with the test: ``serve(files, behaviour)``."""
     running = []
 
-    def start(files: dict[str, bytes], behaviour: str = "resume") -> Server:
+    def start(files: dict[str, bytes], behaviour: str = "plain") -> Server:
         server = Server(files, behaviour)
         running.append((server, server.start()))
         return server

@@ -1,4 +1,4 @@
-"""Spurious correlation: distribution, streams, scrambling, and the closed forms."""
+"""Spurious correlation: distribution, streams and scrambling."""
 
 from typing import Any
 
@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kerhrm.data.classification import (
-    bayes_pooled_accuracy,
-    draw,
-    generate,
-    invariant_ceiling,
-)
+from kerhrm.data.classification.generator import generate
 from kerhrm.data.dataset import Dataset, Split
 from kerhrm.data.mixing import mixing_matrix
 from kerhrm.errors import KerhrmError
@@ -199,64 +194,3 @@ def test_bad_arguments(changed: dict[str, Any], problem: str) -> None:
         generate([0], **SMALL | changed)
     with pytest.raises(KerhrmError, match="seeds is empty"):
         generate([], **SMALL)
-
-
-def test_the_figures_of_the_paper_s_constants() -> None:
-    assert invariant_ceiling() == pytest.approx(0.772, abs=5e-4)
-    for r2, train, test in ((0.70, 0.848, 0.479), (0.75, 0.862, 0.442), (0.80, 0.877, 0.401)):
-        pooled = (0.9 + r2) / 2
-        assert bayes_pooled_accuracy(pooled, pooled) == pytest.approx(train, abs=5e-4)
-        assert bayes_pooled_accuracy(pooled, 0.1) == pytest.approx(test, abs=5e-4)
-
-
-@pytest.mark.parametrize(
-    ("r_train", "r", "d", "sigma_s", "sigma_v"),
-    [(0.8, 0.8, 5, 3.0, 0.3), (0.85, 0.1, 5, 3.0, 0.3), (0.7, 0.4, 3, 1.7, 2.0)],
-)
-def test_bayes_rule_by_densities_in_all_dimensions(
-    r_train: float, r: float, d: int, sigma_s: float, sigma_v: float
-) -> None:
-    s, v, y = draw(np.random.default_rng(0), 60_000, r, d, sigma_s, sigma_v)
-
-    def density(x: np.ndarray, mean: int, sigma: float) -> np.ndarray:
-        return np.asarray(stats.norm.pdf(x, mean, sigma).prod(axis=1))
-
-    def joint(label: int) -> np.ndarray:
-        spurious = r_train * density(v, label, sigma_v) + (1 - r_train) * density(
-            v, -label, sigma_v
-        )
-        return density(s, label, sigma_s) * spurious
-
-    expected = bayes_pooled_accuracy(r_train, r, d, sigma_s, sigma_v)
-    assert_rate((joint(1) > joint(-1)) == (y == 1), expected)
-    assert_rate(np.sign(s.sum(axis=1)) == y, invariant_ceiling(d, sigma_s))
-
-
-rates = st.floats(0, 1)
-sizes = st.tuples(st.integers(1, 10), st.floats(0.2, 5), st.floats(0.2, 5))
-
-
-@given(rates, sizes)
-def test_bayes_rule_without_and_with_full_correlation(
-    r: float, size: tuple[int, float, float]
-) -> None:
-    d, sigma_s, sigma_v = size
-    # At 1/2, V says nothing; at 1, V is d more measurements of Y (of -Y where A = -Y).
-    assert bayes_pooled_accuracy(0.5, r, *size) == pytest.approx(
-        invariant_ceiling(d, sigma_s), abs=1e-9
-    )
-    precision_s, precision_v = d / sigma_s**2, d / sigma_v**2
-    both = np.sqrt(precision_s + precision_v)
-    right, wrong = stats.norm.cdf([both, (precision_s - precision_v) / both])
-    assert bayes_pooled_accuracy(1, r, *size) == pytest.approx(
-        r * right + (1 - r) * wrong, abs=1e-9
-    )
-
-
-@given(rates, rates, sizes)
-def test_no_other_rule_beats_the_bayes_rule(
-    r: float, other: float, size: tuple[int, float, float]
-) -> None:
-    best = bayes_pooled_accuracy(r, r, *size)
-    assert best >= bayes_pooled_accuracy(other, r, *size) - 1e-9
-    assert best >= invariant_ceiling(size[0], size[1]) - 1e-9

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.data.colored_mnist import choose, color, colour, generate
+from kerhrm.data.colored_mnist.generator import choose, color, colour, generate
 from kerhrm.data.dataset import Dataset, Split
-from kerhrm.data.mnist import Digits, stand_in
+from kerhrm.data.sources.mnist import Digits
 from kerhrm.errors import KerhrmError
 
 
@@ -181,7 +181,7 @@ def test_a_stand_in_is_drawn_from_with_replacement_and_stays_disjoint() -> None:
 
 
 def test_the_stand_in_keeps_every_pixel_at_half_resolution() -> None:
-    digits = stand_in()
+    digits = Digits.stand_in()
     x, _ = color(
         np.random.default_rng(0), digits.test_images, digits.test_labels, 0.2, 0.1, side=14
     )

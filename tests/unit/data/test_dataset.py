@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kerhrm.arrays import load_arrays
 from kerhrm.data.dataset import FILES, Dataset, Split, pool, stack
+from kerhrm.storage.arrays import load_arrays
 
 SEEDS, D = (102, 7, 100), 4
 SIZES = {"train": 6, "validation": 5, "test": 3}

@@ -9,7 +9,8 @@ import pytest
 from housetools import small
 
 from kerhrm.data.dataset import Dataset, Split
-from kerhrm.data.houses import PERIODS, PREDICTORS, Houses, generate
+from kerhrm.data.houses.generator import generate
+from kerhrm.data.sources.king_county import PERIODS, PREDICTORS, Houses
 from kerhrm.errors import KerhrmError
 
 

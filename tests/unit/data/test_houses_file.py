@@ -12,17 +12,10 @@ import pandas as pd
 import pytest
 from housetools import least_squares, small
 
-from kerhrm.data import houses as module
-from kerhrm.data.houses import (
-    PREDICTORS,
-    ROWS,
-    Houses,
-    generate,
-    load_houses,
-    load_saved,
-    read_houses,
-)
-from kerhrm.data.raw import RawDataUnavailable, RawFile, RawSet
+from kerhrm.data.houses.generator import generate
+from kerhrm.data.sources import king_county
+from kerhrm.data.sources.fetch import RawDataUnavailable, RawFile, RawSet
+from kerhrm.data.sources.king_county import PREDICTORS, ROWS, Houses, read_table
 from kerhrm.errors import KerhrmError
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
@@ -46,12 +39,12 @@ def publish(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], 
     def write(text: str) -> Path:
         content = text.encode()
         file = RawFile("houses.csv", hashlib.sha256(content).hexdigest(), len(content))
-        monkeypatch.setattr(module, "KING_COUNTY", RawSet("king_county", (file,)))
+        monkeypatch.setattr(Houses, "published", RawSet("king_county", (file,)))
         path = tmp_path / "houses.csv"
         path.write_bytes(content)
         return path
 
-    monkeypatch.setattr(module, "ROWS", (40,) * 6)
+    monkeypatch.setattr(king_county, "ROWS", (40,) * 6)
     return write
 
 
@@ -59,7 +52,7 @@ class TestReading:
     def test_columns_are_found_by_name(self, publish: Callable[[str], Path]) -> None:
         expected = small()
         path = publish(table(expected).iloc[:, ::-1].to_csv(index=False))
-        houses = load_houses(path.parent, on_missing="fail")
+        houses = Houses.fetch(path.parent, on_missing="fail")
         assert houses.source == "king_county"
         assert not houses.is_stand_in
         np.testing.assert_allclose(houses.predictors, expected.predictors, rtol=1e-12)
@@ -70,8 +63,9 @@ class TestReading:
         path = tmp_path / "houses.csv"
         cells = ['"1"', "1.225e+006", *["2"] * 15]
         path.write_text(f"{','.join(PREDICTORS)},price\n{','.join(cells)},3\n")
-        houses = read_houses(path, 1)
-        np.testing.assert_array_equal(houses.predictors, [[1, 1_225_000, *[2] * 15]])
+        predictors, price = read_table(path, 1)
+        np.testing.assert_array_equal(predictors, [[1, 1_225_000, *[2] * 15]])
+        assert price.tolist() == [3]
 
     @pytest.mark.parametrize(
         ("damage", "problem"),
@@ -112,7 +106,7 @@ class TestReading:
     ) -> None:
         path = publish(damage(table(small())))
         with pytest.raises(KerhrmError, match=problem) as caught:
-            load_houses(path.parent)
+            Houses.fetch(path.parent)
         assert str(path) in str(caught.value)
         assert "\n" not in str(caught.value)
 
@@ -120,9 +114,9 @@ class TestReading:
         path = tmp_path / "houses.csv"
         path.write_bytes(b"\xff\xfe\x00price")
         with pytest.raises(KerhrmError, match="cannot read"):
-            read_houses(path)
+            read_table(path)
         with pytest.raises(KerhrmError, match="cannot read"):
-            read_houses(tmp_path / "absent.csv")
+            read_table(tmp_path / "absent.csv")
 
     @pytest.mark.parametrize("on_missing", ["stand-in", "fail"])
     @pytest.mark.parametrize(
@@ -147,7 +141,7 @@ class TestReading:
         path = publish(table(small()).to_csv(index=False))
         path.write_text(other(table(small())))
         with pytest.raises(KerhrmError, match=problem) as caught:
-            load_houses(path.parent, on_missing=on_missing)
+            Houses.fetch(path.parent, on_missing=on_missing)
         assert not isinstance(caught.value, RawDataUnavailable)
         assert "sha256" in str(caught.value)
         assert "\n" not in str(caught.value)
@@ -158,24 +152,24 @@ class TestReading:
         path = publish(table(small()).to_csv(index=False))
         path.unlink()
         with caplog.at_level(logging.WARNING):
-            houses = load_houses(path.parent)
+            houses = Houses.fetch(path.parent)
         assert houses.is_stand_in
-        assert "instead of King County's" in caplog.text
+        assert "instead of king_county" in caplog.text
         with pytest.raises(RawDataUnavailable, match=r"houses\.csv"):
-            load_houses(path.parent, on_missing="fail")
+            Houses.fetch(path.parent, on_missing="fail")
 
     def test_offline_gives_a_stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("KERHRM_OFFLINE", "1")
-        assert load_houses().source == "stand-in:simulated-houses"
+        assert Houses.fetch().source == "stand-in:simulated-houses"
 
     def test_unknown_choice(self) -> None:
         with pytest.raises(KerhrmError, match="on_missing='maybe'"):
-            load_houses(on_missing="maybe")  # type: ignore[arg-type]
+            Houses.fetch(on_missing="maybe")  # type: ignore[arg-type]
 
     def test_saved_houses_are_read_back(self, tmp_path: Path) -> None:
         houses = small(source="stand-in:test")
         houses.save(tmp_path / "houses.npz")
-        loaded = load_saved(tmp_path / "houses.npz")
+        loaded = Houses.load(tmp_path / "houses.npz")
         np.testing.assert_array_equal(loaded.predictors, houses.predictors)
         np.testing.assert_array_equal(loaded.price, houses.price)
         assert loaded.source == houses.source
@@ -187,7 +181,7 @@ def real() -> Houses:
     if REAL_FILES is None:
         pytest.skip("KERHRM_RAW_DIR is not set")
     try:
-        return load_houses(REAL_FILES, on_missing="fail")
+        return Houses.fetch(REAL_FILES, on_missing="fail")
     except RawDataUnavailable as error:
         pytest.skip(str(error))
 

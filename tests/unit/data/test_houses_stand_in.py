@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from housetools import least_squares
 
-from kerhrm.data.houses import PREDICTORS, ROWS, stand_in
+from kerhrm.data.sources.king_county import PREDICTORS, ROWS, Houses
 
 
 class TestStandIn:
-    HOUSES = stand_in()
+    HOUSES = Houses.stand_in()
 
     def column(self, name: str) -> np.ndarray:
         return self.HOUSES.predictors[:, PREDICTORS.index(name)]
 
     def test_it_is_the_same_every_time(self) -> None:
-        again = stand_in()
+        again = Houses.stand_in()
         np.testing.assert_array_equal(again.predictors, self.HOUSES.predictors)
         np.testing.assert_array_equal(again.price, self.HOUSES.price)
         assert self.HOUSES.is_stand_in

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.datasets import load_digits
 
-from kerhrm.data import mnist
-from kerhrm.data.mnist import load_mnist, read_idx, stand_in
-from kerhrm.data.raw import RawDataUnavailable, RawFile, RawSet
+from kerhrm.data.sources.fetch import RawDataUnavailable, RawFile, RawSet
+from kerhrm.data.sources.mnist import Digits, read_idx
 from kerhrm.errors import KerhrmError
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
@@ -41,14 +40,14 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
     files = tuple(
         RawFile(name, hashlib.sha256(idx(a)).hexdigest(), len(idx(a))) for name, a in arrays.items()
     )
-    monkeypatch.setattr(mnist, "MNIST", RawSet("mnist", files))
+    monkeypatch.setattr(Digits, "published", RawSet("mnist", files))
     return arrays
 
 
 def test_the_four_files_become_digits(tiny: dict[str, np.ndarray], tmp_path: Path) -> None:
     for name, array in tiny.items():
         (tmp_path / name).write_bytes(idx(array))
-    digits = load_mnist(tmp_path, on_missing="fail")
+    digits = Digits.fetch(tmp_path, on_missing="fail")
     assert digits.source == "mnist"
     assert not digits.is_stand_in
     for got, expected in zip(
@@ -64,20 +63,20 @@ def test_missing_files_give_a_stand_in_and_a_warning(
     tiny: dict[str, np.ndarray], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        digits = load_mnist(tmp_path)
+        digits = Digits.fetch(tmp_path)
     assert digits.source == "stand-in:digits"
-    assert "instead of MNIST" in caplog.text
+    assert "instead of mnist" in caplog.text
     assert str(tmp_path) in caplog.text
 
 
 def test_offline_gives_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERHRM_OFFLINE", "1")
-    assert load_mnist().is_stand_in
+    assert Digits.fetch().is_stand_in
 
 
 def test_missing_files_fail_on_request(tiny: dict[str, np.ndarray], tmp_path: Path) -> None:
     with pytest.raises(RawDataUnavailable, match="train-images"):
-        load_mnist(tmp_path, on_missing="fail")
+        Digits.fetch(tmp_path, on_missing="fail")
 
 
 @pytest.mark.parametrize("on_missing", ["stand-in", "fail"])
@@ -87,13 +86,13 @@ def test_an_altered_file_is_never_replaced(
     name, array = next(iter(tiny.items()))
     (tmp_path / name).write_bytes(idx(255 - array))
     with pytest.raises(KerhrmError, match=r"altered|truncated") as caught:
-        load_mnist(tmp_path, on_missing=on_missing)  # type: ignore[arg-type]
+        Digits.fetch(tmp_path, on_missing=on_missing)  # type: ignore[arg-type]
     assert not isinstance(caught.value, RawDataUnavailable)
 
 
 def test_unknown_choice() -> None:
     with pytest.raises(KerhrmError, match="on_missing='maybe'"):
-        load_mnist(on_missing="maybe")  # type: ignore[arg-type]
+        Digits.fetch(on_missing="maybe")  # type: ignore[arg-type]
 
 
 @given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))
@@ -135,7 +134,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, problem: str) -
 
 
 def test_stand_in_is_the_scaled_and_framed_digits() -> None:
-    digits = stand_in()
+    digits = Digits.stand_in()
     assert digits.is_stand_in
     assert digits.train_images.shape == (1297, 28, 28)
     assert digits.test_images.shape == (500, 28, 28)
@@ -155,7 +154,7 @@ def test_stand_in_is_the_scaled_and_framed_digits() -> None:
 @pytest.mark.skipif(REAL_FILES is None, reason="KERHRM_RAW_DIR is not set")
 def test_the_real_files() -> None:
     try:
-        digits = load_mnist(REAL_FILES, on_missing="fail")
+        digits = Digits.fetch(REAL_FILES, on_missing="fail")
     except RawDataUnavailable as error:
         pytest.skip(str(error))
     assert digits.train_images.shape == (60000, 28, 28)

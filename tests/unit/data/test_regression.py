@@ -1,4 +1,4 @@
-"""Selection bias: the selected distribution, its constants, streams, and the reference errors."""
+"""Selection bias: the selected distribution, its constants and streams."""
 
 from typing import Any
 
@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
 from kerhrm.data.dataset import Dataset, Split
 from kerhrm.data.mixing import mixing_matrix
-from kerhrm.data.regression import (
+from kerhrm.data.regression.generator import (
     CONSTANTS,
     POOL,
     draw,
     draw_unselected,
     generate,
-    kept_given_y,
-    reference_errors,
     selection_probability,
 )
 from kerhrm.errors import KerhrmError
@@ -125,24 +123,6 @@ def test_a_stronger_bias_correlates_more() -> None:
         )
     ]
     assert correlations == sorted(correlations)
-
-
-@given(
-    st.floats(-30, 30),
-    st.sampled_from([1.01, -1.1, 1.5, -2.9, 20.0]),
-    st.floats(0.2, 3),
-)
-def test_the_chance_to_be_kept_integrates_over_v(y: float, r: float, tau: float) -> None:
-    def integrand(v: float) -> float:
-        kept = selection_probability(np.array([y]), np.array([v]), r)
-        return float(kept[0] * stats.norm.pdf(v, 0, tau))
-
-    kink = np.sign(r) * y
-    inside = [kink] if abs(kink) < 12 * tau else None
-    expected = integrate.quad(integrand, -12 * tau, 12 * tau, points=inside, limit=400)[0]
-    got = kept_given_y(np.array([y]), r, tau)[0]
-    assert got == pytest.approx(expected, rel=1e-6, abs=1e-12)
-    assert got == pytest.approx(kept_given_y(np.array([y]), -r, tau)[0])
 
 
 @pytest.mark.parametrize(
@@ -256,57 +236,3 @@ def test_bad_arguments(changed: dict[str, Any], problem: str) -> None:
     assert "\n" not in str(caught.value)
     with pytest.raises(KerhrmError, match="seeds is empty"):
         generate([], **SMALL)
-
-
-def environment_errors(data: Dataset, b: int, prediction: np.ndarray) -> np.ndarray:
-    squares = (data.test.y[b] - prediction) ** 2
-    return np.array([squares[data.test.environment[b] == e].mean() for e in range(6)])
-
-
-@pytest.mark.parametrize("r", [1.5, 1.9, 2.3])
-def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
-    """The figures that put the paper's Table 3, where 3.375 is the best, into proportion."""
-    reference = {name: errors.mean() for name, errors in reference_errors(r).items()}
-    assert reference["zero"] == pytest.approx(2.17, abs=0.03)
-    assert reference["least_squares"] == pytest.approx(1.53, abs=0.02)
-    assert reference["structural"] == pytest.approx(0.885, abs=0.01)
-    data = generate(range(3), r=r, scenario=1)
-    drawn: dict[str, list[float]] = {"zero": [], "least_squares": [], "everything": []}
-    for b in range(3):
-        zero = np.zeros(data.test.y.shape[1])
-        drawn["zero"].append(environment_errors(data, b, zero).mean())
-        for name, columns in (("least_squares", 5), ("everything", 10)):
-            slope = np.linalg.lstsq(data.train.x[b, :, :columns], data.train.y[b], rcond=None)[0]
-            prediction = data.test.x[b, :, :columns] @ slope
-            drawn[name].append(environment_errors(data, b, prediction).mean())
-    # Over seeds, the deviation of a data set's figure is .04; three seeds: .023.
-    assert np.mean(drawn["zero"]) == pytest.approx(reference["zero"], abs=0.1)
-    assert np.mean(drawn["least_squares"]) == pytest.approx(reference["least_squares"], abs=0.1)
-    assert np.mean(drawn["everything"]) > 4
-
-
-def test_reference_errors_by_environment_against_selected_points() -> None:
-    options: dict[str, Any] = {"test_r": (-2.5, -1.2), "n_train": (300, 700), "r_second": -1.3}
-    reference = reference_errors(1.6, constants="paper", **options)
-    chosen, random = CONSTANTS["paper"], np.random.default_rng(3)
-    training = [draw(random, n, r, chosen) for n, r in ((30_000, 1.6), (70_000, -1.3))]
-    s, _, y = (np.concatenate(arrays) for arrays in zip(*training, strict=True))
-    slope = np.linalg.lstsq(s, y, rcond=None)[0]
-    for e, r in enumerate(options["test_r"]):
-        s, _, y = draw(random, 50_000, r, chosen)
-        f = s @ [0.5, -1, 1, -0.5, 1] + 5 * s[:, 0] * s[:, 1] * s[:, 2]
-        for name, squares in (
-            ("zero", y**2),
-            ("least_squares", (y - s @ slope) ** 2),
-            ("structural", (y - f) ** 2),
-        ):
-            # Both sides are averages; the reference's has about as many effective points.
-            error = 5 * 2**0.5 * squares.std() / 50_000**0.5
-            assert reference[name][e] == pytest.approx(squares.mean(), abs=error)
-
-
-def test_reference_errors_refuse_bad_arguments() -> None:
-    with pytest.raises(KerhrmError, match=r"r=0\.9"):
-        reference_errors(0.9)
-    with pytest.raises(KerhrmError, match="constants='mine'"):
-        reference_errors(1.9, constants="mine")  # type: ignore[arg-type]

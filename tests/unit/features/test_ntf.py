@@ -8,16 +8,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.features.ntf import extract, kernel, load_ntf
+from kerhrm.features.extract import extract, load_ntf
+from kerhrm.networks.mlp import MLP, init_mlp
 
 B, N, D = 2, 9, 3
 
 
 @pytest.fixture(params=[(D, 8, 1), (D, 8, 6, 1)], ids=["one hidden layer", "two hidden layers"])
 def mlp(request: pytest.FixtureRequest) -> MLP:
-    drawn = init_mlp(range(B), request.param)
-    return MLP([w.double() for w in drawn.weights], [b.double() for b in drawn.biases])
+    return init_mlp(range(B), request.param).to(torch.float64)
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ def test_kernel_is_the_product_of_the_rows(mlp: MLP, x: Tensor) -> None:
     left, _ = extract(mlp, x)
     right, _ = extract(mlp, x[:, :4] - 1)
     expected = left.rows(slice(None)) @ right.rows(slice(None)).mT
-    torch.testing.assert_close(kernel(left, right), expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(left.kernel(right), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_round_trip_through_a_file(mlp: MLP, x: Tensor, tmp_path: Path) -> None:
@@ -68,4 +67,4 @@ def test_round_trip_through_a_file(mlp: MLP, x: Tensor, tmp_path: Path) -> None:
     assert torch.equal(f0_again, f0)
     assert again.shape == ntf.shape
     assert torch.equal(again.rows(slice(None)), ntf.rows(slice(None)))
-    assert torch.equal(kernel(again, ntf), kernel(ntf, ntf))
+    assert torch.equal(again.kernel(ntf), ntf.kernel(ntf))

@@ -1,121 +1,132 @@
-"""Per-sample gradients of general modules against a plain autograd loop."""
+"""Per-sample gradients of general networks against a plain autograd loop."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from kerhrm.errors import KerhrmError
-from kerhrm.features import ntf, per_sample
-from kerhrm.features.mlp import init_mlp
+from kerhrm.entries import load
+from kerhrm.features.extract import extract, load_ntf
+from kerhrm.features.per_sample import PerSampleNTF
+from kerhrm.networks.build import build
+from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.modules import Modules
+from kerhrm.networks.options import NetworkOptions
 
-Rows = Callable[[nn.Module, Tensor], Tensor]
-N = 7
-
-
-class OneNumber(nn.Module):
-    """Output (n,) instead of (n, 1), and one weight matrix used twice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Linear(5, 5, dtype=torch.float64)
-        self.second = nn.Linear(5, 5, dtype=torch.float64)
-        self.second.weight = self.first.weight
-        self.scale = nn.Parameter(torch.tensor(0.7, dtype=torch.float64))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.scale * self.second(torch.tanh(self.first(x))).sum(-1)
+B, N = 2, 7
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+ENTRIES = {"factories:mlp": 5, "factories:Tied": 5, "kerhrm.networks.examples:small_cnn": 32}
 
 
-class BatchMean(nn.Linear):
-    """One number for the whole batch."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x).mean(0)
-
-
-def mlp() -> tuple[nn.Module, Tensor]:
-    net = nn.Sequential(nn.Linear(5, 6), nn.ReLU(), nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1))
-    return net.double(), torch.randn(N, 5, dtype=torch.float64)
+def modules(entry: str, dtype: torch.dtype = torch.float64) -> Modules:
+    network = build(NetworkOptions(module=entry), range(B), ENTRIES[entry]).to(dtype)
+    assert isinstance(network, Modules)
+    return network
 
 
-def shared() -> tuple[nn.Module, Tensor]:
-    return OneNumber(), torch.randn(N, 5, dtype=torch.float64)
+@pytest.fixture(params=ENTRIES)
+def network(request: pytest.FixtureRequest) -> Modules:
+    return modules(request.param)
 
 
-def convolutional() -> tuple[nn.Module, Tensor]:
-    net = nn.Sequential(
-        nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Dropout(0.5), nn.Linear(12, 1),
-    ).double()  # fmt: skip
-    for _ in range(3):  # running statistics away from (0, 1)
-        net(1 + 2 * torch.randn(20, 2, 6, 6, dtype=torch.float64))
-    return net.eval(), torch.randn(N, 2, 6, 6, dtype=torch.float64)
+@pytest.fixture
+def x(network: Modules) -> Tensor:
+    return torch.randn(B, N, network.n_inputs, dtype=torch.float64)
 
 
-@pytest.fixture(params=[mlp, shared, convolutional], ids=lambda make: make.__name__)
-def case(request: pytest.FixtureRequest) -> tuple[nn.Module, Tensor]:
-    return request.param()
+@pytest.fixture
+def phi(
+    network: Modules, x: Tensor, autograd_rows: Callable[[nn.Module, Tensor], Tensor]
+) -> Tensor:
+    """Phi (B, n, p), one module and one point after the other."""
+    single: nn.Module = load(network.entry)(network.n_inputs).double()
+    found = []
+    for b in range(B):
+        single.load_state_dict({n: w[b] for n, w in network.values.items()}, strict=False)
+        found.append(autograd_rows(single, x[b]))
+    return torch.stack(found)
 
 
-def test_rows_gram_and_outputs_are_those_of_autograd(
-    case: tuple[nn.Module, Tensor], autograd_rows: Rows
+def test_rows_kernel_and_outputs_are_those_of_autograd(
+    network: Modules, x: Tensor, phi: Tensor
 ) -> None:
-    module, x = case
-    state = {name: t.clone() for name, t in module.state_dict().items()}
-    expected = autograd_rows(module, x)
-    close = {"rtol": 1e-12, "atol": 1e-12}
-    torch.testing.assert_close(per_sample.rows(module, x), expected, **close)
+    before = [p.clone() for p in network.parameters()]
+    ntf, f0 = extract(network, x)
+    assert ntf.shape == phi.shape
+    torch.testing.assert_close(f0, network(x))
+    torch.testing.assert_close(ntf.rows(slice(None)), phi, **CLOSE)
     some = torch.tensor([5, 1])
-    torch.testing.assert_close(per_sample.rows(module, x, some), expected[some], **close)
-    torch.testing.assert_close(per_sample.gram(module, x), expected @ expected.T, **close)
+    torch.testing.assert_close(ntf.rows(some), phi[:, some], **CLOSE)
+    torch.testing.assert_close(ntf.kernel(ntf), phi @ phi.mT, **CLOSE)
+    few, _ = extract(network, x[:, :3])
+    torch.testing.assert_close(few.kernel(ntf), phi[:, :3] @ phi.mT, **CLOSE)
+    assert all(torch.equal(p, old) for p, old in zip(network.parameters(), before, strict=True))
+
+
+def test_blocks_and_chunks_change_nothing(network: Modules, x: Tensor, phi: Tensor) -> None:
+    p = phi.shape[-1]
+    for block_size, chunk_size in [
+        (p // 3, 100),
+        (p // 4 + 1, 1),
+        (p - 1, 2),
+        (p, 100),
+        (p + 1, 4),
+    ]:
+        ntf = PerSampleNTF(network, x, block_size, chunk_size)
+        other = replace(ntf, x=x[:, 1:])
+        torch.testing.assert_close(ntf.kernel(other), phi @ phi[:, 1:].mT, **CLOSE)
+
+
+def test_single_precision_is_summed_in_double() -> None:
+    network = modules("factories:mlp", torch.float32)
+    ntf, f0 = extract(network, torch.randn(B, N, 5))
+    rows = ntf.rows(slice(None))
+    assert (rows.dtype, f0.dtype) == (torch.float32, torch.float32)
     torch.testing.assert_close(
-        per_sample.gram(module, x[:3], x), expected[:3] @ expected.T, **close
+        ntf.kernel(ntf), rows.double() @ rows.double().mT, rtol=1e-12, atol=1e-12
     )
-    torch.testing.assert_close(
-        per_sample.predict(module, x, chunk_size=3), module(x).detach().reshape(N), **close
-    )
-    assert all(torch.equal(t, state[name]) for name, t in module.state_dict().items())
-    assert all(p.grad is None for p in module.parameters())
 
 
-def test_blocks_and_chunks_change_nothing(
-    case: tuple[nn.Module, Tensor], autograd_rows: Rows
-) -> None:
-    module, x = case
-    phi = autograd_rows(module, x)
-    p = phi.shape[1]
-    for block_size, chunk_size in [(1, 100), (5, 1), (13, 3), (p - 1, 2), (p, 100), (p + 1, 4)]:
-        got = per_sample.gram(module, x, x[1:], block_size=block_size, chunk_size=chunk_size)
-        torch.testing.assert_close(got, phi @ phi[1:].T, rtol=1e-12, atol=1e-12)
-
-
-def test_precision_is_the_callers_choice() -> None:
-    net, x = nn.Linear(50, 1), torch.randn(6, 50)
-    exact = x.double() @ x.double().T + 1
-    wide, narrow = per_sample.gram(net, x), per_sample.gram(net, x, dtype=None)
-    assert (wide.dtype, narrow.dtype) == (torch.float64, torch.float32)
-    torch.testing.assert_close(wide, exact, rtol=1e-14, atol=1e-14)
-    torch.testing.assert_close(narrow.double(), exact, rtol=1e-5, atol=1e-5)
-    assert per_sample.rows(net, x).dtype == torch.float32
+def as_module(mlp: MLP) -> Modules:
+    """The same networks, as ``factories:mlp`` writes them."""
+    network = modules("factories:mlp", torch.float32)
+    pairs = zip(mlp.weights, mlp.biases, strict=True)
+    return network.replace([t for pair in pairs for t in pair])
 
 
 def test_agrees_with_the_factored_form() -> None:
-    batch = init_mlp([3], (4, 16, 1))
-    net = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 1))
-    net.load_state_dict(
-        {"0.weight": batch.weights[0][0], "0.bias": batch.biases[0][0],
-         "2.weight": batch.weights[1][0], "2.bias": batch.biases[1][0]}
-    )  # fmt: skip
-    x = torch.randn(11, 4)
-    factored, f0 = ntf.extract(batch, x[None])
+    mlp = init_mlp(range(B), (5, 6, 4, 1))
+    x = torch.randn(B, 11, 5)
+    factored, f0 = extract(mlp, x)
+    for network in (as_module(mlp), mlp):
+        ntf = PerSampleNTF(network, x)
+        torch.testing.assert_close(network(x), f0)
+        torch.testing.assert_close(ntf.kernel(ntf).float(), factored.kernel(factored))
     torch.testing.assert_close(
-        per_sample.gram(net, x, dtype=None), ntf.kernel(factored, factored)[0]
+        PerSampleNTF(as_module(mlp), x).rows(slice(None)), factored.rows(slice(None))
     )
-    torch.testing.assert_close(per_sample.rows(net, x), factored.rows(slice(None))[0])
-    torch.testing.assert_close(per_sample.predict(net, x), f0[0])
+
+
+def test_it_works_where_gradients_are_switched_off(network: Modules, x: Tensor) -> None:
+    ntf, _ = extract(network, x)
+    expected = ntf.kernel(ntf)
+    with torch.inference_mode():
+        inside, _ = extract(network.each(Tensor.clone), x.clone())
+        assert torch.equal(inside.kernel(inside), expected)
+
+
+def test_round_trip_through_a_file(network: Modules, tmp_path: Path) -> None:
+    network = network.to(torch.float32)
+    ntf, f0 = extract(network, torch.randn(B, N, network.n_inputs))
+    ntf.save(tmp_path / "ntf.npz", f0)
+    again, f0_again = load_ntf(tmp_path / "ntf.npz")
+    assert torch.equal(f0_again, f0)
+    assert again.shape == ntf.shape
+    assert torch.equal(again.kernel(ntf), ntf.kernel(ntf))
 
 
 def test_no_tensor_outgrows_a_block() -> None:
@@ -128,30 +139,9 @@ def test_no_tensor_outgrows_a_block() -> None:
                 self.numel = max(self.numel, result.numel())
             return result
 
-    net, x = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 1)), torch.randn(24, 32)
-    block_size = 128
+    network = build(NetworkOptions(module="factories:wide"), [0], 32)
+    x = torch.randn(1, 24, 32)
+    ntf = PerSampleNTF(network, x, block_size=128)
     with LargestTensor() as seen:
-        per_sample.gram(net, x, block_size=block_size)
-    assert 24 * 64 <= seen.numel <= 24 * block_size < 24 * 32 * 64
-
-
-@pytest.mark.parametrize(
-    ("module", "message"),
-    [
-        (nn.Linear(3, 2), r"shape \(2, 2\), not to one number a point; give it a single output"),
-        (BatchMean(3, 1), r"shape \(1,\), not to one number"),
-        (nn.Sequential(nn.Dropout(), nn.Linear(3, 1)), r"0 \(Dropout\).*training.*module\.eval"),
-        (nn.Sequential(nn.Linear(3, 1), nn.BatchNorm1d(1)), r"1 \(BatchNorm1d\).*module\.eval"),
-        (
-            nn.Sequential(nn.Linear(3, 1), nn.BatchNorm1d(1, track_running_stats=False)).eval(),
-            "track_running_stats=True",
-        ),
-    ],
-    ids=["vector", "mean over the batch", "dropout", "batchnorm", "batch statistics"],
-)
-@pytest.mark.parametrize("function", [per_sample.gram, per_sample.rows, per_sample.predict])
-def test_what_is_no_function_to_one_number_is_refused(
-    function: Callable[[nn.Module, Tensor], Tensor], module: nn.Module, message: str
-) -> None:
-    with pytest.raises(KerhrmError, match=message):
-        function(module, torch.randn(2, 3))
+        ntf.kernel(ntf)
+    assert 24 * 64 <= seen.numel <= 24 * 128 < 24 * 32 * 64

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from kerhrm.algorithm.selection import Task
-from kerhrm.methods.samples import Samples
+from kerhrm.data.dataset import Task
+from kerhrm.data.samples import Samples
 from kerhrm.randomness import stream
 
 

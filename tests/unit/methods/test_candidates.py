@@ -1,29 +1,38 @@
 """Every option set is trained alike: the same samples, the same w_0, all points predicted."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.config.methods import ERM
+from kerhrm.algorithm.options import KerHRM
+from kerhrm.algorithm.prediction import ntf_predictions
+from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.data.dataset import FILES, Dataset, Split
-from kerhrm.features.mlp import MLP, init_mlp
+from kerhrm.data.predictions import Predictions
+from kerhrm.data.samples import Predictor, Samples
+from kerhrm.methods import features, points
 from kerhrm.methods.candidates import train_candidates
-from kerhrm.methods.predictions import Predictions, load_points
-from kerhrm.methods.samples import Predictor, Samples
-from kerhrm.methods.training import train
+from kerhrm.methods.erm.options import ERM
+from kerhrm.networks.mlp import init_mlp
+from kerhrm.networks.protocol import Network
+from kerhrm.networks.training import train
+from kerhrm.storage.arrays import save_arrays
 
-SEEDS, D, HIDDEN = (101, 7), 3, (8, 4)
+D, CPU = 3, torch.device("cpu")
 SIZES = {"train": 12, "validation": 6, "test": 5}
-CPU = torch.device("cpu")
+SEEDS = {"data": [101, 7], "network": [5, 4], "clustering": [2, 9]}
+B = len(SEEDS["data"])
+NETWORK = {"widths": [8, 4]}
 OPTIONS = [ERM(steps=steps, learning_rate=1e-2) for steps in (1, 5, 3)]
 
 
 def split(part: str) -> Split:
     rng = np.random.default_rng(len(part))
-    shape = (len(SEEDS), SIZES[part])
+    shape = (B, SIZES[part])
     return Split(
         rng.standard_normal((*shape, D)).astype(np.float32),
         rng.choice([-1.0, 1.0], shape).astype(np.float32),
@@ -35,15 +44,15 @@ def split(part: str) -> Split:
 def files(tmp_path: Path) -> dict[str, Path]:
     paths = {name: tmp_path / f"{name}.npz" for name in FILES}
     parts = [split(part) for part in SIZES]
-    Dataset(*parts, "synthetic", ["a"], SEEDS).save(paths)
+    Dataset(*parts, "synthetic", ["a"], SEEDS["data"]).save(paths)
     paths.pop("test_labels").unlink()  # nothing that trains may need them
     return paths
 
 
-def few_steps(samples: Samples, mlp: MLP, options: ERM) -> Predictor:
+def few_steps(samples: Samples, network: Network, options: ERM) -> Predictor:
     """A network after ``options.steps`` steps; its outputs carry no gradient."""
     return train(
-        mlp,
+        network,
         samples.x,
         lambda f, rows: ((f - samples.y[rows]) ** 2).mean(-1),
         steps=options.steps,
@@ -57,53 +66,64 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[tuple[Samples, list[Tensor], ERM]] = []
 
-    def __call__(self, samples: Samples, mlp: MLP, options: ERM) -> Predictor:
-        self.calls.append((samples, [p.clone() for p in mlp.parameters()], options))
+    def __call__(self, samples: Samples, network: Network, options: ERM) -> Predictor:
+        self.calls.append((samples, [p.clone() for p in network.parameters()], options))
         scale = torch.tensor(float(options.steps), requires_grad=True)
-        return lambda x: scale * mlp(x)
+        return lambda x: scale * network(x)
 
 
-def points() -> dict[str, Tensor]:
-    return {part: torch.from_numpy(split(part).x) for part in SIZES}
+def run(entry: Any, options: list[ERM], files: Any) -> Predictions:
+    return train_candidates(options, points.prepare(entry, files, SEEDS, NETWORK, CPU))
 
 
 def test_candidates_stand_on_the_second_axis(files: dict[str, Path]) -> None:
-    found = train_candidates(Recorder(), OPTIONS, files, HIDDEN, "cpu")
-    w0 = init_mlp(SEEDS, (D, *HIDDEN, 1))
+    found = run(Recorder(), OPTIONS, files)
+    w0 = init_mlp(SEEDS["network"], (D, 8, 4, 1))
     assert isinstance(found, Predictions)
-    for part, x in points().items():
+    for part, size in SIZES.items():
         outputs = getattr(found, part)
-        assert outputs.shape == (len(SEEDS), len(OPTIONS), SIZES[part])
-        assert outputs.device == torch.device("cpu")
+        assert outputs.shape == (B, len(OPTIONS), size)
         assert not outputs.requires_grad
+        expected = w0(torch.from_numpy(split(part).x))
         for c, options in enumerate(OPTIONS):
-            torch.testing.assert_close(outputs[:, c], options.steps * w0(x), rtol=1e-6, atol=0)
+            torch.testing.assert_close(outputs[:, c], options.steps * expected, rtol=1e-6, atol=0)
 
 
 def test_every_candidate_starts_from_w_0_of_the_seeds(files: dict[str, Path]) -> None:
     method = Recorder()
-    train_candidates(method, OPTIONS, files, HIDDEN, "cpu")
+    run(method, OPTIONS, files)
     assert [options for _, _, options in method.calls] == OPTIONS
-    w0 = init_mlp(SEEDS, (D, *HIDDEN, 1)).parameters()
+    w0 = init_mlp(SEEDS["network"], (D, 8, 4, 1)).parameters()
     for samples, weights, _ in method.calls:
         assert samples is method.calls[0][0]
+        assert samples.seeds == SEEDS["clustering"]
         for got, expected in zip(weights, w0, strict=True):
             assert torch.equal(got, expected)
 
 
+def test_equal_option_sets_are_trained_once(files: dict[str, Path]) -> None:
+    first, second, _ = OPTIONS
+    method, options = Recorder(), [first, second, first.model_copy(), second]
+    found = run(method, options, files)
+    assert [o for _, _, o in method.calls] == [first, second]
+    assert found.test.shape[1] == 4
+    assert torch.equal(found.test[:, :2], found.test[:, 2:])
+    assert not torch.equal(found.test[:, 0], found.test[:, 1])
+
+
 def test_a_candidate_does_not_notice_the_others(files: dict[str, Path]) -> None:
-    together = train_candidates(few_steps, OPTIONS, files, HIDDEN, "cpu")
+    together = run(few_steps, OPTIONS, files)
     assert float((together.test[:, 0] - together.test[:, 1]).abs().max()) > 1e-3
     for c, options in enumerate(OPTIONS):
-        alone = train_candidates(few_steps, [options], files, HIDDEN, "cpu")
+        alone = run(few_steps, [options], files)
         for part in SIZES:
             assert torch.equal(getattr(alone, part)[:, 0], getattr(together, part)[:, c])
 
 
 def test_labels_are_handed_over_only_where_they_are_given(files: dict[str, Path]) -> None:
     given, not_given = Recorder(), Recorder()
-    train_candidates(given, OPTIONS[:1], files, HIDDEN, "cpu")
-    train_candidates(not_given, OPTIONS[:1], files | {"environments": []}, HIDDEN, "cpu")
+    run(given, OPTIONS[:1], files)
+    run(not_given, OPTIONS[:1], files | {"environments": []})
     labels = given.calls[0][0].environment
     assert labels is not None
     np.testing.assert_array_equal(labels.numpy(), split("train").environment)
@@ -111,15 +131,54 @@ def test_labels_are_handed_over_only_where_they_are_given(files: dict[str, Path]
 
 
 def test_candidates_survive_their_file(files: dict[str, Path], tmp_path: Path) -> None:
-    found = train_candidates(few_steps, OPTIONS, files, HIDDEN, "cpu")
+    found = run(few_steps, OPTIONS, files)
     found.save(tmp_path / "found.npz", options=[o.model_dump(mode="json") for o in OPTIONS])
     again = Predictions.load(tmp_path / "found.npz")
     for part in SIZES:
         assert torch.equal(getattr(again, part), getattr(found, part))
 
 
-def test_points_are_those_of_the_files(files: dict[str, Path]) -> None:
-    loaded = load_points({n: files[n] for n in ("train", "validation", "test_inputs")}, CPU)
-    for got, expected in zip(loaded, points().values(), strict=True):
-        assert got.dtype == torch.float32
-        assert torch.equal(got, expected)
+# methods that read the features
+
+
+@pytest.fixture
+def problem() -> Problem:
+    k = 4
+    n, m, _ = SIZES.values()
+    shapes = [(n, k), (k,), (m, k), (n,), (m,), (n,), (m,)]
+    return Problem(
+        *(torch.randn(B, *shape, dtype=torch.float64) for shape in shapes), "regression", [3, 8]
+    )
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_directions_on_the_features_predict_all_points(
+    problem: Problem, labelled: bool, tmp_path: Path
+) -> None:
+    environments = {p: split(p).environment for p in ("train", "validation")}
+    test = TestFeatures(torch.randn(B, 5, 4).double(), torch.randn(B, 5).double())
+    paths: dict[str, Any] = {n: tmp_path / n for n in ("features", "test_features", "environments")}
+    problem.save(paths["features"])
+    test.save(paths["test_features"])
+    save_arrays(paths["environments"], environments)
+    thetas = torch.randn(2, B, 4, dtype=torch.float64)
+    seen: list[Any] = []
+
+    def entry(known: Problem, options: KerHRM, labels: tuple[Tensor, Tensor] | None) -> Tensor:
+        seen.append((known, labels))
+        return thetas[options.iterations - 1]
+
+    files = paths if labelled else paths | {"environments": []}
+    prepared = features.prepare(entry, files, SEEDS, NETWORK, CPU)
+    found = train_candidates([KerHRM(iterations=t) for t in (1, 2)], prepared)
+    for c, theta in enumerate(thetas):
+        expected = ntf_predictions(problem, test, theta)
+        for part in SIZES:
+            assert torch.equal(getattr(found, part)[:, c], getattr(expected, part))
+    for known, labels in seen:
+        assert known.seeds == [3, 8]
+        assert torch.equal(known.psi_train, problem.psi_train)
+        assert (labels is not None) == labelled
+        for got, part in zip(labels or (), environments.values(), strict=False):
+            assert got.dtype == torch.int64
+            np.testing.assert_array_equal(got.numpy(), part)

@@ -1,6 +1,6 @@
-"""What every method promises to its callers, whatever it optimises."""
+"""What every method of the registry promises to its callers, whatever it optimises."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -8,84 +8,110 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.selection import Task
-from kerhrm.config.methods import DRO, EIIL, ERM, HRM, IGA, IRM, LeastSquares
-from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.methods.dro import train_dro
-from kerhrm.methods.eiil import train_eiil
-from kerhrm.methods.erm import train_erm
-from kerhrm.methods.hrm import train_hrm
-from kerhrm.methods.iga import train_iga
-from kerhrm.methods.irm import train_irm
-from kerhrm.methods.references import train_least_squares
-from kerhrm.methods.samples import Predictor, Samples
+from kerhrm.algorithm.problem import Problem
+from kerhrm.data.dataset import Task
+from kerhrm.data.samples import Predictor, Samples
+from kerhrm.entries import load
+from kerhrm.errors import KerhrmError
+from kerhrm.features.map import NTFMap
+from kerhrm.methods.registry import METHODS, Method
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
+from kerhrm.networks.protocol import Network
+from kerhrm.sections import Section
 
 #: not 0, 1, 2, so that a method cannot take a row's number for its seed
 SEEDS, D, N_ENVIRONMENTS = (7, 3, 12), 4, 3
+LARGEST = 12  #: of all numbers of steps, restarts and dimensions: random starts still show
+QUICK = {"steps": 25, "learning_rate": 1e-2, "weight": 2.0, "anneal": 4}
+LOSSES = ("squared", "logistic")
+
+
+def small(section: Section, **changes: Any) -> Section:
+    """A method's options, so that it takes a moment."""
+    values: dict[str, Any] = {}
+    for name, value in section:
+        if isinstance(value, Section):
+            values[name] = small(value)
+        elif isinstance(value, list):
+            # networks that classify alike are told apart by rounding: a single lambda
+            few = value[: 1 if name == "penalty" else 2]
+            values[name] = [min(v, LARGEST) if type(v) is int else v for v in few]
+        elif type(value) is int:
+            values[name] = min(value, LARGEST)
+        if name in QUICK:
+            values[name] = QUICK[name]
+    return type(section).model_validate(section.model_dump() | values | changes)
 
 
 @dataclass(frozen=True)
-class Method:
-    name: str
-    train: Callable[[Samples, MLP, Any], Predictor]
+class Case:
+    method: Method
     options: Any
-    labelled: bool = False  #: given the environments
-    tasks: tuple[Task, ...] = ("classification", "regression")
-
-    def __call__(self, samples: Samples) -> Predictor:
-        return self.train(self.given(samples), networks(samples), self.options)
+    task: Task
 
     def given(self, samples: Samples) -> Samples:
         """The samples, with labels only where the method may have them."""
-        return samples if self.labelled else replace(samples, environment=None)
+        return samples if self.method.labels else replace(samples, environment=None)
+
+    def __call__(self, samples: Samples) -> Predictor:
+        return self.train(self.given(samples), draw_network(samples))
+
+    def train(self, samples: Samples, network: Network) -> Predictor:
+        entry, options = load(self.method.entry), self.options
+        if self.method.reads == "points":
+            return entry(samples, network, options)
+        ntf, problem = pose(samples, network)
+        if self.method.reads == "features":
+            labels = samples.environment
+            m = samples.y_validation.shape[-1]
+            theta = entry(problem, options, None if labels is None else (labels, labels[:, :m]))
+            assert theta.shape == (len(samples.y), LARGEST)
+            return lambda x: theta_outputs(ntf, theta, x)
+        fit = load(METHODS["kerhrm"].entry)(problem, options)
+        if self.method.name == "kerhrm":
+            return lambda x: fit.final.predict(*ntf.transform(x))
+        x = samples.x, samples.x_validation, samples.x_validation
+        return entry(network, problem, *x, fit.final, fit.learned, options.network)[-1]
 
 
-ADAM = {"steps": 25, "learning_rate": 1e-2}
-IRMV1 = {"weight": 2.0, "anneal": 4, **ADAM}
-#: so few steps that the random start still shows
-INFERENCE = {"reference_steps": 8, "inference_steps": 5, "inference_rate": 0.01}
-METHODS = [
-    Method("hrm", train_hrm, HRM(iterations=2, cluster_steps=60, cluster_rounds=3, gate_steps=60)),
-    Method("least squares", train_least_squares, LeastSquares()),
-    Method("erm", train_erm, ERM(evaluate_every=4, **ADAM)),
-    Method("dro", train_dro, DRO(**ADAM)),
-    Method("eiil", train_eiil, EIIL(**IRMV1, **INFERENCE)),
-    Method(
-        "eiil, logistic",
-        train_eiil,
-        EIIL(loss="logistic", **IRMV1, **INFERENCE),
-        tasks=("classification",),
-    ),
-    Method("irm", train_irm, IRM(**IRMV1), labelled=True),
-    Method(
-        "irm, logistic",
-        train_irm,
-        IRM(loss="logistic", **IRMV1),
-        labelled=True,
-        tasks=("classification",),
-    ),
-    Method("iga", train_iga, IGA(penalty=0.3, **ADAM), labelled=True),
-    Method(
-        "iga, logistic",
-        train_iga,
-        IGA(loss="logistic", penalty=0.3, **ADAM),
-        labelled=True,
-        tasks=("classification",),
-    ),
-]
+def theta_outputs(ntf: NTFMap, theta: Tensor, x: Tensor) -> Tensor:
+    psi, f0 = ntf.transform(x)
+    return f0 + (psi @ theta.unsqueeze(-1)).squeeze(-1)
 
 
-def cases(labelled: bool | None = None) -> pytest.MarkDecorator:
-    """Every method with every task it has."""
-    return pytest.mark.parametrize(
-        ("method", "task"),
-        [
-            pytest.param(method, task, id=f"{method.name}-{task}")
-            for method in METHODS
-            for task in method.tasks
-            if labelled in (None, method.labelled)
-        ],
-    )
+def pose(samples: Samples, network: Network) -> tuple[NTFMap, Problem]:
+    ntf = NTFMap.fit(network, samples.x, LARGEST)
+    psi, f0 = ntf.transform(samples.x_validation)
+    y, y_validation = samples.y.double(), samples.y_validation.double()
+    return ntf, Problem(
+        ntf.reduction.u, ntf.reduction.s, psi, ntf.f0, f0, y, y_validation, samples.task,
+        list(samples.seeds),
+    )  # fmt: skip
+
+
+def draw_network(samples: Samples) -> Network:
+    return build(NetworkOptions(widths=[16]), samples.seeds, D)
+
+
+def all_cases() -> Iterator[tuple[str, Case]]:
+    """Every method with every loss and every task it has."""
+    for name, method in METHODS.items():
+        options = load(method.options)()
+        for loss in LOSSES if "loss" in type(options).model_fields else ("",):
+            changed = small(options, **{"loss": loss} if loss else {})
+            tasks: tuple[Task, ...] = ("classification", "regression")
+            for task in tasks[: 1 if loss == "logistic" else 2]:
+                yield f"{name}{loss and ','}{loss}-{task}", Case(method, changed, task)
+
+
+CASES = dict(all_cases())
+
+
+def cases(labels: bool | None = None) -> pytest.MarkDecorator:
+    """All of them, or those that are given labels, or not."""
+    chosen = {n: c for n, c in CASES.items() if labels in (None, c.method.labels)}
+    return pytest.mark.parametrize("case", chosen.values(), ids=chosen)
 
 
 Draw = Callable[..., Samples]
@@ -106,10 +132,6 @@ def tensors(samples: Samples) -> dict[str, Tensor]:
     return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
 
-def networks(samples: Samples) -> MLP:
-    return init_mlp(samples.seeds, (D, 16, 1))
-
-
 def new_points(samples: Samples, count: int = 17) -> Tensor:
     """Points that no method was trained on; row b is the same whatever the other seeds."""
     rows = [
@@ -120,90 +142,128 @@ def new_points(samples: Samples, count: int = 17) -> Tensor:
 
 
 @cases()
-def test_one_finite_output_a_point(method: Method, task: Task, draw: Draw) -> None:
-    samples = draw(task)
-    predict = method(samples)
+def test_one_finite_output_a_point(case: Case, draw: Draw) -> None:
+    samples = draw(case.task)
+    predict = case(samples)
     for x in (samples.x, samples.x_validation, new_points(samples), new_points(samples, 1)):
         outputs = predict(x)
         assert outputs.shape == x.shape[:-1]
-        assert outputs.dtype == x.dtype
+        assert outputs.dtype == (x.dtype if case.method.reads == "points" else outputs.dtype)
         assert not outputs.requires_grad
         assert bool(outputs.isfinite().all())
 
 
 @cases()
-def test_outputs_follow_the_labels(method: Method, task: Task, draw: Draw) -> None:
-    samples = draw(task)
-    outputs = method(samples)(samples.x)
+def test_outputs_follow_the_labels(case: Case, draw: Draw) -> None:
+    samples = draw(case.task)
+    outputs = case(samples)(samples.x)
     assert bool((torch.cosine_similarity(outputs, samples.y, dim=-1) > 0.4).all())
 
 
 @cases()
-def test_a_point_does_not_notice_the_others(method: Method, task: Task, draw: Draw) -> None:
-    samples = draw(task)
-    predict, x = method(samples), new_points(samples)
+def test_a_point_does_not_notice_the_others(case: Case, draw: Draw) -> None:
+    samples = draw(case.task)
+    predict, x = case(samples), new_points(samples)
     torch.testing.assert_close(predict(x[:, 3:8]), predict(x)[:, 3:8], rtol=1e-5, atol=1e-6)
 
 
 @cases()
-def test_the_same_again_to_the_last_bit(method: Method, task: Task, draw: Draw) -> None:
-    samples = draw(task)
+def test_the_same_again_to_the_last_bit(case: Case, draw: Draw) -> None:
+    samples = draw(case.task)
     x = new_points(samples)
-    first = method(samples)(x)
+    first = case(samples)(x)
     torch.manual_seed(1)  # no method draws from the global generator
-    assert torch.equal(method(draw(task))(x), first)
+    assert torch.equal(case(draw(case.task))(x), first)
 
 
 @cases()
-def test_a_seed_does_not_notice_the_others(method: Method, task: Task, draw: Draw) -> None:
-    samples = draw(task)
-    together = method(samples)(new_points(samples))
+def test_a_seed_counts_by_its_number_and_does_not_notice_the_others(case: Case, draw: Draw) -> None:
+    samples = draw(case.task)
+    together = case(samples)(new_points(samples))
     for b, seed in enumerate(SEEDS):
-        one = draw(task, (seed,))
+        one = draw(case.task, (seed,))  # in row 0, whichever it was
         assert torch.equal(one.x[0], samples.x[b])
-        alone = method(one)(new_points(one))
+        alone = case(one)(new_points(one))
         torch.testing.assert_close(together[b], alone[0], rtol=0, atol=1e-5)
     assert float((together[0] - together[1]).abs().max()) > 0.1  # rows are not all the same
 
 
 @cases()
-def test_what_is_given_is_not_changed(method: Method, task: Task, draw: Draw) -> None:
-    samples, mlp = method.given(draw(task)), networks(draw(task))
+def test_what_is_given_is_not_changed(case: Case, draw: Draw) -> None:
+    samples, network = case.given(draw(case.task)), draw_network(draw(case.task))
     before = {name: t.clone() for name, t in tensors(samples).items()}
-    weights = [p.clone() for p in mlp.parameters()]
-    x = new_points(samples)
+    weights = [p.clone() for p in network.parameters()]
+    options, x = case.options.model_dump(), new_points(samples)
     same_x = x.clone()
-    method.train(samples, mlp, method.options)(x)
+    case.train(samples, network)(x)
     for name, t in tensors(samples).items():
         assert torch.equal(t, before[name])
         assert not t.requires_grad
-    for p, old in zip(mlp.parameters(), weights, strict=True):
+    for p, old in zip(network.parameters(), weights, strict=True):
         assert torch.equal(p, old)
         assert not p.requires_grad
     assert torch.equal(x, same_x)
+    assert case.options.model_dump() == options
 
 
-@cases(labelled=False)
-def test_no_other_method_looks_at_labels(method: Method, task: Task, draw: Draw) -> None:
-    samples, mlp = draw(task), networks(draw(task))
+@cases(labels=False)
+def test_no_other_method_looks_at_labels(case: Case, draw: Draw) -> None:
+    samples, network = draw(case.task), draw_network(draw(case.task))
     x = new_points(samples)
     without, given = (
-        method.train(s, mlp, method.options)(x)
-        for s in (replace(samples, environment=None), samples)
+        case.train(s, network)(x) for s in (replace(samples, environment=None), samples)
     )
     assert torch.equal(without, given)
 
 
-@cases(labelled=True)
-def test_environments_have_no_names(method: Method, task: Task, draw: Draw) -> None:
-    samples = draw(task)
+@cases(labels=True)
+def test_environments_have_no_names(case: Case, draw: Draw) -> None:
+    samples = draw(case.task)
     assert samples.environment is not None
     x = new_points(samples)
-    outputs = method(samples)(x)
+    outputs = case(samples)(x)
     renamed = torch.tensor([2, 0, 1])[samples.environment]
-    got = method(replace(samples, environment=renamed))(x)
+    got = case(replace(samples, environment=renamed))(x)
     torch.testing.assert_close(got, outputs, rtol=0, atol=1e-5)
     # but who belongs together matters
     mixed = samples.environment.roll(1, dims=-1)
-    other = method(replace(samples, environment=mixed))(x)
+    other = case(replace(samples, environment=mixed))(x)
     assert bool(((other - outputs).abs().amax(-1) > 1e-2).all())
+
+
+# what the registry says of them
+
+methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+
+@methods
+def test_every_value_of_a_grid_is_valid(method: Method) -> None:
+    kind = load(method.options)
+    for name, values in method.grid.items():
+        assert len(values) > 1
+        for value in values:
+            assert getattr(kind(**{name: value}), name) == value
+
+
+@methods
+def test_every_option_is_described(method: Method) -> None:
+    queue: list[type[Section]] = [load(method.options)]
+    for kind in queue:
+        assert kind.__doc__
+        for name, field in kind.model_fields.items():
+            assert field.description, name
+            if isinstance(field.default, Section):
+                queue.append(type(field.default))
+
+
+@methods
+def test_what_a_job_loads_is_there(method: Method) -> None:
+    assert all(callable(load(entry)) for entry in method.entries)
+
+
+@methods
+def test_an_entry_point_that_is_not_there_is_told_in_a_line(method: Method) -> None:
+    missing = replace(method, entry=f"{method.entry}_of_nothing")
+    with pytest.raises(KerhrmError, match=f"^cannot load '{missing.entry}': .*; write ") as told:
+        load(missing.entry)
+    assert "\n" not in str(told.value)

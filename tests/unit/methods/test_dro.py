@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 from torch import Tensor
 
-from kerhrm.config.methods import DRO
-from kerhrm.features.mlp import init_mlp
-from kerhrm.methods.dro import train_dro, worst_mean, worst_weights
-from kerhrm.methods.samples import Samples
-from kerhrm.methods.training import train
+from kerhrm.data.samples import Samples
+from kerhrm.methods.dro.options import DRO
+from kerhrm.methods.dro.train import train_dro, worst_mean, worst_weights
+from kerhrm.networks.mlp import init_mlp
+from kerhrm.networks.training import train
 
 N = 12
 RADII = [0.02, 0.3, 1.0, 4.0, 20.0]  # in the last one the ball holds a single point: 1 + 2 rho > n

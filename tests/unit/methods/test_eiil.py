@@ -9,13 +9,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from kerhrm.config.methods import EIIL, IRM, PointLoss
+from kerhrm.data.samples import Samples
 from kerhrm.errors import KerhrmError
-from kerhrm.features.mlp import init_mlp
-from kerhrm.methods.eiil import infer_environments, soft_penalty, train_eiil
-from kerhrm.methods.irm import point_loss, scale_gradient, train_irm
-from kerhrm.methods.samples import Samples
-from kerhrm.methods.training import train
+from kerhrm.methods.eiil.options import EIIL
+from kerhrm.methods.eiil.train import infer_environments, soft_penalty, train_eiil
+from kerhrm.methods.irm.options import IRM, PointLoss
+from kerhrm.methods.irm.train import train_irm
+from kerhrm.methods.irmv1 import point_loss, scale_gradient
+from kerhrm.networks.mlp import init_mlp
+from kerhrm.networks.training import train
 
 B = 3
 LOSSES: tuple[PointLoss, ...] = ("squared", "logistic")

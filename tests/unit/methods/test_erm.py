@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.selection import Task, point_scores, pooled_score
-from kerhrm.config.methods import ERM
-from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.methods.erm import train_erm
-from kerhrm.methods.samples import Samples
-from kerhrm.methods.training import Loss, train
+from kerhrm.algorithm.selection import point_scores, pooled_score
+from kerhrm.data.dataset import Task
+from kerhrm.data.samples import Samples
+from kerhrm.methods.erm.options import ERM
+from kerhrm.methods.erm.train import train_erm
+from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.training import Loss, train
 
 B, D = 4, 3
 RATE = 0.03

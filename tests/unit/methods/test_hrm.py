@@ -12,9 +12,9 @@ from sklearn.linear_model import Lasso
 from torch import Tensor
 
 from kerhrm.algorithm.invariant import environment_risks
-from kerhrm.config.methods import HRM
-from kerhrm.features.mlp import init_mlp
-from kerhrm.methods.hrm import (
+from kerhrm.data.samples import Samples
+from kerhrm.methods.hrm.options import HRM
+from kerhrm.methods.hrm.train import (
     SMALL,
     cluster,
     cost_gradient,
@@ -28,7 +28,7 @@ from kerhrm.methods.hrm import (
     moments,
     train_hrm,
 )
-from kerhrm.methods.samples import Samples
+from kerhrm.networks.mlp import init_mlp
 
 B, N, D = 3, 60, 4
 QUICK = HRM(iterations=2, cluster_steps=60, cluster_rounds=3, gate_steps=80, gate_rate=1e-2)

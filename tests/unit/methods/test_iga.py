@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.config.methods import IGA, PointLoss
+from kerhrm.data.samples import Samples
 from kerhrm.errors import KerhrmError
-from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.methods.iga import gradient_variance, train_iga
-from kerhrm.methods.irm import environment_means, point_loss, within_environments
-from kerhrm.methods.samples import Samples
-from kerhrm.methods.training import train
+from kerhrm.methods.iga.options import IGA
+from kerhrm.methods.iga.train import gradient_variance, train_iga
+from kerhrm.methods.irm.options import PointLoss
+from kerhrm.methods.irmv1 import environment_means, point_loss, within_environments
+from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.training import train
 
 B, N, D = 2, 36, 4
 LOSSES: tuple[PointLoss, ...] = ("squared", "logistic")

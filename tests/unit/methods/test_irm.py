@@ -7,19 +7,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from kerhrm.config.methods import IRM, PointLoss
+from kerhrm.data.samples import Samples
 from kerhrm.errors import KerhrmError
-from kerhrm.features.mlp import MLP, init_mlp
-from kerhrm.methods.irm import (
+from kerhrm.methods.irm.options import IRM, PointLoss
+from kerhrm.methods.irm.train import train_irm
+from kerhrm.methods.irmv1 import (
     environment_means,
     irm_penalty,
     mean_risk,
     point_loss,
     scale_gradient,
-    train_irm,
 )
-from kerhrm.methods.samples import Samples
-from kerhrm.methods.training import train
+from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.training import train
 
 B, N, D = 3, 40, 4
 LOSSES: tuple[PointLoss, ...] = ("squared", "logistic")

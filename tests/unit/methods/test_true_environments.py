@@ -1,19 +1,17 @@
 """True environments in the form of learned ones, and what the iteration makes of them."""
 
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
-from kerhrm.algorithm.exploration import Environments
-from kerhrm.algorithm.iteration import learn_directions, selection_score
+from kerhrm.algorithm.directions import learn_directions, selection_score
+from kerhrm.algorithm.options import Invariance, KerHRM
 from kerhrm.algorithm.problem import Problem
-from kerhrm.arrays import save_arrays
-from kerhrm.config.methods import Invariance
-from kerhrm.features.reduction import ReducedFeatures
-from kerhrm.methods.true_environments import true_environments
+from kerhrm.algorithm.records import Environments
+from kerhrm.methods.true_environments.train import train_true_environments, true_environments
 
 B, K, N, M, N_ENVIRONMENTS = 2, 3, 40, 21, 3
 
@@ -29,10 +27,9 @@ def labels() -> dict[str, np.ndarray]:
     }
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    save_arrays(tmp_path / "environments.npz", labels())
-    return tmp_path / "environments.npz"
+def tensors() -> tuple[Tensor, Tensor]:
+    train, validation = (torch.from_numpy(a).long() for a in labels().values())
+    return train, validation
 
 
 @pytest.fixture
@@ -48,15 +45,14 @@ def problem() -> Problem:
         parts[part] = torch.stack([cause, spurious, noise], dim=-1), y
     (psi, y), (psi_validation, y_validation) = parts["train"], parts["validation"]
     zero, zero_validation = torch.zeros_like(y), torch.zeros_like(y_validation)
-    features = ReducedFeatures(
-        psi, torch.ones(B, K).double(), psi_validation, psi_validation, zero, zero_validation,
-        zero_validation,
+    return Problem(
+        psi, torch.ones(B, K).double(), psi_validation, zero, zero_validation, y, y_validation,
+        "regression", list(range(B)),
     )  # fmt: skip
-    return Problem(features, y, y_validation, "regression")
 
 
-def test_memberships_are_the_labels(problem: Problem, path: Path) -> None:
-    given = true_environments(problem, [2, 3], path)
+def test_memberships_are_the_labels(problem: Problem) -> None:
+    given = true_environments(problem, [2, 3], *tensors())
     assert given.k.tolist() == [[2, 3]] * B
     for part, expected in labels().items():
         memberships = getattr(given, part)
@@ -67,8 +63,8 @@ def test_memberships_are_the_labels(problem: Problem, path: Path) -> None:
                 np.testing.assert_array_equal(memberships[:, g, :, e], expected == e)
 
 
-def test_all_is_usable_and_nothing_was_searched(problem: Problem, path: Path) -> None:
-    given = true_environments(problem, [2, 3], path)
+def test_all_is_usable_and_nothing_was_searched(problem: Problem) -> None:
+    given = true_environments(problem, [2, 3], *tensors())
     assert bool(given.usable.all())
     assert given.usable.shape == (B, 2)
     rest = {f.name for f in fields(Environments)} - {"k", "train", "validation", "usable"}
@@ -76,21 +72,12 @@ def test_all_is_usable_and_nothing_was_searched(problem: Problem, path: Path) ->
         assert torch.equal(getattr(given, name), torch.zeros(B, 2).to(getattr(given, name)))
 
 
-def test_they_survive_their_file(problem: Problem, path: Path, tmp_path: Path) -> None:
-    given = true_environments(problem, [2, 3], path)
-    given.save(tmp_path / "given.npz")
-    again = Environments.load(tmp_path / "given.npz")
-    for name in Environments.names():
-        assert torch.equal(getattr(again, name), getattr(given, name))
-
-
-def test_the_worst_true_environment_is_the_score(problem: Problem, path: Path) -> None:
-    given = true_environments(problem, [3], path)
+def test_the_worst_true_environment_is_the_score(problem: Problem) -> None:
+    given = true_environments(problem, [3], *tensors())
     theta = torch.randn(B, 4, K, dtype=torch.float64)
     score = selection_score(problem, theta, [given])
     of = np.concatenate([labels()["train"], labels()["validation"]], axis=1)
-    features = problem.features
-    both = torch.cat([features.psi_train, features.psi_validation], dim=1)
+    both = torch.cat([problem.psi_train, problem.psi_validation], dim=1)
     for b in range(B):
         psi, y = both[b].numpy(), torch.cat([problem.y[b], problem.y_validation[b]]).numpy()
         for c in range(4):
@@ -99,15 +86,13 @@ def test_the_worst_true_environment_is_the_score(problem: Problem, path: Path) -
             assert float(score[b, c]) == pytest.approx(-worst)
 
 
-def test_the_penalty_evens_the_gradients_of_the_true_environments(
-    problem: Problem, path: Path
-) -> None:
-    given = true_environments(problem, [3], path)
+def test_the_penalty_evens_the_gradients_of_the_true_environments(problem: Problem) -> None:
+    given = true_environments(problem, [3], *tensors())
     theta = learn_directions(problem, [given], Invariance(alpha=[0.0, 100.0])).theta
     of = labels()["train"]
 
     def variance(b: int, c: int) -> float:
-        psi, y = problem.features.psi_train[b].numpy(), problem.y[b].numpy()
+        psi, y = problem.psi_train[b].numpy(), problem.y[b].numpy()
         residuals = psi @ theta[b, c].numpy() - y
         each = [
             psi[of[b] == e].T @ residuals[of[b] == e] / (of[b] == e).sum()
@@ -117,3 +102,15 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(
 
     for b in range(B):
         assert variance(b, 1) < 0.5 * variance(b, 0)
+
+
+def test_the_worst_true_environment_chooses_the_direction(problem: Problem) -> None:
+    options = KerHRM(k=[1, 3], invariance=Invariance(alpha=[0.0, 1.0]))
+    theta = train_true_environments(problem, options, tensors())
+    given = true_environments(problem, options.k, *tensors())
+    tried = learn_directions(problem, [given], options.invariance)
+    assert theta.shape == (B, K)
+    for b in range(B):
+        assert torch.equal(theta[b], tried.theta[b, tried.score[b].argmax()])
+    with pytest.raises(AssertionError):
+        train_true_environments(problem, options, None)

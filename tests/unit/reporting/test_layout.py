@@ -17,10 +17,10 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import MacroSpec, std_macro
 
-from kerhrm.reporting.layout import COLOURS, SYMBOLS, blocks, layout, to_latex, to_markdown
+from kerhrm.reporting.layout import COLOURS, SYMBOLS, blocks, excerpt, layout, to_latex, to_markdown
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.tables import build_table, headline
-from kerhrm.reporting.verdicts import CRITERIA
+from kerhrm.scoring.verdicts import CRITERIA
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
 OWN, POOLED, ORACLE = "worst learned environment", "pooled validation", "oracle"
@@ -153,14 +153,36 @@ def test_missing_cells_are_dashes(table1: pd.DataFrame) -> None:
 
 
 def test_blocks_are_no_wider_than_a_page() -> None:
-    periods = [f"period={1900 + 20 * i}-{1919 + 20 * i}" for i in range(6)]
-    settings = [s for p in periods for s in (p, f"{p},clip=train")]
+    settings = [f"period={1900 + 20 * i}-{1919 + 20 * i}" for i in range(8)]
     parts = list(blocks(build(settings)))
     shown = [(metric, list(dict.fromkeys(cells["setting"]))) for metric, cells in parts]
-    marked = [f"{p},clip=train" for p in periods]
     assert shown == [
-        (metric, part) for metric in ("test_acc", "train_acc") for part in (periods, marked)
+        (metric, part)
+        for metric in ("test_acc", "train_acc")
+        for part in (settings[:6], settings[6:])
     ]
+
+
+def test_an_excerpt_is_the_first_block_with_its_legend(table1: pd.DataFrame) -> None:
+    full, shown = to_markdown(table1, "Table 1"), excerpt(table1, "Table 1")
+    first, _, rest = full.partition("\n\n**Training accuracy**")
+    assert shown.startswith(first + "\n\nCells: mean")
+    assert shown.removeprefix(first) in rest
+    assert "details" not in shown
+
+
+@pytest.mark.parametrize("write", [to_markdown, to_latex])
+def test_another_experiment_needs_no_number_of_the_papers(write: object) -> None:
+    """Names of settings and metrics that no table of the paper has."""
+    settings = ["k=5", "k=10,price=log", "H=I"]
+    scores = build(settings).drop(columns=["paper", "verdict"])
+    table = scores.assign(table="mine", paper=np.nan, verdict="", mean=0.25)
+    table["metric"] = table["metric"].replace("test_acc", "worst_acc")
+    text = write(table, "Mine")  # type: ignore[operator]
+    assert "paper" not in text
+    assert "not comparable" not in text
+    for name in ("orst_acc", "raining accuracy", *settings):
+        assert name in text.replace("\\_", "_")
 
 
 def test_every_verdict_has_a_symbol_and_a_colour() -> None:

@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from kerhrm.arrays import write_text
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting.layout import to_markdown
 from kerhrm.reporting.notebooks import execute, normalise
+from kerhrm.reporting.paper import PaperValues
+from kerhrm.reporting.tables import build_table
+from kerhrm.storage.arrays import write_text
 
-COMMITTED = sorted((Path(__file__).parents[3] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
+COMMITTED = sorted(NOTEBOOKS.glob("*.ipynb"))
 METADATA = {"kernelspec": {"name": "python3", "language": "python", "display_name": "Any"}}
 
 
@@ -103,9 +108,60 @@ def test_everything_that_varies_goes_and_nothing_else() -> None:
     assert normalise(first).endswith("}\n")
 
 
-def test_there_are_notebooks() -> None:
-    tables = {f"table{number}" for number in (1, 2, 3, 4)}
-    assert {path.stem for path in COMMITTED} == tables | {"figure2", "figure3"}
+def test_nothing_is_said_that_nobody_can_act_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    source = tmp_path / "source.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("1 + 1")], metadata=METADATA), source)
+    execute(source, tmp_path / "target.ipynb", {})
+    assert capfd.readouterr().err == ""
+    assert caplog.text == ""
+
+
+def scores_of(protocol: str) -> pd.DataFrame:
+    """Scores of an experiment that no paper knows, without KerHRM."""
+    names = {
+        "accuracy": ["train_acc", "test_acc", "generalisation_gap"],
+        "mean_error": ["mean_error", "std_error"],
+        "period": ["mse"],
+        "iterations": ["train_acc", "test_acc", "d_kl"],
+        "another": ["regret", "rank"],
+    }
+    rows = [
+        (setting, method, seed, metric, 0.1 * seed + 0.3, "pooled validation", "synthetic", "")
+        for setting in ("k=5", "k=10,H=I")
+        for method in ("ERM", "DRO")
+        for metric in names[protocol]
+        for seed in range(2)
+    ]
+    columns = ["setting", "method", "seed", "metric", "value", "selection", "data_source"]
+    return pd.DataFrame(rows, columns=[*columns, "reason"])
+
+
+@pytest.mark.parametrize("protocol", ["accuracy", "mean_error", "period", "iterations", "another"])
+def test_one_notebook_shows_any_table(tmp_path: Path, protocol: str) -> None:
+    scores = scores_of(protocol)
+    scores.to_csv(tmp_path / "mine.csv", index=False)
+    table = build_table(scores, "mine", "paper", PaperValues({}), resamples=20)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    parameters = {
+        "title": "My own", "about": "What it is about.", "preset": "paper",
+        "table_csv": str(tmp_path / "table.csv"), "scores_csv": [str(tmp_path / "mine.csv")],
+        "restarts_csv": [], "figure_stem": "",
+    }  # fmt: skip
+    execute(NOTEBOOKS / "table.ipynb", tmp_path / "out.ipynb", parameters)
+    outputs = [
+        o for c in nbformat.read(tmp_path / "out.ipynb", 4).cells for o in c.get("outputs", [])
+    ]
+    assert {o.output_type for o in outputs} <= {"display_data", "execute_result"}
+    shown = [o["data"]["text/markdown"] for o in outputs if "text/markdown" in o["data"]]
+    assert shown[0] == "# My own\n\nWhat it is about."
+    assert shown[1] == to_markdown(table, "My own")
+    assert any("image/png" in o["data"] for o in outputs)
+
+
+def test_the_notebooks_are_one_for_all_tables_and_one_a_figure() -> None:
+    assert {path.stem for path in COMMITTED} == {"table", "figure2", "figure3"}
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
@@ -119,7 +175,7 @@ def test_committed_notebooks_are_empty_and_take_parameters(path: Path) -> None:
     parameters = [cell for cell in code if "parameters" in cell.metadata.get("tags", [])]
     assert len(parameters) == 1
     names = {line.partition(" =")[0] for line in parameters[0].source.splitlines()}
-    expected = {"title", "preset", "table_csv", "scores_csv", "restarts_csv", "figure_stem"}
-    assert names == expected
+    files = {"table_csv", "scores_csv", "restarts_csv", "figure_stem"}
+    assert names == {"title", "about", "preset", *files}
     # as `normalise` would write it, so that editing it in a browser shows no noise
     assert normalise(path.read_text(encoding="utf-8")) == path.read_text(encoding="utf-8")

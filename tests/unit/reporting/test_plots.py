@@ -96,6 +96,14 @@ def test_an_error_far_off_does_not_squeeze_the_others() -> None:
     assert figure.axes[0].get_xscale() == "log"
 
 
+def test_another_metric_is_drawn_under_its_own_name() -> None:
+    other = scores().replace({"metric": {"train_acc": "rank", "test_acc": "regret"}})
+    figure = scores_per_seed(headline(other), table(other, name="mine"), "x")
+    assert figure.axes[0].get_xlabel() == "rank"
+    (legend,) = figure.legends
+    assert [t.get_text() for t in legend.get_texts()] == ["rank, one seed", "mean over seeds"]
+
+
 def test_failed_seeds_are_told_and_have_no_mean() -> None:
     per_seed = scores()
     failed = (per_seed["method"] == "ERM") & per_seed["seed"].isin([0, 3])

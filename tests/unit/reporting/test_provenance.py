@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from kerhrm.reporting.provenance import installed, packages, provenance
+from kerhrm.reporting.provenance import installed, provenance
 
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
@@ -28,7 +28,7 @@ def test_everything_that_a_run_needs_is_named_and_tools_are_not() -> None:
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     required = project["dependencies"] + project["optional-dependencies"]["workflow"]
     names = {r.partition(">")[0].partition("=")[0] for r in required}
-    found = packages()
+    found = list(provenance()["packages"])
     assert found[0] == "kerhrm"
     assert names <= set(found)
     assert "hypothesis" not in found

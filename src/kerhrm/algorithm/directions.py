@@ -1,0 +1,143 @@
+"""Step "M_p" of an iteration: invariant directions of all candidates, and the choice."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.invariant import invariant_direction
+from kerhrm.algorithm.options import Invariance
+from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.algorithm.selection import point_scores, worst_environment_score
+from kerhrm.entries import load
+
+
+def predict(psi: Tensor, f0: Tensor, theta: Tensor) -> Tensor:
+    """NTF predictor f_0(x) + psi(x)^T theta.
+
+    Parameters
+    ----------
+    psi : Tensor, (B, m, k)
+    f0 : Tensor, (B, m)
+    theta : Tensor, (B, C, k)
+
+    Returns
+    -------
+    Tensor, (B, C, m)
+    """
+    return f0.unsqueeze(1) + theta @ psi.mT
+
+
+def learn_directions(
+    problem: Problem, learned: Sequence[Environments], options: Invariance
+) -> Directions:
+    """theta_inv for every candidate (k, alpha), scored by the selection rule.
+
+    Parameters
+    ----------
+    problem : Problem
+    learned : sequence of Environments
+        Of all iterations so far; the last one's are the environments to be invariant over.
+    options : Invariance
+
+    Returns
+    -------
+    Directions
+        C = G x (number of alphas).  Ties go to the smaller k, then the smaller alpha.
+    """
+    environments = learned[-1]
+    psi, penalty = problem.psi_train, load(PENALTIES[options.penalty])()
+    batch, _, k_max = psi.shape
+    alphas = torch.tensor(options.alpha, dtype=psi.dtype, device=psi.device)
+    theta = psi.new_zeros(batch, environments.k.shape[1], len(alphas), k_max)
+    for g in range(environments.k.shape[1]):
+        for value in environments.k[:, g].unique().tolist():
+            rows = (environments.k[:, g] == value).nonzero().squeeze(-1)
+            features = psi[rows, :, :value]
+            unit = penalty.unit(features)
+            for a, alpha in enumerate(alphas):
+                theta[rows, g, a, :value] = invariant_direction(
+                    features,
+                    problem.target[rows],
+                    environments.train[rows, g],
+                    alpha * unit,
+                    penalty,
+                    ridge=options.ridge,
+                    shares=options.weights == "shares",
+                )
+    theta = theta.flatten(1, 2)
+    score = selection_score(problem, theta, learned)
+    # a candidate without usable environments is eligible only if there is no other
+    usable = environments.usable.repeat_interleave(len(alphas), dim=1)
+    eligible = torch.where(usable.any(1, keepdim=True), usable, True)
+    return Directions(
+        theta=theta,
+        k=environments.k.repeat_interleave(len(alphas), dim=1),
+        alpha=alphas.repeat(environments.k.shape[1]).expand(batch, -1).contiguous(),
+        score=score,
+        chosen=score.masked_fill(~eligible, -torch.inf).argmax(-1),
+    )
+
+
+def selection_score(problem: Problem, theta: Tensor, learned: Sequence[Environments]) -> Tensor:
+    """The selection rule's score of directions theta (B, C, k): (B, C).
+
+    Training points count as well as validation points.  The smallest environment has a few
+    dozen validation points, and a minimum over noisy means is ruled by their noise; against
+    that, what a closed form of k coefficients gains by having seen the training points is small.
+    """
+    parts = [
+        (problem.psi_train, problem.f0_train, problem.y),
+        (problem.psi_validation, problem.f0_validation, problem.y_validation),
+    ]
+    scores = [
+        point_scores(predict(psi, f0, theta), y.unsqueeze(1), problem.task) for psi, f0, y in parts
+    ]
+    memberships = [yardstick(learned, "train"), yardstick(learned, "validation")]
+    return worst_environment_score(torch.cat(scores, dim=-1), torch.cat(memberships, dim=-1))
+
+
+def yardstick(
+    learned: Sequence[Environments], part: Literal["train", "validation"] = "validation"
+) -> Tensor:
+    """All environments learned so far, as memberships of the points of one part.
+
+    Environments of candidates where every start was degenerate get weight 0, unless a
+    seed has no other.
+
+    Parameters
+    ----------
+    learned : sequence of Environments
+        One per iteration.
+    part : "train" or "validation"
+
+    Returns
+    -------
+    Tensor, (B, E, n) or (B, E, m) with E = sum over iterations of G x K
+    """
+    usable = torch.cat([e.usable for e in learned], dim=1)
+    keep = torch.where(usable.any(1, keepdim=True), usable, True)  # (B, sum G)
+    memberships = torch.cat([getattr(e, part).mT for e in learned], dim=1)  # (B, sum G, K, m)
+    return (memberships * keep[..., None, None]).flatten(1, 2)
+
+
+def choose_iteration(
+    problem: Problem, history: Sequence[Directions], learned: Sequence[Environments]
+) -> Tensor:
+    """T by the same rule: the iteration whose direction scores best over all environments.
+
+    Parameters
+    ----------
+    problem : Problem
+    history, learned : sequences of length T
+
+    Returns
+    -------
+    Tensor, (B,), int64
+        Index into ``history``; the earliest among equals.
+    """
+    theta = torch.stack([directions.winner.theta for directions in history], dim=1)
+    return selection_score(problem, theta, learned).argmax(-1)

@@ -1,0 +1,73 @@
+"""Algorithm 1 of the paper: environments and invariant directions by turns.
+
+    theta_0 = 0
+    for t = 1, ..., T:
+        environments_t  from Psi without theta_(t-1)          M_c, :func:`learn_environments`
+        theta_t         invariant over environments_t         M_p, :func:`learn_directions`
+
+The network of step 3 (:mod:`kerhrm.algorithm.network`) is trained along the final direction;
+no iteration depends on it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kerhrm.algorithm.directions import learn_directions
+from kerhrm.algorithm.exploration import learn_environments
+from kerhrm.algorithm.options import KerHRM
+from kerhrm.algorithm.prediction import FinalDirection, finish
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Directions, Environments
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What iteration t leaves; the next one starts from it."""
+
+    environments: Environments
+    directions: Directions
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What Algorithm 1 leaves.
+
+    Attributes
+    ----------
+    learned, history : lists of length T
+        Environments and directions of iterations 1, ..., T.
+    final : FinalDirection
+        Of the iteration that scores best; it predicts new points.
+    """
+
+    learned: list[Environments]
+    history: list[Directions]
+    final: FinalDirection
+
+
+def iterate(problem: Problem, options: KerHRM) -> Iterator[Iteration]:
+    """Algorithm 1, one iteration after the other."""
+    learned: list[Environments] = []
+    last: Directions | None = None
+    for t in range(1, options.iterations + 1):
+        learned.append(learn_environments(problem, options, t, last))
+        last = learn_directions(problem, learned, options.invariance)
+        yield Iteration(learned[-1], last)
+
+
+def fit(problem: Problem, options: KerHRM) -> Fit:
+    """Algorithm 1 to its end, and the choice of T.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : KerHRM
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`learn_environments`.
+    """
+    iterations = list(iterate(problem, options))
+    learned, history = [i.environments for i in iterations], [i.directions for i in iterations]
+    return Fit(learned, history, finish(problem, learned, history))

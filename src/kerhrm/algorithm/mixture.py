@@ -1,0 +1,251 @@
+"""M_c: heterogeneity exploration by a mixture of kernel ridge regressions.
+
+Model (paper, section 3.3).  Point i belongs to environment j with probability
+q_j, and inside environment j the label is Gaussian around a regression on the
+variant features:  y_i ~ N(psi_V(x_i)^T Theta_j, sigma^2).  EM minimises the
+penalised negative log-likelihood per point
+
+    L_c = -(1/n) sum_i log sum_j q_j N(y_i | psi_i^T Theta_j, sigma^2)
+          + (rho / 2 sigma^2) sum_j |Theta_j|^2,
+
+rho = ``ridge`` times the mean eigenvalue of Psi_V^T Psi_V / n (so ``ridge`` has no
+unit).  Every step is in closed form: the responsibilities r_ij, computed in log
+space; Theta_j = (Psi^T R_j Psi + n rho I)^-1 Psi^T R_j y, which is kernel ridge
+regression with kappa_c = Psi_V Psi_V^T written in its primal form; q_j = mean_i r_ij;
+and sigma^2 = (1/n) sum_ij r_ij (y_i - psi_i^T Theta_j)^2 + rho sum_j |Theta_j|^2,
+which minimises L_c jointly with Theta, so that L_c never rises.  The paper leaves
+sigma open; ``sigma`` fixes it instead.
+"""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kerhrm.errors import KerhrmError
+from kerhrm.randomness import stream
+from kerhrm.storage.checkpoints import once
+from kerhrm.storage.records import Record
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class Mixture(Record):
+    """Fitted mixtures; ``...`` are the leading axes (seeds, restarts).
+
+    Attributes
+    ----------
+    theta : Tensor, (..., K, k), centres
+    weights : Tensor, (..., K), q
+    sigma : Tensor, (...), standard deviation of the residuals
+    objective : Tensor, (...), L_c at the last step, nats per point
+    n_iterations : Tensor, (...), int64
+    converged : Tensor, (...), bool; False where ``max_iterations`` was reached first
+    """
+
+    theta: Tensor
+    weights: Tensor
+    sigma: Tensor
+    objective: Tensor
+    n_iterations: Tensor
+    converged: Tensor
+
+    def responsibilities(self, psi: Tensor, y: Tensor) -> Tensor:
+        """r_ij = P(environment j | psi_i, y_i) for points (..., n, k), (..., n).
+
+        Returns
+        -------
+        Tensor, (..., n, K), rows sum to one
+        """
+        predictions = psi @ self.theta.mT
+        log_joint = _log_joint(y.unsqueeze(-1) - predictions, self.weights, self.sigma)
+        return torch.softmax(log_joint, dim=-1)
+
+    def log_likelihood(self, psi: Tensor, y: Tensor) -> Tensor:
+        """Mean log p(y_i | psi_i) over the points, nats; shape (...)."""
+        predictions = psi @ self.theta.mT
+        log_joint = _log_joint(y.unsqueeze(-1) - predictions, self.weights, self.sigma)
+        return torch.logsumexp(log_joint, dim=-1).mean(-1)
+
+    def select(self, restart: Tensor) -> "Mixture":
+        """One restart per seed: fields (B, R, ...) and index (B,) to fields (B, ...)."""
+        return self.take(torch.arange(len(restart), device=restart.device), restart)
+
+
+def fit_mixture(
+    psi: Tensor,
+    y: Tensor,
+    start: Tensor,
+    *,
+    ridge: float | Tensor,
+    sigma: float | None = None,
+    max_iterations: int = 300,
+    tolerance: float = 1e-5,
+    trace: list[Tensor] | None = None,
+) -> Mixture:
+    """Fit B x R mixtures of K regressions by EM.
+
+    Parameters
+    ----------
+    psi : Tensor, (B, n, k)
+        Variant features Psi_V, float64.
+    y : Tensor, (B, n)
+        Labels less the offset f_0, float64.
+    start : Tensor, (B, R, n, K)
+        Responsibilities that each of the R restarts begins with.
+    ridge : float or Tensor, (R,)
+        Ridge of the centres, in units of the mean eigenvalue of Psi^T Psi / n; > 0.  One
+        for all restarts, or each restart's own.
+    sigma : float, optional
+        Fixes sigma; by default it is re-estimated in each M step.
+    max_iterations, tolerance
+        Stop when L_c falls by less than ``tolerance`` in one step.
+    trace : list, optional
+        Receives L_c of every step of data set 0 (all restarts), for inspection.
+
+    Returns
+    -------
+    Mixture
+        Leading axes (B, R).
+
+    Raises
+    ------
+    KerhrmError
+        If K > n, the ridge or sigma is not positive (Psi_V is singular after projection,
+        so a ridge is needed), or all features or all labels are zero.
+    """
+    n, n_clusters = start.shape[-2:]
+    if sigma is not None and sigma <= 0:
+        raise KerhrmError(f"sigma={sigma} must be positive", "leave it out to have it estimated")
+    if bool((psi == 0).all(-1).all(-1).any()) or bool((y == 0).all(-1).any()):
+        raise KerhrmError("a data set has only zeros as features or as labels", "use k > 1")
+    if n_clusters > n:
+        raise KerhrmError(f"K={n_clusters} clusters exceed n={n} training points", "lower K")
+    ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(start.shape[1])
+    if not bool((ridges > 0).all()):
+        raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
+
+    def fit(b: int) -> dict[str, Tensor]:
+        kept = trace if b == 0 else None
+        return _fit_one(psi[b], y[b], start[b], ridges, sigma, max_iterations, tolerance, kept)
+
+    return Mixture.stack(
+        Mixture(**once("EM", functools.partial(fit, b), psi.device)) for b in range(len(psi))
+    )
+
+
+def random_starts(
+    seeds: Sequence[int], n_restarts: int, n: int, n_clusters: int, *name: str
+) -> Tensor:
+    """Random hard assignments, (B, R, n, K), float64, from the stream ``clustering``."""
+    draws = [
+        stream(seed, "clustering", *name).integers(n_clusters, size=(n_restarts, n))
+        for seed in seeds
+    ]
+    return torch.nn.functional.one_hot(torch.from_numpy(np.stack(draws)), n_clusters).double()
+
+
+def _log_joint(residuals: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
+    """log q_j + log N(residual | 0, sigma^2), shapes (..., n, K), (..., K), (...)."""
+    scale = sigma[..., None, None]
+    log_weights = weights.log().unsqueeze(-2)  # -inf for an empty cluster, which stays empty
+    return log_weights - 0.5 * (residuals / scale) ** 2 - scale.log() - 0.5 * LOG_2PI
+
+
+def _fit_one(
+    psi: Tensor,
+    y: Tensor,
+    start: Tensor,
+    ridge: Tensor,
+    sigma: float | None,
+    max_iterations: int,
+    tolerance: float,
+    trace: list[Tensor] | None,
+) -> dict[str, Tensor]:
+    """Fields of a Mixture: EM of R restarts on one data set; finished restarts leave the batch."""
+    n, k = psi.shape
+    n_restarts, _, n_clusters = start.shape
+    rho = ridge * (psi**2).sum() / (n * k)  # (R,)
+    moments = _Moments(psi, y)
+    sigma_floor = 1e-6 * float(y.std())
+    done = {
+        "theta": psi.new_zeros(n_restarts, n_clusters, k),
+        "weights": psi.new_zeros(n_restarts, n_clusters),
+        "sigma": psi.new_zeros(n_restarts),
+        "objective": psi.new_zeros(n_restarts),
+        "n_iterations": torch.zeros(n_restarts, dtype=torch.int64, device=psi.device),
+        "converged": torch.zeros(n_restarts, dtype=torch.bool, device=psi.device),
+    }
+    active = torch.arange(n_restarts, device=psi.device)
+    r = start
+    previous = psi.new_full((n_restarts,), torch.inf)
+    for iteration in range(1, max_iterations + 1):
+        # M step
+        theta = moments.ridge_regressions(r, n * rho)
+        residuals = y[:, None] - (psi @ theta.mT)
+        penalty = rho * (theta**2).sum((-2, -1))
+        if sigma is None:
+            variance = (r * residuals**2).sum((-2, -1)) / n + penalty
+            scale = variance.sqrt().clamp_min(sigma_floor)
+        else:
+            scale = torch.full_like(penalty, sigma)
+        weights = r.mean(-2)
+        # E step, and L_c of the parameters just found
+        log_joint = _log_joint(residuals, weights, scale)
+        log_likelihood = torch.logsumexp(log_joint, dim=-1, keepdim=True)
+        r = torch.exp(log_joint - log_likelihood)
+        objective = -log_likelihood.mean((-2, -1)) + penalty / (2 * scale**2)
+
+        converged = previous - objective < tolerance
+        finished = converged | (iteration == max_iterations)
+        if trace is not None:
+            row = psi.new_full((n_restarts,), torch.nan)
+            row[active] = objective
+            trace.append(row)
+        if bool(finished.any()):
+            at = active[finished]
+            done["theta"][at] = theta[finished]
+            done["weights"][at] = weights[finished]
+            done["sigma"][at] = scale[finished]
+            done["objective"][at] = objective[finished]
+            done["n_iterations"][at] = iteration
+            done["converged"][at] = converged[finished]
+            keep = ~finished
+            active, r, objective, rho = active[keep], r[keep], objective[keep], rho[keep]
+            if len(active) == 0:
+                break
+        previous = objective
+    return done
+
+
+class _Moments:
+    """Weighted moments Psi^T R_j Psi and Psi^T R_j y of many weightings at once.
+
+    The products psi_a psi_b of all points are laid out once as an n x k(k+1)/2
+    matrix, so the moments of every restart and cluster are one matrix product.
+    """
+
+    def __init__(self, psi: Tensor, y: Tensor) -> None:
+        k = psi.shape[-1]
+        rows, columns = torch.triu_indices(k, k, device=psi.device)
+        self.products = psi[:, rows] * psi[:, columns]
+        self.psi_y = psi * y[:, None]
+        position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
+        position[rows, columns] = torch.arange(len(rows), device=psi.device)
+        position[columns, rows] = position[rows, columns]
+        self.unpack = position
+        self.eye = torch.eye(k, dtype=psi.dtype, device=psi.device)
+
+    def ridge_regressions(self, r: Tensor, penalty: Tensor) -> Tensor:
+        """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, n, K), (R,) to (R, K, k)."""
+        weightings = r.mT.flatten(0, 1)  # (R K, n)
+        diagonal = penalty.repeat_interleave(r.shape[-1])[:, None, None] * self.eye
+        gram = (weightings @ self.products)[:, self.unpack] + diagonal
+        theta = torch.cholesky_solve(
+            (weightings @ self.psi_y).unsqueeze(-1), torch.linalg.cholesky(gram)
+        )
+        return theta.squeeze(-1).unflatten(0, (r.shape[0], r.shape[2]))

@@ -1,0 +1,32 @@
+"""Var of the environments' gradients (paper, equation "theta_inv")."""
+
+from torch import Tensor
+
+from kerhrm.algorithm.penalties.base import Penalty, Risks
+
+
+class GradientVariance(Penalty):
+    """sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2, |g|_M^2 = g^T M g with M = I.
+
+    alpha counts in units of 1 / (mean eigenvalue of Psi^T Psi / n).
+    """
+
+    def metric(self, risks: Risks, columns: Tensor) -> Tensor:
+        """M times columns (..., K, k, m)."""
+        return columns
+
+    def unit(self, psi: Tensor) -> Tensor:
+        return psi.shape[-2] * psi.shape[-1] / (psi**2).sum((-2, -1))
+
+    def value(self, risks: Risks, theta: Tensor) -> Tensor:
+        gradients = risks.gradients(theta).unsqueeze(-1)
+        deviations = gradients - risks.mean(gradients).unsqueeze(-3)
+        return risks.mean(deviations.mT @ self.metric(risks, deviations)).squeeze((-2, -1))
+
+    def quadratic(self, risks: Risks) -> tuple[Tensor, Tensor]:
+        w = risks.weights.unsqueeze(-1)
+        d_second = risks.second - risks.mean(risks.second).unsqueeze(-3)
+        d_cross = risks.cross - (w * risks.cross).sum(-2, keepdim=True)
+        metric_times = self.metric(risks, d_second)
+        target = (metric_times.mT @ d_cross.unsqueeze(-1)).squeeze(-1)
+        return 4 * risks.mean(d_second.mT @ metric_times), 4 * (w * target).sum(-2)

@@ -1,0 +1,122 @@
+"""Files of the configuration, each of which knows its name, and how they merge."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kerhrm.errors import KerhrmError
+
+Tree = dict[str, Any]
+Key = tuple[Any, ...]  #: from the top of a file, or of the resolved tree, down to a value
+ABSENT: Any = object()
+MAPPING = "write 'key: value' lines"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a file says; its ``name`` begins the errors about it."""
+
+    name: str
+    content: Tree
+
+    def get(self, key: Key) -> Any:
+        """The value of a key, or :data:`ABSENT`."""
+        value: Any = self.content
+        for part in key:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                return ABSENT
+        return value
+
+    def section(self, key: Key) -> Tree:
+        """A mapping inside the file; where nothing is said, an empty one.
+
+        Raises
+        ------
+        KerhrmError
+            If something else stands there.
+        """
+        for n in range(len(key) + 1):
+            value = self.get(key[:n])
+            if value is ABSENT or value is None:
+                return {}
+            if not isinstance(value, Mapping):
+                raise self.error(key[:n], MAPPING)
+        return dict(value)
+
+    def error(self, key: Key, told: str) -> KerhrmError:
+        """One line: the file, the key in it, its value, and ``told``."""
+        value, shown = self.get(key), ".".join(map(str, key))
+        if value is not ABSENT and not isinstance(value, Mapping):
+            shown += f" = {value!r}"
+        return KerhrmError(": ".join(filter(None, (self.name, shown, told))))
+
+
+class _Loader(yaml.SafeLoader):
+    """Keys are text as it stands in the file, and each is given once."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            told = "" if isinstance(key, yaml.ScalarNode) else "a key is plain text"
+            if not told and key.value in seen:
+                told = f"the key '{key.value}' is given twice"
+            if told:
+                raise yaml.MarkedYAMLError(problem=told, problem_mark=key.start_mark)
+            seen.add(key.value)
+            if key.value != "<<":
+                key.tag = "tag:yaml.org,2002:str"
+        return node
+
+
+def read(path: Path) -> Source:
+    """Read a YAML mapping (an empty file is an empty mapping).
+
+    Raises
+    ------
+    KerhrmError
+        If it cannot be read, is something else, or has a key twice.
+    """
+    source = Source(shown(path), {})
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except OSError as error:
+        raise source.error((), f"cannot be read: {error.strerror}") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        told = " ".join(filter(None, (error.context, error.problem)))
+        raise source.error((), f"line {line} is not valid YAML: {told}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise source.error((), f"is not valid YAML: {' '.join(str(error).split())}") from error
+    if content is not None and not isinstance(content, dict):
+        raise source.error((), MAPPING)
+    return Source(source.name, content or {})
+
+
+def shown(path: Path) -> str:
+    """A path as errors show it: from the working directory, where it lies below that."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
+    """``base`` with ``changes`` laid over it: mappings merge, everything else is replaced."""
+    result = dict(base)
+    for key, value in changes.items():
+        if isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
+            result[key] = merge(result[key], value)
+        else:
+            result[key] = value
+    return result
+
+
+def with_text_keys(tree: Any) -> Any:
+    """A tree whose keys are text, as :func:`read` gives it."""
+    if isinstance(tree, Mapping):
+        return {str(key): with_text_keys(value) for key, value in tree.items()}
+    return tree

@@ -1,0 +1,42 @@
+"""What the house prices may be told."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from kerhrm.sections import PositiveFloat, Section
+
+
+class HousesData(Section):
+    """House prices of King County (paper, section 5.2)."""
+
+    generator: Literal["houses"] = Field(description="this data set")
+    train_fraction: PositiveFloat = Field(
+        0.7, description="share of the first period that is for training"
+    )
+    validation_fraction: PositiveFloat = Field(
+        0.15, description="share for validation; the rest of the period is test data"
+    )
+    scale: Literal["train", "all"] = Field(
+        "train", description="houses on which predictors are standardised"
+    )
+    price_scale: Literal["train", "all"] = Field(
+        "all", description="houses that give the unit and the zero of the price"
+    )
+    clip: Literal["none", "train"] = Field(
+        "none", description="train: predictors are moved into their range in training"
+    )
+    price: Literal["linear", "log"] = Field(
+        "linear", description="log: its logarithm, with errors in its own unit"
+    )
+
+    @property
+    def n_points(self) -> int:
+        """Number of training points: of the 1451 houses of the first period."""
+        return round(self.train_fraction * 1451)
+
+    @model_validator(mode="after")
+    def _leaves_some(self) -> Self:
+        if self.train_fraction + self.validation_fraction >= 1:
+            raise ValueError("train_fraction + validation_fraction must stay below 1")
+        return self

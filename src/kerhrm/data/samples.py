@@ -1,0 +1,76 @@
+"""What a method is given, and what it gives back: one contract for all of them.
+
+A method is a function ``train_<name>(samples, mlp, options)`` that returns a predictor.  It
+sees training and validation points; environment labels only if it is one of those that are
+given them; test points never.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import torch
+from torch import Tensor
+
+from kerhrm.data.dataset import Task
+from kerhrm.storage.arrays import load_arrays
+
+Files = Mapping[str, str | PathLike[str]]
+#: f: points (B, m, d) to outputs (B, m)
+Predictor = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Training and validation points of B replicates.
+
+    Attributes
+    ----------
+    x, y : Tensor, (B, n, d), (B, n), float32
+        Labels are -1 and +1 in classification.
+    x_validation, y_validation : Tensor, (B, m, d), (B, m), float32
+    environment : Tensor, (B, n), int64, or None
+        Labels 0, 1, ... of the training points' true environments.
+    seeds : sequence of int, length B
+        Numbers by which a method's random starts go.
+    task : "classification" or "regression"
+    """
+
+    x: Tensor
+    y: Tensor
+    x_validation: Tensor
+    y_validation: Tensor
+    environment: Tensor | None
+    seeds: Sequence[int]
+    task: Task
+
+
+def load_samples(files: Files, device: torch.device, seeds: Sequence[int]) -> Samples:
+    """Read ``train``, ``validation`` and, where a rule has it, ``environments``."""
+    x, x_validation = _points(files, ("train", "validation"), device)
+    y, y_validation, task = load_labels(files, device)
+    labels = files.get("environments")
+    environment = None
+    if labels:
+        environment = torch.from_numpy(load_arrays(labels)[0]["train"]).to(device, torch.int64)
+    return Samples(x, y, x_validation, y_validation, environment, seeds, task)
+
+
+def load_labels(
+    files: Files, device: torch.device, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor, Task]:
+    """Labels of the training (B, n) and validation points (B, m), and the task."""
+    train, facts = load_arrays(files["train"])
+    validation, _ = load_arrays(files["validation"])
+    y, y_validation = (torch.from_numpy(a["y"]).to(device, dtype) for a in (train, validation))
+    return y, y_validation, facts["task"]
+
+
+def load_points(files: Files, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """x of the training, validation and test points, each (B, m, d), float32."""
+    train, validation, test = _points(files, ("train", "validation", "test_inputs"), device)
+    return train, validation, test
+
+
+def _points(files: Files, names: Sequence[str], device: torch.device) -> list[Tensor]:
+    return [torch.from_numpy(load_arrays(files[name])[0]["x"]).to(device) for name in names]

@@ -1,0 +1,125 @@
+"""What code a rule runs, and a fingerprint of it.
+
+Snakemake reruns a job when the rule's script changes, but not when a module changes that
+the script imports.  A rule that carries :func:`fingerprint` of its script as a parameter
+is rerun by an edit of what its script runs, and by no other.  Docstrings, comments, texts
+of errors and log messages are no code, and options (``*.options``, ``kerhrm.sections``) do
+not count, because their values are parameters of the rules.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import json
+from pathlib import Path
+
+import grimp
+from grimp.exceptions import SourceSyntaxError
+
+from kerhrm.errors import KerhrmError
+
+PACKAGE = "kerhrm"
+
+
+def fingerprint(script: str | Path, *entries: str, package: str = PACKAGE) -> str:
+    """Hash the code of the files that :func:`sources` lists, 16 hexadecimal digits.
+
+    It depends on neither place nor time, but on the minor version of Python.
+    """
+    code = "".join(map(_digest, sources(script, *entries, package=package)))
+    return hashlib.sha256(code.encode()).hexdigest()[:16]
+
+
+def sources(script: str | Path, *entries: str, package: str = PACKAGE) -> list[Path]:
+    """List the files that a script (``.py``, ``.ipynb``) runs: itself, then modules by name.
+
+    Import statements within the package are followed, except behind ``TYPE_CHECKING``.  What
+    is imported by name is given as ``entries``, like ``"kerhrm.methods.irm.train:train_irm"``;
+    one of another package counts by itself alone.  A :class:`KerhrmError` tells what cannot be
+    read or parsed, or is not there.
+    """
+    graph = _graph(package)
+    new = _imported(Path(script), package) | {entry.partition(":")[0] for entry in entries}
+    modules: set[str] = set()
+    while new := new - modules:
+        modules |= new
+        for module in new & graph.modules:
+            # To import a.b.c runs a/__init__.py and a/b/__init__.py as well.
+            parent = module.rpartition(".")[0] or package
+            new = new | graph.find_upstream_modules(module) | {parent}
+    counted = (m for m in modules if not m.endswith(".options") and m != f"{package}.sections")
+    return [Path(script), *map(_file, sorted(counted))]
+
+
+@functools.cache
+def _graph(package: str) -> grimp.ImportGraph:
+    try:
+        return grimp.build_graph(package, cache_dir=None, exclude_type_checking_imports=True)
+    except SourceSyntaxError as error:
+        raise KerhrmError(str(error), "correct the module") from error
+
+
+def _imported(script: Path, package: str) -> set[str]:
+    """Modules of the package that a script itself imports."""
+    found: set[str] = set()
+    for node in ast.walk(_parsed(script)):
+        match node:
+            case ast.Import(names=names):
+                found |= {alias.name for alias in names}
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                inner = {f"{module}.{alias.name}" for alias in names}
+                found |= {module} | inner & _graph(package).modules
+    return {module for module in found if module.split(".")[0] == package}
+
+
+def _file(module: str) -> Path:
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec and spec.origin:
+        base = Path(spec.origin).parent.joinpath(*inner)
+        for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
+            if path.is_file() and (path.parent / "__init__.py").is_file():
+                return path
+        if not inner:
+            return Path(spec.origin)
+    cure = "correct the name; each folder of the package needs an __init__.py"
+    raise KerhrmError(f"there is no module {module}, which a rule's script imports", cure)
+
+
+@functools.cache
+def _digest(path: Path) -> str:
+    """Hash of the code of a module, or of all of a notebook, whose text is shown."""
+    notebook = path.suffix == ".ipynb"
+    code = path.read_bytes() if notebook else ast.dump(_Code().visit(_parsed(path))).encode()
+    return path.name + hashlib.sha256(code).hexdigest()
+
+
+def _parsed(path: Path) -> ast.Module:
+    """Syntax tree of a Python file, or of the code cells of a notebook."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            cells = [c["source"] for c in json.loads(text)["cells"] if c["cell_type"] == "code"]
+            lines = [line for cell in cells for line in "".join(cell).splitlines()]
+            text = "\n".join(line for line in lines if not line.startswith(("%", "!")))
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise KerhrmError(f"{path}, line {error.lineno}: {error.msg}", "correct it") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise KerhrmError(f"cannot read {path} ({error!r})", "restore it") from error
+
+
+class _Code(ast.NodeTransformer):
+    """A tree without docstrings, log messages and what errors are told with."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        match node.value:
+            case ast.Constant() | ast.Call(func=ast.Attribute(value=ast.Name(id="log"))):
+                return None
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        if isinstance(node.exc, ast.Call):
+            node.exc = node.exc.func
+        return node

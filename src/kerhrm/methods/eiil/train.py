@@ -1,0 +1,102 @@
+r"""Environment inference for invariant learning, EIIL (Creager, Jacobsen & Zemel, ICML 2021).
+
+1. A reference network f is trained by ERM and frozen.
+2. Two soft environments, :math:`q_i = \sigma(w_i)` and :math:`1 - q_i`, are chosen to violate
+   the invariance of f as much as possible (their equation (EI), with IRMv1's penalty):
+
+   .. math::
+        \max_w \; \frac{1}{2} \Big[ \Big( \frac{1}{n} \sum_i q_i g_i \Big)^2
+        + \Big( \frac{1}{n} \sum_i (1 - q_i) g_i \Big)^2 \Big], \qquad
+        g_i = \frac{\partial}{\partial s} \ell(s f(x_i), y_i) \Big|_{s = 1},
+
+   by Adam from a standard normal w; sums are divided by n and not by the environment's
+   own size, as in the authors' code.
+3. The environments are split at q = 1/2, and IRMv1 trains on them from w_0.
+
+The objective is convex in q, so its maximum lies at a corner: with G = sum_i g_i and
+a = sum_i q_i g_i it is a^2 + (G - a)^2 up to a factor, which is largest where a is an
+extreme.  One environment then holds the points with g_i > 0 and the other those with
+g_i < 0; with the logistic loss, those that f gets wrong and right.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kerhrm.data.samples import Samples
+from kerhrm.methods.eiil.options import EIIL
+from kerhrm.methods.irmv1 import check_loss, point_loss, scale_gradient, train_irmv1
+from kerhrm.networks.protocol import Network
+from kerhrm.networks.training import train
+from kerhrm.randomness import stream
+
+
+def train_eiil(samples: Samples, network: Network, options: EIIL) -> Network:
+    """Infer environments, then train on them by IRMv1.
+
+    Parameters
+    ----------
+    samples : Samples
+    network : Network
+        w_0 of the reference and of the invariant networks.
+    options : EIIL
+        The reference has the loss of IRMv1.
+
+    Raises
+    ------
+    KerhrmError
+        If a regression is to have the logistic loss.
+    """
+    check_loss(options.loss, samples.task)
+    reference = train(
+        network,
+        samples.x,
+        lambda f, rows: point_loss(f, samples.y[rows], options.loss).mean(-1),
+        steps=options.reference_steps,
+        learning_rate=options.learning_rate,
+    )
+    environment = infer_environments(
+        scale_gradient(reference(samples.x), samples.y, options.loss),
+        samples.seeds,
+        steps=options.inference_steps,
+        rate=options.inference_rate,
+    )
+    return train_irmv1(samples, environment, network, options)
+
+
+def infer_environments(
+    gradient: Tensor, seeds: Sequence[int], *, steps: int, rate: float
+) -> Tensor:
+    """Split the points where the reference is least invariant.
+
+    Parameters
+    ----------
+    gradient : Tensor, (B, n)
+        g, from :func:`kerhrm.methods.irmv1.scale_gradient`.
+    seeds : sequence of int, length B
+    steps : int
+    rate : float
+        Learning rate of Adam.
+
+    Returns
+    -------
+    Tensor, (B, n), int64
+        0 or 1.
+    """
+    n = gradient.shape[-1]
+    start = np.stack([stream(seed, "eiil").standard_normal(n) for seed in seeds])
+    w = torch.from_numpy(start).to(gradient).requires_grad_(True)
+    optimiser = torch.optim.Adam([w], lr=rate)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        (-soft_penalty(w, gradient).sum()).backward()
+        optimiser.step()
+    return (w.detach() <= 0).to(torch.int64)
+
+
+def soft_penalty(w: Tensor, gradient: Tensor) -> Tensor:
+    """Mean IRMv1 penalty of the two soft environments: (B, n), (B, n) to (B,)."""
+    q = torch.sigmoid(w)
+    return ((q * gradient).mean(-1) ** 2 + ((1 - q) * gradient).mean(-1) ** 2) / 2

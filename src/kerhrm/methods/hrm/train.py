@@ -1,0 +1,295 @@
+r"""Heterogeneous risk minimisation, HRM (Liu, Hu, Cui, Li & Shen, ICML 2021).
+
+KerHRM's predecessor: linear models on raw features, whose invariant part gates select.  A
+clustering of the variant part and a selection of the invariant one take turns:
+
+1. M_c: K linear models on (1 - p) x, p being the probabilities of the gates, each point in
+   the cluster of its smallest squared residual.  There is no intercept, with which clusters
+   would split the labels as soon as all features are kept.
+2. M_p: stochastic gates :math:`g = \mathrm{clamp}(c + \sigma \epsilon, 0, 1)`, one standard
+   normal epsilon per feature and step, and
+
+   .. math::
+        \min_{w, c} \; \frac{1}{|E|} \sum_e L^e(g \cdot w) + \alpha \sum_d g_d \,
+        \mathrm{Var}_e \Big( \frac{\partial L^e}{\partial w_d} \Big)
+        + \lambda \sum_d p_d, \qquad p_d = P(g_d > 0) = \Phi(c_d / \sigma).
+
+alpha and lambda grow from turn to turn.  In the end, least squares on the features of p_d
+above a threshold.  The loss is squared (labels -1 and +1), hence all gradients are functions
+of the environments' second moments, and a step takes no pass over the points.
+
+The authors' code, unlike their text, has :math:`\lambda (\sum_d p_d - d)^2`, which pulls gates
+open, in place of the expected number of open gates: ``gate_goal`` chooses.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kerhrm.data.samples import Predictor, Samples
+from kerhrm.methods.hrm.options import HRM
+from kerhrm.networks.protocol import Network
+from kerhrm.randomness import stream
+from kerhrm.storage.checkpoints import once
+
+SMALL = 32  #: dimension up to which a CPU is faster with all seeds in one step
+
+
+def train_hrm(samples: Samples, network: Network, options: HRM) -> Predictor:
+    """Cluster and select in turn, then least squares on what is kept.
+
+    Validation points and environment labels are not looked at, and nor is ``network``;
+    x is neither centred nor scaled.  The predictor is linear, without intercept.
+    """
+    x, y, seeds = samples.x, samples.y, samples.seeds
+    together = 1 if x.device.type == "cpu" and x.shape[-1] > SMALL else len(seeds)
+    parts = []
+    for first in range(0, len(seeds), together):
+        rows = slice(first, first + together)
+        centre = select_features(x[rows], y[rows], seeds[rows], options)
+        parts.append(least_squares(x[rows], y[rows], kept_features(centre, options)))
+    w = torch.cat(parts)
+    return lambda points: (points @ w.unsqueeze(-1)).squeeze(-1)
+
+
+def select_features(x: Tensor, y: Tensor, seeds: Sequence[int], options: HRM) -> Tensor:
+    """The turns of clustering and selection: (B, n, d), (B, n) to the gates' centres (B, d)."""
+    start = 2 * least_squares(x, y, torch.ones_like(x[:, 0], dtype=torch.bool))  # gates of 1/2
+    p = torch.zeros_like(start)
+
+    def one_turn(turn: int, p: Tensor) -> dict[str, Tensor]:
+        environment = cluster(x, y, p, seeds, options, str(turn))
+        within = moments(x, y, environment, options.clusters)
+        growth = options.growth**turn
+        centre, _ = learn_gates(within, start, seeds, options, str(turn), growth=growth)
+        return {"centre": centre}
+
+    for turn in range(options.iterations):
+        centre = once("turn of HRM", functools.partial(one_turn, turn, p), x.device)["centre"]
+        p = gate_probability(centre, options.gate_noise)
+    return centre
+
+
+def gate_probability(centre: Tensor, sigma: float) -> Tensor:
+    """P(clamp(c + sigma epsilon, 0, 1) > 0) for a standard normal epsilon."""
+    return torch.special.ndtr(centre / sigma)
+
+
+def kept_features(centre: Tensor, options: HRM) -> Tensor:
+    """Gates above the threshold, (B, d) bool, or the most open one where there is none.
+
+    Without any feature all outputs are zero, which is no class.
+    """
+    kept = gate_probability(centre, options.gate_noise) > options.threshold
+    most = torch.zeros_like(kept).scatter_(-1, centre.argmax(-1, keepdim=True), True)
+    return torch.where(kept.any(-1, keepdim=True), kept, most)
+
+
+def least_squares(x: Tensor, y: Tensor, kept: Tensor) -> Tensor:
+    """Coefficients of least norm, zero off ``kept``: (B, n, d), (B, n), (B, d) to (B, d)."""
+    # the points are rounded to single precision: smaller singular values are that rounding
+    noise = max(x.shape[-2:]) * torch.finfo(torch.float32).eps
+    design = (x * kept.unsqueeze(-2)).double()
+    return (torch.linalg.pinv(design, rtol=noise) @ y.double().unsqueeze(-1)).squeeze(-1).to(x)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Second moments of every environment, zero where it has no point.
+
+    Attributes
+    ----------
+    gram : Tensor, (B, K, d, d)
+        X^T R_e X / N_e.
+    cross : Tensor, (B, K, d)
+        X^T R_e y / N_e.
+    occupied : Tensor, (B, K), bool
+    """
+
+    gram: Tensor
+    cross: Tensor
+    occupied: Tensor
+
+
+def moments(x: Tensor, y: Tensor, environment: Tensor, k: int) -> Moments:
+    """Second moments of the environments 0, ..., k - 1: (B, n, d), (B, n), (B, n)."""
+    gram = x.new_zeros(len(x), k, x.shape[-1], x.shape[-1])
+    cross = x.new_zeros(len(x), k, x.shape[-1])
+    count = torch.zeros(len(x), k, dtype=torch.int64)
+    for b in range(len(x)):
+        for e in range(k):
+            rows = environment[b] == e
+            points, count[b, e] = x[b, rows], rows.sum()
+            gram[b, e], cross[b, e] = points.T @ points, y[b, rows] @ points
+    size = count.to(x).clamp_min(1)
+    return Moments(gram / size[..., None, None], cross / size[..., None], (count > 0).to(x.device))
+
+
+def cluster(
+    x: Tensor, y: Tensor, p: Tensor, seeds: Sequence[int], options: HRM, name: str
+) -> Tensor:
+    r"""M_c: split the points by linear models of the variant part (1 - p) x.
+
+    From a random assignment and from zero: an equal share of the steps of Adam on every
+    cluster's mean squared residual :math:`+ (l_1 / d) \sum_d p_d |w_d|`, then reassignment,
+    ``cluster_rounds`` times.  That number is fixed, so no seed stops another.  A cluster that
+    has lost all its points keeps its model and may win some back.
+
+    Parameters
+    ----------
+    x, y, p : Tensor, (B, n, d), (B, n), (B, d)
+    seeds : sequence of int, length B
+    options : HRM
+    name : str
+        Of the random start.
+
+    Returns
+    -------
+    Tensor, (B, n), int64
+    """
+    (_, n, d), k, rounds = x.shape, options.clusters, options.cluster_rounds
+    start = np.stack([stream(seed, "hrm", "clusters", name).integers(k, size=n) for seed in seeds])
+    environment = torch.from_numpy(start).to(x.device)
+    variant, l1 = (1 - p).unsqueeze(-2) * x, options.cluster_l1 / d * p.unsqueeze(-2)
+    w = x.new_zeros(len(x), k, d)
+    for part in range(rounds):
+        steps = (
+            part + 1
+        ) * options.cluster_steps // rounds - part * options.cluster_steps // rounds
+        w = fit_centres(w, moments(variant, y, environment, k), l1, steps, options.cluster_rate)
+        environment = (w @ variant.mT - y.unsqueeze(-2)).square().argmin(-2)
+    return environment
+
+
+@torch.no_grad()
+def fit_centres(start: Tensor, within: Moments, l1: Tensor, steps: int, rate: float) -> Tensor:
+    """Adam on w^T G w - 2 c^T w + sum_d l1_d |w_d| from (B, K, d), with ``l1`` (B, 1, d)."""
+    gram, cross = 2 * within.gram.flatten(0, 1), -2 * within.cross.flatten(0, 1).unsqueeze(1)
+    w = start.clone()
+    optimiser = torch.optim.Adam([w.requires_grad_(True)], lr=rate, fused=True)
+    for _ in range(steps):
+        # rows times symmetric matrices: matrices times columns are slow in batches
+        gradient = torch.baddbmm(cross, w.flatten(0, 1).unsqueeze(1), gram).view_as(w)
+        w.grad = gradient.addcmul_(l1, w.sign())
+        optimiser.step()
+    return w.detach()
+
+
+@torch.no_grad()
+def learn_gates(
+    within: Moments,
+    start: Tensor,
+    seeds: Sequence[int],
+    options: HRM,
+    name: str,
+    growth: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """M_p: gates, from 1/2, and a linear model for given environments, by Adam.
+
+    Parameters
+    ----------
+    within : Moments
+    start : Tensor, (B, d)
+        First w.
+    seeds : sequence of int, length B
+    options : HRM
+    name : str
+        Of the gates' noise.
+    growth : float
+        Factor of alpha and lambda.
+
+    Returns
+    -------
+    centre, w : Tensor, (B, d)
+    """
+    size, sigma = (options.gate_steps, start.shape[-1]), options.gate_noise
+    draws = [stream(seed, "hrm", "gates", name).standard_normal(size, "float32") for seed in seeds]
+    noise = sigma * torch.from_numpy(np.stack(draws, axis=1)).to(start)
+    slope, offset = gradient_rows(within)
+    both = torch.stack([start, torch.full_like(start, 0.5)])
+    w, centre = both  # views
+    optimiser = torch.optim.Adam([both.requires_grad_(True)], lr=options.gate_rate, fused=True)
+    for epsilon in noise:
+        by_w, by_centre = gate_gradients(
+            w, centre, epsilon, slope, offset, growth * options.penalty
+        )
+        by_centre = by_centre + growth * options.gate_cost * cost_gradient(centre, options)
+        both.grad = torch.stack([by_w, by_centre])
+        optimiser.step()
+    return centre.detach(), w.detach()
+
+
+def gradient_rows(within: Moments) -> tuple[Tensor, Tensor]:
+    r"""Mean and contrasts of the environments' gradients with respect to v = g w.
+
+    The gradient of L^e is 2 (G_e v - c_e).  A contrast is an environment less the mean of
+    those before it, with Welford's factors: the squares of all sum to the variance.
+
+    Parameters
+    ----------
+    within : Moments
+
+    Returns
+    -------
+    slope : Tensor, (B, K d, d)
+        Symmetric blocks, the mean's and K - 1 contrasts'.
+    offset : Tensor, (B, 1, K d)
+    """
+    b, k, d = within.cross.shape
+    occupied = within.occupied.to(within.gram)
+    before = occupied.cumsum(-1) - occupied
+    total = occupied.sum(-1, keepdim=True)
+    earlier = occupied.unsqueeze(-2).expand(b, k, k).tril(-1) / before.clamp_min(1).unsqueeze(-1)
+    rows = torch.eye(k, dtype=occupied.dtype, device=occupied.device) - earlier
+    rows *= (occupied * (before / ((before + 1) * total)).sqrt()).unsqueeze(-1)
+    rows[:, 0] = occupied / total  # no environment is before the first
+    slope = 2 * (rows @ within.gram.flatten(2)).view(b, k * d, d)
+    return slope, -2 * (rows @ within.cross).view(b, 1, k * d)
+
+
+def gate_gradients(
+    w: Tensor, centre: Tensor, noise: Tensor, slope: Tensor, offset: Tensor, alpha: float
+) -> tuple[Tensor, Tensor]:
+    r"""Derivatives of risk and penalty with respect to w and c.
+
+    With the contrasts delta_j of :func:`gradient_rows` the penalty is
+    :math:`\alpha \sum_d g_d^3 \sum_j \delta_{jd}^2`: the derivative with respect to w_d is
+    g_d times that with respect to v_d.
+
+    Parameters
+    ----------
+    w, centre, noise : Tensor, (B, d)
+        ``noise`` is sigma epsilon.
+    slope, offset
+        From :func:`gradient_rows`.
+    alpha : float
+
+    Returns
+    -------
+    by_w, by_centre : Tensor, (B, d)
+    """
+    b, d = w.shape
+    opened = centre + noise
+    gate = opened.clamp(0, 1)
+    gradients = torch.baddbmm(offset, (gate * w).unsqueeze(1), slope.mT)
+    mean, contrasts = gradients[..., :d], gradients[..., d:].view(b, -1, d)
+    square = gate * gate
+    cubed = (contrasts * (gate * square).unsqueeze(1)).view(b, 1, -1)
+    by_v = torch.baddbmm(mean, cubed, slope[:, d:], alpha=2 * alpha).squeeze(1)
+    variance = contrasts.square().sum(1)
+    by_gate = torch.addcmul(w * by_v, square, variance, value=3 * alpha)
+    return gate * by_v, by_gate * (gate == opened)
+
+
+def cost_gradient(centre: Tensor, options: HRM) -> Tensor:
+    """Derivative of sum_d p_d, or of (sum_d p_d - d)^2, with respect to c: (B, d)."""
+    sigma = options.gate_noise
+    density = torch.exp(centre.square() * (-0.5 / sigma**2)) / (sigma * math.sqrt(2 * math.pi))
+    if options.gate_goal == "all":
+        density *= 2 * (gate_probability(centre, sigma) - 1).sum(-1, keepdim=True)
+    return density

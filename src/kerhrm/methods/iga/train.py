@@ -1,0 +1,82 @@
+r"""Inter-gradient alignment with environment labels, IGA (Koyama & Yamaguchi 2020).
+
+.. math::
+    \min_w \; \frac{1}{|E|} \sum_e L^e(w)
+    + \lambda \sum_e \Big| \nabla_w L^e(w) - \frac{1}{|E|} \sum_{e'} \nabla_w L^{e'}(w) \Big|^2 ,
+
+their trace of the gradients' variance over all network parameters, summed over environments
+as in DomainBed.  It is invariant under a rotation of the environments, so with orthonormal
+contrasts C, (|E| - 1) x |E| and orthogonal to the constant, it is
+
+.. math:: \sum_j \Big| \nabla_w \sum_e C_{je} L^e(w) \Big|^2 :
+
+one differentiated backward pass fewer than there are environments.
+"""
+
+import torch
+from scipy.linalg import helmert
+from torch import Tensor
+
+from kerhrm.data.samples import Samples
+from kerhrm.methods.iga.options import IGA
+from kerhrm.methods.irmv1 import check_loss, environment_means, point_loss, within_environments
+from kerhrm.networks.protocol import Network
+from kerhrm.networks.training import minimise
+
+
+def train_iga(samples: Samples, network: Network, options: IGA) -> Network:
+    """Train B networks on the environments that the samples name.
+
+    Parameters
+    ----------
+    samples : Samples
+        With environment labels; every environment has points in every seed.
+    network : Network
+        w_0.
+    options : IGA
+
+    Raises
+    ------
+    KerhrmError
+        If a regression is to have the logistic loss.
+    """
+    check_loss(options.loss, samples.task)
+    assert samples.environment is not None
+    means = environment_means(samples.environment).to(samples.x)
+
+    def objective(step: int, networks: Network, rows: slice) -> Tensor:
+        losses = point_loss(networks(samples.x[rows]), samples.y[rows], options.loss)
+        risks = within_environments(losses, means[rows])
+        return risks.mean(-1) + options.penalty * gradient_variance(risks, networks)
+
+    return minimise(
+        network,
+        objective,
+        device=samples.x.device,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+    )
+
+
+def gradient_variance(risks: Tensor, networks: Network) -> Tensor:
+    """Sum over environments of |grad L^e - mean grad|^2, differentiable.
+
+    Parameters
+    ----------
+    risks : Tensor, (B, E)
+        L^e, computed from the networks' parameters.
+    networks : Network
+        Trainable.
+
+    Returns
+    -------
+    Tensor, (B,)
+    """
+    total = torch.zeros_like(risks[:, 0])
+    if risks.shape[1] == 1:
+        return total
+    contrasts = torch.from_numpy(helmert(risks.shape[1])).to(risks)
+    for contrast in (risks @ contrasts.T).unbind(-1):
+        gradients = torch.autograd.grad(contrast.sum(), networks.parameters(), create_graph=True)
+        total = total + sum((g**2).flatten(1).sum(-1) for g in gradients)
+    return total

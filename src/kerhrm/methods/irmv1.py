@@ -1,0 +1,98 @@
+r"""IRMv1 on given environments (Arjovsky et al. 2019), and the losses that others share with it.
+
+.. math::
+    \min_w \; \frac{1}{|E|} \sum_e \Big[ L^e(f_w)
+    + \lambda \Big( \frac{\partial}{\partial s} L^e(s f_w) \Big|_{s = 1} \Big)^2 \Big],
+
+their equation (IRMv1) for an output in R, with L^e the mean loss of environment e.  As in
+the authors' code, lambda is 1 before the anneal step (here also no more than its later
+value), and a lambda above 1 divides the whole objective, which keeps gradients in one range.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from kerhrm.data.dataset import Task
+from kerhrm.data.samples import Samples
+from kerhrm.errors import KerhrmError
+from kerhrm.methods.irm.options import IRM, PointLoss
+from kerhrm.networks.protocol import Network
+from kerhrm.networks.training import minimise
+
+
+def train_irmv1(samples: Samples, environment: Tensor, network: Network, options: IRM) -> Network:
+    """Train B networks from w_0 on environments (B, n) = 0, 1, ....
+
+    Raises
+    ------
+    KerhrmError
+        If a regression is to have the logistic loss.
+    """
+    check_loss(options.loss, samples.task)
+    means = environment_means(environment).to(samples.x)
+
+    def objective(step: int, networks: Network, rows: slice) -> Tensor:
+        f, y = networks(samples.x[rows]), samples.y[rows]
+        now = options.weight if step > options.anneal else min(options.weight, 1.0)
+        total = mean_risk(f, y, means[rows], options.loss)
+        total = total + now * irm_penalty(f, y, means[rows], options.loss)
+        return total / max(now, 1.0)
+
+    return minimise(
+        network,
+        objective,
+        device=samples.x.device,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+    )
+
+
+def mean_risk(f: Tensor, y: Tensor, means: Tensor, loss: PointLoss) -> Tensor:
+    """Mean over environments of L^e: outputs and labels (B, n), ``means`` (B, E, n), to (B,)."""
+    return over_environments(within_environments(point_loss(f, y, loss), means), means)
+
+
+def irm_penalty(f: Tensor, y: Tensor, means: Tensor, loss: PointLoss) -> Tensor:
+    """Mean over environments of the squared scale-gradient: shapes as in :func:`mean_risk`."""
+    gradient = within_environments(scale_gradient(f, y, loss), means)
+    return over_environments(gradient**2, means)
+
+
+def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
+    """Loss of every point: (f - y)^2, or log(1 + exp(-y f)) for labels -1 and +1."""
+    return (f - y) ** 2 if loss == "squared" else softplus(-y * f)
+
+
+def scale_gradient(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
+    """Derivative of every point's loss of s f with respect to s, at s = 1.
+
+    2 f (f - y), or -y f / (1 + exp(y f)).
+    """
+    return 2 * f * (f - y) if loss == "squared" else -y * f * torch.sigmoid(-y * f)
+
+
+def environment_means(environment: Tensor) -> Tensor:
+    """Rows that average over an environment: labels (B, n) to (B, E, n), float64.
+
+    The row of an environment without points is zero.
+    """
+    labels = torch.arange(int(environment.max()) + 1, device=environment.device)
+    member = (environment.unsqueeze(-2) == labels[:, None]).double()
+    return member / member.sum(-1, keepdim=True).clamp_min(1)
+
+
+def within_environments(values: Tensor, means: Tensor) -> Tensor:
+    """Means over the points of each environment: (B, n), (B, E, n) to (B, E)."""
+    return (means @ values.unsqueeze(-1)).squeeze(-1)
+
+
+def over_environments(values: Tensor, means: Tensor) -> Tensor:
+    """Mean over the environments that have points: (B, E), (B, E, n) to (B,)."""
+    return values.sum(-1) / means.any(-1).sum(-1)
+
+
+def check_loss(loss: PointLoss, task: Task) -> None:
+    """Refuse the logistic loss for targets that are no labels."""
+    if task == "regression" and loss == "logistic":
+        raise KerhrmError("the logistic loss needs labels -1 and +1", 'use loss: "squared"')

@@ -1,0 +1,97 @@
+"""Multilayer perceptrons with a leading axis for the seeds.
+
+A batch of B networks is one list of arrays: layer l holds weights
+``(B, d_{l+1}, d_l)`` and biases ``(B, d_{l+1})``.  All B networks run (and are
+differentiated) in one batched matrix product.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kerhrm.networks.options import NetworkOptions
+from kerhrm.networks.protocol import Network
+from kerhrm.randomness import stream
+
+
+@dataclass(frozen=True)
+class MLP(Network):
+    """B ReLU networks f_w: R^d -> R with the same architecture.
+
+    Attributes
+    ----------
+    weights : list of Tensor, each (B, d_{l+1}, d_l)
+    biases : list of Tensor, each (B, d_{l+1})
+    """
+
+    weights: list[Tensor]
+    biases: list[Tensor]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        options = NetworkOptions(widths=[w.shape[1] for w in self.weights[:-1]])
+        return {"n_inputs": self.weights[0].shape[2], "network": options.model_dump()}
+
+    def parameters(self) -> list[Tensor]:
+        return [*self.weights, *self.biases]
+
+    def replace(self, parameters: Sequence[Tensor]) -> "MLP":
+        layers = len(self.weights)
+        return MLP(list(parameters[:layers]), list(parameters[layers:]))
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return forward(self, x)[-1].squeeze(-1)
+
+
+def init_mlp(seeds: Sequence[int], sizes: Sequence[int], name: str = "weights") -> MLP:
+    """Draw w_0 by PyTorch's default rule for ``nn.Linear``.
+
+    Weights and biases of a layer with fan-in m are U(-1/sqrt(m), 1/sqrt(m)).
+
+    Parameters
+    ----------
+    seeds : sequence of int, length B
+        One network per seed, each from its own stream.
+    sizes : sequence of int
+        d, hidden widths, 1; the paper's network is ``(d, 1024, 1)``.
+    name : str
+        Name of the random stream.
+
+    Returns
+    -------
+    MLP
+        float32, on the CPU.
+    """
+    weights: list[list[np.ndarray]] = [[] for _ in sizes[1:]]
+    biases: list[list[np.ndarray]] = [[] for _ in sizes[1:]]
+    for seed in seeds:
+        rng = stream(seed, name)
+        for layer, (fan_in, fan_out) in enumerate(pairwise(sizes)):
+            bound = fan_in**-0.5
+            weights[layer].append(rng.uniform(-bound, bound, (fan_out, fan_in)))
+            biases[layer].append(rng.uniform(-bound, bound, fan_out))
+
+    def batch(draws: list[np.ndarray]) -> Tensor:
+        return torch.from_numpy(np.stack(draws).astype(np.float32))
+
+    return MLP([batch(w) for w in weights], [batch(b) for b in biases])
+
+
+def forward(mlp: MLP, x: Tensor) -> list[Tensor]:
+    """Activations of every layer: x, the hidden layers after ReLU, the output.
+
+    Shapes (B, n, d_l); the last one is (B, n, 1).
+    """
+    activations = [x]
+    last = len(mlp.weights) - 1
+    for layer, (weight, bias) in enumerate(zip(mlp.weights, mlp.biases, strict=True)):
+        x = torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
+        if layer < last:
+            x = torch.relu_(x)  # in place: no second copy of the largest array
+        activations.append(x)
+    return activations

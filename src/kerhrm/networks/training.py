@@ -1,0 +1,181 @@
+"""Full-batch training of B networks."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kerhrm.errors import KerhrmError
+from kerhrm.networks.protocol import N, concatenate
+from kerhrm.storage.checkpoints import begin
+
+log = logging.getLogger(__name__)
+
+#: losses (b,) of outputs (b, n) of the networks in a slice of the batch
+Loss = Callable[[Tensor, slice], Tensor]
+#: losses (b,) of the networks in a slice of the batch, at step 1, 2, ...
+Objective = Callable[[int, N, slice], Tensor]
+
+
+def train(
+    initial: N,
+    x: Tensor,
+    loss: Loss,
+    *,
+    steps: int,
+    learning_rate: float,
+    after_step: Callable[[int, N, slice], None] | None = None,
+    keep: Sequence[Tensor] = (),
+) -> N:
+    """Minimise a loss of the outputs by Adam, for every network of the batch.
+
+    Parameters
+    ----------
+    initial : Network
+        Initial networks; not changed.
+    x : Tensor, (B, n, d)
+    loss : callable
+        ``loss(outputs, rows)``: outputs (b, n) of the networks ``rows``, to losses (b,).
+    steps, learning_rate, after_step, keep
+        As in :func:`minimise`.
+
+    Returns
+    -------
+    Network
+        Trained networks.
+    """
+    return minimise(
+        initial,
+        lambda _, networks, rows: loss(networks(x[rows]), rows),
+        device=x.device,
+        steps=steps,
+        learning_rate=learning_rate,
+        after_step=after_step,
+        keep=keep,
+    )
+
+
+def minimise(
+    initial: N,
+    objective: Objective[N],
+    *,
+    device: torch.device,
+    steps: int,
+    learning_rate: float,
+    after_step: Callable[[int, N, slice], None] | None = None,
+    keep: Sequence[Tensor] = (),
+) -> N:
+    """Minimise an objective of step and parameters by Adam, for every network of the batch.
+
+    No two networks share a parameter and losses are summed over the batch, so it does not
+    matter how many run together.  On a GPU all do, or as many as fit; on a CPU one after
+    the other, because the activations of one network stay in the cache (measured: 2 to 3 times
+    faster).
+
+    Parameters
+    ----------
+    initial : Network
+        Initial networks; not changed.
+    objective : callable
+        ``objective(step, networks, rows)``: losses (b,) of the networks ``rows`` that the
+        step = 1, ..., ``steps`` descends.
+    device : torch.device
+    steps : int
+    learning_rate : float
+        Adam's, with the default moments (Kingma & Ba 2015).
+    after_step : callable, optional
+        Called as ``after_step(step, networks, rows)`` with step = 1, ..., ``steps``.
+    keep : sequence of Tensor, each (B, ...)
+        What ``after_step`` writes to (in place), so that a checkpoint holds it, too.
+
+    Returns
+    -------
+    Network
+        Trained networks.
+
+    Raises
+    ------
+    KerhrmError
+        If the memory of a GPU does not hold a single network's training.
+    """
+    n_networks = initial.n_networks
+    together = networks_at_once(device, n_networks)
+    groups: list[N] = []
+    first = 0
+    while first < n_networks:
+        rows = slice(first, min(first + together, n_networks))
+        networks = initial.take(rows).trainable_copy(device)
+        kept = [tensor.detach()[rows] for tensor in keep]
+        try:
+            trained = _minimise_group(
+                networks, rows, objective, steps, learning_rate, after_step, kept
+            )
+        except torch.cuda.OutOfMemoryError as error:
+            if together == 1:
+                raise KerhrmError(
+                    f"a single network does not fit into the memory of {device}",
+                    "use --config device=cpu",
+                ) from error
+            together = (together + 1) // 2
+            log.warning("out of memory on %s: going on with %d networks at once", device, together)
+            continue
+        groups.append(trained)
+        first = rows.stop
+        log.info("trained %d of %d networks", first, n_networks)
+    return concatenate(groups)
+
+
+def networks_at_once(device: torch.device, n_networks: int) -> int:
+    """How many networks to train together, memory permitting."""
+    return 1 if device.type == "cpu" else n_networks
+
+
+def _minimise_group(
+    networks: N,
+    rows: slice,
+    objective: Objective[N],
+    steps: int,
+    learning_rate: float,
+    after_step: Callable[[int, N, slice], None] | None,
+    keep: Sequence[Tensor],
+) -> N:
+    """Descend the sum of the objectives; an interrupted descent goes on at its last step."""
+    section = begin("Adam")
+    parameters = networks.parameters()
+    optimiser = torch.optim.Adam(parameters, lr=learning_rate)
+    # Adam makes its moments in the first step; they are made here, to be written to.
+    for p in parameters:
+        optimiser.state[p] = {
+            "step": torch.tensor(0.0),
+            "exp_avg": torch.zeros_like(p),
+            "exp_avg_sq": torch.zeros_like(p),
+        }
+    state = {f"parameter_{i}": p.detach() for i, p in enumerate(parameters)}
+    state |= {f"kept_{i}": kept for i, kept in enumerate(keep)}
+    moments = {
+        f"{n}_{i}": t for i, p in enumerate(parameters) for n, t in optimiser.state[p].items()
+    }
+    done = 0
+    # after a lack of memory the saved group may have been of another size
+    if section.saved and section.saved["parameter_0"].shape == parameters[0].shape:
+        for name, tensor in (state if section.finished else state | moments).items():
+            tensor.copy_(torch.from_numpy(section.saved[name]))
+        done = steps if section.finished else int(section.saved["step"])
+    for step in range(done + 1, steps + 1):
+        optimiser.zero_grad()
+        losses = objective(step, networks, rows)
+        losses.sum().backward()
+        optimiser.step()
+        if after_step is not None:
+            after_step(step, networks, rows)
+        section.progress(step - done, steps - done, lambda losses=losses: losses.mean().item())  # type: ignore[misc]
+        section.offer(lambda step=step: to_arrays(state | moments) | {"step": np.array(step)})  # type: ignore[misc]
+    section.finish(lambda: to_arrays(state))
+    return networks.frozen()
+
+
+def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    """Copies for the disk."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}

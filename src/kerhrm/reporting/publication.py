@@ -1,0 +1,84 @@
+"""What a run leaves in the repository, once it is asked to."""
+
+import json
+import os.path
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kerhrm.errors import KerhrmError
+from kerhrm.reporting.provenance import provenance
+from kerhrm.reporting.readme import sections, with_sections
+from kerhrm.reporting.tables import is_stand_in, read_table
+from kerhrm.storage.arrays import atomic, write_text
+
+FOLDERS = ("tables", "figures")
+
+
+def publish(run: Path, reference: Path, readme: Path) -> None:
+    """Make a run the one that others are compared with, and the README's.
+
+    Tables, figures and the resolved configuration are copied, what made them is noted, and
+    the README's measured sections are written (:func:`kerhrm.reporting.readme.sections`).
+
+    Parameters
+    ----------
+    run : path
+        ``results/<preset>`` of a complete run.
+    reference : path
+        Folder whose tables and figures are replaced.
+    readme : path
+
+    Raises
+    ------
+    KerhrmError
+        If the run is not complete, used stand-in data or was not at preset ``paper``, or if
+        the README lacks a section; nothing is written then.
+    """
+    config = _config_of(run, *FOLDERS)
+    for path in sorted(run.glob("tables/*.csv")):
+        if any(map(is_stand_in, read_table(path)["data_source"])):
+            raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
+    link = os.path.relpath(reference / "tables", readme.parent)
+    parts = sections(run, config["experiments"], link)
+    text = with_sections(readme.read_text(encoding="utf-8"), parts)
+    for name in FOLDERS:
+        copied = _copy(run / name, reference / name)
+        for path in set((reference / name).iterdir()) - copied:
+            path.unlink()
+    write_text(reference / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
+    write_text(reference / "versions.json", json.dumps(provenance(), indent=2) + "\n")
+    write_text(readme, text)
+
+
+def publish_tuned(run: Path, tuned: Path) -> None:
+    """Make the choices of a run of `tune` those that other runs use.
+
+    Raises
+    ------
+    KerhrmError
+        If the search is missing or was not at preset ``paper``.
+    """
+    _config_of(run, "tuned")
+    _copy(run / "tuned", tuned)
+
+
+def _config_of(run: Path, *names: str) -> dict[str, Any]:
+    """The configuration of a run at preset ``paper`` that has ``names``."""
+    for name in ("config.yaml", *names):
+        if not (run / name).exists():
+            raise KerhrmError(f"{run} has no {name}", "run the workflow first")
+    config: dict[str, Any] = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    if config["preset"] != "paper":
+        raise KerhrmError(f"{run} is no run at preset paper", "run without preset=...")
+    return config
+
+
+def _copy(source: Path, target: Path) -> set[Path]:
+    """Copy a folder's files, each of which is whole at any time; hidden ones are jobs' own."""
+    files = {target / path.name: path for path in source.glob("[!.]*")}
+    for copy, path in files.items():
+        with atomic(copy) as handle:
+            handle.write(path.read_bytes())
+    return set(files)

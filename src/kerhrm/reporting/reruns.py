@@ -1,0 +1,92 @@
+"""How much of a run's compute an edit of each file of the package makes again.
+
+``python -m kerhrm.reporting.reruns results/paper`` prints a Markdown table: to each file of
+the package the jobs that run its code, and their share of the run's seconds.  Jobs behind
+these follow where their inputs have changed.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+import kerhrm
+from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.config.names import setting_in
+from kerhrm.data.registry import DATA_SETS, RAW
+from kerhrm.jobs.fingerprint import sources
+from kerhrm.methods.registry import METHODS
+from kerhrm.reporting.times import read_benchmarks
+
+PACKAGE = Path(kerhrm.__file__).parent
+SCRIPTS, NOTEBOOKS = PACKAGE.parents[1] / "workflow/scripts", PACKAGE.parents[1] / "notebooks"
+#: rules of `tune`, which no complete run needs
+TUNING = ("select_hyperparameters", "select_by_oracle")
+#: files with a smaller share are only counted
+SMALL = 0.0005
+
+
+def files_of(rule: str, place: tuple[str, ...], experiments: Mapping[str, Any]) -> set[Path]:
+    """Files whose code a job runs: its script's, and what the workflow's `code` adds to it."""
+    if rule.startswith("render_"):
+        (notebook,) = {e["notebook"] for e in experiments.values() if e["table"] == place[-1]}
+        scripts = SCRIPTS / "render_notebook.py", NOTEBOOKS / f"{notebook}.ipynb"
+        return {path for script in scripts for path in sources(script)}
+    return set(sources(SCRIPTS / f"{rule}.py", *_entries(rule, place, experiments)))
+
+
+def _entries(rule: str, place: tuple[str, ...], experiments: Mapping[str, Any]) -> list[str]:
+    """Entry points that a job loads by name."""
+    if rule == "fetch_raw":
+        return [RAW[place[-1]]]
+    if rule not in ("generate_data", "learn_direction", "train_method"):
+        return []
+    setting = experiments[place[0]]["settings"][setting_in(place[1])]
+    data_set = DATA_SETS[setting["data"]["generator"]]
+    if rule == "generate_data":
+        return [data_set.entry, *([RAW[data_set.raw]] if data_set.raw else [])]
+    penalty = PENALTIES[setting["methods"]["kerhrm"]["invariance"]["penalty"]]
+    if rule == "learn_direction":
+        return [penalty]
+    method = METHODS[place[-1]]
+    return [*method.entries, *([penalty] if method.section == "kerhrm" else [])]
+
+
+def shares(jobs: Iterable[tuple[set[Path], float]], package: Path = PACKAGE) -> str:
+    """Files of a package by the share of the jobs' seconds that runs them, as Markdown.
+
+    Parameters
+    ----------
+    jobs : iterable of (files, seconds)
+    package : path
+        Files elsewhere are left out.
+    """
+    jobs = list(jobs)
+    total = sum(seconds for _, seconds in jobs)
+    found = []
+    for path in package.rglob("*.py"):
+        own = [seconds for files, seconds in jobs if path in files]
+        found.append((sum(own) / total, path.relative_to(package).as_posix(), len(own)))
+    large = sorted((row for row in found if row[0] >= SMALL), reverse=True)
+    table = [(file, str(n), f"{100 * share:.1f} %") for share, file, n in large]
+    small = len(found) - len(large)
+    table.append((f"{small} others", "", f"< {100 * SMALL:g} % each"))
+    frame = pd.DataFrame(table, columns=["file", "jobs", "share"])
+    return frame.to_markdown(index=False, disable_numparse=True)
+
+
+def main() -> None:
+    run = Path(sys.argv[1])
+    config = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    jobs = read_benchmarks(run / "benchmarks")
+    jobs = jobs[jobs["experiment"].isin(["", *config["experiments"]]) & ~jobs["rule"].isin(TUNING)]
+    places = zip(jobs["rule"], jobs["place"], strict=True)
+    files = [files_of(rule, place, config["experiments"]) for rule, place in places]
+    print(shares(zip(files, jobs["seconds"], strict=True)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Where the time of a run goes, from the files of Snakemake's ``benchmark:``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+
+#: the rules between raw data and the scores of KerHRM (NTF)
+NTF_CHAIN = (
+    "generate_data", "extract_ntf", "reduce_ntf", "learn_environments", "learn_direction",
+    "predict_ntf", "score",
+)  # fmt: skip
+
+
+def read_benchmarks(folder: str | Path) -> pd.DataFrame:
+    """One row per job, from files ``<rule>/<experiment>/<setting>...tsv``.
+
+    Rules without experiments leave ``<rule>/<name>.tsv`` or ``<rule>.tsv``.
+
+    Returns
+    -------
+    DataFrame
+        ``rule``, ``experiment`` (or ""), ``place`` (tuple of str: what stands below the rule) and
+        ``seconds`` of wall time, start-up included.
+
+    Raises
+    ------
+    KerhrmError
+        If there is no file.
+    """
+    rows = []
+    for path in sorted(Path(folder).rglob("*.tsv")):
+        rule, *place = path.relative_to(folder).with_suffix("").parts
+        seconds = float(pd.read_csv(path, sep="\t")["s"].sum())
+        rows.append((rule, place[0] if len(place) > 1 else "", tuple(place), seconds))
+    if not rows:
+        raise KerhrmError(f"{folder} has no benchmarks (*.tsv)", "run `snakemake all` first")
+    return pd.DataFrame(rows, columns=["rule", "experiment", "place", "seconds"])
+
+
+def compute_times(benchmarks: pd.DataFrame, experiments: Sequence[str]) -> str:
+    """Seconds by rule and experiment, as a Markdown table that begins and ends as the data walk."""
+    wide = benchmarks.pivot_table(
+        index="rule", columns="experiment", values="seconds", aggfunc="sum", fill_value=0.0
+    ).reindex(columns=list(experiments), fill_value=0.0)
+    wide = wide[wide.sum(axis=1) > 0]
+    others = sorted(set(wide.index) - set(NTF_CHAIN))
+    order = [*NTF_CHAIN[:-1], *others, NTF_CHAIN[-1]]
+    wide = wide.reindex([rule for rule in order if rule in wide.index]).rename_axis(columns=None)
+    chain = wide.loc[[rule for rule in NTF_CHAIN if rule in wide.index]].sum()
+    wide.loc["all rules"] = wide.sum()
+    wide.loc["from data to the scores of KerHRM (NTF)"] = chain
+    return wide.to_markdown(floatfmt=".1f") + "\n"

@@ -1,0 +1,173 @@
+"""Values and rows of one predictor, from its outputs and all labels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.data.samples import Files
+from kerhrm.storage.arrays import load_arrays
+
+COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
+
+#: accuracy, mean_error: one row per seed; period: a row per test environment, too;
+#: iterations: a row per iteration of KerHRM (:mod:`kerhrm.scoring.iterations`)
+Protocol = Literal["accuracy", "mean_error", "period", "iterations"]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of one setting; test labels among them.
+
+    Attributes
+    ----------
+    train, test : ndarray, (B, n), (B, m)
+    test_environment : ndarray, (m,)
+    seeds : sequence of int or str, length B
+        Names of the replicates.
+    task : "classification" or "regression"
+    source : str
+        Of the data.
+    names : list of str
+        Of the test environments.
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    test_environment: np.ndarray
+    seeds: Sequence[int | str]
+    task: str
+    source: str
+    names: list[str]
+
+
+def load_labels(files: Files, seeds: Sequence[int | str]) -> Labels:
+    """Read ``train`` and ``test_labels`` of the replicates that ``seeds`` names."""
+    train, facts = load_arrays(files["train"])
+    test, _ = load_arrays(files["test_labels"])
+    return Labels(
+        train["y"],
+        test["y"],
+        test["environment"][0],
+        seeds,
+        facts["task"],
+        facts["source"],
+        facts["test_environments"],
+    )
+
+
+def accuracy(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Share of points with the right sign: (..., m) and (..., m) to (...)."""
+    return np.mean((predictions > 0) == (y > 0), axis=-1)
+
+
+def environment_errors(
+    predictions: np.ndarray, y: np.ndarray, environment: np.ndarray
+) -> np.ndarray:
+    """Mean squared error of every test environment.
+
+    Parameters
+    ----------
+    predictions, y : ndarray, (..., m)
+    environment : ndarray, (m,)
+        Number of each point's environment; the same for all seeds.
+
+    Returns
+    -------
+    ndarray, (..., number of environments)
+    """
+    squared = (predictions.astype(np.float64) - y) ** 2
+    numbers = np.unique(environment)
+    return np.stack([squared[..., environment == e].mean(axis=-1) for e in numbers], axis=-1)
+
+
+def metrics(
+    predictions: Mapping[str, np.ndarray], labels: Labels, protocol: Protocol
+) -> dict[tuple[str, str], np.ndarray]:
+    """Values per seed (B,), by (test environment or "", metric).
+
+    ``accuracy``: ``train_acc``, ``test_acc`` and their difference ``generalisation_gap``;
+    ``mean_error``: ``mean_error`` and ``std_error``, mean and standard deviation (ddof = 1)
+    of the mean squared errors of the test environments (paper, section 5); ``period``:
+    ``mse`` of every test environment.
+    """
+    if protocol == "accuracy":
+        train = accuracy(predictions["train"], labels.train)
+        test = accuracy(predictions["test"], labels.test)
+        return {
+            ("", "train_acc"): train,
+            ("", "test_acc"): test,
+            ("", "generalisation_gap"): test - train,
+        }
+    errors = environment_errors(predictions["test"], labels.test, labels.test_environment)
+    if protocol == "mean_error":
+        return {
+            ("", "mean_error"): errors.mean(axis=-1),
+            ("", "std_error"): errors.std(axis=-1, ddof=1),
+        }
+    return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
+
+
+def failures(predictions: Mapping[str, np.ndarray]) -> list[str]:
+    """Why a seed's figures cannot be trusted, one text per seed; empty where they can."""
+    reasons = []
+    for seed in range(len(predictions["test"])):
+        bad = [
+            f"{int((~np.isfinite(outputs)).sum())} of {outputs.size} outputs"
+            for outputs in (part[seed] for part in predictions.values())
+            if not np.isfinite(outputs).all()
+        ]
+        reasons.append(f"diverged: {bad[0]} are not finite" if bad else "")
+    return reasons
+
+
+def mark(setting: str) -> str:
+    """What stands behind the first comma of a setting's name, with that comma."""
+    return "".join(setting.partition(",")[1:])
+
+
+def score_predictions(
+    predictions: Mapping[str, np.ndarray],
+    labels: Labels,
+    protocol: Protocol,
+    *,
+    setting: str,
+    method: str,
+    selection: str,
+) -> pd.DataFrame:
+    """Scores of one predictor per seed.
+
+    Parameters
+    ----------
+    predictions : mapping
+        ``train`` (B, n) and ``test`` (B, m); what else is there must be finite, too.
+    labels : Labels
+    protocol : "accuracy", "mean_error" or "period"
+    setting, method, selection : str
+        Copied into the rows; with test environments in rows of their own, ``setting`` is
+        ``period=NAME``, and a marked setting's mark follows.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`.  A seed whose outputs are not finite has the value NaN and
+        the reason.
+    """
+    reasons = failures(predictions)
+    rows = [
+        (
+            f"{protocol}={name}{mark(setting)}" if name else setting,
+            method,
+            seed,
+            metric,
+            float("nan") if reason else float(value),
+            selection,
+            labels.source,
+            reason,
+        )
+        for (name, metric), values in metrics(predictions, labels, protocol).items()
+        for seed, value, reason in zip(labels.seeds, values, reasons, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,0 +1,30 @@
+"""A logger plugin of Snakemake's: what it says of each job, as lines of JSON.
+
+Rules have a message, which takes the place of the files in what Snakemake prints.
+"""
+
+import json
+import os
+from logging import LogRecord
+from pathlib import Path
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+#: names the file to write
+VARIABLE = "JOBS_LOG"
+FIELDS = ("rule_name", "input", "output", "reason", "rule_msg")
+
+
+class LogHandler(LogHandlerBase):
+    writes_to_stream = False
+    writes_to_file = False
+    has_filter = True
+    has_formatter = True
+    needs_rulegraph = False
+
+    def emit(self, record: LogRecord) -> None:
+        if getattr(record, "event", None) == LogEvent.JOB_INFO:
+            job = {name: getattr(record, name) for name in FIELDS}
+            with Path(os.environ[VARIABLE]).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(job, default=str) + "\n")

@@ -1,0 +1,22 @@
+"""What ``import kerhrm`` offers, and what it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import kerhrm
+
+
+def test_every_name_is_there() -> None:
+    for name in kerhrm.__all__:
+        assert getattr(kerhrm, name).__name__ == name
+    assert kerhrm.__version__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        kerhrm.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("module", ["kerhrm", "kerhrm.algorithm.options"])
+def test_importing_it_imports_no_torch(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,128 @@
+"""KerHRM's network: one training per lambda, and the choice among them."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.directions import learn_directions
+from kerhrm.algorithm.exploration import explore
+from kerhrm.algorithm.igd import train_igd
+from kerhrm.algorithm.network import train_networks
+from kerhrm.algorithm.options import IGD, Clustering, Invariance
+from kerhrm.algorithm.pose import pose
+from kerhrm.algorithm.prediction import FinalDirection, finish
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Environments
+from kerhrm.data.classification.generator import generate
+from kerhrm.data.predictions import Predictions
+from kerhrm.features.extract import extract
+from kerhrm.networks.mlp import MLP, init_mlp
+
+B = 3
+OPTIONS = IGD(penalty=[0.0, 1.0, 300.0], steps=20, learning_rate=2e-3)
+
+
+class Run(NamedTuple):
+    """Everything that a network is trained from, and what came of it."""
+
+    mlp: MLP
+    problem: Problem
+    points: tuple[Tensor, Tensor, Tensor]
+    final: FinalDirection
+    learned: list[Environments]
+    predictions: Predictions
+    chosen: Tensor
+    networks: MLP
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    data = generate(
+        range(B), r2=0.8, n_train_per_environment=75, n_validation_per_environment=50, n_test=60
+    )
+    points = tuple(torch.from_numpy(s.x) for s in (data.train, data.validation, data.test))
+    mlp = init_mlp(range(B), (10, 64, 1))
+    features = [extract(mlp, x) for x in points]
+    labels = [torch.from_numpy(s.y).double() for s in (data.train, data.validation)]
+    problem = pose(*features, *labels, k=8, task="classification", seeds=list(range(B)))[0]
+    k = torch.tensor([[4, 8]] * B)
+    learned = [explore(problem, k, Clustering(restarts=3), iteration=1)]
+    history = [learn_directions(problem, learned, Invariance(alpha=[0.0, 1.0]))]
+    final = finish(problem, learned, history)
+    results = train_networks(mlp, problem, *points, final, learned, OPTIONS)
+    return Run(mlp, problem, points, final, learned, *results)
+
+
+def test_every_lambda_has_its_network(run: Run) -> None:
+    problem = run.problem
+    coordinates = problem.u / problem.s[:, None]
+    for b in range(B):
+        coordinates[b, :, int(run.final.k[b]) :] = 0
+    for c, penalty in enumerate(OPTIONS.penalty):
+        network = train_igd(
+            run.mlp,
+            run.points[0],
+            problem.y.float(),
+            problem.f0_train.float(),
+            coordinates.float(),
+            run.final.theta.float(),
+            penalty=penalty,
+            cosine="signed",
+            steps=OPTIONS.steps,
+            learning_rate=OPTIONS.learning_rate,
+        )
+        for name, x in zip(Predictions.names(), run.points, strict=True):
+            got = getattr(run.predictions, name)
+            assert got.shape == (B, len(OPTIONS.penalty), x.shape[1])
+            torch.testing.assert_close(got[:, c], network(x), rtol=1e-4, atol=1e-5)
+    # lambda matters
+    spread = run.predictions.train.diff(dim=1).abs().amax(-1)
+    assert float(spread.min()) > 0.01
+
+
+def test_the_worst_learned_environment_decides(run: Run) -> None:
+    y = run.problem.y_validation.numpy()
+    for b in range(B):
+        worst = []
+        for outputs in run.predictions.validation[b].numpy():
+            hits = (outputs > 0) == (y[b] > 0)
+            memberships = run.learned[0].validation[b].numpy()  # (G, m, K)
+            worst.append(
+                min(np.average(hits, weights=r[:, j]) for r in memberships for j in range(2))
+            )
+        assert int(run.chosen[b]) == int(np.argmax(worst))
+
+
+def test_the_chosen_networks_come_out(run: Run) -> None:
+    for name, x in zip(Predictions.names(), run.points, strict=True):
+        outputs = run.networks(x)
+        for b, c in enumerate(run.chosen.tolist()):
+            expected = getattr(run.predictions, name)[b, c]
+            torch.testing.assert_close(outputs[b], expected, rtol=1e-4, atol=1e-5)
+    # the choice differs between seeds, or this test would not see a mix-up of the axes
+    assert len(set(run.chosen.tolist())) > 1
+
+
+def test_equal_candidates_leave_the_first(run: Run) -> None:
+    options = OPTIONS.model_copy(update={"penalty": [1.0, 1.0], "steps": 2})
+    _, chosen, _ = train_networks(
+        run.mlp, run.problem, *run.points, run.final, run.learned, options
+    )
+    assert chosen.tolist() == [0] * B
+
+
+def test_the_form_of_the_cosine_is_passed_on(run: Run) -> None:
+    opposite = replace(run.final, theta=-run.final.theta)
+    for cosine, alike in (("absolute", True), ("signed", False)):
+        options = OPTIONS.model_copy(update={"penalty": [300.0], "steps": 5, "cosine": cosine})
+        outputs = [
+            train_networks(run.mlp, run.problem, *run.points, direction, run.learned, options)[
+                0
+            ].train
+            for direction in (run.final, opposite)
+        ]
+        assert torch.allclose(*outputs, rtol=1e-4, atol=1e-5) == alike

@@ -1,0 +1,112 @@
+"""The contract of every registered penalty, and the paper's against autograd."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.optimize
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from torch import Tensor
+
+from kerhrm.algorithm.invariant import environment_risks, invariant_direction
+from kerhrm.algorithm.options import Invariance
+from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.penalties.base import Penalty, Risks
+from kerhrm.entries import load
+
+N, K = 40, 3
+
+
+class Data(NamedTuple):
+    """psi (n, k), y (n,), soft environments (n, E)."""
+
+    psi: Tensor
+    y: Tensor
+    r: Tensor
+
+    def risks(self, rho: float = 0.05) -> Risks:
+        return Risks(*environment_risks(*self), self.r.mean(0), torch.tensor(rho).double())
+
+
+def data(seed: int) -> Data:
+    rng = np.random.default_rng(seed)
+    psi = rng.standard_normal((N, K)) * rng.uniform(0.3, 3, K)
+    r = rng.dirichlet([0.5, 1.0, 1.5], N)
+    y = (r @ rng.standard_normal((3, K)) * psi).sum(-1) + rng.standard_normal(N)
+    return Data(*(torch.from_numpy(a) for a in (psi, y, r)))
+
+
+@pytest.fixture(params=PENALTIES)
+def penalty(request: pytest.FixtureRequest) -> Penalty:
+    made: Penalty = load(PENALTIES[request.param])()
+    return made
+
+
+@given(seed=st.integers(0, 10**6), name=st.sampled_from([*PENALTIES]))
+def test_the_value_is_the_quadratic_form_plus_a_constant(seed: int, name: str) -> None:
+    penalty, risks = load(PENALTIES[name])(), data(seed).risks()
+    matrix, vector = penalty.quadratic(risks)
+    thetas = torch.from_numpy(np.random.default_rng(seed).standard_normal((6, K)))
+    constants = [penalty.value(risks, t) - t @ matrix @ t + 2 * vector @ t for t in thetas]
+    torch.testing.assert_close(torch.stack(constants), constants[0].expand(6))
+    torch.testing.assert_close(matrix, matrix.mT)
+    assert float(torch.linalg.eigvalsh(matrix)[0]) > -1e-9 * float(matrix.abs().max())
+    assert all(float(penalty.value(risks, t)) >= 0 for t in thetas)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_the_printed_penalty_is_the_variance_of_autograds_gradients(seed: int) -> None:
+    d, theta = data(seed), torch.randn(K, dtype=torch.float64, requires_grad=True)
+    shares = d.r / d.r.sum(0)
+    risks = [(shares[:, e] * (d.psi @ theta - d.y) ** 2).sum() for e in range(3)]
+    gradients = torch.stack([torch.autograd.grad(risk, theta)[0] for risk in risks])
+    weights = d.r.mean(0)
+    expected = (weights @ gradients**2 - (weights @ gradients) ** 2).sum()
+    got = load(PENALTIES["gradient_variance"])().value(d.risks(), theta.detach())
+    torch.testing.assert_close(got, expected)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 10.0])
+def test_the_closed_form_is_an_optimisers_argmin(penalty: Penalty, alpha: float) -> None:
+    d, ridge = data(5), 0.01
+    rho = ridge * float((d.psi**2).sum()) / (N * K)
+    risks, weights = d.risks(rho), d.r.mean(0)
+
+    def objective(values: np.ndarray) -> float:
+        theta = torch.from_numpy(values)
+        errors = (d.r / d.r.sum(0)).T @ (d.psi @ theta - d.y) ** 2
+        return float(weights @ errors + alpha * penalty.value(risks, theta) + rho * theta @ theta)
+
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 5000}
+    start = np.zeros(K)
+    found = scipy.optimize.minimize(objective, start, method="Nelder-Mead", options=options)
+    got = invariant_direction(*d, alpha, penalty, ridge=ridge, shares=True)
+    np.testing.assert_allclose(got, found.x, rtol=1e-4, atol=1e-5)
+
+
+def test_leading_axes_are_separate_problems(penalty: Penalty) -> None:
+    sets = [data(seed).risks() for seed in range(3)]
+    names = ("second", "cross", "weights", "rho")
+    batch = Risks(*(torch.stack([getattr(r, name) for r in sets]) for name in names))
+    theta = torch.randn(3, K, dtype=torch.float64)
+    together = penalty.value(batch, theta)
+    for b, risks in enumerate(sets):
+        torch.testing.assert_close(together[b], penalty.value(risks, theta[b]))
+        for got, alone in zip(penalty.quadratic(batch), penalty.quadratic(risks), strict=True):
+            torch.testing.assert_close(got[b], alone)
+
+
+def test_units_make_alpha_free_of_the_scale_of_psi(penalty: Penalty) -> None:
+    d = data(1)
+    for scale in (1e-3, 1e3):
+        scaled = d._replace(psi=scale * d.psi)
+        thetas = [invariant_direction(*e, 0.7 * penalty.unit(e.psi), penalty) for e in (d, scaled)]
+        torch.testing.assert_close(scale * thetas[1], thetas[0])
+
+
+def test_an_unknown_penalty_is_told() -> None:
+    with pytest.raises(ValidationError, match="no penalty is called 'lasso'; known are: gradient_"):
+        Invariance(penalty="lasso")

@@ -1,0 +1,164 @@
+"""Every data set of the registry: its entry points, options, raw data and generator."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from kerhrm.data.classification import generator as classification
+from kerhrm.data.colored_mnist import generator as colored_mnist
+from kerhrm.data.dataset import Dataset, Split
+from kerhrm.data.houses import generator as houses
+from kerhrm.data.registry import DATA_SETS, RAW, fetch, generate
+from kerhrm.data.regression import generator as regression
+from kerhrm.data.sources.king_county import Houses
+from kerhrm.data.sources.mnist import Digits
+from kerhrm.entries import check, load
+from kerhrm.errors import KerhrmError
+from kerhrm.sections import Section
+
+SEEDS = [101, 3]
+SECTIONS: dict[str, dict[str, Any]] = {
+    "classification": {
+        "r2": 0.8, "n_train_per_environment": 20, "n_validation_per_environment": 10, "n_test": 15,
+        "scramble": "per_seed",
+    },
+    "colored_mnist": {
+        "n_per_environment": 20, "n_validation_per_environment": 10, "n_test": 15,
+        "train_flip": [0.3, 0.4],
+    },
+    "houses": {"train_fraction": 0.4, "scale": "all"},
+    "regression": {"r": 1.9, "n_train": [30, 10], "n_validation": 8, "n_test": 5},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Prepared raw data, as the workflow hands them over."""
+    folder = tmp_path_factory.mktemp("raw")
+    Digits.stand_in().save(folder / "mnist.npz")
+    Houses.stand_in().save(folder / "houses.npz")
+    return {n: folder / f"{d.raw}.npz" for n, d in DATA_SETS.items() if d.raw}
+
+
+def model(name: str, **changed: Any) -> Any:
+    return load(DATA_SETS[name].options)(generator=name, **changed)
+
+
+def section(name: str, **changed: Any) -> dict[str, Any]:
+    """The whole section, with the defaults of the schema, as a rule gets it."""
+    return model(name, **changed).model_dump(mode="json")
+
+
+def assert_equal(data: Dataset, expected: Dataset) -> None:
+    for part in ("train", "validation", "test"):
+        got, own = getattr(data, part), getattr(expected, part)
+        for name in Split.__dataclass_fields__:
+            np.testing.assert_array_equal(getattr(got, name), getattr(own, name))
+    assert data.source == expected.source
+    assert list(data.test_environments) == list(expected.test_environments)
+    assert list(data.seeds) == list(expected.seeds) == SEEDS
+    assert data.task == expected.task
+
+
+def test_entry_points_exist() -> None:
+    for name, entries in DATA_SETS.items():
+        assert entries.name == name
+        for entry in (entries.options, entries.entry, entries.truths):
+            if entry:
+                check(entry)
+    for entry in RAW.values():
+        check(entry)
+    assert {d.raw for d in DATA_SETS.values()} - {None} == RAW.keys()
+    assert SECTIONS.keys() == DATA_SETS.keys()
+
+
+def test_the_registry_is_light() -> None:
+    """It is imported wherever the configuration is read."""
+    heavy = {"numpy", "pandas", "scipy", "torch", "requests", "pooch", "pydantic"}
+    code = f"import sys, kerhrm.data.registry; print(*({heavy} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_option_says_what_it_is_and_takes_no_truth_value(name: str) -> None:
+    options: type[Section] = load(DATA_SETS[name].options)
+    for key, field in options.model_fields.items():
+        assert field.description, key
+        with pytest.raises(ValidationError):
+            options(**{"generator": name} | {key: True})
+        if isinstance(field.default, list | tuple):
+            with pytest.raises(ValidationError):
+                model(name, **{key: [True, *field.default[1:]]})
+
+
+def test_what_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
+    for options, raw, problem in (
+        ({"generator": "mine"}, None, "no data set is called 'mine'; known are: classification"),
+        ({"generator": "houses"}, None, "houses is made from raw data; give the file of houses"),
+        ({"generator": "houses"}, tmp_path / "absent.npz", "absent.npz does not exist"),
+    ):
+        with pytest.raises(KerhrmError) as caught:
+            generate(options, SEEDS, raw)
+        assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("name", RAW)
+def test_raw_data_are_fetched_by_name(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KERHRM_OFFLINE", "1")
+    raw = fetch(name)
+    assert raw.is_stand_in
+    raw.save(tmp_path / "raw.npz")
+    again = type(raw).load(tmp_path / "raw.npz")
+    for key, value in vars(raw).items():
+        np.testing.assert_array_equal(getattr(again, key), value)
+    with pytest.raises(KerhrmError, match=r"cannot get .*switched off"):
+        fetch(name, tmp_path, "fail")
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_options_go_to_the_generator_by_name(name: str, raw: dict[str, Path]) -> None:
+    """Defaults of the schema are those of the generators, too."""
+    options = SECTIONS[name]
+    data = generate(section(name, **options), SEEDS, raw.get(name))
+    direct = {
+        "classification": lambda: classification.generate(SEEDS, **options),
+        "colored_mnist": lambda: colored_mnist.generate(SEEDS, Digits.stand_in(), **options),
+        "houses": lambda: houses.generate(SEEDS, Houses.stand_in(), **options),
+        "regression": lambda: regression.generate(SEEDS, **options),
+    }
+    assert_equal(data, direct[name]())
+    assert data.task == ("regression" if name in ("houses", "regression") else "classification")
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_section_is_left_as_it_was(name: str, raw: dict[str, Path]) -> None:
+    options = section(name, **SECTIONS[name])
+    before = dict(options)
+    generate(options, SEEDS, raw.get(name))
+    assert options == before
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_seed_does_not_depend_on_its_company(name: str, raw: dict[str, Path]) -> None:
+    options = section(name, **SECTIONS[name])
+    both, one = (generate(options, s, raw.get(name)) for s in (SEEDS, SEEDS[1:]))
+    for part in ("train", "validation", "test"):
+        np.testing.assert_array_equal(getattr(both, part).x[1], getattr(one, part).x[0])
+        np.testing.assert_array_equal(getattr(both, part).y[1], getattr(one, part).y[0])
+    assert not np.array_equal(both.train.x[0], both.train.x[1])
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_schema_knows_the_number_of_points(name: str, raw: dict[str, Path]) -> None:
+    options = model(name, **SECTIONS[name])
+    data = generate(options.model_dump(mode="json"), SEEDS, raw.get(name))
+    assert data.train.y.shape == (len(SEEDS), options.n_points)
+    assert data.task == DATA_SETS[name].task

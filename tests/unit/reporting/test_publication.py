@@ -1,0 +1,141 @@
+"""A finished run at the paper's sizes, and no other, goes into the repository."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kerhrm.errors import KerhrmError
+from kerhrm.reporting.provenance import DISTRIBUTION
+from kerhrm.reporting.publication import publish, publish_tuned
+from kerhrm.reporting.readme import sections, with_sections
+from kerhrm.reporting.tables import COLUMNS
+
+SECTIONS = ("tables", "selection", "restarts", "times")
+README = "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in SECTIONS)
+EXPERIMENTS = {"one": {"title": "Classification", "table": "table1"}}
+CELL = (
+    "table1,r2=0.70,ERM,test_acc,0.25,0.01,3,0.24,0.26,0.2,synthetic,pooled validation,described,"
+    "better,"
+)
+
+
+def run(folder: Path, preset: str = "paper") -> Path:
+    """What a build leaves, and things that nobody needs."""
+    results = folder / "results" / preset
+    for name, text in (
+        ("tables/table1.md", "## Table 1: Classification\n\n| a |\n"),
+        ("tables/table1.csv", f"{','.join(COLUMNS)}\n{CELL}\n"),
+        ("tables/.table1.csv.lock", ""),
+        ("figures/figure2.svg", "<svg/>"),
+        ("config.yaml", yaml.safe_dump({"preset": preset, "experiments": EXPERIMENTS})),
+        ("benchmarks/score/one/r2=0.70.tsv", "s\th:m:s\n2.5\t0:00:02\n"),
+        ("one/r2=0.70/scores.csv", "setting\n"),
+        ("tuned/one.yaml", "irm: {}\n"),
+        ("logs/score.log", "done\n"),
+    ):
+        path = results / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return results
+
+
+def content(folder: Path) -> dict[str, str]:
+    return {
+        p.relative_to(folder).as_posix(): p.read_text(encoding="utf-8")
+        for p in folder.rglob("*")
+        if p.is_file()
+    }
+
+
+@pytest.fixture
+def reference(tmp_path: Path) -> Path:
+    (tmp_path / "README.md").write_text(README, encoding="utf-8")
+    return tmp_path / "results" / "reference"
+
+
+@pytest.fixture
+def readme(tmp_path: Path) -> Path:
+    return tmp_path / "README.md"
+
+
+def test_tables_figures_and_configuration_are_copied(
+    tmp_path: Path, reference: Path, readme: Path
+) -> None:
+    results = run(tmp_path)
+    publish(results, reference, readme)
+    copied = content(reference)
+    versions = json.loads(copied.pop("versions.json"))
+    assert DISTRIBUTION in versions["packages"]
+    shown = {"tables/table1.md", "tables/table1.csv", "figures/figure2.svg", "config.yaml"}
+    assert copied == {n: text for n, text in content(results).items() if n in shown}
+    parts = sections(results, EXPERIMENTS, "results/reference/tables")
+    assert readme.read_text(encoding="utf-8") == with_sections(README, parts)
+
+
+def test_what_an_earlier_run_left_is_gone(tmp_path: Path, reference: Path, readme: Path) -> None:
+    results = run(tmp_path)
+    publish(results, reference, readme)
+    first, text = content(reference), readme.read_text(encoding="utf-8")
+    (reference / "tables" / "table9.md").write_text("old")
+    (reference / "README.md").write_text("about the reference")
+    (reference / "config.yaml").write_text("old")
+    publish(results, reference, readme)
+    assert content(reference) == first | {"README.md": "about the reference"}
+    assert readme.read_text(encoding="utf-8") == text
+
+
+def test_choices_are_copied_beside_those_of_other_experiments(tmp_path: Path) -> None:
+    tuned = tmp_path / "config" / "tuned"
+    tuned.mkdir(parents=True)
+    (tuned / "two.yaml").write_text("stays")
+    publish_tuned(run(tmp_path), tuned)
+    assert content(tuned) == {"one.yaml": "irm: {}\n", "two.yaml": "stays"}
+
+
+@pytest.mark.parametrize("preset", ["smoke", "papers"])
+def test_only_the_papers_sizes_are_published(
+    tmp_path: Path, reference: Path, readme: Path, preset: str
+) -> None:
+    results = run(tmp_path, preset)
+    with pytest.raises(KerhrmError, match="no run at preset paper; run without preset"):
+        publish(results, reference, readme)
+    with pytest.raises(KerhrmError, match="no run at preset paper; run without preset"):
+        publish_tuned(results, tmp_path / "tuned")
+    assert not reference.exists()
+    assert not (tmp_path / "tuned").exists()
+    assert readme.read_text(encoding="utf-8") == README
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "tables", "figures"])
+def test_an_incomplete_run_is_told(
+    tmp_path: Path, reference: Path, readme: Path, name: str
+) -> None:
+    results = run(tmp_path)
+    (results / name).rename(tmp_path / "away")
+    with pytest.raises(KerhrmError, match=f"has no {name}; run the workflow first"):
+        publish(results, reference, readme)
+
+
+def test_stand_ins_are_not_published(tmp_path: Path, reference: Path, readme: Path) -> None:
+    results = run(tmp_path)
+    publish(results, reference, readme)
+    before = content(tmp_path)
+    path = results / "tables" / "table4.csv"
+    stand_in = CELL.replace("synthetic", "stand-in:digits")
+    path.write_text(f"{','.join(COLUMNS)}\n{stand_in}\n", encoding="utf-8")
+    with pytest.raises(KerhrmError, match=r"table4\.csv holds stand-in data; give the raw files"):
+        publish(results, reference, readme)
+    path.unlink()
+    assert content(tmp_path) == before
+
+
+def test_a_readme_without_marks_leaves_everything_alone(
+    tmp_path: Path, reference: Path, readme: Path
+) -> None:
+    readme.write_text("# Name\n", encoding="utf-8")
+    with pytest.raises(KerhrmError, match="the README has no section 'tables'"):
+        publish(run(tmp_path), reference, readme)
+    assert not reference.exists()
+    assert readme.read_text(encoding="utf-8") == "# Name\n"

@@ -1,0 +1,132 @@
+"""Selection rules against plain loops, and what each of them may open."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from kerhrm.data.dataset import Task
+from kerhrm.scoring.rules import RULES, Oracle, PooledValidation, WorstValidationEnvironment
+from kerhrm.storage.arrays import save_arrays
+
+B, C, SIZES = 3, 4, {"validation": 11, "test": 9}
+N_ENVIRONMENTS = 3
+OPENED = {
+    "pooled validation": {"validation"},
+    "worst validation environment": {"validation", "environments"},
+    "oracle": {"test_labels"},
+}
+TASKS: tuple[Task, ...] = ("classification", "regression")
+
+
+def draw_labels(task: Task) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = {part: rng.standard_normal((B, n)).astype(np.float32) for part, n in SIZES.items()}
+    return y if task == "regression" else {part: np.sign(a) for part, a in y.items()}
+
+
+def draw_environments() -> np.ndarray:
+    """Every seed has its own; each environment has a point or more."""
+    rng = np.random.default_rng(1)
+    rows = [rng.permutation(np.arange(SIZES["validation"]) % N_ENVIRONMENTS) for _ in range(B)]
+    return np.stack(rows).astype(np.int8)
+
+
+def draw_outputs(part: str) -> Tensor:
+    rng = np.random.default_rng(2)
+    return torch.from_numpy(rng.standard_normal((B, C, SIZES[part])).astype(np.float32))
+
+
+def write(folder: Path, task: Task, names: set[str]) -> dict[str, Path]:
+    """The files that are named, and no other."""
+    y, facts = draw_labels(task), {"task": task}
+    contents = {
+        "validation": {"y": y["validation"]},
+        "environments": {"validation": draw_environments()},
+        "test_labels": {"y": y["test"]},
+    }
+    for name in names:
+        save_arrays(folder / f"{name}.npz", contents[name], facts)
+    return {name: folder / f"{name}.npz" for name in names}
+
+
+def point(f: float, y: float, task: Task) -> float:
+    """An output of 0 is the class -1."""
+    return float((1 if f > 0 else -1) == y) if task == "classification" else -((f - y) ** 2)
+
+
+def expected(name: str, task: Task, b: int, c: int) -> float:
+    part = "test" if name == "oracle" else "validation"
+    f, y = draw_outputs(part)[b, c].tolist(), draw_labels(task)[part][b].tolist()
+    scores = [point(*pair, task) for pair in zip(f, y, strict=True)]
+    if name != "worst validation environment":
+        return sum(scores) / len(scores)
+    of = draw_environments()[b].tolist()
+    each = [[s for s, e in zip(scores, of, strict=True) if e == n] for n in range(N_ENVIRONMENTS)]
+    return min(sum(own) / len(own) for own in each)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", OPENED)
+def test_a_rule_by_a_loop_over_points(tmp_path: Path, name: str, task: Task) -> None:
+    """No file is there but those that the rule names."""
+    rule = RULES[name]
+    score = rule.score(draw_outputs(rule.sample), write(tmp_path, task, OPENED[name]))
+    assert score.shape == (B, C)
+    assert score.dtype == torch.float64
+    for b in range(B):
+        for c in range(C):
+            assert float(score[b, c]) == pytest.approx(expected(name, task, b, c), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None:
+    rule, files = RULES[name], write(tmp_path, "regression", set().union(*OPENED.values()))
+    for needed in OPENED[name]:
+        others = {n: p for n, p in files.items() if n != needed}
+        with pytest.raises(KeyError, match=needed):
+            rule.score(draw_outputs(rule.sample), others)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", OPENED)
+def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, bad: float) -> None:
+    rule, files = RULES[name], write(tmp_path, task, OPENED[name])
+    outputs = draw_outputs(rule.sample)
+    sound = rule.score(outputs, files)
+    outputs[0, 1, 3] = bad  # one point of one candidate
+    outputs[2] = bad  # all of a seed
+    score = rule.score(outputs, files)
+    spoilt = torch.zeros(B, C, dtype=torch.bool)
+    spoilt[0, 1] = True
+    spoilt[2] = True
+    assert bool((score[spoilt] == -torch.inf).all())
+    assert torch.equal(score[~spoilt], sound[~spoilt])
+
+
+def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> None:
+    files = write(tmp_path, "regression", {"validation", "environments"})
+    outputs = draw_outputs("validation")
+    worst = WorstValidationEnvironment().score(outputs, files)
+    assert bool((worst < PooledValidation().score(outputs, files)).all())
+
+
+def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
+    """Candidate 0 is right on validation points, candidate 1 on test points."""
+    files = write(tmp_path, "classification", {"validation", "environments", "test_labels"})
+    y = {part: torch.from_numpy(a) for part, a in draw_labels("classification").items()}
+    outputs = {
+        "validation": torch.stack([y["validation"], -y["validation"]], dim=1),
+        "test": torch.stack([-y["test"], y["test"]], dim=1),
+    }
+    best = {n: r.score(outputs[r.sample], files).argmax(-1).tolist() for n, r in RULES.items()}
+    assert best.pop("oracle") == [1] * B
+    assert best == {"pooled validation": [0] * B, "worst validation environment": [0] * B}
+
+
+def test_rules_are_found_by_name() -> None:
+    assert {name: rule.name for name, rule in RULES.items()} == {n: n for n in OPENED}
+    assert [n for n, rule in RULES.items() if rule.sample == "test"] == [Oracle.name]

@@ -1,0 +1,65 @@
+# A run against the committed one, and into its place.  Only the targets publish and
+# publish_tuned write outside the results folder.
+
+
+# Tables of experiments that have not been published are not compared.
+PUBLISHED = [t for t in TABLES if os.path.exists(f"{REFERENCE}/tables/{t}.csv")] or TABLES
+
+
+rule verify:
+    """Every cell of this run's tables against results/reference."""
+    input:
+        tables=expand(f"{RUN}/tables/{{table}}.csv", table=PUBLISHED),
+        reference=expand(f"{REFERENCE}/tables/{{table}}.csv", table=PUBLISHED),
+    log:
+        f"{LOGS}/verify.log",
+    benchmark:
+        f"{BENCHMARKS}/verify.tsv"
+    conda:
+        ENVIRONMENT
+    localrule: True
+    message:
+        "Compare every cell with results/reference"
+    script:
+        "../scripts/verify.py"
+
+
+rule publish_reference:
+    """This run becomes the committed one, and the README's numbers."""
+    input:
+        EVERYTHING,
+        checked=CHECKED,
+    log:
+        f"{LOGS}/publish_reference.log",
+    benchmark:
+        f"{BENCHMARKS}/publish_reference.tsv"
+    conda:
+        ENVIRONMENT
+    localrule: True
+    params:
+        reference=REFERENCE,
+        readme=str(ROOT / "README.md"),
+    message:
+        "Copy tables and figures to results/reference, and numbers into the README"
+    script:
+        "../scripts/publish_reference.py"
+
+
+rule publish_tuned:
+    """The options chosen by `tune` become those that `all` uses."""
+    input:
+        rules.tune.input,
+        config=f"{RUN}/config.yaml",
+    log:
+        f"{LOGS}/publish_tuned.log",
+    benchmark:
+        f"{BENCHMARKS}/publish_tuned.tsv"
+    conda:
+        ENVIRONMENT
+    localrule: True
+    params:
+        tuned=str(ROOT / "config/tuned"),
+    message:
+        "Copy the chosen options to config/tuned"
+    script:
+        "../scripts/publish_tuned.py"
