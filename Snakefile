@@ -25,7 +25,7 @@ include: "workflow/rules/publishing.smk"
 rule all:
     """Every table and figure, and that no method has failed."""
     default_target: True
-    localrule: True
     input:
         CHECKED,
         lost_of(EXPERIMENTS),
+    localrule: True

@@ -10,7 +10,7 @@ import pytest
 from expected import CHOOSERS, EXPERIMENTS, METRICS, TABLES, cells, of_table, stems
 
 from kerhrm.config.names import folder_of
-from kerhrm.methods.registry import ROWS, ORACLE
+from kerhrm.methods.registry import ORACLE, ROWS
 from kerhrm.reporting.tables import COLUMNS, read_scores, read_table
 from kerhrm.storage.arrays import load_arrays
 

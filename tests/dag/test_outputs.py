@@ -9,8 +9,8 @@ import torch
 from dagtools import Checkout, Job
 from expected import EXPERIMENTS, FIGURES, SUFFIXES, TABLES, stems
 
-from kerhrm.features.ntf import load_ntf
 from kerhrm.config.names import folder_of
+from kerhrm.features.ntf import load_ntf
 from kerhrm.networks.mlp import init_mlp
 
 pytestmark = pytest.mark.dag

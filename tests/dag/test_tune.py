@@ -10,9 +10,9 @@ import yaml
 from dagtools import SMOKE, Checkout, edited, names, replace
 from expected import EXPERIMENTS
 
+from kerhrm.config.names import folder_of
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import TUNABLE, Experiment
-from kerhrm.config.names import folder_of
 from kerhrm.methods.registry import ORACLE
 from kerhrm.reporting.tables import read_scores
 from kerhrm.storage.arrays import load_arrays

@@ -6,7 +6,7 @@ from pathlib import Path
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import Experiment, Run, Setting
 from kerhrm.data.sources.king_county import PERIODS
-from kerhrm.methods.registry import ROWS, NONE, ORACLE, POOLED
+from kerhrm.methods.registry import NONE, ORACLE, POOLED, ROWS
 from kerhrm.scoring.scores import CONSTANTS
 from kerhrm.scoring.truths import closed_forms
 

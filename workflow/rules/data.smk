@@ -8,9 +8,9 @@ rule write_configuration:
         f"{LOGS}/write_configuration.log",
     benchmark:
         f"{BENCHMARKS}/write_configuration.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         config=CONFIG.plain(),
         code=code("write_configuration"),
@@ -27,9 +27,9 @@ rule fetch_raw:
         f"{LOGS}/fetch_raw/{{raw}}.log",
     benchmark:
         f"{BENCHMARKS}/fetch_raw/{{raw}}.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         raw_dir=CONFIG.raw_dir,
         on_missing=CONFIG.on_missing,
@@ -53,12 +53,12 @@ rule generate_data:
         f"{LOGS}/generate_data/{ONE_SETTING}.log",
     benchmark:
         f"{BENCHMARKS}/generate_data/{ONE_SETTING}.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         data=option("data"),
-        seeds=data_seeds_of,
+        seeds=of_experiment("seeds.data"),
         code=data_code,
     message:
         "Data of {wildcards.experiment}, {wildcards.setting}"

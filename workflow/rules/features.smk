@@ -18,18 +18,18 @@ rule extract_ntf:
         f"{LOGS}/extract_ntf/{ONE_SETTING}.log",
     benchmark:
         f"{BENCHMARKS}/extract_ntf/{ONE_SETTING}.tsv"
+    group:
+        "features"
     conda:
         ENVIRONMENT
     threads: THREADS
-    group:
-        "features"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(10),
         gpu=GPU,
     params:
-        network=network_of,
-        seeds=seeds_of,
+        network=of_experiment("network"),
+        seeds=of_experiment("seeds"),
         device=CONFIG.device,
         threads=THREADS,
         code=ntf_code,
@@ -51,18 +51,18 @@ rule reduce_ntf:
         f"{LOGS}/reduce_ntf/{ONE_SETTING}.log",
     benchmark:
         f"{BENCHMARKS}/reduce_ntf/{ONE_SETTING}.tsv"
+    group:
+        "features"
     conda:
         ENVIRONMENT
     threads: THREADS
-    group:
-        "features"
     resources:
         mem_mb=memory(6000),
         runtime=minutes(20),
         gpu=GPU,
     params:
         k=k_max_of,
-        seeds=seeds_of,
+        seeds=of_experiment("seeds"),
         device=CONFIG.device,
         threads=THREADS,
         code=reduce_code,

@@ -9,10 +9,6 @@ def setting_name(wildcards):
     return setting_in(wildcards.setting)
 
 
-def protocol_of(wildcards):
-    return experiment_of(wildcards).protocol
-
-
 def setting_of(wildcards):
     return experiment_of(wildcards).settings[setting_name(wildcards)]
 
@@ -26,16 +22,22 @@ def plain(options):
     return options.model_dump(mode="json")
 
 
-def option(path):
-    """Parameter function: options of the setting, by their place in the configuration."""
+def looked_up(root, path):
+    """Parameter function: what stands at a place below the experiment or the setting."""
 
     def value(wildcards):
-        found = setting_of(wildcards)
-        for name in path.split("."):
-            found = getattr(found, name)
+        found = functools.reduce(getattr, path.split("."), root(wildcards))
         return plain(found) if hasattr(found, "model_dump") else found
 
     return value
+
+
+def option(path):
+    return looked_up(setting_of, path)
+
+
+def of_experiment(path):
+    return looked_up(experiment_of, path)
 
 
 def of_owner(experiment, setting, stage, file):
@@ -80,23 +82,6 @@ def raw_code(wildcards):
     return code("fetch_raw", RAW[wildcards.raw])
 
 
-def seeds_of(wildcards):
-    return plain(experiment_of(wildcards).seeds)
-
-
-def data_seeds_of(wildcards):
-    return seeds_of(wildcards)["data"]
-
-
-def replicates_of(wildcards):
-    """How the scores call the replicates."""
-    return experiment_of(wildcards).seeds.names
-
-
-def network_of(wildcards):
-    return plain(experiment_of(wildcards).network)
-
-
 def network_code(wildcards):
     """Entry points behind the network, for the fingerprint."""
     factory = experiment_of(wildcards).network.module
@@ -134,7 +119,11 @@ def k_max_of(wildcards):
 def last_theta(wildcards):
     """theta_(t-1); the first iteration has none."""
     t = int(wildcards.t)
-    return [] if t == 1 else owned("iterations", f"iterations/{t - 1}/theta.npz")(wildcards)
+    return (
+        []
+        if t == 1
+        else owned("iterations", f"iterations/{t - 1}/theta.npz")(wildcards)
+    )
 
 
 def iterations_until(last, name, wildcards):
@@ -150,7 +139,11 @@ def environments_so_far(wildcards):
 def search_of(wildcards):
     """Options of M_c; later iterations keep the k chosen in the one before."""
     kerhrm = plain(kerhrm_of(wildcards))
-    return {name: kerhrm[name] for name in ("k", "clustering") if name != "k" or wildcards.t == "1"}
+    return {
+        name: kerhrm[name]
+        for name in ("k", "clustering")
+        if name != "k" or wildcards.t == "1"
+    }
 
 
 def penalty_code(wildcards):
@@ -214,12 +207,15 @@ def scored(folder, skipped=()):
     def paths(wildcards):
         at = wildcards.experiment, setting_name(wildcards)
         run = setting_of(wildcards).run
-        if protocol_of(wildcards) == "iterations":  # which looks at theta itself
+        if (
+            experiment_of(wildcards).protocol == "iterations"
+        ):  # which looks at theta itself
             return []
         return [
             of_owner(*at, stage_of(name), f"{folder}/{row.stem}.npz")
             for name in METHODS
-            if name in run and (folder == "predictions" or METHODS[name].reads == "kerhrm")
+            if name in run
+            and (folder == "predictions" or METHODS[name].reads == "kerhrm")
             for row in METHODS[name].rows
             if row.stem not in skipped
         ]
@@ -269,7 +265,9 @@ def searches_shown(wildcards):
 
 def environments_of(wildcards):
     return [
-        of_owner(wildcards.experiment, name, "iterations", f"iterations/{t}/environments.npz")
+        of_owner(
+            wildcards.experiment, name, "iterations", f"iterations/{t}/environments.npz"
+        )
         for name, t in searches_of(wildcards.experiment)
     ]
 
@@ -290,7 +288,12 @@ def tuning_files(stage, file):
 def searched_methods(wildcards):
     """Setting and method of every prediction of a search."""
     tuned = SETUPS[f"tune-{wildcards.tuned}"]
-    return [(s, m) for m in METHODS for s, setting in tuned.settings.items() if m in setting.run]
+    return [
+        (s, m)
+        for m in METHODS
+        for s, setting in tuned.settings.items()
+        if m in setting.run
+    ]
 
 
 def tuning_predictions(wildcards):
@@ -339,5 +342,7 @@ def notebook_code(wildcards):
 def products_of(table):
     """Files that the target of a table or figure stands for."""
     files = [f"tables/{table}.{suffix}" for suffix in ("csv", "md", "tex")]
-    files += [f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES]
+    files += [
+        f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES
+    ]
     return [f"{RUN}/{file}" for file in (*files, f"notebooks/{table}.ipynb")]

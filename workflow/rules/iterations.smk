@@ -15,11 +15,11 @@ rule learn_environments:
         f"{LOGS}/learn_environments/{ONE_SETTING}/{{t}}.log",
     benchmark:
         f"{BENCHMARKS}/learn_environments/{ONE_SETTING}/{{t}}.tsv"
+    group:
+        "kerhrm"
     conda:
         ENVIRONMENT
     threads: THREADS
-    group:
-        "kerhrm"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(15),
@@ -45,11 +45,11 @@ rule learn_direction:
         f"{LOGS}/learn_direction/{ONE_SETTING}/{{t}}.log",
     benchmark:
         f"{BENCHMARKS}/learn_direction/{ONE_SETTING}/{{t}}.tsv"
+    group:
+        "kerhrm"
     conda:
         ENVIRONMENT
     threads: THREADS
-    group:
-        "kerhrm"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(5),

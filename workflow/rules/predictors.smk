@@ -17,11 +17,11 @@ rule predict_ntf:
         f"{LOGS}/predict_ntf/{ONE_SETTING}.log",
     benchmark:
         f"{BENCHMARKS}/predict_ntf/{ONE_SETTING}.tsv"
+    group:
+        "kerhrm"
     conda:
         ENVIRONMENT
     threads: THREADS
-    group:
-        "kerhrm"
     resources:
         mem_mb=memory(4000),
         runtime=minutes(5),
@@ -52,18 +52,18 @@ rule train_network:
         f"{LOGS}/train_network/{ONE_SETTING}.log",
     benchmark:
         f"{BENCHMARKS}/train_network/{ONE_SETTING}.tsv"
+    group:
+        "kerhrm"
     conda:
         ENVIRONMENT
     threads: THREADS
-    group:
-        "kerhrm"
     resources:
         mem_mb=memory(6000),
         runtime=minutes(60),
         gpu=GPU,
     params:
-        network=network_of,
-        seeds=seeds_of,
+        network=of_experiment("network"),
+        seeds=of_experiment("seeds"),
         igd=option("methods.kerhrm.network"),
         device=CONFIG.device,
         threads=THREADS,
@@ -90,11 +90,11 @@ rule train_method:
         f"{BENCHMARKS}/train_method/{ONE_SETTING}/{{method}}.tsv"
     wildcard_constraints:
         method=any_of(reading("points")),
+    group:
+        "methods"
     conda:
         ENVIRONMENT
     threads: THREADS
-    group:
-        "methods"
     resources:
         mem_mb=memory(6000),
         runtime=minutes(60),
@@ -102,8 +102,8 @@ rule train_method:
     params:
         method=method_of,
         options=options_of,
-        network=network_of,
-        seeds=seeds_of,
+        network=of_experiment("network"),
+        seeds=of_experiment("seeds"),
         device=CONFIG.device,
         threads=THREADS,
         code=method_code,

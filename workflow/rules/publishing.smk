@@ -3,11 +3,13 @@
 
 
 # Tables of experiments that have not been published are not compared.
-PUBLISHED = [t for t in TABLES if os.path.exists(f"{REFERENCE}/tables/{t}.csv")] or TABLES
+PUBLISHED = [
+    t for t in TABLES if os.path.exists(f"{REFERENCE}/tables/{t}.csv")
+] or TABLES
 
 
 rule verify:
-    """Every cell of this run's tables against results/reference."""
+    """Compare every cell of this run with results/reference."""
     input:
         tables=expand(f"{RUN}/tables/{{table}}.csv", table=PUBLISHED),
         reference=expand(f"{REFERENCE}/tables/{{table}}.csv", table=PUBLISHED),
@@ -15,9 +17,9 @@ rule verify:
         f"{LOGS}/verify.log",
     benchmark:
         f"{BENCHMARKS}/verify.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     message:
         "Compare every cell with results/reference"
     script:
@@ -25,7 +27,7 @@ rule verify:
 
 
 rule publish_reference:
-    """This run becomes the committed one, and the README's numbers."""
+    """Make this run the committed one, and its numbers those of the README."""
     input:
         EVERYTHING,
         checked=CHECKED,
@@ -33,9 +35,9 @@ rule publish_reference:
         f"{LOGS}/publish_reference.log",
     benchmark:
         f"{BENCHMARKS}/publish_reference.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         reference=REFERENCE,
         readme=str(ROOT / "README.md"),
@@ -46,7 +48,7 @@ rule publish_reference:
 
 
 rule publish_tuned:
-    """The options chosen by `tune` become those that `all` uses."""
+    """Make the options chosen by tune those that all uses."""
     input:
         rules.tune.input,
         config=f"{RUN}/config.yaml",
@@ -54,9 +56,9 @@ rule publish_tuned:
         f"{LOGS}/publish_tuned.log",
     benchmark:
         f"{BENCHMARKS}/publish_tuned.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         tuned=str(ROOT / "config/tuned"),
     message:

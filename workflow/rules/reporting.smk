@@ -13,9 +13,9 @@ rule summarise:
         f"{LOGS}/summarise/{{table}}.log",
     benchmark:
         f"{BENCHMARKS}/summarise/{{table}}.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         title=table_title,
         preset=CONFIG.preset,
@@ -41,9 +41,9 @@ rule render_notebook:
         f"{BENCHMARKS}/render_notebook/{{table}}.tsv"
     wildcard_constraints:
         table=any_of(set(TABLES) - set(FIGURES)),
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         title=table_title,
         about=table_about,
@@ -76,10 +76,10 @@ for target in TABLES:
     rule:
         name:
             target
-        localrule: True
         input:
             products_of(target),
             lost_of(of_table(target)),
+        localrule: True
 
 
 EVERYTHING = [f"{RUN}/config.yaml", *(f for t in TABLES for f in products_of(t))]
@@ -96,9 +96,9 @@ rule check_failures:
         f"{LOGS}/check_failures.log",
     benchmark:
         f"{BENCHMARKS}/check_failures.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         code=code("check_failures"),
     message:

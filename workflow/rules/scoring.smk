@@ -21,13 +21,13 @@ rule score:
         f"{BENCHMARKS}/score/{ONE_SETTING}.tsv"
     wildcard_constraints:
         experiment=any_of(EXPERIMENTS),
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         setting=setting_name,
-        replicates=replicates_of,
-        protocol=protocol_of,
+        replicates=of_experiment("seeds.names"),
+        protocol=of_experiment("protocol"),
         data=option("data"),
         code=code("score"),
     message:
@@ -49,12 +49,12 @@ rule collect_scores:
         f"{BENCHMARKS}/collect_scores/{{experiment}}.tsv"
     wildcard_constraints:
         experiment=any_of(EXPERIMENTS),
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         searches=searches_shown,
-        replicates=replicates_of,
+        replicates=of_experiment("seeds.names"),
         code=code("collect_scores"),
     message:
         "Collect the scores of {wildcards.experiment}"

@@ -3,6 +3,14 @@
 #     snakemake publish_tuned      writes the choices to config/tuned, which `all` reads
 
 
+rule tune:
+    """Search the hyper-parameters of the baselines again."""
+    input:
+        expand(f"{TUNED}/{{tuned}}{{rule}}.yaml", tuned=TUNINGS, rule=["", "-oracle"]),
+        lost_of(f"tune-{name}" for name in TUNINGS),
+    localrule: True
+
+
 rule select_hyperparameters:
     input:
         predictions=tuning_predictions,
@@ -18,9 +26,9 @@ rule select_hyperparameters:
         f"{BENCHMARKS}/select_hyperparameters/{{tuned}}.tsv"
     wildcard_constraints:
         tuned=any_of(TUNINGS),
+    localrule: True
     conda:
         ENVIRONMENT
-    localrule: True
     params:
         searched=searched_methods,
         rules={name: METHODS[name].rule for name in tunable()},
@@ -50,11 +58,3 @@ use rule select_hyperparameters as select_by_oracle with:
         key="oracle",
     message:
         "Choose the baselines' options for {wildcards.tuned} by the oracle"
-
-
-rule tune:
-    """The baselines' hyper-parameters, searched again."""
-    localrule: True
-    input:
-        expand(f"{TUNED}/{{tuned}}{{rule}}.yaml", tuned=TUNINGS, rule=["", "-oracle"]),
-        lost_of(f"tune-{name}" for name in TUNINGS),
