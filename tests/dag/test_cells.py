@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from expected import CHOOSERS, EXPERIMENTS, METRICS, TABLES, cells, of_table, stems
+from expected import (
+    CHOOSERS,
+    EXPERIMENTS,
+    METRICS,
+    TABLES,
+    cells,
+    of_table,
+    place,
+    stage_of,
+    stems,
+)
 
-from kerhrm.config.names import folder_of
 from kerhrm.methods.registry import ORACLE, ROWS
 from kerhrm.reporting.tables import COLUMNS, read_scores, read_table
 from kerhrm.storage.arrays import load_arrays
@@ -66,8 +75,8 @@ def test_settings_come_in_the_order_of_the_configuration(table: pd.DataFrame, na
 
 
 def test_tracks_and_sources(table: pd.DataFrame, name: str) -> None:
-    by_name = {method.name: method for method in ROWS.values()}
-    assert list(table["track"]) == [by_name[method].track for method in table["method"]]
+    by_title = {method.title: method for method in ROWS.values()}
+    assert list(table["track"]) == [by_title[method].track for method in table["method"]]
     generators = {s.data.generator for e in of_table(name).values() for s in e.settings.values()}
     assert len(set(table["data_source"])) == 1
     assert set(table["data_source"]) <= set.union(*(SOURCES[g] for g in generators))
@@ -82,7 +91,7 @@ def test_a_presets_numbers_are_compared_with_nothing(table: pd.DataFrame) -> Non
 @pytest.mark.parametrize("name", ["table1", "table3", "table4"], indirect=True)
 def test_the_oracle_is_a_bound(table: pd.DataFrame) -> None:
     """The other rules' choices are among the candidates that it has."""
-    choosers = [ROWS[stem].name for stem in CHOOSERS]
+    choosers = [ROWS[stem].title for stem in CHOOSERS]
     test = table[table["metric"].isin(MERIT) & table["method"].isin(choosers)]
     merit = test["mean"] * test["metric"].map(MERIT)
     wide = test.assign(merit=merit).pivot(
@@ -94,7 +103,7 @@ def test_the_oracle_is_a_bound(table: pd.DataFrame) -> None:
 
 
 def test_scores_have_every_seed(scores: pd.DataFrame, name: str) -> None:
-    (seeds,) = {tuple(e.replicates) for e in of_table(name).values()}
+    (seeds,) = {tuple(e.seeds.names) for e in of_table(name).values()}
     assert len(seeds) > 1
     for _, group in scores.groupby(KEYS):
         assert tuple(group["seed"]) == seeds
@@ -126,8 +135,8 @@ def values_again(
     protocol: str, outputs: dict[str, np.ndarray], folder: Path, seed: int
 ) -> dict[tuple[str, str], float]:
     """Metrics of one seed by the paper's formulas, by (test environment or "", metric)."""
-    labels, _ = load_arrays(folder / "data" / "test_labels.npz")
-    train, facts = load_arrays(folder / "data" / "train.npz")
+    labels, _ = load_arrays(folder / "test_labels.npz")
+    train, facts = load_arrays(folder / "train.npz")
     if protocol == "accuracy":
         before, after = (
             float(((outputs[part][seed] > 0) == (y[seed] > 0)).mean())
@@ -148,25 +157,27 @@ def values_again(
 @pytest.mark.parametrize("experiment", SCORED)
 def test_scores_are_those_of_the_predictions(results: Path, experiment: str) -> None:
     options = EXPERIMENTS[experiment]
+    seeds = options.seeds.names
     scores = read_scores([results / "scores" / f"{experiment}.csv"])
     found: dict[tuple[Any, ...], float] = scores.set_index([*KEYS, "seed"])["value"].to_dict()
     checked = 0
     for label, setting in options.settings.items():
-        folder = results / experiment / folder_of(label)
+        data = results / place(experiment, label, "data") / "data"
         for stem in stems(setting.run):
             method = ROWS[stem]
-            outputs, _ = load_arrays(folder / "predictions" / f"{stem}.npz")
-            # methods of their own script keep an axis of option sets; the first is the choice
+            made = results / place(experiment, label, stage_of(stem)) / "predictions"
+            outputs, _ = load_arrays(made / f"{stem}.npz")
+            # baselines keep an axis of option sets; the first is the choice
             outputs = {p: a[:, 0] if a.ndim == 3 else a for p, a in outputs.items()}
-            for seed in range(options.seeds):
-                again = values_again(options.protocol, outputs, folder, seed)
+            for seed, name in enumerate(seeds):
+                again = values_again(options.protocol, outputs, data, seed)
                 for (where, metric), value in again.items():
                     mark = "".join(label.partition(",")[1:])
                     row = f"period={where}{mark}" if where else label
-                    cell = (row, method.name, method.rule, metric, options.replicates[seed])
+                    cell = (row, method.title, method.rule, metric, name)
                     assert found[cell] == pytest.approx(value, rel=1e-6, abs=1e-9), cell
                     checked += 1
-    assert checked >= options.seeds * len(options.settings) * len(METRICS[options.protocol])
+    assert checked >= len(seeds) * len(options.settings) * len(METRICS[options.protocol])
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

@@ -17,7 +17,8 @@ def test_resolved_configuration(results: Path, smoke: Checkout) -> None:
     content = yaml.safe_load((results / "config.yaml").read_text(encoding="utf-8"))
     config = Config.model_validate(content)
     assert config.plain() == content
-    assert config == resolve({"preset": "smoke"}, smoke.folder / "config")
+    resolved = resolve({"preset": "smoke"}, smoke.folder / "config")
+    assert config.plain() == resolved.plain()
     # It is whole: every field of every section is spelled out.
     kerhrm = content["experiments"]["classification"]["settings"]["r2=0.70"]["methods"]["kerhrm"]
     assert kerhrm["clustering"]["max_label_information"] == 0.5
@@ -35,7 +36,10 @@ def test_the_whole_dag_has_every_method_and_every_generator() -> None:
             for experiments in (EXPERIMENTS, paper)
         )
         assert tried == known
-    assert EXPERIMENTS.keys() == paper.keys()
+    # The small convolutional network is the smoke preset's own: no table of the paper.
+    assert EXPERIMENTS.keys() == paper.keys() | {"cnn"}
+    assert {name for name, e in EXPERIMENTS.items() if e.network.module} == {"cnn"}
     for name, experiment in EXPERIMENTS.items():
-        assert (experiment.tuning is None) == (paper[name].tuning is None)
-        assert experiment.seeds > 1
+        assert len(experiment.seeds.names) > 1
+        if name in paper:
+            assert (experiment.tuning is None) == (paper[name].tuning is None)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from snakemake_logger_plugin_jobs import VARIABLE
@@ -26,8 +27,12 @@ class Job:
     rule: str
     input: tuple[str, ...]
     output: tuple[str, ...]
+    log: tuple[str, ...]
+    benchmark: str
     reason: str
     message: str
+    resources: Mapping[str, Any]
+    grouped: bool  #: whether it would go to a cluster with others
 
     @property
     def name(self) -> str:
@@ -101,21 +106,41 @@ class Checkout:
 
     def plan(self, *args: str) -> list[Job]:
         """Jobs that Snakemake would run, from its dry run."""
+        return [
+            Job(
+                rule=line["rule_name"],
+                input=tuple(line["input"]),
+                output=tuple(line["output"]),
+                log=tuple(line["log"]),
+                benchmark=line["benchmark"] or "",
+                reason=line["reason"],
+                message=line["rule_msg"],
+                resources=line["resources"],
+                grouped=line["grouped"],
+            )
+            for line in self.told("--dry-run", *args)
+            if "rule_name" in line
+        ]
+
+    def told(self, *args: str) -> list[dict[str, Any]]:
+        """What the logger plugin hears in a run: of jobs, and of groups."""
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder, "jobs")
             tools = os.pathsep.join([self.environment["PYTHONPATH"], str(Path(__file__).parent)])
             env = {"PYTHONPATH": tools, VARIABLE: str(told)}
-            self.run("--logger", "jobs", "--dry-run", *args, env=env)
+            self.run("--logger", "jobs", *args, env=env)
             lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
-        return [
-            Job(j["rule_name"], tuple(j["input"]), tuple(j["output"]), j["reason"], j["rule_msg"])
-            for j in map(json.loads, lines)
-        ]
+        return list(map(json.loads, lines))
 
     def copy(self, folder: Path) -> "Checkout":
         """All of it, results and Snakemake's memory included, elsewhere."""
         shutil.copytree(self.folder, folder)
         return Checkout(folder, self.environment.get("KERHRM_RAW_DIR"))
+
+
+def logs(jobs: Iterable[Job]) -> set[str]:
+    """Logs and benchmarks of jobs."""
+    return {file for job in jobs for file in (*job.log, job.benchmark) if file}
 
 
 def names(jobs: Iterable[Job]) -> set[str]:
@@ -190,7 +215,32 @@ def comment(text: str) -> str:
 def small_disk(folder: Path, options: str) -> Iterator[Path]:
     """A file system in memory at ``folder``, where that is allowed."""
     folder.mkdir(parents=True)
-    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    with mounted(folder, "-t", "tmpfs", "-o", options, "tmpfs"):
+        yield folder
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """A folder in which nobody can write, root neither; there it takes a mount."""
+    if os.geteuid() == 0:
+        with mounted(folder, "--bind", "-o", "ro", str(folder)):
+            yield
+        return
+    paths = [path for path in (folder, *folder.rglob("*")) if not path.is_symlink()]
+    modes = {path: path.stat().st_mode for path in paths}
+    for path, mode in modes.items():
+        path.chmod(mode & ~0o222)
+    try:
+        yield
+    finally:
+        for path, mode in modes.items():
+            path.chmod(mode)
+
+
+@contextmanager
+def mounted(folder: Path, *options: str) -> Iterator[None]:
+    """Something mounted at ``folder``, where that is allowed."""
+    command = ["mount", *options, str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:
@@ -198,7 +248,7 @@ def small_disk(folder: Path, options: str) -> Iterator[Path]:
     if done.returncode:
         pytest.skip(f"needs a file system of its own: {done.stderr.strip().partition(chr(10))[0]}")
     try:
-        yield folder
+        yield
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 

@@ -3,14 +3,19 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from kerhrm.config.names import folder_of
 from kerhrm.config.resolve import resolve
-from kerhrm.config.schema import Experiment, Run, Setting
+from kerhrm.config.schema import Experiment, Setting
+from kerhrm.config.sharing import share
 from kerhrm.data.sources.king_county import PERIODS
-from kerhrm.methods.registry import NONE, ORACLE, POOLED, ROWS
+from kerhrm.methods.registry import METHODS, NONE, ORACLE, POOLED, ROWS
 from kerhrm.scoring.scores import CONSTANTS
 from kerhrm.scoring.truths import closed_forms
 
 EXPERIMENTS = resolve({"preset": "smoke"}, Path(__file__).parents[2] / "config").experiments
+TUNED = {name: e for name, e in EXPERIMENTS.items() if e.tuning}
+SETUPS = EXPERIMENTS | {f"tune-{name}": e.for_tuning() for name, e in TUNED.items()}
+SHARED = share(SETUPS)
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
 FIGURES = [name for name in TABLES if name.startswith("figure")]
 SUFFIXES = ("csv", "md", "tex")
@@ -18,11 +23,6 @@ METRICS = {
     "accuracy": ["train_acc", "test_acc", "generalisation_gap"],
     "mean_error": ["mean_error", "std_error"],
     "period": ["mse"],
-}
-#: what an entry of ``run`` leaves in predictions/, where that has another name
-STEMS = {
-    "kerhrm": ["kerhrm-s", "kerhrm-ntf"],
-    "igd": ["kerhrm-network"],
 }
 #: methods that choose among candidates, for whom other rules' choices are shown, too
 CHOOSERS = ("kerhrm-ntf", "kerhrm-network")
@@ -37,22 +37,34 @@ def of_table(table: str) -> dict[str, Experiment]:
     return {name: e for name, e in EXPERIMENTS.items() if e.table == table}
 
 
-def stems(run: Iterable[Run]) -> list[str]:
+def stems(run: Iterable[str]) -> list[str]:
     """Prediction files of a setting."""
-    return [stem for name in run for stem in STEMS.get(name, [name])]
+    return [row.stem for name in run for row in METHODS[name].rows]
+
+
+def stage_of(stem: str) -> str:
+    """The stage of sharing that a prediction file belongs to."""
+    steps = {"kerhrm-s": "direction", "kerhrm-ntf": "direction", "kerhrm-network": "network"}
+    return steps.get(stem, f"method:{stem}")
+
+
+def place(experiment: str, setting: str, stage: str) -> str:
+    """Folder, below the results, of the setting that makes a stage's files."""
+    owner, name = SHARED.owner(experiment, setting, stage)
+    return f"{owner}/{folder_of(name)}"
 
 
 def rows(experiment: Experiment, setting: Setting) -> Iterator[tuple[str, str]]:
     """Methods and selection rules that a setting shows."""
     for stem in stems(setting.run):
-        yield ROWS[stem].name, ROWS[stem].rule
+        yield ROWS[stem].title, ROWS[stem].rule
         if stem in CHOOSERS:
-            yield ROWS[stem].name, POOLED
-            yield ROWS[stem].name, ORACLE
+            yield ROWS[stem].title, POOLED
+            yield ROWS[stem].title, ORACLE
         elif getattr(getattr(setting.methods, stem, None), "oracle", None):
-            yield ROWS[stem].name, ORACLE
+            yield ROWS[stem].title, ORACLE
     constant = ROWS[CONSTANTS[experiment.protocol]]
-    yield constant.name, constant.rule
+    yield constant.title, constant.rule
     for name in closed_forms(setting.data.model_dump(mode="json")):
         yield name, NONE
 
@@ -64,7 +76,7 @@ def cells(table: str) -> set[Cell]:
         for label, setting in experiment.settings.items():
             if table == "figure2":
                 method = ROWS["kerhrm-ntf"]
-                shown = {(method.name, method.rule)}
+                shown = {(method.title, method.rule)}
                 labels = [f"iteration={t + 1}" for t in range(setting.methods.kerhrm.iterations)]
                 metrics = ["train_acc", "test_acc", "d_kl"]
             else:

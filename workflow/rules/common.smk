@@ -1,5 +1,6 @@
 # What all rules share: the configuration, where files live, and which code a rule runs.
 
+import csv
 import functools
 import inspect
 import os

@@ -1,4 +1,4 @@
-"""A logger plugin of Snakemake's: what it says of each job, as lines of JSON.
+"""A logger plugin of Snakemake's: what it says of jobs and their groups, as lines of JSON.
 
 Rules have a message, which takes the place of the files in what Snakemake prints.
 """
@@ -13,7 +13,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 #: names the file to write
 VARIABLE = "JOBS_LOG"
-FIELDS = ("rule_name", "input", "output", "reason", "rule_msg")
+FIELDS = ("rule_name", "input", "output", "log", "benchmark", "reason", "rule_msg")
 
 
 class LogHandler(LogHandlerBase):
@@ -24,7 +24,13 @@ class LogHandler(LogHandlerBase):
     needs_rulegraph = False
 
     def emit(self, record: LogRecord) -> None:
-        if getattr(record, "event", None) == LogEvent.JOB_INFO:
-            job = {name: getattr(record, name) for name in FIELDS}
-            with Path(os.environ[VARIABLE]).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(job, default=str) + "\n")
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_INFO:
+            line = {name: getattr(record, name) for name in FIELDS}
+            line |= {"resources": dict(record.resources.items()), "grouped": record.indent}
+        elif event == LogEvent.GROUP_INFO:
+            line = {"group": record.group_id}
+        else:
+            return
+        with Path(os.environ[VARIABLE]).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, default=str) + "\n")
