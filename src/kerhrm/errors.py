@@ -1,7 +1,7 @@
 """The one exception for everything that a user can mend."""
 
 
-class KerhrmError(Exception):
+class KerhrmError(ValueError):
     """Bad input: one line that says what is wrong, where, and the cure.
 
     Parameters

@@ -1,14 +1,23 @@
 """Building blocks of the configuration's models."""
 
-import functools
-from collections.abc import Sequence
-from typing import Annotated, Any
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from kerhrm.entries import check
-from kerhrm.errors import KerhrmError
+
+Item = TypeVar("Item")
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -18,41 +27,51 @@ def _no_truth_value(value: Any) -> Any:
     return value
 
 
-@functools.cache
-def exists(entry: str) -> str:
-    """Give ``"module:name"`` back if it names something.
-
-    Raises
-    ------
-    ValueError
-        If not, as :func:`kerhrm.entries.check` says; in a model it is a key's error.
-    """
-    try:
-        check(entry)
-    except KerhrmError as error:
-        raise ValueError(str(error)) from error
-    return entry
-
-
-_Number = BeforeValidator(_no_truth_value)
-Count = Annotated[int, _Number, Field(gt=0)]
-Natural = Annotated[int, _Number, Field(ge=0)]
-Finite = Annotated[float, _Number, Field(allow_inf_nan=False)]
-NonNegative = Annotated[float, _Number, Field(ge=0, allow_inf_nan=False)]
-PositiveFloat = Annotated[float, _Number, Field(gt=0, allow_inf_nan=False)]
-Probability = Annotated[float, _Number, Field(ge=0, le=1)]
-Entry = Annotated[str, AfterValidator(exists)]
+Number = BeforeValidator(_no_truth_value)
+Count = Annotated[int, Field(gt=0), Number]
+Natural = Annotated[int, Field(ge=0), Number]
+Finite = Annotated[float, Field(allow_inf_nan=False), Number]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), Number]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False), Number]
+Probability = Annotated[float, Field(ge=0, le=1), Number]
+Entry = Annotated[str, AfterValidator(check)]
 NonEmpty = Field(min_length=1)
+Some = Annotated[list[Item], NonEmpty]
+
+
+def option(default: Any, meaning: str) -> Any:
+    """A key that may be left out, and what it means."""
+    return Field(default, description=meaning)
 
 
 class Section(BaseModel):
     """A block of the configuration; refuses keys that it does not know."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    also: ClassVar[tuple[str, ...]] = ()  #: keys that files may have beside the fields
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_fields(cls, said: Any) -> Any:
+        return only([*cls.model_fields, *cls.also], said)
 
 
-def misfit(key: Sequence[str], value: Any, why: str) -> ValidationError:
+def only(known: Collection[str], said: Any) -> Any:
+    """Refuse a mapping with a key that is not known."""
+    for key in said if isinstance(said, Mapping) else ():
+        if key not in known:
+            raise misfit(f"no such key; {suggest(key, known)}", key)
+    return said
+
+
+def suggest(word: str, known: Collection[str]) -> str:
+    """Cure for a name that is not among the known ones: the nearest of them, or all."""
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known)}"
+
+
+def misfit(why: str, *key: str) -> ValidationError:
     """Error of a model's validator at one of the keys below it."""
     kind = PydanticCustomError("misfit", "{why}", {"why": why})
-    detail = InitErrorDetails(type=kind, loc=tuple(key), input=value)
+    detail = InitErrorDetails(type=kind, loc=key, input=None)
     return ValidationError.from_exception_data("Section", [detail])

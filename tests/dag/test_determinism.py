@@ -21,6 +21,7 @@ AGAIN = [
     f"results/smoke/{SETTING}/scores.csv",
     "results/smoke/houses/houses/predictions/least_squares.npz",
     "results/smoke/colored_mnist/cmnist/predictions/grayscale.npz",
+    "results/smoke/cnn/cnn/predictions/kerhrm-ntf.npz",
 ]
 VARIES = {"logs", "benchmarks", "temporary"}
 

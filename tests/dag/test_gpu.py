@@ -18,8 +18,8 @@ SETTING = "results/smoke/classification/r2=0.70"
 #: largest difference, relative to the array's largest entry; networks are trained in float32,
 #: the algebra of KerHRM is done in float64 on features that come from float32
 TOLERANCES = {
-    "ntf/train.npz": 1e-5,
-    "psi.npz": 1e-4,
+    "features/training.npz": 1e-4,
+    "features/test.npz": 1e-4,
     "iterations/1/environments.npz": 1e-4,
     "iterations/1/theta.npz": 1e-6,
     "iterations/2/environments.npz": 1e-4,

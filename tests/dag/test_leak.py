@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from dagtools import Job, with_ancestors, with_descendants
+from expected import LABELLED
 
-from kerhrm.config.schema import TUNABLE
+from kerhrm.methods.registry import tunable
+from kerhrm.storage.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 
@@ -17,24 +20,21 @@ TEST_INPUTS = r"/data/test_inputs\.npz$"
 TRAINING = {
     "extract_ntf",
     "reduce_ntf",
-    "cluster",
-    "learn_invariant",
+    "learn_environments",
+    "learn_direction",
     "predict_ntf",
     "train_network",
-    "predict_with_true_environments",
-    "train_released",
     "train_method",
+    "train_on_features",
 }
 #: whatever may come of test labels: figures for people, and the oracle's choice
 AFTER_LABELS = {
     "score",
-    "score_iterations",
     "collect_scores",
     "summarise",
     "render_notebook",
     "render_figure",
     "check_failures",
-    "write_readme",
     "select_by_oracle",
     "all",
     "tune",
@@ -53,25 +53,20 @@ def rules(jobs: Iterable[Job]) -> set[str]:
 def test_the_dag_is_whole(dag: list[Job]) -> None:
     """Else the tests below would prove nothing."""
     assert rules(dag) >= TRAINING | {"generate_data", "select_hyperparameters"}
-    assert rules(dag) >= AFTER_LABELS - {"write_readme"}  # which preset smoke has not
+    assert rules(dag) >= AFTER_LABELS
     for pattern in (TEST_LABELS, ENVIRONMENTS, TEST_INPUTS):
         made = {f for job in dag for f in job.output if re.search(pattern, f)}
         assert len(made) == sum(job.rule == "generate_data" for job in dag) > 5
 
 
 def test_test_labels_are_read_by_scores_and_the_oracle_alone(dag: list[Job]) -> None:
-    assert rules(readers(dag, TEST_LABELS)) == {"score", "score_iterations", "select_by_oracle"}
+    assert rules(readers(dag, TEST_LABELS)) == {"score", "select_by_oracle"}
 
 
 def test_true_environments_reach_only_those_who_are_given_them(dag: list[Job]) -> None:
     given = readers(dag, ENVIRONMENTS)
-    assert rules(given) == {
-        "train_method",
-        "predict_with_true_environments",
-        "select_hyperparameters",
-    }
-    methods = {f"{m}.npz" for j in given if j.rule == "train_method" for m in stems(j)}
-    assert methods == {"irm.npz", "iga.npz"}
+    assert rules(given) == {"train_method", "train_on_features", "select_hyperparameters"}
+    assert {m for job in given for m in stems(job)} == set(LABELLED)
 
 
 def stems(job: Job) -> list[str]:
@@ -84,6 +79,33 @@ def test_test_inputs_reach_only_those_who_predict(dag: list[Job]) -> None:
     assert rules(readers(dag, TEST_INPUTS)) == {"extract_ntf", "train_method", "train_network"}
 
 
+def test_algorithm_1_has_one_file_with_what_it_may_know(dag: list[Job]) -> None:
+    """M_c and M_p read it, and what they have left themselves."""
+    for rule in ("learn_environments", "learn_direction"):
+        jobs = [job for job in dag if job.rule == rule]
+        assert jobs
+        for job in jobs:
+            (known,) = [f for f in job.input if not re.search(r"/iterations/\d+/\w+\.npz$", f)]
+            assert known.endswith("/features/training.npz"), job.name
+    made = re.compile(r"/features/test\.npz$")
+    assert rules(readers(dag, made.pattern)) == {"predict_ntf", "train_on_features", "score"}
+
+
+def test_that_file_holds_no_test_points(results: Path) -> None:
+    files = list(results.glob("*/*/features/training.npz"))
+    assert len(files) > 3
+    for file in files:
+        (known, _), (test, _) = (
+            load_arrays(file.with_name(f"{n}.npz")) for n in ("training", "test")
+        )
+        n, m = known["y"].shape[1], known["y_validation"].shape[1]
+        assert {array.shape[1] for name, array in known.items() if name != "s"} == {n, m}
+        rows = {row.tobytes() for row in known["psi_validation"][0]}
+        rows |= {row.tobytes() for row in known["u"][0] * known["s"][0]}
+        assert len(rows) > n
+        assert not rows & {row.tobytes() for row in test["psi"][0]}
+
+
 def test_raw_data_reach_the_generator_alone(dag: list[Job]) -> None:
     assert rules(readers(dag, r"/raw/")) == {"generate_data"}
 
@@ -91,7 +113,7 @@ def test_raw_data_reach_the_generator_alone(dag: list[Job]) -> None:
 def test_nothing_that_is_trained_or_selected_descends_from_test_labels(dag: list[Job]) -> None:
     touched = with_descendants(dag, lambda job: job in readers(dag, TEST_LABELS))
     after = [job for job in dag if job.name in touched]
-    assert rules(after) == AFTER_LABELS - {"write_readme"}
+    assert rules(after) == AFTER_LABELS
     for job in after:
         for file in job.output:
             if "/tuned/" in file:
@@ -117,13 +139,12 @@ def test_the_choice_of_the_headline_rows_has_an_honest_ancestry(dag: list[Job]) 
             "select_hyperparameters",
             "train_method",
             "generate_data",
-            "fetch_mnist",
-            "fetch_houses",
+            "fetch_raw",
         }
         assert not readers(ancestors, TEST_LABELS)
         methods = {stem for job in ancestors if job.rule == "train_method" for stem in stems(job)}
         assert methods
-        assert methods <= TUNABLE.keys()
+        assert methods <= set(tunable())
     for file in set(made) - set(honest):  # or else the walk above sees nothing
         assert readers(with_ancestors(dag, file), TEST_LABELS)
 

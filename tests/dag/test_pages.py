@@ -59,7 +59,8 @@ def test_titles(
     captions = re.findall(r"\\caption\{(.*)\}", latex)
     assert captions
     sources = [s for s in set(table["data_source"]) if is_stand_in(s)]
-    parts = [f"{name[:-1].capitalize()} {name[-1]}: ", "preset smoke", *sources]
+    parts = ["preset smoke", *sources]
+    parts += [f"{name[:-1].capitalize()} {name[-1]}: "] * name.startswith(("table", "figure"))
     parts += [experiment.title for experiment in of_table(name).values()]
     for title in (heading, *captions):
         for part in parts:

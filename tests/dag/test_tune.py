@@ -8,18 +8,17 @@ import pandas as pd
 import pytest
 import yaml
 from dagtools import SMOKE, Checkout, edited, names, replace
-from expected import EXPERIMENTS
+from expected import TUNED
 
 from kerhrm.config.names import folder_of
 from kerhrm.config.resolve import resolve
-from kerhrm.config.schema import TUNABLE, Experiment
-from kerhrm.methods.registry import ORACLE
+from kerhrm.config.schema import Experiment
+from kerhrm.methods.registry import METHODS, ORACLE
 from kerhrm.reporting.tables import read_scores
 from kerhrm.storage.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 
-TUNED = {name: e for name, e in EXPERIMENTS.items() if e.tuning}
 SCORES = "results/smoke/classification/r2=0.70/scores.csv"
 
 
@@ -45,7 +44,7 @@ def test_choices_are_the_best_of_the_grid(
     assert set(grid["method"]) == set(choice)
     for method, rows in grid.groupby("method"):
         assert choice[method].keys() == {key}  # the oracle's never passes for the rule's
-        assert set(rows["rule"]) == {TUNABLE[method] if key == "selected" else ORACLE}
+        assert set(rows["rule"]) == {METHODS[str(method)].rule if key == "selected" else ORACLE}
         assert set(rows["setting"]) == set(experiment.tuning.settings)
         assert set(rows["n_seeds"]) == {experiment.tuning.seeds}
         setting = experiment.settings[experiment.tuning.settings[0]]
@@ -97,8 +96,10 @@ def test_an_oracles_choice_is_a_row_of_its_own(smoke: Checkout, tmp_path: Path) 
     before = read_scores([copy.folder / SCORES])
     folder = copy.folder / "config" / "tuned"
     folder.mkdir(exist_ok=True)
-    (folder / "classification-oracle.yaml").write_text("dro: {oracle: {rho: 2.0, steps: 3}}\n")
-    # DRO and, by the same anchor, IGA: of which there is no oracle.
+    (folder / "classification-oracle.yaml").write_text(
+        "dro: {oracle: {rho: 2.0, steps: 3}}\niga: {oracle: null}\n"
+    )
+    # DRO and, by the same anchor, IGA.
     change = replace("    selected: {steps: 10}\n    oracle: null\n", "    selected: {steps: 10}\n")
     with edited(copy.folder / "config/presets/smoke.yaml", change):
         planned = copy.plan(SCORES, *SMOKE)

@@ -46,7 +46,7 @@ def test_a_stopped_job_goes_on(copies: Callable[[], Path], raw_dir: str | None) 
     while not jobs:
         assert not run.over, run.output
         assert time.monotonic() < deadline, run.output
-        jobs = [p for n, p in run.jobs().items() if "train_erm" in n and handles_sigterm(p)]
+        jobs = [p for n, p in run.jobs().items() if "train_method" in n and handles_sigterm(p)]
         time.sleep(0.02)
     time.sleep(rng.uniform(0.5, 1.5))
     jobs[0].terminate()

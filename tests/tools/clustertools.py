@@ -1,6 +1,5 @@
 """Copies of the repository that run on a cluster, and what their dry runs say."""
 
-import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -44,11 +43,12 @@ class Runs(NamedTuple):
     local: Checkout
 
 
-def submissions(checkout: Checkout, profile: str, *args: str) -> list[str]:
-    """Groups and rules in no group that a dry run would send to the cluster."""
-    profile = f"profiles/{profile}"
-    output = checkout.run("--dry-run", "--workflow-profile", profile, *args)
-    found = re.findall(r"^(?:\[.*\] Group job|rule) (\w+)\b", output, re.MULTILINE)
-    snakefile = (checkout.folder / "Snakefile").read_text(encoding="utf-8")
-    (local,) = re.findall(r"^localrules:\n((?:    \w+,\n)+)", snakefile, re.MULTILINE)
-    return [name for name in found if f" {name}," not in local]
+def submissions(checkout: Checkout, profile: str, *args: str) -> list[tuple[str, set[str]]]:
+    """What a dry run would send to the cluster: groups of jobs, and the rules of each."""
+    found: list[tuple[str, set[str]]] = []
+    for line in checkout.told("--dry-run", "--workflow-profile", f"profiles/{profile}", *args):
+        if "group" in line:
+            found.append((line["group"], set()))
+        elif line["grouped"]:
+            found[-1][1].add(line["rule_name"])
+    return found

@@ -128,7 +128,7 @@ class Checkout:
             told = Path(folder, "jobs")
             tools = os.pathsep.join([self.environment["PYTHONPATH"], str(Path(__file__).parent)])
             env = {"PYTHONPATH": tools, VARIABLE: str(told)}
-            self.run("--logger", "jobs", *args, env=env)
+            self.run("--logger=jobs", *args, env=env)
             lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
         return list(map(json.loads, lines))
 

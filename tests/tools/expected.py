@@ -6,7 +6,7 @@ from pathlib import Path
 from kerhrm.config.names import folder_of
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import Experiment, Setting
-from kerhrm.config.sharing import share
+from kerhrm.config.sharing import Sharing
 from kerhrm.data.sources.king_county import PERIODS
 from kerhrm.methods.registry import METHODS, NONE, ORACLE, POOLED, ROWS
 from kerhrm.scoring.scores import CONSTANTS
@@ -15,7 +15,7 @@ from kerhrm.scoring.truths import closed_forms
 EXPERIMENTS = resolve({"preset": "smoke"}, Path(__file__).parents[2] / "config").experiments
 TUNED = {name: e for name, e in EXPERIMENTS.items() if e.tuning}
 SETUPS = EXPERIMENTS | {f"tune-{name}": e.for_tuning() for name, e in TUNED.items()}
-SHARED = share(SETUPS)
+SHARED = Sharing(SETUPS)
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
 FIGURES = [name for name in TABLES if name.startswith("figure")]
 SUFFIXES = ("csv", "md", "tex")

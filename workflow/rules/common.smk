@@ -27,7 +27,7 @@ ROOT = Path(inspect.currentframe().f_code.co_filename).resolve().parents[2]
 try:
     # Here, for a method of another package may be at fault.
     from kerhrm.config.resolve import resolve
-    from kerhrm.config.sharing import share
+    from kerhrm.config.sharing import Sharing
 
     CONFIG = resolve(config, ROOT / "config", workflow.configfiles)
     check_writable(CONFIG.results)
@@ -49,7 +49,7 @@ BENCHMARKS = f"{RUN}/benchmarks"
 EXPERIMENTS = CONFIG.experiments  # what tables and figures show
 TUNINGS = {n: e.for_tuning() for n, e in EXPERIMENTS.items() if e.tuning}
 SETUPS = EXPERIMENTS | {f"tune-{n}": e for n, e in TUNINGS.items()}  # all that can run
-SHARED = share(SETUPS)  # which setting's files a setting uses
+SHARED = Sharing(SETUPS)  # which setting's files a setting uses
 TUNED = f"{RUN}/tuned"
 PAPER_VALUES = os.path.relpath(ROOT / "config" / "paper_values.yaml")
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})

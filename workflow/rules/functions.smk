@@ -193,9 +193,8 @@ def labels_of(wildcards):
 
 def options_of(wildcards):
     """Option sets to train with: the selected and the oracle's, or in `tune` the grid."""
-    return SHARED.option_sets(
-        wildcards.experiment, setting_name(wildcards), wildcards.method
-    )
+    experiment = experiment_of(wildcards)
+    return experiment.options(setting_name(wildcards), wildcards.method)
 
 
 # --- scoring ---

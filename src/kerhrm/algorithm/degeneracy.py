@@ -11,16 +11,7 @@ from torch import Tensor
 
 
 def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
-    """Discrete version of a label: its values if there are few, else its quantile bins.
-
-    Parameters
-    ----------
-    y : Tensor, (B, n)
-
-    Returns
-    -------
-    Tensor, (B, n), int64 in [0, number of bins)
-    """
+    """Labels y (B, n) as int64: their values if there are few, else their quantile bins."""
     values = torch.unique(y)
     if len(values) <= n_bins:
         return torch.searchsorted(values, y.contiguous())
@@ -31,12 +22,8 @@ def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
 def label_information(responsibilities: Tensor, bins: Tensor) -> Tensor:
     """How far the label alone tells the environment: I(E; Y) / min(H(E), H(Y)).
 
-    The joint distribution is P(e, b) = (1/n) sum_i r_ie [bin of y_i = b].
-
-    Parameters
-    ----------
-    responsibilities : Tensor, (..., n, K)
-    bins : Tensor broadcastable to (..., n), int64
+    The joint distribution is P(e, b) = (1/n) sum_i r_ie [bin of y_i = b], from
+    responsibilities (..., n, K) and int64 bins, broadcastable to (..., n).
 
     Returns
     -------

@@ -16,18 +16,12 @@ from kerhrm.entries import load
 
 
 def predict(psi: Tensor, f0: Tensor, theta: Tensor) -> Tensor:
-    """NTF predictor f_0(x) + psi(x)^T theta.
+    """NTF predictor f_0(x) + psi(x)^T theta of points (B, m, k), (B, m).
 
-    Parameters
-    ----------
-    psi : Tensor, (B, m, k)
-    f0 : Tensor, (B, m)
-    theta : Tensor, (B, C, k)
-
-    Returns
-    -------
-    Tensor, (B, C, m)
+    Of one direction per seed (B, k) it is (B, m), of C candidates (B, C, k) it is (B, C, m).
     """
+    if theta.ndim == 2:
+        return predict(psi, f0, theta.unsqueeze(1)).squeeze(1)
     return f0.unsqueeze(1) + theta @ psi.mT
 
 
@@ -36,17 +30,8 @@ def learn_directions(
 ) -> Directions:
     """theta_inv for every candidate (k, alpha), scored by the selection rule.
 
-    Parameters
-    ----------
-    problem : Problem
-    learned : sequence of Environments
-        Of all iterations so far; the last one's are the environments to be invariant over.
-    options : Invariance
-
-    Returns
-    -------
-    Directions
-        C = G x (number of alphas).  Ties go to the smaller k, then the smaller alpha.
+    ``learned`` are the environments of all iterations so far, the last one's those to be
+    invariant over.  C = G x (number of alphas); ties go to the smaller k, then the smaller alpha.
     """
     environments = learned[-1]
     psi, penalty = problem.psi_train, load(PENALTIES[options.penalty])()
@@ -103,41 +88,12 @@ def selection_score(problem: Problem, theta: Tensor, learned: Sequence[Environme
 def yardstick(
     learned: Sequence[Environments], part: Literal["train", "validation"] = "validation"
 ) -> Tensor:
-    """All environments learned so far, as memberships of the points of one part.
+    """All environments learned so far, as memberships (B, E, m) of the points of one part.
 
-    Environments of candidates where every start was degenerate get weight 0, unless a
-    seed has no other.
-
-    Parameters
-    ----------
-    learned : sequence of Environments
-        One per iteration.
-    part : "train" or "validation"
-
-    Returns
-    -------
-    Tensor, (B, E, n) or (B, E, m) with E = sum over iterations of G x K
+    E = sum over iterations of G x K.  Environments of candidates where every start was
+    degenerate get weight 0, unless a seed has no other.
     """
     usable = torch.cat([e.usable for e in learned], dim=1)
     keep = torch.where(usable.any(1, keepdim=True), usable, True)  # (B, sum G)
     memberships = torch.cat([getattr(e, part).mT for e in learned], dim=1)  # (B, sum G, K, m)
     return (memberships * keep[..., None, None]).flatten(1, 2)
-
-
-def choose_iteration(
-    problem: Problem, history: Sequence[Directions], learned: Sequence[Environments]
-) -> Tensor:
-    """T by the same rule: the iteration whose direction scores best over all environments.
-
-    Parameters
-    ----------
-    problem : Problem
-    history, learned : sequences of length T
-
-    Returns
-    -------
-    Tensor, (B,), int64
-        Index into ``history``; the earliest among equals.
-    """
-    theta = torch.stack([directions.winner.theta for directions in history], dim=1)
-    return selection_score(problem, theta, learned).argmax(-1)

@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.degeneracy import label_bins, label_information
-from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
 from kerhrm.algorithm.options import Clustering, KerHRM
 from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.projection import orthogonal_update
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.errors import KerhrmError
 
@@ -60,23 +59,17 @@ def explore(
 
     Parameters
     ----------
-    problem : Problem
-        Candidate k uses the first k columns of Psi.
     k : Tensor, (B, G), int64
-    options : Clustering
+        Candidate k uses the first k columns of Psi.
     iteration : int
         t = 1, 2, ...; names the random stream of the starts.
     theta : Tensor, (B, k_max), optional
         Invariant direction of the last iteration, zero beyond the seed's k; then G = 1 and
         Psi_V is Psi without it.  In the first iteration Psi_V = Psi.
-
-    Returns
-    -------
-    Environments
     """
     psi, psi_validation = problem.psi_train, problem.psi_validation
     bins = label_bins(problem.y)
-    found: list[dict[int, Environments]] = [{} for _ in problem.seeds]
+    found: list[list[Environments]] = [[] for _ in problem.seeds]
     for g in range(k.shape[1]):
         for value in k[:, g].unique().tolist():
             rows = (k[:, g] == value).nonzero().squeeze(-1)
@@ -95,8 +88,8 @@ def explore(
                 (f"t={iteration}", f"k={value}"),
             )
             for i, row in enumerate(rows.tolist()):
-                found[row][g] = part.take(i)
-    return Environments.stack(Environments.stack(row.values()) for row in found)
+                found[row].append(part.take(i))
+    return Environments.stack(map(Environments.stack, found))
 
 
 def _explore_one_dimension(
@@ -111,11 +104,8 @@ def _explore_one_dimension(
 ) -> Environments:
     """One k for B seeds; fields have the leading axis (B,) alone."""
     starts = random_starts(seeds, options.restarts, y.shape[-1], options.clusters, *stream).to(psi)
-    ridges = (
-        torch.tensor(options.ridge, dtype=psi.dtype)
-        .repeat_interleave(options.restarts)
-        .to(psi.device)
-    )
+    ridges = torch.tensor(options.ridge, dtype=psi.dtype, device=psi.device)
+    ridges = ridges.repeat_interleave(options.restarts)
     mixtures = fit_mixture(
         psi,
         y,

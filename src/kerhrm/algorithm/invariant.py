@@ -10,22 +10,11 @@ PRINTED = GradientVariance()
 
 
 def environment_risks(psi: Tensor, y: Tensor, responsibilities: Tensor) -> tuple[Tensor, Tensor]:
-    """Second moments of every environment.
+    """Second moments of every environment: A (..., K, k, k) and b (..., K, k).
 
     With squared loss L^e(theta) = theta^T A_e theta - 2 b_e^T theta + const, where
     A_e = Psi^T R_e Psi / N_e,  b_e = Psi^T R_e y / N_e,  N_e = sum_i r_ie: soft
-    environments enter as weights.
-
-    Parameters
-    ----------
-    psi : Tensor, (..., n, k)
-    y : Tensor, (..., n)
-    responsibilities : Tensor, (..., n, K)
-
-    Returns
-    -------
-    second : Tensor, (..., K, k, k)
-    cross : Tensor, (..., K, k)
+    environments enter as weights.  Arguments are those of :func:`invariant_direction`.
     """
     tiny = torch.finfo(psi.dtype).tiny
     shares = responsibilities / responsibilities.sum(-2, keepdim=True).clamp_min(tiny)

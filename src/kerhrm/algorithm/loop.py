@@ -9,7 +9,7 @@ The network of step 3 (:mod:`kerhrm.algorithm.network`) is trained along the fin
 no iteration depends on it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kerhrm.algorithm.directions import learn_directions
@@ -21,53 +21,33 @@ from kerhrm.algorithm.records import Directions, Environments
 
 
 @dataclass(frozen=True)
-class Iteration:
-    """What iteration t leaves; the next one starts from it."""
-
-    environments: Environments
-    directions: Directions
-
-
-@dataclass(frozen=True)
 class Fit:
     """What Algorithm 1 leaves.
 
     Attributes
     ----------
-    learned, history : lists of length T
+    learned, history : sequences of length T
         Environments and directions of iterations 1, ..., T.
     final : FinalDirection
         Of the iteration that scores best; it predicts new points.
     """
 
-    learned: list[Environments]
-    history: list[Directions]
+    learned: Sequence[Environments]
+    history: Sequence[Directions]
     final: FinalDirection
 
 
-def iterate(problem: Problem, options: KerHRM) -> Iterator[Iteration]:
-    """Algorithm 1, one iteration after the other."""
+def iterate(problem: Problem, options: KerHRM) -> Iterator[tuple[Environments, Directions]]:
+    """Algorithm 1: what iterations t = 1, ..., T leave, one after the other."""
     learned: list[Environments] = []
     last: Directions | None = None
     for t in range(1, options.iterations + 1):
         learned.append(learn_environments(problem, options, t, last))
         last = learn_directions(problem, learned, options.invariance)
-        yield Iteration(learned[-1], last)
+        yield learned[-1], last
 
 
 def fit(problem: Problem, options: KerHRM) -> Fit:
-    """Algorithm 1 to its end, and the choice of T.
-
-    Parameters
-    ----------
-    problem : Problem
-    options : KerHRM
-
-    Raises
-    ------
-    KerhrmError
-        As :func:`learn_environments`.
-    """
-    iterations = list(iterate(problem, options))
-    learned, history = [i.environments for i in iterations], [i.directions for i in iterations]
+    """Algorithm 1 to its end, and the choice of T; errors as :func:`learn_environments`."""
+    learned, history = zip(*iterate(problem, options), strict=True)
     return Fit(learned, history, finish(problem, learned, history))

@@ -55,21 +55,15 @@ class Mixture(Record):
     converged: Tensor
 
     def responsibilities(self, psi: Tensor, y: Tensor) -> Tensor:
-        """r_ij = P(environment j | psi_i, y_i) for points (..., n, k), (..., n).
-
-        Returns
-        -------
-        Tensor, (..., n, K), rows sum to one
-        """
-        predictions = psi @ self.theta.mT
-        log_joint = _log_joint(y.unsqueeze(-1) - predictions, self.weights, self.sigma)
-        return torch.softmax(log_joint, dim=-1)
+        """r_ij = P(environment j | psi_i, y_i) for points (..., n, k), (..., n): (..., n, K)."""
+        return torch.softmax(self._log_joint(psi, y), dim=-1)
 
     def log_likelihood(self, psi: Tensor, y: Tensor) -> Tensor:
         """Mean log p(y_i | psi_i) over the points, nats; shape (...)."""
-        predictions = psi @ self.theta.mT
-        log_joint = _log_joint(y.unsqueeze(-1) - predictions, self.weights, self.sigma)
-        return torch.logsumexp(log_joint, dim=-1).mean(-1)
+        return torch.logsumexp(self._log_joint(psi, y), dim=-1).mean(-1)
+
+    def _log_joint(self, psi: Tensor, y: Tensor) -> Tensor:
+        return _log_joint(y.unsqueeze(-1) - psi @ self.theta.mT, self.weights, self.sigma)
 
     def select(self, restart: Tensor) -> "Mixture":
         """One restart per seed: fields (B, R, ...) and index (B,) to fields (B, ...)."""
@@ -85,7 +79,6 @@ def fit_mixture(
     sigma: float | None = None,
     max_iterations: int = 300,
     tolerance: float = 1e-5,
-    trace: list[Tensor] | None = None,
 ) -> Mixture:
     """Fit B x R mixtures of K regressions by EM.
 
@@ -104,8 +97,6 @@ def fit_mixture(
         Fixes sigma; by default it is re-estimated in each M step.
     max_iterations, tolerance
         Stop when L_c falls by less than ``tolerance`` in one step.
-    trace : list, optional
-        Receives L_c of every step of data set 0 (all restarts), for inspection.
 
     Returns
     -------
@@ -128,14 +119,22 @@ def fit_mixture(
     ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(start.shape[1])
     if not bool((ridges > 0).all()):
         raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
-
-    def fit(b: int) -> dict[str, Tensor]:
-        kept = trace if b == 0 else None
-        return _fit_one(psi[b], y[b], start[b], ridges, sigma, max_iterations, tolerance, kept)
-
-    return Mixture.stack(
-        Mixture(**once("EM", functools.partial(fit, b), psi.device)) for b in range(len(psi))
+    fits = (
+        functools.partial(_fit_one, *one, ridges, sigma, max_iterations, tolerance)
+        for one in zip(psi, y, start, strict=True)
     )
+    return Mixture.stack(Mixture(**once("EM", fit, psi.device)) for fit in fits)
+
+
+def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
+    """Psi_V = Psi - (Psi theta) theta^T / |theta|^2 (paper, equation "transform").
+
+    Always taken from Psi (..., n, k), never from the last Psi_V, so the result depends on the
+    newest theta (..., k) alone.  Where theta is zero, Psi is returned unchanged.
+    """
+    length = theta.norm(dim=-1, keepdim=True)
+    unit = torch.where(length > 0, theta / length, 0.0)
+    return psi - (psi @ unit.unsqueeze(-1)) * unit.unsqueeze(-2)
 
 
 def random_starts(
@@ -164,25 +163,16 @@ def _fit_one(
     sigma: float | None,
     max_iterations: int,
     tolerance: float,
-    trace: list[Tensor] | None,
 ) -> dict[str, Tensor]:
     """Fields of a Mixture: EM of R restarts on one data set; finished restarts leave the batch."""
     n, k = psi.shape
-    n_restarts, _, n_clusters = start.shape
     rho = ridge * (psi**2).sum() / (n * k)  # (R,)
     moments = _Moments(psi, y)
     sigma_floor = 1e-6 * float(y.std())
-    done = {
-        "theta": psi.new_zeros(n_restarts, n_clusters, k),
-        "weights": psi.new_zeros(n_restarts, n_clusters),
-        "sigma": psi.new_zeros(n_restarts),
-        "objective": psi.new_zeros(n_restarts),
-        "n_iterations": torch.zeros(n_restarts, dtype=torch.int64, device=psi.device),
-        "converged": torch.zeros(n_restarts, dtype=torch.bool, device=psi.device),
-    }
-    active = torch.arange(n_restarts, device=psi.device)
+    done: dict[str, Tensor] = {}
+    active = torch.arange(len(start), device=psi.device)
     r = start
-    previous = psi.new_full((n_restarts,), torch.inf)
+    previous = psi.new_full((len(start),), torch.inf)
     for iteration in range(1, max_iterations + 1):
         # M step
         theta = moments.ridge_regressions(r, n * rho)
@@ -202,18 +192,12 @@ def _fit_one(
 
         converged = previous - objective < tolerance
         finished = converged | (iteration == max_iterations)
-        if trace is not None:
-            row = psi.new_full((n_restarts,), torch.nan)
-            row[active] = objective
-            trace.append(row)
+        step = {"theta": theta, "weights": weights, "sigma": scale, "objective": objective}
+        step |= {"n_iterations": torch.full_like(active, iteration), "converged": converged}
+        done = done or {name: torch.zeros_like(values) for name, values in step.items()}
         if bool(finished.any()):
-            at = active[finished]
-            done["theta"][at] = theta[finished]
-            done["weights"][at] = weights[finished]
-            done["sigma"][at] = scale[finished]
-            done["objective"][at] = objective[finished]
-            done["n_iterations"][at] = iteration
-            done["converged"][at] = converged[finished]
+            for name, values in step.items():
+                done[name][active[finished]] = values[finished]
             keep = ~finished
             active, r, objective, rho = active[keep], r[keep], objective[keep], rho[keep]
             if len(active) == 0:

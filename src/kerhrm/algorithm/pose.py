@@ -21,16 +21,8 @@ def pose(
 ) -> tuple[Problem, TestFeatures]:
     """Decompose the training points' NTF and project the other points onto it.
 
-    Parameters
-    ----------
-    train, validation, test : pairs
-        Features of the same networks and their outputs f_0 (B, m), as
-        :func:`kerhrm.features.extract.extract` gives them.
-    y, y_validation : Tensor, (B, n), (B, m), float64
-    k : int
-        Reduced dimension.
-    task, seeds
-        As in :class:`Problem`.
+    Points are given as :func:`kerhrm.features.extract.extract` leaves them, labels (B, n),
+    (B, m) in float64; ``k`` is the reduced dimension.
 
     Raises
     ------
@@ -43,15 +35,6 @@ def pose(
         (reduction.project(part.kernel(ntf)), outputs.double())
         for part, outputs in (validation, test)
     )
-    problem = Problem(
-        u=reduction.u,
-        s=reduction.s,
-        psi_validation=psi_validation,
-        f0_train=f0.double(),
-        f0_validation=f0_validation,
-        y=y,
-        y_validation=y_validation,
-        task=task,
-        seeds=seeds,
-    )
-    return problem, TestFeatures(*new)
+    offsets = f0.double(), f0_validation
+    reduced = reduction.u, reduction.s, psi_validation
+    return Problem(*reduced, *offsets, y, y_validation, task, seeds), TestFeatures(*new)

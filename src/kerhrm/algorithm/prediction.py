@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from kerhrm.algorithm.directions import choose_iteration, predict
+from kerhrm.algorithm.directions import predict, selection_score
 from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.data.predictions import Predictions
@@ -33,17 +34,11 @@ class FinalDirection(Record):
 
     def predict(self, psi: Tensor, f0: Tensor) -> Tensor:
         """f_0(x) + psi(x)^T theta of new points (B, m, k_max), (B, m): (B, m)."""
-        return predict(psi, f0, self.theta.unsqueeze(1)).squeeze(1)
+        return predict(psi, f0, self.theta)
 
 
 def ntf_predictions(problem: Problem, test: TestFeatures | None, theta: Tensor) -> Predictions:
-    """f_0(x) + psi(x)^T theta of one direction per seed, or of C candidates.
-
-    theta (B, k) gives fields (B, m), theta (B, C, k) gives fields (B, C, m).  Without test points
-    their field is empty.
-    """
-    if theta.ndim == 2:
-        return ntf_predictions(problem, test, theta.unsqueeze(1)).take(slice(None), 0)
+    """As :func:`predict`, of all points; without test points their field is empty."""
     new = test or TestFeatures(problem.psi_validation[:, :0], problem.f0_validation[:, :0])
     return Predictions(
         predict(problem.psi_train, problem.f0_train, theta),
@@ -55,23 +50,13 @@ def ntf_predictions(problem: Problem, test: TestFeatures | None, theta: Tensor) 
 def finish(
     problem: Problem, learned: Sequence[Environments], history: Sequence[Directions]
 ) -> FinalDirection:
-    """End the iterations: choose T by the selection rule and take that direction.
+    """End the iterations: choose T by the selection rule.
 
-    Parameters
-    ----------
-    problem : Problem
-    learned, history : sequences of length T
-        Environments and directions of iterations 1, ..., T.
+    The direction of iterations 1, ..., T that scores best over all environments is taken, the
+    earliest among equals.
     """
-    best = choose_iteration(problem, history, learned)
-    ends = [directions.winner for directions in history]
-    return FinalDirection.stack(
-        FinalDirection(
-            theta=ends[t].theta[b],
-            k=ends[t].k[b],
-            alpha=ends[t].alpha[b],
-            iteration=best[b] + 1,
-            score=ends[t].score[b],
-        )
-        for b, t in enumerate(best.tolist())
-    )
+    ends = Directions.stack(directions.winner for directions in history)  # (T, B, ...)
+    thetas = ends.theta.transpose(0, 1).contiguous()
+    best = selection_score(problem, thetas, learned).argmax(-1)
+    end = ends.take(best, torch.arange(len(best), device=best.device))
+    return FinalDirection(end.theta, end.k, end.alpha, best + 1, end.score)

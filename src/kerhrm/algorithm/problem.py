@@ -54,13 +54,7 @@ class Problem(Record):
 
 @dataclass(frozen=True)
 class TestFeatures(Record):
-    """Reduced features of points to predict.
-
-    Attributes
-    ----------
-    psi : Tensor, (B, m, k)
-    f0 : Tensor, (B, m)
-    """
+    """Reduced features psi (B, m, k) and outputs f0 (B, m) of points to predict."""
 
     __test__ = False  # no test, whatever its name begins with
 

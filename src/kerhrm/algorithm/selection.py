@@ -19,12 +19,9 @@ from kerhrm.data.dataset import Task
 
 
 def point_scores(predictions: Tensor, y: Tensor, task: Task) -> Tensor:
-    """Score of every point, the larger the better: correct (0/1) or minus squared error.
+    """Score of every point (..., m), the larger the better: correct (0/1) or minus squared error.
 
-    Parameters
-    ----------
-    predictions : Tensor, (..., m)
-    y : Tensor broadcastable to (..., m)
+    ``y`` is broadcastable to the predictions (..., m).
     """
     if task == "classification":
         return ((predictions > 0) == (y > 0)).to(torch.float64)
@@ -32,19 +29,10 @@ def point_scores(predictions: Tensor, y: Tensor, task: Task) -> Tensor:
 
 
 def worst_environment_score(scores: Tensor, responsibilities: Tensor) -> Tensor:
-    """Lowest mean score over soft environments.
+    """Lowest mean score over soft environments, (B, C).
 
-    Parameters
-    ----------
-    scores : Tensor, (B, C, m)
-        Per-point scores of C candidates (:func:`point_scores`).
-    responsibilities : Tensor, (B, E, m)
-        Memberships of the points in E environments; environments without
-        any point (weight 0) are left out.
-
-    Returns
-    -------
-    Tensor, (B, C)
+    Of point scores (B, C, m) of C candidates and memberships (B, E, m) of the points in E
+    environments; environments without any point (weight 0) are left out.
     """
     weight = responsibilities.sum(-1)  # (B, E)
     occupied = weight > 1e-9

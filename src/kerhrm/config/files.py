@@ -33,13 +33,7 @@ class Source:
         return value
 
     def section(self, key: Key) -> Tree:
-        """A mapping inside the file; where nothing is said, an empty one.
-
-        Raises
-        ------
-        KerhrmError
-            If something else stands there.
-        """
+        """A mapping inside the file, empty where nothing is said; all else is an error."""
         for n in range(len(key) + 1):
             value = self.get(key[:n])
             if value is ABSENT or value is None:
@@ -63,11 +57,11 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_mapping_node(anchor)
         seen = set()
         for key, _ in node.value:
-            told = "" if isinstance(key, yaml.ScalarNode) else "a key is plain text"
-            if not told and key.value in seen:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(None, None, "a key is plain text", key.start_mark)
+            if key.value in seen:
                 told = f"the key '{key.value}' is given twice"
-            if told:
-                raise yaml.MarkedYAMLError(problem=told, problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(None, None, told, key.start_mark)
             seen.add(key.value)
             if key.value != "<<":
                 key.tag = "tag:yaml.org,2002:str"
@@ -108,15 +102,13 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
     """``base`` with ``changes`` laid over it: mappings merge, everything else is replaced."""
     result = dict(base)
     for key, value in changes.items():
-        if isinstance(value, Mapping) and isinstance(result.get(key), Mapping):
-            result[key] = merge(result[key], value)
-        else:
-            result[key] = value
+        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+        result[key] = merge(result[key], value) if both else value
     return result
 
 
-def with_text_keys(tree: Any) -> Any:
+def text_keys(tree: Any) -> Any:
     """A tree whose keys are text, as :func:`read` gives it."""
     if isinstance(tree, Mapping):
-        return {str(key): with_text_keys(value) for key, value in tree.items()}
+        return {str(key): text_keys(value) for key, value in tree.items()}
     return tree

@@ -3,12 +3,12 @@
 from itertools import product
 from typing import Annotated, Any, Self, cast
 
-from pydantic import ConfigDict, Field, create_model, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, create_model, model_validator
 from typing_extensions import TypedDict
 
 from kerhrm.entries import load
 from kerhrm.methods.registry import METHODS
-from kerhrm.sections import NonEmpty, Section
+from kerhrm.sections import Section, Some, only
 
 
 class Baseline(Section):
@@ -25,8 +25,8 @@ class Baseline(Section):
     def candidates(self) -> list[Section]:
         """All combinations of the grid; what it leaves out is as selected."""
         kind, base = type(self.selected), self.selected.model_dump()
-        pairs = [[(name, v) for v in values] for name, values in self.grid.items()]
-        return [kind.model_validate(base | dict(chosen)) for chosen in product(*pairs)]
+        pairs = [[(name, value) for value in values] for name, values in self.grid.items()]
+        return [kind(**base | dict(chosen)) for chosen in product(*pairs)]
 
     @model_validator(mode="after")
     def _grid_fits(self) -> Self:
@@ -35,38 +35,32 @@ class Baseline(Section):
 
 
 def baseline(options: type[Section], grid: Any) -> type[Baseline]:
-    """Model of a method with a grid, which has values of its options alone.
-
-    ``selected`` and ``oracle`` come from ``config/tuned/<experiment>.yaml``, which `tune` makes;
-    defaults stand in where nothing is tuned.
-    """
-    lists = {
-        name: Annotated[list[Annotated[f.annotation, *f.metadata, Field()]], NonEmpty]  # type: ignore[name-defined]
-        for name, f in options.model_fields.items()
-    }
+    """Model of a method whose options have values on trial; a file's lie over those of ``grid``."""
+    fields = options.model_fields
+    lists = {n: Some[Annotated[f.annotation, *f.metadata, Field()]] for n, f in fields.items()}  # type: ignore
     values = cast(Any, TypedDict)(f"{options.__name__}Grid", lists, total=False)
     values.__pydantic_config__ = ConfigDict(extra="forbid")
+
+    def whole(said: Any) -> Any:
+        return grid | only(fields, said) if isinstance(said, dict) else said
+
     return create_model(
         f"Tuned{options.__name__}",
         __base__=Baseline,
         __doc__=options.__doc__,
-        grid=(values, {k: list(v) for k, v in grid.items()}),
+        grid=(Annotated[values, BeforeValidator(whole)], Field(dict(grid), validate_default=True)),
         selected=(options, options()),
         oracle=(cast(Any, options) | None, None),
     )
 
 
-def _sections() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for method in METHODS.values():
-        if method.section not in found:
-            options = load(method.options)
-            model = baseline(options, method.grid) if method.grid else options
-            found[method.section] = model, model()
-    return found
-
-
+_KINDS = {
+    m.name: baseline(load(m.options), m.grid) if m.grid else load(m.options)
+    for m in METHODS.values()
+    if m.section == m.name
+}
+_FIELDS: Any = {name: (kind, kind()) for name, kind in _KINDS.items()}
 #: a :class:`~kerhrm.sections.Section` with every method's options, by the name of its section
 Methods: Any = create_model(
-    "Methods", __base__=Section, __doc__="Every method's options.", **_sections()
+    "Methods", __base__=Section, __doc__="Every method's options.", **_FIELDS
 )

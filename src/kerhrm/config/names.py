@@ -1,8 +1,7 @@
 """Names that a configuration gives: they are folders', files' and targets' names, too."""
 
-import difflib
 import re
-from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -27,36 +26,29 @@ def setting_in(folder: str) -> str:
     return folder.replace("+", ",")
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Cure for a name that is not among the known ones: the nearest of them, or all."""
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known)}"
+def _matching(pattern: str, told: str) -> AfterValidator:
+    """Refuse other texts with ``told``, where {} is the setting that has such a folder."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(told.format(setting_in(text)))
+        return text
+
+    return AfterValidator(check)
 
 
-def _name(name: str) -> str:
-    if not re.fullmatch(r"[\w-]+", name):
-        raise ValueError("it names files: write letters, digits, _ and -")
-    return name
+def _is_there(folder: str) -> str:
+    if not Path(folder).expanduser().is_dir():
+        raise ValueError("there is no such folder")
+    return folder
 
 
-def _experiment(name: str) -> str:
-    if name.startswith("tune-") or name in KEPT:
-        raise ValueError("a run has a folder of that name already: choose another one")
-    return name
-
-
-def _setting(name: str) -> str:
-    if "+" in name:
-        raise ValueError(
-            f"its folder would be that of '{setting_in(name)}', as + stands for a comma there: "
-            "choose another name"
-        )
-    if not re.fullmatch(r"[\w.,=-]+", name):
-        raise ValueError("a setting's name is also a folder's: write letters, digits and . , = - _")
-    return name
-
-
-Name = Annotated[str, AfterValidator(_name)]
-ExperimentName = Annotated[Name, AfterValidator(_experiment)]
-SettingName = Annotated[str, AfterValidator(_setting)]
+_AS_COMMA = "its folder would be that of '{}', as + stands for a comma there: choose another name"
+_LABEL = "a setting's name is also a folder's: write letters, digits and . , = - _"
+_TAKEN = "a run has a folder of that name already: choose another one"
+_DEVICES = "choose auto, cpu, cuda or cuda:0, cuda:1, ..."
+Name = Annotated[str, _matching(r"[\w-]+", "it names files: write letters, digits, _ and -")]
+ExperimentName = Annotated[Name, _matching(rf"(?!tune-|({'|'.join(KEPT)})$).*", _TAKEN)]
+SettingName = Annotated[str, _matching(r"[^+]*", _AS_COMMA), _matching(r"[\w.,=-]+", _LABEL)]
+Device = Annotated[str, _matching(r"auto|cpu|cuda(:\d+)?", _DEVICES)]
+Folder = Annotated[str, AfterValidator(_is_there)]

@@ -2,62 +2,68 @@
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from kerhrm.config.files import ABSENT, Key, Source, Tree, merge, read, shown, with_text_keys
-from kerhrm.config.findings import first_finding
-from kerhrm.config.methods import Methods
-from kerhrm.config.names import suggest
+from kerhrm.config.files import ABSENT, MAPPING, Key, Source, Tree, merge, read, shown, text_keys
 from kerhrm.config.schema import SHARED, Config, Experiment
 from kerhrm.errors import KerhrmError
+from kerhrm.sections import suggest
 
-CHOSEN = ("", "-oracle")  #: ends of the names of the files that `tune` makes for an experiment
+#: ends of the names of the files that `tune` makes for an experiment
+CHOSEN = ("", "-oracle")
+#: of what pydantic finds
+_CURES = {
+    **dict.fromkeys(("list_type", "tuple_type"), "write a list"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "write a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "write a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "write true or false"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), MAPPING),
+    "string_type": "write text",
+    "string_too_short": "write some text",
+    "too_short": "write at least {min_length}",
+    "too_long": "write at most {max_length}",
+    "greater_than": "write a number above {gt:g}",
+    "greater_than_equal": "write a number of at least {ge:g}",
+    "less_than_equal": "write a number of at most {le:g}",
+    "literal_error": "choose {expected}",
+    "missing": "{key} is missing; add it",
+}
 
 
 def resolve(
     top: Mapping[str, Any], folder: str | Path = "config", configfiles: Sequence[str | Path] = ()
 ) -> Config:
-    """Merge and validate the configuration.
+    """Merge and validate the configuration; :meth:`_Files.places` has the order.
 
-    Later sources win.  The machine's keys: the preset, ``config.yaml``, ``top``.  Experiments:
-    ``experiments/*.yaml``, then ``experiments`` of these three.  Methods: ``methods/*.yaml``,
-    ``<tuned>/<experiment>.yaml`` and ``<tuned>/<experiment>-oracle.yaml``, ``methods`` of
-    the three, those of the experiment, those of the setting.
-
-    Parameters
-    ----------
-    top : mapping
-        What Snakemake has from ``--configfile`` and ``--config``: keys of
-        :class:`~kerhrm.config.schema.Config` and ``methods``.
-    folder : path
-        The ``config`` folder.
-    configfiles : sequence of paths
-        The files of ``--configfile``, whose content ``top`` holds, for the errors' sake.
-
-    Returns
-    -------
-    Config
-
-    Raises
-    ------
-    KerhrmError
-        At the first thing that is wrong: the file that says it, the key there, the cure.
+    ``top`` is what Snakemake has from ``--config`` and ``--configfile``, keys of
+    :class:`~kerhrm.config.schema.Config` and ``methods``; ``configfiles`` are the files of the
+    latter, for the errors' sake.  The first thing that is wrong is told by a
+    :class:`KerhrmError`: the file that says it, the key there, the cure.
     """
     files = _Files(top, Path(folder), [read(Path(path)) for path in configfiles])
     try:
         config = Config.model_validate(files.tree())
     except ValidationError as error:
-        raise files.refuse(*first_finding(error)) from error
-    if config.raw_dir is not None and not Path(config.raw_dir).expanduser().is_dir():
-        raise files.refuse(("raw_dir",), "there is no such folder")
+        raise files.refuse(*_first_finding(error)) from error
     for name, experiment in config.experiments.items():
         if experiment.tuning:
             experiment._untuned.update(files.untuned(name, experiment))
     return config
+
+
+def _first_finding(error: ValidationError) -> tuple[Key, str, bool]:
+    """Key in the resolved tree, cure, and whether the key is missing there."""
+    found = error.errors()[0]
+    # pydantic marks a wrong key of a mapping
+    key = tuple(part for part in found["loc"] if part != "[key]")
+    if found["type"] not in _CURES:
+        return key, found["msg"].removeprefix("Value error, "), False
+    cure = _CURES[found["type"]].format(key=key[-1], **found.get("ctx", {}))
+    return key, cure, found["type"] == "missing"
 
 
 class _Files:
@@ -66,7 +72,7 @@ class _Files:
     def __init__(self, top: Mapping[str, Any], folder: Path, configfiles: Sequence[Source]):
         self.folder, self.configfiles = folder, configfiles
         self.machine = read(folder / "config.yaml")
-        self.top = Source("--config", with_text_keys(top))
+        self.top = Source("--config", text_keys(top))
         self.preset_name, preset = self._preset()
         self.general = preset, self.machine, self.top
         self.methods = {p.stem: read(p) for p in sorted((folder / "methods").glob("*.yaml"))}
@@ -80,27 +86,23 @@ class _Files:
         said = [s for s in (self.machine, self.top) if "preset" in s.content]
         name = str(said[-1].content["preset"] if said else "paper")
         shipped = {p.stem: p for p in sorted((self.folder / "presets").glob("*.yaml"))}
-        path = shipped.get(name, Path(name))
-        if name not in shipped:
-            told = ""
-            if path.suffix not in (".yaml", ".yml"):
-                told = f"no such preset; {suggest(name, shipped)}"
-            elif shipped.get(path.stem, path).resolve() != path.resolve():
-                told = f"its results would be those of the preset '{path.stem}'; rename it"
-            elif not re.fullmatch(r"[\w.-]+", path.stem):
-                told = "it names a folder: write letters, digits and . _ -"
-            if told:
-                raise said[-1].error(("preset",), told)
+        path, told = shipped.get(name, Path(name)), ""
+        if name not in shipped and path.suffix not in (".yaml", ".yml"):
+            told = f"no such preset; {suggest(name, shipped)}"
+        elif shipped.get(path.stem, path).resolve() != path.resolve():
+            told = f"its results would be those of the preset '{path.stem}'; rename it"
+        elif not re.fullmatch(r"[\w.-]+", path.stem):
+            told = "it names a folder: write letters, digits and . _ -"
+        if told:
+            raise said[-1].error(("preset",), told)
         source = read(path)
         if "preset" in source.content:
             raise source.error(("preset",), "a preset names no other one; leave it out")
         return path.stem, source
 
     def _tuned(self) -> dict[str, Source]:
-        said = [s for s in self.general if isinstance(s.content.get("tuned"), str)]
-        folder = Path(said[-1].content["tuned"]) if said else self.folder / "tuned"
-        if said and not folder.is_dir():
-            raise said[-1].error(("tuned",), "there is no such folder")
+        said = [t for s in self.general if isinstance(t := s.get(("tuned",)), str)]
+        folder = Path(said[-1]).expanduser() if said else self.folder / "tuned"
         paths = [folder / f"{name}{end}.yaml" for name in self.experiments for end in CHOSEN]
         return {p.stem: read(p) if p.exists() else Source(shown(p), {}) for p in paths}
 
@@ -134,10 +136,9 @@ class _Files:
         found = ((source, at, source.get(at)) for source, at in self.places(key))
         return [one for one in found if one[2] is not ABSENT]
 
-    def merged(self, *key: str, base: Mapping[str, Any] | None = None) -> Tree:
+    def merged(self, *key: str) -> Tree:
         """A section of the resolved tree: what all sources say of it."""
-        parts = [source.section(at) for source, at in self.places(key)]
-        return functools.reduce(merge, parts, dict(base or {}))
+        return functools.reduce(merge, (source.section(at) for source, at in self.places(key)), {})
 
     def tree(self) -> Tree:
         """The resolved tree, not yet validated."""
@@ -145,7 +146,7 @@ class _Files:
         tree = self.merged() | {"experiments": {name: self._expand(name) for name in kept}}
         return {k: v for k, v in tree.items() if k != "methods"} | {"preset": self.preset_name}
 
-    def _left_out(self, key: Key, known: Mapping[str, Any]) -> bool:
+    def _left_out(self, key: Key, known: Collection[str]) -> bool:
         """Whether the last word on an experiment or a setting is ``null``."""
         said = self.said(key)
         if said and all(value is None for *_, value in said):
@@ -156,22 +157,20 @@ class _Files:
     def _expand(self, name: str) -> Tree:
         """Give every setting of an experiment its whole data and method sections."""
         at, settings = ("experiments", name), {}
-        defaults = Methods().model_dump(mode="json")
+        own = self.merged(*at)
         known = self.own[name].section(("settings",)) if name in self.own else {}
         for label in self.merged(*at, "settings"):
             here = (*at, "settings", label)
             if self._left_out(here, known):
                 continue
             methods = [*self.methods, *self.merged(*here, "methods")]
+            run = [value for *_, value in self.said((*here, "run")) if value is not None]
             settings[label] = self.merged(*here) | {
                 "data": self.merged(*here, "data"),
-                "methods": {
-                    m: self.merged(*here, "methods", m, base=defaults.get(m)) for m in methods
-                },
-                "run": ([v for *_, v in self.said((*here, "run")) if v is not None] or [[]])[-1],
+                "methods": {m: self.merged(*here, "methods", m) for m in methods},
+                "run": run[-1] if run else [],
             }
-        own = {key: value for key, value in self.merged(*at).items() if key not in SHARED}
-        return own | {"settings": settings}
+        return {k: v for k, v in own.items() if k not in SHARED} | {"settings": settings}
 
     def untuned(self, name: str, experiment: Experiment) -> dict[str, str]:
         """Methods that still have to be tuned, and the file that lacks them."""

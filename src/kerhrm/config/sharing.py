@@ -4,15 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kerhrm.config.schema import Experiment, Options
+from kerhrm.config.schema import Experiment
 from kerhrm.methods.registry import METHODS
 
 Place = tuple[str, str]  #: experiment and setting
-
-
-def share(setups: Mapping[str, Experiment]) -> "Sharing":
-    """Find who shares with whom among experiments, the first of which make what is shared."""
-    return Sharing(setups)
 
 
 class Sharing:
@@ -24,37 +19,31 @@ class Sharing:
     """
 
     def __init__(self, setups: Mapping[str, Experiment]):
-        self._setups = setups
-        self._owners: dict[tuple[str, str, str], Place] = {}
+        self._owners: dict[Place, dict[str, Place]] = {}
         self._k: dict[Place, int] = {}
         first: dict[str, Place] = {}
-        for experiment, one in setups.items():
+        for name, one in setups.items():
             for setting in one.settings:
-                at = experiment, setting
-                for stage, content in _stages(one, setting):
-                    text = json.dumps([stage, content], sort_keys=True)
-                    owner = self._owners[*at, stage] = first.setdefault(text, at)
-                    if stage == "features":
-                        k = max(map(max, one.settings[setting].dimensions.values()))
-                        self._k[owner] = max(k, self._k.get(owner, 0))
+                at, stages = (name, setting), _stages(one, setting)
+                owners = {s: first.setdefault(json.dumps([s, told]), at) for s, told in stages}
+                self._owners[at] = owners
+                if owner := owners.get("features"):
+                    k = max(map(max, one.settings[setting].dimensions.values()))
+                    self._k[owner] = max(k, self._k.get(owner, 0))
 
     def owner(self, experiment: str, setting: str, stage: str) -> Place:
         """Experiment and setting in whose folder a stage's files lie."""
-        return self._owners[experiment, setting, stage]
+        return self._owners[experiment, setting][stage]
 
     def used_by(self, experiment: str) -> list[Place]:
         """Settings whose files an experiment uses, its own first."""
-        own = [(experiment, setting) for setting in self._setups[experiment].settings]
-        owners = [place for (name, *_), place in self._owners.items() if name == experiment]
-        return list(dict.fromkeys([*own, *owners]))
+        own = [at for at in self._owners if at[0] == experiment]
+        owners = [owner for at in own for owner in self._owners[at].values()]
+        return list(dict.fromkeys(own + owners))
 
     def k_max(self, experiment: str, setting: str) -> int:
         """Largest dimension that any method takes of these features."""
         return self._k[self.owner(experiment, setting, "features")]
-
-    def option_sets(self, experiment: str, setting: str, method: str) -> list[Options]:
-        """Option sets to train with, see :meth:`kerhrm.config.schema.Experiment.options`."""
-        return self._setups[experiment].options(setting, method)
 
 
 def _stages(experiment: Experiment, name: str) -> Iterator[tuple[str, list[Any]]]:

@@ -1,9 +1,8 @@
 """What every experiment's data look like, and the files they live in.
 
-Labels of the test points and the true environments are written to files of their own,
-so that a rule which trains cannot read them: ``train``, ``validation`` and
-``test_inputs`` are for every method, ``environments`` for methods that are given
-environment labels, ``test_labels`` for scoring alone.
+``train``, ``validation`` and ``test_inputs`` are for every method, ``environments`` for those
+that are given environment labels, ``test_labels`` for scoring alone: in files of their own no
+rule that trains can read them.
 """
 
 from collections.abc import Sequence
@@ -50,8 +49,7 @@ class Dataset:
     test_environments : sequence of str
         Names of the test environments, by number.
     seeds : sequence of int, length B
-        Numbers of the replicates; the random streams of later steps go by them, too.
-    task : "classification" (labels -1, +1) or "regression"
+    task : "classification" or "regression"
     """
 
     train: Split
@@ -60,7 +58,7 @@ class Dataset:
     source: str
     test_environments: Sequence[str]
     seeds: Sequence[int]
-    task: Task = "classification"
+    task: Task
 
     def save(self, paths: Any) -> None:
         """Write the files named in :data:`FILES`; ``paths[name]`` is each one's path."""
@@ -70,33 +68,13 @@ class Dataset:
             "seeds": list(self.seeds),
             "task": self.task,
         }
+        train, validation, test = self.train, self.validation, self.test
         contents = {
-            "train": {"x": self.train.x, "y": self.train.y},
-            "validation": {"x": self.validation.x, "y": self.validation.y},
-            "test_inputs": {"x": self.test.x},
-            "environments": {
-                "train": self.train.environment,
-                "validation": self.validation.environment,
-            },
-            "test_labels": {"y": self.test.y, "environment": self.test.environment},
+            "train": {"x": train.x, "y": train.y},
+            "validation": {"x": validation.x, "y": validation.y},
+            "test_inputs": {"x": test.x},
+            "environments": {"train": train.environment, "validation": validation.environment},
+            "test_labels": {"y": test.y, "environment": test.environment},
         }
         for name in FILES:
             save_arrays(paths[name], contents[name], facts)
-
-
-def stack(splits: Sequence[Split]) -> Split:
-    """Replicates of equal size, one Split each without a batch axis, as one batch."""
-    return Split(
-        np.stack([s.x for s in splits]).astype(np.float32),
-        np.stack([s.y for s in splits]).astype(np.float32),
-        np.stack([s.environment for s in splits]).astype(np.int8),
-    )
-
-
-def pool(splits: Sequence[Split]) -> Split:
-    """Environments of one replicate, one after another."""
-    return Split(
-        np.concatenate([s.x for s in splits]),
-        np.concatenate([s.y for s in splits]),
-        np.concatenate([s.environment for s in splits]),
-    )

@@ -1,6 +1,6 @@
 """Data sets by name, and the raw data that some are made from.
 
-Another data set is its files and one line here (with raw data: a second one).
+Another data set is its folder and one entry here (with raw data: a second one).
 """
 
 import os
@@ -13,72 +13,42 @@ from kerhrm.errors import KerhrmError
 
 if TYPE_CHECKING:
     from kerhrm.data.dataset import Dataset, Task
-    from kerhrm.data.sources.raw import RawData
+    from kerhrm.data.sources.fetch import RawData
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set's entry points, see :mod:`kerhrm.entries`; nothing of it is imported here.
+    """A data set's entry points, see :mod:`kerhrm.entries`; nothing of it is imported here."""
 
-    Attributes
-    ----------
-    name : str
-        ``generator`` in the configuration.
-    options : str
-        The :class:`kerhrm.sections.Section` of what it may be told.
-    entry : str
-        ``generate(seeds, **options)``, with raw data ``generate(seeds, raw, **options)``,
-        which returns a :class:`kerhrm.data.dataset.Dataset`.
-    task : "classification" or "regression"
-    raw : str, optional
-        Name in :data:`RAW` of the data that it is made from.
-    truths : str, optional
-        What is known of it without training: options to values by reference row and metric.
-    """
-
-    name: str
-    options: str
-    entry: str
+    name: str  #: ``generator`` in the configuration
+    options: str  #: the :class:`kerhrm.sections.Section` of what it may be told
+    entry: str  #: ``generate(options, seeds)``, with raw data ``generate(options, seeds, raw)``
     task: "Task"
-    raw: str | None = None
-    truths: str | None = None
+    raw: str | None = None  #: name in :data:`RAW` of the data that it is made from
+    truths: str | None = None  #: options to what is known without training, by row and metric
 
 
+def _entry(name: str, options: str, task: "Task", **more: str) -> DataSet:
+    """A data set with a folder of its own in ``kerhrm.data``."""
+    room = f"kerhrm.data.{name}"
+    return DataSet(name, f"{room}.options:{options}", f"{room}.generator:generate", task, **more)
+
+
+_TRUTHS = "kerhrm.scoring.truths"
 DATA_SETS = {
     data_set.name: data_set
     for data_set in (
-        DataSet(
-            "classification",
-            "kerhrm.data.classification.options:ClassificationData",
-            "kerhrm.data.classification.generator:generate",
-            "classification",
-            truths="kerhrm.scoring.truths:classification",
+        _entry(
+            "classification", "ClassificationData", "classification",
+            truths=f"{_TRUTHS}:classification",
         ),
-        DataSet(
-            "colored_mnist",
-            "kerhrm.data.colored_mnist.options:ColoredMnistData",
-            "kerhrm.data.colored_mnist.generator:generate",
-            "classification",
-            raw="mnist",
-        ),
-        DataSet(
-            "regression",
-            "kerhrm.data.regression.options:RegressionData",
-            "kerhrm.data.regression.generator:generate",
-            "regression",
-            truths="kerhrm.scoring.truths:regression",
-        ),
-        DataSet(
-            "houses",
-            "kerhrm.data.houses.options:HousesData",
-            "kerhrm.data.houses.generator:generate",
-            "regression",
-            raw="houses",
-        ),
+        _entry("colored_mnist", "ColoredMnistData", "classification", raw="mnist"),
+        _entry("regression", "RegressionData", "regression", truths=f"{_TRUTHS}:regression"),
+        _entry("houses", "HousesData", "regression", raw="houses"),
     )
-}
+}  # fmt: skip
 
-#: the :class:`kerhrm.data.sources.raw.RawData` of each name
+#: the :class:`kerhrm.data.sources.fetch.RawData` of each name
 RAW = {
     "mnist": "kerhrm.data.sources.mnist:Digits",
     "houses": "kerhrm.data.sources.king_county:Houses",
@@ -99,31 +69,29 @@ def data_set(name: str) -> DataSet:
 
 
 def generate(
-    options: Mapping[str, Any], seeds: Sequence[int], raw: str | os.PathLike[str] | None = None
+    data: Mapping[str, Any], seeds: Sequence[int], raw: str | os.PathLike[str] | None = None
 ) -> "Dataset":
-    """Make one setting's data set.
+    """Make one setting's data set, a replicate per seed.
 
     Parameters
     ----------
-    options : mapping
+    data : mapping
         The ``data`` section of the configuration.
-    seeds : sequence of int
-        Numbers of the replicates.
     raw : path, optional
         Saved raw data (:func:`fetch`), for the data sets that are made from them.
 
     Raises
     ------
     KerhrmError
-        If the data set is unknown, raw data are missing, or its generator refuses an option.
+        If the data set is unknown, raw data are missing, or its generator refuses them.
     """
-    options = dict(options)
-    chosen = data_set(options.pop("generator"))
+    chosen = data_set(data["generator"])
+    options, make = load(chosen.options)(**data), load(chosen.entry)
     if chosen.raw is None:
-        return load(chosen.entry)(seeds, **options)
+        return make(options, seeds)
     if raw is None:
         raise KerhrmError(f"{chosen.name} is made from raw data", f"give the file of {chosen.raw}")
-    return load(chosen.entry)(seeds, load(RAW[chosen.raw]).load(raw), **options)
+    return make(options, seeds, load(RAW[chosen.raw]).load(raw))
 
 
 def fetch(
@@ -131,8 +99,5 @@ def fetch(
     raw_dir: str | os.PathLike[str] | None = None,
     on_missing: Literal["stand-in", "fail"] = "stand-in",
 ) -> "RawData":
-    """Find or fetch the raw data ``name`` of :data:`RAW`.
-
-    See :meth:`kerhrm.data.sources.raw.RawData.fetch` for the parameters and errors.
-    """
+    """:meth:`kerhrm.data.sources.fetch.RawData.fetch` of the raw data ``name``."""
     return load(RAW[name]).fetch(raw_dir, on_missing)

@@ -47,12 +47,10 @@ class Samples:
 
 def load_samples(files: Files, device: torch.device, seeds: Sequence[int]) -> Samples:
     """Read ``train``, ``validation`` and, where a rule has it, ``environments``."""
-    x, x_validation = _points(files, ("train", "validation"), device)
+    x, x_validation = (_read(files[name], "x", device) for name in ("train", "validation"))
     y, y_validation, task = load_labels(files, device)
     labels = files.get("environments")
-    environment = None
-    if labels:
-        environment = torch.from_numpy(load_arrays(labels)[0]["train"]).to(device, torch.int64)
+    environment = _read(labels, "train", device, torch.int64) if labels else None
     return Samples(x, y, x_validation, y_validation, environment, seeds, task)
 
 
@@ -68,9 +66,13 @@ def load_labels(
 
 def load_points(files: Files, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
     """x of the training, validation and test points, each (B, m, d), float32."""
-    train, validation, test = _points(files, ("train", "validation", "test_inputs"), device)
+    train, validation, test = (
+        _read(files[name], "x", device) for name in ("train", "validation", "test_inputs")
+    )
     return train, validation, test
 
 
-def _points(files: Files, names: Sequence[str], device: torch.device) -> list[Tensor]:
-    return [torch.from_numpy(load_arrays(files[name])[0]["x"]).to(device) for name in names]
+def _read(
+    path: str | PathLike[str], name: str, device: torch.device, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    return torch.from_numpy(load_arrays(path)[0][name]).to(device, dtype)

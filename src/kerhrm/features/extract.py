@@ -1,36 +1,27 @@
 """The one door to neural tangent features: factored where the network allows it."""
 
 import os
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from kerhrm.features.ntf import FactoredNTF, factorise
 from kerhrm.features.per_sample import PerSampleNTF
+from kerhrm.networks.build import from_tensors
 from kerhrm.networks.mlp import MLP
 from kerhrm.networks.protocol import Network
-from kerhrm.storage.arrays import load_arrays
+from kerhrm.storage.records import load_tensors
 
 
 class TangentFeatures(Protocol):
     """Phi(X) of B networks, (B, n, p), which nobody has to form."""
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(B, n, p)."""
-
-    def rows(self, index: slice | Tensor) -> Tensor:
-        """Rows of Phi, explicitly: (B, m, p); for small cases."""
 
     def kernel(self, other: Any) -> Tensor:
         """Phi(X) Phi(X')^T, (B, n, n'), with features of the same networks."""
 
     def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:
         """Write them and f_0 (B, n) to one file, which :func:`load_ntf` reads."""
-
-    def to(self, device: torch.device | str) -> Self:
-        """The same on another device."""
 
 
 def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:
@@ -58,6 +49,7 @@ def load_ntf(
     path: str | os.PathLike[str], device: torch.device | str = "cpu"
 ) -> tuple[TangentFeatures, Tensor]:
     """Read what :meth:`TangentFeatures.save` wrote: the features and f_0."""
-    arrays, facts = load_arrays(path)
-    ntf: TangentFeatures = PerSampleNTF.load(arrays, facts) if facts else FactoredNTF.load(arrays)
-    return ntf.to(device), torch.from_numpy(arrays["f0"]).to(device)
+    tensors, facts = load_tensors(path, device)
+    if facts:  # of a network
+        return PerSampleNTF(from_tensors(tensors, facts), tensors["x"]), tensors["f0"]
+    return FactoredNTF.among(tensors), tensors["f0"]

@@ -8,9 +8,8 @@ from torch import Tensor
 
 from kerhrm.features.extract import TangentFeatures, extract
 from kerhrm.features.reduction import Reduction, reduce
-from kerhrm.networks.build import from_arrays, to_arrays
+from kerhrm.networks.build import load_network, save_network
 from kerhrm.networks.protocol import Network
-from kerhrm.storage.arrays import load_arrays, save_arrays
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,7 @@ class NTFMap:
 
     @classmethod
     def fit(cls, network: Network, x: Tensor, k: int) -> "NTFMap":
-        """Extract the training points' features and decompose them.
-
-        Parameters
-        ----------
-        network : Network
-            B networks at w_0.
-        x : Tensor, (B, n, d)
-        k : int
-            Reduced dimension.
+        """Decompose the features of points (B, n, d) at w_0 to k dimensions.
 
         Raises
         ------
@@ -64,15 +55,11 @@ class NTFMap:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write w_0, training points, U and S to one file; the rest follows from them."""
-        tensors = {"x": self.x, "u": self.reduction.u, "s": self.reduction.s}
-        arrays = {name: t.cpu().numpy() for name, t in tensors.items()}
-        save_arrays(path, arrays | to_arrays(self.network), self.network.facts)
+        save_network(path, self.network, x=self.x, u=self.reduction.u, s=self.reduction.s)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: torch.device | str = "cpu") -> "NTFMap":
         """Read what :meth:`save` wrote."""
-        arrays, facts = load_arrays(path)
-        network = from_arrays(arrays, facts).to(device)
-        x, u, s = (torch.from_numpy(arrays[name]).to(device) for name in ("x", "u", "s"))
-        ntf, f0 = extract(network, x)
-        return cls(network, x, ntf, f0.double(), Reduction(u, s))
+        network, saved = load_network(path, device)
+        ntf, f0 = extract(network, saved["x"])
+        return cls(network, saved["x"], ntf, f0.double(), Reduction(saved["u"], saved["s"]))

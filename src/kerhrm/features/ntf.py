@@ -16,11 +16,11 @@ tangent kernel is
 Source: Jacot et al. 2018 (the kernel); paper, section 3.1 (the features).
 """
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -43,72 +43,27 @@ class FactoredNTF:
     activations: list[Tensor]
     deltas: list[Tensor]
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(B, n, p) of the matrix that the factors stand for."""
-        batch, n, _ = self.activations[0].shape
-        factors = zip(self.activations, self.deltas, strict=True)
-        return batch, n, sum((a.shape[-1] + 1) * d.shape[-1] for a, d in factors)
-
-    def rows(self, index: slice | Tensor) -> Tensor:
-        """Rows of Phi, exactly: (B, m, p), ordered W_0, b_0, W_1, b_1, ..."""
-        blocks = []
-        for a, d in zip(self.activations, self.deltas, strict=True):
-            a, d = a[:, index], d[:, index]
-            blocks += [(d.unsqueeze(-1) * a.unsqueeze(-2)).flatten(-2), d]
-        return torch.cat(blocks, dim=-1)
-
     def kernel(self, other: "FactoredNTF") -> Tensor:
-        """kappa(X, X') = Phi(X) Phi(X')^T, shape (B, n, n'), without forming Phi.
-
-        O(n n' sum_l (d_l + d_{l+1})) operations instead of O(n n' p).
-        """
-        total = None
-        for a, d, a2, d2 in zip(
-            self.activations, self.deltas, other.activations, other.deltas, strict=True
-        ):
-            term = (a @ a2.mT).add_(1).mul_(d @ d2.mT)
-            total = term if total is None else total.add_(term)
-        assert total is not None
-        return total
+        """kappa(X, X'), (B, n, n'), in O(n n' sum_l (d_l + d_{l+1})) operations, not O(n n' p)."""
+        factors = zip(self.activations, self.deltas, other.activations, other.deltas, strict=True)
+        terms = ((a @ a2.mT).add_(1).mul_(d @ d2.mT) for a, d, a2, d2 in factors)
+        return functools.reduce(Tensor.add_, terms)
 
     def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:
-        """Write the factors and f_0 (B, n) to one file."""
         factors = {f"activation_{i}": a for i, a in enumerate(self.activations)}
         factors |= {f"delta_{i}": d for i, d in enumerate(self.deltas)}
         save_arrays(path, {n: t.cpu().numpy() for n, t in (factors | {"f0": f0}).items()})
 
     @classmethod
-    def load(cls, arrays: Mapping[str, np.ndarray]) -> "FactoredNTF":
-        """What :meth:`save` wrote, on the CPU."""
-        layers = range(len(arrays) // 2)
-        activations, deltas = (
-            [torch.from_numpy(arrays[f"{name}_{i}"]) for i in layers]
-            for name in ("activation", "delta")
-        )
-        return cls(activations, deltas)
-
-    def to(self, device: torch.device | str) -> "FactoredNTF":
-        return FactoredNTF(
-            [a.to(device) for a in self.activations], [d.to(device) for d in self.deltas]
-        )
+    def among(cls, tensors: Mapping[str, Tensor]) -> "FactoredNTF":
+        """The factors among the tensors of a file."""
+        layers = range(len(tensors) // 2)
+        names = ("activation", "delta")
+        return cls(*([tensors[f"{name}_{i}"] for i in layers] for name in names))
 
 
 def factorise(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
-    """Neural tangent features and outputs of B networks at w_0.
-
-    Parameters
-    ----------
-    mlp : MLP
-    x : Tensor, (B, n, d)
-
-    Returns
-    -------
-    ntf : FactoredNTF
-        Phi, shape (B, n, p), as factors.
-    f0 : Tensor, (B, n)
-        f_{w_0}(x), the offset that is kept in every later step.
-    """
+    """Phi (B, n, p) and f_0 (B, n) at points x (B, n, d), by back-propagation."""
     *inputs, output = forward(mlp, x)
     delta = torch.ones_like(output)
     deltas = [delta]

@@ -3,30 +3,26 @@
 The factored form of :mod:`kerhrm.features.ntf` needs a plain MLP.  Here the gradient
 phi(x) = grad_w f_{w_0}(x) of every point is taken by ``torch.func``, so convolutions, shared
 weights and the like all work.  The n x p matrix Phi is not formed either: the kernel is a
-sum over blocks b of parameters,
+sum over blocks b of parameters, of which one of one network is held at a time,
 
-    kappa(x, x') = phi(x)^T phi(x') = sum_b phi_b(x)^T phi_b(x'),
+    kappa(x, x') = phi(x)^T phi(x') = sum_b phi_b(x)^T phi_b(x').
 
-and one block of one network is held at a time.  The price is time: one forward and backward
-pass a block.
+The price is time: one forward and backward pass a block.
 
 Source: Novak et al. 2022, "Fast finite width neural tangent kernel" (Jacobian
 contraction); paper, section 3.1 (the features).
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from kerhrm.networks.build import from_arrays, to_arrays
+from kerhrm.networks.build import save_network
 from kerhrm.networks.protocol import Network
-from kerhrm.storage.arrays import save_arrays
 
 BLOCK_SIZE = 2**14  # float64, n = 5000: 0.7 GB
 CHUNK_SIZE = 128
@@ -56,47 +52,25 @@ class PerSampleNTF:
     block_size: int = BLOCK_SIZE
     chunk_size: int = CHUNK_SIZE
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """(B, n, p) of the matrix that is not formed."""
-        return (*self.x.shape[:2], self.network.n_parameters)
-
-    def rows(self, index: slice | Tensor) -> Tensor:
-        """Rows of Phi, exactly: (B, m, p), ordered as ``network.parameters()``."""
-        (everything,) = self._blocks(self.network.n_parameters)
-        dtype = self.network.parameters()[0].dtype
-        batch = range(len(self.x))
-        return torch.stack([self._columns(b, index, everything, dtype) for b in batch])
-
     def kernel(self, other: "PerSampleNTF") -> Tensor:
-        """kappa(X, X') = Phi(X) Phi(X')^T, shape (B, n, n'), summed in float64."""
-        n, every = (self.x.shape[1], other.x.shape[1]), slice(None)
-        total = self.x.new_zeros((len(self.x), *n), dtype=torch.float64)
+        """kappa(X, X'), (B, n, n'), summed in float64."""
+        shape = (len(self.x), self.x.shape[1], other.x.shape[1])
+        total = self.x.new_zeros(shape, dtype=torch.float64)
         for b, of_one in enumerate(total):
-            for block in self._blocks(self.block_size):
-                left = self._columns(b, every, block, total.dtype)
-                right = left if other is self else other._columns(b, every, block, total.dtype)
+            for block in self._blocks():
+                left = self._columns(b, block)
+                right = left if other is self else other._columns(b, block)
                 of_one.addmm_(left, right.mT)
                 del left, right  # or they would live on while the next block is made
         return total
 
     def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:
-        """Write inputs, parameters and f_0 (B, n) to one file."""
-        points = {"x": self.x.cpu().numpy(), "f0": f0.cpu().numpy()}
-        save_arrays(path, points | to_arrays(self.network), self.network.facts)
+        save_network(path, self.network, x=self.x, f0=f0)
 
-    @classmethod
-    def load(cls, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> "PerSampleNTF":
-        """What :meth:`save` wrote, on the CPU."""
-        return cls(from_arrays(arrays, facts), torch.from_numpy(arrays["x"]))
-
-    def to(self, device: torch.device | str) -> "PerSampleNTF":
-        return replace(self, network=self.network.to(device), x=self.x.to(device))
-
-    def _blocks(self, size: int) -> Iterator[Block]:
-        """Lay the parameters of a network end to end and cut after every ``size`` entries."""
+    def _blocks(self) -> Iterator[Block]:
+        """Lay the parameters of a network end to end and cut them into blocks."""
         block: Block = []
-        room = size
+        room = self.block_size
         for number, parameter in enumerate(self.network.parameters()):
             start, end = 0, parameter[0].numel()
             while start < end:
@@ -106,15 +80,15 @@ class PerSampleNTF:
                 start = stop
                 if room == 0:
                     yield block
-                    block, room = [], size
+                    block, room = [], self.block_size
         if block:
             yield block
 
     @torch.inference_mode(False)  # whose tensors know no gradient
     @torch.no_grad()  # of the graph around; torch.func.grad differentiates all the same
-    def _columns(self, b: int, index: slice | Tensor, block: Block, dtype: torch.dtype) -> Tensor:
-        """The columns of Phi that belong to one block of network b: (m, size of the block)."""
-        x = self.x[b, index].clone()
+    def _columns(self, b: int, block: Block) -> Tensor:
+        """The columns of Phi that belong to one block of network b: (n, size of the block)."""
+        x = self.x[b].clone()
         network = self.network.take(slice(b, b + 1)).each(Tensor.clone)
         parameters = network.parameters()
         touched = {number: parameters[number] for number, _, _ in block}
@@ -130,7 +104,7 @@ class PerSampleNTF:
             gradients = grad(output)(touched, point)
             return torch.cat([gradients[i].flatten()[start:stop] for i, start, stop in block])
 
-        phi = x.new_empty((len(x), size), dtype=dtype)
+        phi = x.new_empty((len(x), size), dtype=torch.float64)
         for part, at in zip(torch.split(x, chunk_size), torch.split(phi, chunk_size), strict=True):
             at.copy_(vmap(gradient)(part))
         return phi

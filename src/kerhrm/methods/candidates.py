@@ -17,25 +17,12 @@ Options = TypeVar("Options", bound=Section)
 def train_candidates(
     options: Sequence[Options], train: Callable[[Options], Predictions]
 ) -> Predictions:
-    """Train with every option set; those that are equal, once.
-
-    Parameters
-    ----------
-    options : sequence, length C
-    train : callable
-        Trains with an option set and gives all outputs, fields (B, m).
-
-    Returns
-    -------
-    Predictions
-        Fields (B, C, m).
-    """
+    """Train with each of C option sets, equal ones once: fields (B, m) become (B, C, m)."""
     outputs: list[Predictions] = []
     for number, candidate in enumerate(options):
         first = options.index(candidate)
         if first == number:
             log.info("training with %s", candidate)
         outputs.append(train(candidate) if first == number else outputs[first])
-    return Predictions(
-        *(torch.stack([getattr(o, part) for o in outputs], dim=1) for part in Predictions.names())
-    )
+    fields = ([getattr(o, name) for o in outputs] for name in Predictions.names())
+    return Predictions(*(torch.stack(field, dim=1) for field in fields))

@@ -3,7 +3,7 @@
 They return directions theta (B, k_max), zero beyond k, that predict f_0(x) + psi(x)^T theta.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
@@ -23,21 +23,14 @@ Labels = tuple[Tensor, Tensor]
 def prepare(
     entry: Callable[[Problem, Options, Labels | None], Tensor],
     files: Files,
-    seeds: Mapping[str, Sequence[int]],
-    network: Mapping[str, Any],
+    seeds: Any,
+    network: Any,
     device: torch.device,
 ) -> Callable[[Options], Predictions]:
-    """Read the features; as :func:`kerhrm.methods.points.prepare` otherwise.
+    """As :func:`kerhrm.methods.points.prepare`, from other files.
 
-    Parameters
-    ----------
-    entry : callable
-    files : mapping
-        Paths of ``features``, ``test_features`` and, for methods that are given them,
-        ``environments``.
-    seeds, network
-        Not looked at: the features are the network's, and know their seeds.
-    device : torch.device
+    These are ``features``, ``test_features``, and ``environments`` or nothing; ``seeds`` and
+    ``network`` are not looked at, for the features are the network's, and know their seeds.
     """
     problem = Problem.load(files["features"], device)
     test = TestFeatures.load(files["test_features"], device)

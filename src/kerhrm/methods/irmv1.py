@@ -21,8 +21,8 @@ from kerhrm.networks.protocol import Network
 from kerhrm.networks.training import minimise
 
 
-def train_irmv1(samples: Samples, environment: Tensor, network: Network, options: IRM) -> Network:
-    """Train B networks from w_0 on environments (B, n) = 0, 1, ....
+def train_irmv1(samples: Samples, network: Network, options: IRM) -> Network:
+    """Train B networks on the environments that the samples name.
 
     Raises
     ------
@@ -30,7 +30,8 @@ def train_irmv1(samples: Samples, environment: Tensor, network: Network, options
         If a regression is to have the logistic loss.
     """
     check_loss(options.loss, samples.task)
-    means = environment_means(environment).to(samples.x)
+    assert samples.environment is not None
+    means = environment_means(samples.environment).to(samples.x)
 
     def objective(step: int, networks: Network, rows: slice) -> Tensor:
         f, y = networks(samples.x[rows]), samples.y[rows]
@@ -65,10 +66,7 @@ def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
 
 
 def scale_gradient(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
-    """Derivative of every point's loss of s f with respect to s, at s = 1.
-
-    2 f (f - y), or -y f / (1 + exp(y f)).
-    """
+    """Derivative of every point's loss of s f at s = 1: 2 f (f - y), or -y f / (1 + exp(y f))."""
     return 2 * f * (f - y) if loss == "squared" else -y * f * torch.sigmoid(-y * f)
 
 

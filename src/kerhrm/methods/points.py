@@ -1,7 +1,7 @@
 """Methods that read the points themselves: ``entry(samples, network, options)``.
 
 They see training and validation points, and environment labels where they are given them.  What
-they return predicts points (B, m, d), and is shown the test points.
+they return predicts points (B, m, d), and is shown the test points.  ``network`` is w_0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,26 +25,16 @@ def prepare(
     network: Mapping[str, Any],
     device: torch.device,
 ) -> Callable[[Options], Predictions]:
-    """Read the points and draw w_0, from which every option set is trained.
+    """Read the points and draw w_0: a function of the options that gives outputs (B, m).
 
     Parameters
     ----------
-    entry : callable
-        Of :class:`kerhrm.methods.registry.Method`.
     files : mapping
-        Paths of ``train``, ``validation``, ``test_inputs`` and, for methods that are given
-        them, ``environments``.
+        Paths of ``train``, ``validation``, ``test_inputs``, and ``environments`` or nothing.
     seeds : mapping
-        Numbers of the B replicates' seeds ``network`` and ``clustering``, the second for all
-        other random starts.
+        Numbers of the B seeds ``network`` and ``clustering``, the second for all other starts.
     network : mapping
         Fields of :class:`kerhrm.networks.options.NetworkOptions`.
-    device : torch.device
-
-    Returns
-    -------
-    callable
-        Option set to outputs of all points, fields (B, m).
     """
     samples, points = load_samples(files, device, seeds["clustering"]), load_points(files, device)
     w0 = build(NetworkOptions(**network), seeds["network"], samples.x.shape[-1]).to(device)

@@ -4,14 +4,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
+from torch import Tensor
 
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.modules import init_modules
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.networks.protocol import Network
-from kerhrm.storage.arrays import load_arrays, save_arrays
+from kerhrm.storage.arrays import save_arrays
+from kerhrm.storage.records import load_tensors
 
 
 def build(options: NetworkOptions, seeds: Sequence[int], n_inputs: int) -> Network:
@@ -27,23 +28,23 @@ def build(options: NetworkOptions, seeds: Sequence[int], n_inputs: int) -> Netwo
     return init_mlp(seeds, (n_inputs, *options.widths, 1))
 
 
-def to_arrays(network: Network) -> dict[str, np.ndarray]:
-    """Its parameters, for the disk; ``network.facts`` belong to them."""
-    return {f"parameter_{i}": p.cpu().numpy() for i, p in enumerate(network.frozen().parameters())}
+def save_network(path: str | os.PathLike[str], network: Network, **beside: Tensor) -> None:
+    """Write networks, and tensors that belong to them, to one file."""
+    parameters = {f"parameter_{i}": p for i, p in enumerate(network.parameters())}
+    arrays = {name: t.detach().cpu().numpy() for name, t in (beside | parameters).items()}
+    save_arrays(path, arrays, network.facts)
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> Network:
-    """What :func:`to_arrays` took apart."""
+def load_network(
+    path: str | os.PathLike[str], device: torch.device | str = "cpu"
+) -> tuple[Network, dict[str, Tensor]]:
+    """Read what :func:`save_network` wrote: the networks and all tensors of the file."""
+    tensors, facts = load_tensors(path, device)
+    return from_tensors(tensors, facts), tensors
+
+
+def from_tensors(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Network:
+    """The networks among the tensors of such a file."""
     template = build(NetworkOptions(**facts["network"]), [0], facts["n_inputs"])
     parameters = range(len(template.parameters()))
-    return template.replace([torch.from_numpy(arrays[f"parameter_{i}"]) for i in parameters])
-
-
-def save_network(path: str | os.PathLike[str], network: Network) -> None:
-    """Write all parameters to one file, which :func:`load_network` reads."""
-    save_arrays(path, to_arrays(network), network.facts)
-
-
-def load_network(path: str | os.PathLike[str], device: torch.device | str = "cpu") -> Network:
-    """Read what :func:`save_network` wrote."""
-    return from_arrays(*load_arrays(path)).to(device)
+    return template.replace([tensors[f"parameter_{i}"] for i in parameters])

@@ -8,13 +8,7 @@ from kerhrm.errors import KerhrmError
 
 
 def small_cnn(n_inputs: int) -> nn.Module:
-    """Two small convolutions on images with two colour channels, d = 2 side^2.
-
-    Raises
-    ------
-    KerhrmError
-        If the points are no such images.
-    """
+    """Two small convolutions on images with two colour channels, d = 2 side^2."""
     side = math.isqrt(n_inputs // 2)
     if 2 * side**2 != n_inputs or side < 4:
         raise KerhrmError(

@@ -1,9 +1,4 @@
-"""Multilayer perceptrons with a leading axis for the seeds.
-
-A batch of B networks is one list of arrays: layer l holds weights
-``(B, d_{l+1}, d_l)`` and biases ``(B, d_{l+1})``.  All B networks run (and are
-differentiated) in one batched matrix product.
-"""
+"""Multilayer perceptrons: all B run, and are differentiated, in one batched matrix product."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,29 +43,16 @@ class MLP(Network):
         return forward(self, x)[-1].squeeze(-1)
 
 
-def init_mlp(seeds: Sequence[int], sizes: Sequence[int], name: str = "weights") -> MLP:
-    """Draw w_0 by PyTorch's default rule for ``nn.Linear``.
+def init_mlp(seeds: Sequence[int], sizes: Sequence[int]) -> MLP:
+    """Draw w_0 by PyTorch's default rule for ``nn.Linear``; float32, on the CPU.
 
-    Weights and biases of a layer with fan-in m are U(-1/sqrt(m), 1/sqrt(m)).
-
-    Parameters
-    ----------
-    seeds : sequence of int, length B
-        One network per seed, each from its own stream.
-    sizes : sequence of int
-        d, hidden widths, 1; the paper's network is ``(d, 1024, 1)``.
-    name : str
-        Name of the random stream.
-
-    Returns
-    -------
-    MLP
-        float32, on the CPU.
+    Weights and biases of a layer with fan-in m are U(-1/sqrt(m), 1/sqrt(m)), from the stream
+    ``weights`` of each seed.  ``sizes`` are d, hidden widths, 1: in the paper (d, 1024, 1).
     """
     weights: list[list[np.ndarray]] = [[] for _ in sizes[1:]]
     biases: list[list[np.ndarray]] = [[] for _ in sizes[1:]]
     for seed in seeds:
-        rng = stream(seed, name)
+        rng = stream(seed, "weights")
         for layer, (fan_in, fan_out) in enumerate(pairwise(sizes)):
             bound = fan_in**-0.5
             weights[layer].append(rng.uniform(-bound, bound, (fan_out, fan_in)))
@@ -83,15 +65,11 @@ def init_mlp(seeds: Sequence[int], sizes: Sequence[int], name: str = "weights") 
 
 
 def forward(mlp: MLP, x: Tensor) -> list[Tensor]:
-    """Activations of every layer: x, the hidden layers after ReLU, the output.
-
-    Shapes (B, n, d_l); the last one is (B, n, 1).
-    """
+    """Activations (B, n, d_l): x, the hidden layers after ReLU, the output (B, n, 1)."""
     activations = [x]
-    last = len(mlp.weights) - 1
-    for layer, (weight, bias) in enumerate(zip(mlp.weights, mlp.biases, strict=True)):
+    for weight, bias in zip(mlp.weights, mlp.biases, strict=True):
         x = torch.baddbmm(bias.unsqueeze(1), x, weight.transpose(1, 2))
-        if layer < last:
+        if len(activations) < len(mlp.weights):
             x = torch.relu_(x)  # in place: no second copy of the largest array
         activations.append(x)
     return activations

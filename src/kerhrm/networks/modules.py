@@ -30,9 +30,7 @@ class Modules(Network):
     Attributes
     ----------
     template : nn.Module
-        Its own parameters are never used.
-    entry : str
-        The factory it comes from.
+        What the factory ``entry`` returns; its own parameters are never used.
     n_inputs : int
         d.
     values : dict of names to Tensors, each (B, ...)
@@ -63,20 +61,13 @@ class Modules(Network):
         if len(x) == 1:  # as torch would run it, without the batch's larger temporaries
             return one({name: w[0] for name, w in self.values.items()}, x[0]).unsqueeze(0)
         # on a CPU one after the other: the activations of one stay in the cache
-        outputs: Tensor = vmap(one, chunk_size=1 if x.device.type == "cpu" else None)(
-            self.values, x
-        )
+        chunk_size = 1 if x.device.type == "cpu" else None
+        outputs: Tensor = vmap(one, chunk_size=chunk_size)(self.values, x)
         return outputs
 
 
 def init_modules(entry: str, seeds: Sequence[int], n_inputs: int) -> Modules:
-    """Draw w_0 by the module's own initialisation, from the stream ``weights`` of each seed.
-
-    Raises
-    ------
-    KerhrmError
-        If the factory cannot be loaded, or as :func:`check`.
-    """
+    """Draw w_0 by the module's own initialisation, from the stream ``weights`` of each seed."""
     factory, modules = load(entry), []
     for seed in seeds:
         with torch.random.fork_rng(devices=[]):
@@ -95,36 +86,28 @@ def init_modules(entry: str, seeds: Sequence[int], n_inputs: int) -> Modules:
 
 @torch.no_grad()
 def check(module: Any, entry: str, n_inputs: int) -> None:
-    """Refuse what is not one number a point, a function of parameters and point alone.
+    """Refuse (KerhrmError) what is not one number a point, of parameters and point alone.
 
-    Raises
-    ------
-    KerhrmError
-        Also for buffers, which would be parameters that nobody trains.
+    Buffers are refused, too: they would be parameters that nobody trains.
     """
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
         raise _refused(entry, "returns no torch.nn.Module with parameters")
     for name, _ in module.named_buffers():
-        raise _refused(
-            entry, f"has the buffer {name}", "use layers without running statistics, as GroupNorm"
-        )
+        cure = "use layers without running statistics, as GroupNorm"
+        raise _refused(entry, f"has the buffer {name}", cure)
     n = 16
     points = torch.randn(n, n_inputs)
     try:
         outputs, again = module(points), torch.cat([module(part) for part in points.split(2)])
     except Exception as error:
-        raise _refused(
-            entry, f"fails on points of shape {tuple(points.shape)} ({error})"
-        ) from error
+        raise _refused(entry, f"fails on points of shape {(n, n_inputs)} ({error})") from error
     shape = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
     if shape not in {(n,), (n, 1)}:
         raise _refused(entry, f"maps {n} points to {shape}, not to one number a point")
     if not torch.allclose(outputs, again, rtol=1e-3, atol=1e-3 * float(outputs.abs().max())):
-        raise _refused(
-            entry,
-            "gives a point another number in other company or a second time",
-            "leave out dropout and batch statistics, or call module.eval() in the factory",
-        )
+        cure = "leave out dropout and batch statistics, or call module.eval() in the factory"
+        problem = "gives a point another number in other company or a second time"
+        raise _refused(entry, problem, cure)
 
 
 def _refused(entry: str, problem: str, cure: str = SHAPE) -> KerhrmError:

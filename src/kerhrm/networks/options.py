@@ -1,17 +1,12 @@
 """Which network f_w an experiment uses."""
 
-from pydantic import Field
-
-from kerhrm.sections import Count, Entry, Section
+from kerhrm.sections import Count, Entry, Section, option
 
 
 class NetworkOptions(Section):
     """The architecture; the default is the paper's."""
 
-    widths: list[Count] = Field(
-        default=[1024], description="hidden ReLU layers of a multilayer perceptron"
-    )
-    module: Entry | None = Field(
-        default=None,
-        description="'package.module:function' instead: the number of inputs to a torch.nn.Module",
+    widths: list[Count] = option([1024], "hidden ReLU layers of a multilayer perceptron")
+    module: Entry | None = option(
+        None, "'package.module:function' instead, from n_inputs to a torch.nn.Module"
     )

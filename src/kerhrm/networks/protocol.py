@@ -1,8 +1,4 @@
-"""What the library asks of networks: a batch of B of one architecture.
-
-Three methods make a network: its parameters, its outputs, and the same architecture around
-other parameters (:meth:`Network.replace`).  The rest follows from them.
-"""
+"""What the library asks of networks: a batch of B of one architecture."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -15,7 +11,10 @@ N = TypeVar("N", bound="Network")
 
 
 class Network(Protocol):
-    """B networks f_w: R^d -> R; the leading axis of everything is the seeds."""
+    """B networks f_w: R^d -> R; the leading axis of everything is the seeds.
+
+    Its facts, parameters and outputs, and :meth:`replace`, make a network; the rest follows.
+    """
 
     @property
     @abstractmethod
@@ -74,5 +73,5 @@ def concatenate(parts: Sequence[N]) -> N:
 
 def pick(candidates: Sequence[N], chosen: Tensor) -> N:
     """Of every row one candidate: networks (B each) and indices (B,) to networks (B)."""
-    rows = [candidates[c].take(slice(b, b + 1)) for b, c in enumerate(chosen.tolist())]
-    return concatenate(rows)
+    rows = enumerate(chosen.tolist())
+    return concatenate([candidates[c].take(slice(b, b + 1)) for b, c in rows])

@@ -29,23 +29,7 @@ def train(
     after_step: Callable[[int, N, slice], None] | None = None,
     keep: Sequence[Tensor] = (),
 ) -> N:
-    """Minimise a loss of the outputs by Adam, for every network of the batch.
-
-    Parameters
-    ----------
-    initial : Network
-        Initial networks; not changed.
-    x : Tensor, (B, n, d)
-    loss : callable
-        ``loss(outputs, rows)``: outputs (b, n) of the networks ``rows``, to losses (b,).
-    steps, learning_rate, after_step, keep
-        As in :func:`minimise`.
-
-    Returns
-    -------
-    Network
-        Trained networks.
-    """
+    """Minimise a loss of the outputs at points x (B, n, d); otherwise as :func:`minimise`."""
     return minimise(
         initial,
         lambda _, networks, rows: loss(networks(x[rows]), rows),
@@ -77,23 +61,15 @@ def minimise(
     Parameters
     ----------
     initial : Network
-        Initial networks; not changed.
+        Not changed.
     objective : callable
-        ``objective(step, networks, rows)``: losses (b,) of the networks ``rows`` that the
-        step = 1, ..., ``steps`` descends.
-    device : torch.device
-    steps : int
+        ``objective(step, networks, rows)`` is what step = 1, ..., ``steps`` descends.
     learning_rate : float
         Adam's, with the default moments (Kingma & Ba 2015).
     after_step : callable, optional
-        Called as ``after_step(step, networks, rows)`` with step = 1, ..., ``steps``.
+        Called as ``after_step(step, networks, rows)``.
     keep : sequence of Tensor, each (B, ...)
         What ``after_step`` writes to (in place), so that a checkpoint holds it, too.
-
-    Returns
-    -------
-    Network
-        Trained networks.
 
     Raises
     ------
@@ -108,20 +84,16 @@ def minimise(
         rows = slice(first, min(first + together, n_networks))
         networks = initial.take(rows).trainable_copy(device)
         kept = [tensor.detach()[rows] for tensor in keep]
+        how = steps, learning_rate, after_step, kept
         try:
-            trained = _minimise_group(
-                networks, rows, objective, steps, learning_rate, after_step, kept
-            )
+            groups.append(_minimise_group(networks, rows, objective, *how))
         except torch.cuda.OutOfMemoryError as error:
             if together == 1:
-                raise KerhrmError(
-                    f"a single network does not fit into the memory of {device}",
-                    "use --config device=cpu",
-                ) from error
+                problem = f"a single network does not fit into the memory of {device}"
+                raise KerhrmError(problem, "use --config device=cpu") from error
             together = (together + 1) // 2
             log.warning("out of memory on %s: going on with %d networks at once", device, together)
             continue
-        groups.append(trained)
         first = rows.stop
         log.info("trained %d of %d networks", first, n_networks)
     return concatenate(groups)

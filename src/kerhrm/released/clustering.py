@@ -36,7 +36,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's defaults
 def assign(
     psi: Tensor, y: Tensor, start: Tensor, options: Released, seeds: Sequence[int], iteration: int
 ) -> Tensor:
-    """Learn K clusters of every seed's points.
+    """Learn K clusters of every seed's points, from the memberships ``start`` (B, n, K).
 
     Parameters
     ----------
@@ -44,10 +44,6 @@ def assign(
         Variant features Psi_V.
     y : Tensor, (B, n)
         Labels less the offset f_0.
-    start : Tensor, (B, n, K)
-        Memberships to begin with.
-    options : Released
-    seeds : sequence of int, length B
     iteration : int
         Names the random streams of the models' starts.
 
@@ -66,7 +62,7 @@ def assign(
             ridge=options.cluster_ridge,
             max_iterations=options.max_reassignments,
         )
-        _report(~mixtures.converged[:, 0], options, seeds, iteration)
+        _warn_of(~mixtures.converged[:, 0], options, seeds, iteration)
         return mixtures.responsibilities(features.unsqueeze(1), y.unsqueeze(1))[:, 0]
     limit = options.stop_share * y.shape[-1] / options.clusters
     members = start.clone()
@@ -84,9 +80,8 @@ def assign(
         if len(active) == 0:
             log.info("t=%d: clusters settled in %d reassignments", iteration, n_reassignments)
             return members
-    unsettled = torch.zeros(len(y), dtype=torch.bool, device=y.device)
-    unsettled[active] = True
-    _report(unsettled, options, seeds, iteration)
+    unsettled = torch.isin(torch.arange(len(y), device=y.device), active)
+    _warn_of(unsettled, options, seeds, iteration)
     return members
 
 
@@ -119,23 +114,16 @@ def fit_centres(
     seeds: Sequence[int],
     name: tuple[str, ...],
 ) -> Tensor:
-    """Coefficients of the clusters' linear models.
+    """Coefficients (B, K, p) of the clusters' linear models.
 
-    An empty cluster has no risk: ``ridge`` gives it zeros, ``lasso`` shrinks its random start.
+    An empty cluster has no risk: ``ridge`` gives it zeros, ``lasso`` shrinks its random start,
+    which the streams of ``seeds`` and ``name`` draw.
 
     Parameters
     ----------
     features : Tensor, (B, n, p)
         From :func:`design`.
-    y : Tensor, (B, n)
-    members : Tensor, (B, n, K)
-    options : Released
-    seeds, name
-        Of the random streams that ``lasso`` starts from.
-
-    Returns
-    -------
-    Tensor, (B, K, p)
+    y, members : Tensor, (B, n), (B, n, K)
     """
     n, p = features.shape[-2:]
     second, cross = environment_risks(features, y, members)
@@ -144,21 +132,19 @@ def fit_centres(
         mass = members.mean(-2)[..., None, None]
         rho = options.cluster_ridge * (features**2).sum((-2, -1)) / (n * p)
         eye = torch.eye(p, dtype=features.dtype, device=features.device)
-        return torch.linalg.solve(
-            mass * second + rho[:, None, None, None] * eye, mass[..., 0] * cross
-        )
+        penalised = mass * second + rho[:, None, None, None] * eye
+        return torch.linalg.solve(penalised, mass[..., 0] * cross)
     n_weights = p - 1 if options.intercept else p
     weights = xavier(seeds, (options.clusters, n_weights), 1.0, "centres", *name)
     start = features.new_zeros(cross.shape)  # the intercept's start
     start[..., :n_weights] = weights.to(features)
     l1 = features.new_zeros(p)
     l1[:n_weights] = options.cluster_l1 / n_weights
-    return adam(
-        start,
-        lambda _, w: lasso_gradient(w, second, cross, l1),
-        steps=options.cluster_steps,
-        rate=options.cluster_rate,
-    )
+
+    def gradient(step: int, w: Tensor) -> Tensor:
+        return lasso_gradient(w, second, cross, l1)
+
+    return adam(start, gradient, steps=options.cluster_steps, rate=options.cluster_rate)
 
 
 def lasso_gradient(w: Tensor, second: Tensor, cross: Tensor, l1: Tensor) -> Tensor:
@@ -173,18 +159,10 @@ def lasso_gradient(w: Tensor, second: Tensor, cross: Tensor, l1: Tensor) -> Tens
 def adam(
     start: Tensor, gradient: Callable[[int, Tensor], Tensor], *, steps: int, rate: float
 ) -> Tensor:
-    """Adam (Kingma & Ba 2015, algorithm 1) on analytic gradients.
+    """Adam (Kingma & Ba 2015, algorithm 1) on ``gradient(step, w)``, step = 1, ..., ``steps``.
 
     The same numbers as ``torch.optim.Adam``, whose bookkeeping would cost three times as much
     as the arithmetic of so few coordinates.
-
-    Parameters
-    ----------
-    start : Tensor, any shape; not changed
-    gradient : callable
-        ``gradient(step, w)`` with step = 1, ..., ``steps``.
-    steps : int
-    rate : float
     """
     w = start.clone()
     first, second = torch.zeros_like(w), torch.zeros_like(w)
@@ -207,7 +185,7 @@ def xavier(seeds: Sequence[int], shape: tuple[int, ...], gain: float, *name: str
     return torch.from_numpy(np.stack(draws))
 
 
-def _report(unsettled: Tensor, options: Released, seeds: Sequence[int], iteration: int) -> None:
+def _warn_of(unsettled: Tensor, options: Released, seeds: Sequence[int], iteration: int) -> None:
     late = [seeds[b] for b in unsettled.nonzero().squeeze(-1).tolist()]
     if late:
         log.warning(

@@ -38,9 +38,8 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.invariant import environment_risks, invariant_direction
-from kerhrm.algorithm.mixture import random_starts
+from kerhrm.algorithm.mixture import orthogonal_update, random_starts
 from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.projection import orthogonal_update
 from kerhrm.errors import KerhrmError
 from kerhrm.released.clustering import adam, assign, xavier
 from kerhrm.released.options import Released
@@ -51,20 +50,10 @@ RIDGE = 1e-9  # of the converged theta: the clusters in use may hold fewer than 
 
 
 def train_released(problem: Problem, options: Released, environments: None = None) -> Tensor:
-    """Directions after the last iteration.
+    """Directions (B, k_max), zero beyond k, after the last iteration.
 
-    Parameters
-    ----------
-    problem : Problem
-        The first k columns of Psi are used; its seeds are those of the first assignment and of
-        all models' starts.
-    options : Released
-    environments : None
-        True environments are for other methods.
-
-    Returns
-    -------
-    Tensor, (B, k_max), zero beyond k
+    The first k columns of Psi are used.  The problem's seeds are those of the first assignment
+    and of all models' starts.
 
     Raises
     ------
@@ -78,8 +67,7 @@ def train_released(problem: Problem, options: Released, environments: None = Non
         raise KerhrmError(f"k={options.k} exceeds the {k_max} reduced features", "lower k")
     if options.clusters > n:
         raise KerhrmError(f"K={options.clusters} clusters exceed n={n} points", "lower K")
-    psi = psi_all[..., : options.k]
-    variant = psi
+    variant = psi = psi_all[..., : options.k]
     members: Tensor | None = None
     theta: Tensor | None = None
 
@@ -105,27 +93,15 @@ def train_released(problem: Problem, options: Released, environments: None = Non
 
 
 def learn_theta(
-    psi: Tensor,
-    f0: Tensor,
-    y: Tensor,
-    members: Tensor,
-    start: Tensor,
-    options: Released,
+    psi: Tensor, f0: Tensor, y: Tensor, members: Tensor, start: Tensor, options: Released
 ) -> Tensor:
-    """M_p.
+    """M_p: theta (B, k), by Adam from ``start`` (B, k).
 
     Parameters
     ----------
     psi, f0, y : Tensor, (B, n, k), (B, n), (B, n)
     members : Tensor, (B, n, E)
         Of the clusters in use; the points of the others have only zeros.
-    start : Tensor, (B, k)
-        Where Adam begins.
-    options : Released
-
-    Returns
-    -------
-    Tensor, (B, k)
     """
     k, n_environments = psi.shape[-1], members.shape[-1]
     if not bool(members.any(-1).any(-1).all()):
@@ -138,11 +114,8 @@ def learn_theta(
         alpha = options.weight / k * 2 * occupied / (occupied - 1).clamp_min(1)
         return invariant_direction(psi, y - f0, members, alpha, ridge=RIDGE)
     risks = Risks(psi, f0, y, members)
-    penalty = (
-        risks.scale_penalty_gradient
-        if options.penalty == "scale_gradient"
-        else risks.theta_penalty_gradient
-    )
+    of_scale = options.penalty == "scale_gradient"
+    penalty = risks.scale_penalty_gradient if of_scale else risks.theta_penalty_gradient
 
     def gradient(step: int, u: Tensor) -> Tensor:
         weight = options.weight if step > options.anneal else options.first_weight
@@ -162,11 +135,6 @@ class Risks:
 
     Every method maps u (B, k + 1) to a gradient (B, k + 1).  Its last entry is 0: the
     coefficient of f_0 stays at 1.  Clusters without points are left out.
-
-    Parameters
-    ----------
-    psi, f0, y, members
-        As in :func:`learn_theta`.
     """
 
     def __init__(self, psi: Tensor, f0: Tensor, y: Tensor, members: Tensor) -> None:

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -22,19 +23,12 @@ CHANCE = 0.5
 def figure2(table: pd.DataFrame, heading: str, ceiling: float | None = None) -> Figure:
     """Accuracy, and below it the divergence of the environments, over the iterations.
 
-    Bands are one standard deviation over the seeds to either side of the mean.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Cells with settings ``iteration=1``, ... and metrics ``train_acc``, ``test_acc``
-        and ``d_kl`` of one method.
-    heading : str
-    ceiling : float, optional
-        Accuracy of a perfect invariant model.
+    Bands are one standard deviation over the seeds to either side of the mean.  Cells have
+    the settings ``iteration=1``, ... and the metrics of :data:`CURVES`, all of one method.
+    ``ceiling`` is the accuracy of a perfect invariant model.
     """
-    cells = headline(table)
-    cells = cells.assign(t=[int(s.partition("=")[2].partition(",")[0]) for s in cells["setting"]])
+    cells = _by_setting(headline(table), "t")
+    cells = cells.assign(t=cells["t"].astype(int))
     with style():
         figure, (above, below) = plt.subplots(
             2, 1, figsize=(5.2, 4.8), sharex=True, height_ratios=(1.7, 1)
@@ -53,10 +47,8 @@ def figure2(table: pd.DataFrame, heading: str, ceiling: float | None = None) -> 
         below.set_ylim(0, 1.15 * below.dataLim.y1)  # from zero, with room for the markers
         below.set_xlabel("iteration")
         below.set_xticks(sorted(set(cells["t"])))
-        figure.legend(
-            *above.get_legend_handles_labels(),
-            loc="outside lower center", ncols=2, title=_spread("bands", cells),
-        )  # fmt: skip
+        handles, labels = above.get_legend_handles_labels()
+        _add_legend(figure, handles, labels, "bands", cells)
         add_title(figure, heading)
     return figure
 
@@ -65,19 +57,11 @@ def figure3(table: pd.DataFrame, heading: str) -> Figure:
     """Mean squared error of every period of construction, one panel per variant.
 
     Error bars are one standard deviation over the seeds to either side of the mean;
-    reference rows are grey lines.  The first period, shaded, is the one trained on.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Cells with settings ``period=1900-1919``, ... , a variant's with its mark behind,
-        and the metric ``mse``.
-    heading : str
+    reference rows are grey lines.  The first period, shaded, is the one trained on.  Cells have
+    the metric ``mse`` and settings ``period=1900-1919``, ... , a variant's with its mark behind.
     """
-    cells = headline(table)
+    cells = _by_setting(headline(table), "period")
     cells = cells[cells["metric"] == "mse"]
-    names = [_period_and_variant(setting) for setting in cells["setting"]]
-    cells = cells.assign(period=[p for p, _ in names], variant=[v for _, v in names])
     variants = list(dict.fromkeys(cells["variant"]))
     methods = sorted(set(cells["method"]), key=position)
     with style():
@@ -94,16 +78,10 @@ def figure3(table: pd.DataFrame, heading: str) -> Figure:
         for axis in grid[-1]:
             axis.set_xlabel("year of construction")
         # one entry a method, wherever it was drawn
-        handles = {
-            label: handle
-            for axis in grid.flat
-            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-        }
+        entries = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in grid.flat]
+        handles = {label: handle for axis in entries for handle, label in axis}
         shown = [method for method in methods if method in handles]
-        figure.legend(
-            [handles[method] for method in shown], shown,
-            loc="outside lower center", ncols=3, title=_spread("error bars", cells),
-        )  # fmt: skip
+        _add_legend(figure, [handles[m] for m in shown], shown, "error bars", cells, columns=3)
         add_title(figure, heading)
     return figure
 
@@ -134,12 +112,20 @@ def _draw_periods(axis: Axes, cells: pd.DataFrame, methods: list[str]) -> None:
     axis.tick_params(labelbottom=True)
 
 
-def _period_and_variant(setting: str) -> tuple[str, str]:
+def _by_setting(cells: pd.DataFrame, name: str) -> pd.DataFrame:
     """``period=1940-1959,clip=train`` is the period 1940-1959 of the variant clip=train."""
-    period, _, variant = setting.partition(",")
-    return period.partition("=")[2], variant
+    parts = cells["setting"].str.partition(",")
+    return cells.assign(**{name: parts[0].str.partition("=")[2]}, variant=parts[2])
 
 
-def _spread(drawn: str, cells: pd.DataFrame) -> str:
+def _add_legend(
+    figure: Figure,
+    handles: list[Artist],
+    labels: list[str],
+    spread: str,
+    cells: pd.DataFrame,
+    columns: int = 2,
+) -> None:
     counts = " or ".join(str(n) for n in sorted(set(cells["n_seeds"])))
-    return f"{drawn}: ± 1 standard deviation over {counts} seeds"
+    title = f"{spread}: ± 1 standard deviation over {counts} seeds"
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)

@@ -41,33 +41,20 @@ Render = Callable[[Mapping[Any, Any]], str]
 
 
 def layout(table: pd.DataFrame, render: Render) -> pd.DataFrame:
-    """Cells of one metric, methods as rows and settings as columns.
+    """Texts of the cells of one metric, methods as rows and settings as columns.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Cells of :func:`kerhrm.reporting.tables.build_table`, all of one metric.
-    render : callable
-        From a cell, a mapping by column name, to its text.
-
-    Returns
-    -------
-    DataFrame
-        Texts; the index has the levels ``group``, a key of :data:`GROUPS`, and ``row``.
-        Rows by :func:`kerhrm.methods.registry.position`, oracles last.
+    ``render`` makes a cell's text of its columns.  The index has the levels ``track`` and
+    ``row``, in the order of :func:`kerhrm.methods.registry.position`, oracles last.
     """
+    chosen = list(zip(table["method"], table["selection"], strict=True))
     frame = table.assign(
-        group=table["track"],
-        row=[_row_name(m, s) for m, s in zip(table["method"], table["selection"], strict=True)],
+        row=[m if is_headline(m, s) else f"{m}, {s}" for m, s in chosen],
+        place=[(s == ORACLE, position(m), s) for m, s in chosen],
         text=[render(cell) for cell in table.to_dict("records")],
     )
-    wide = frame.pivot(index=["group", "row"], columns="setting", values="text").fillna(MISSING)
-    rows = frame.drop_duplicates(["group", "row"])
-    order = sorted(
-        rows[["group", "row", "selection", "method"]].itertuples(index=False),
-        key=lambda row: (row.selection == ORACLE, position(row.method), row.selection),
-    )
-    return wide.loc[[row[:2] for row in order], list(dict.fromkeys(table["setting"]))]
+    wide = frame.pivot(index=["track", "row"], columns="setting", values="text").fillna(MISSING)
+    rows = frame.drop_duplicates(["track", "row"]).sort_values("place")[["track", "row"]]
+    return wide.loc[pd.MultiIndex.from_frame(rows), list(dict.fromkeys(table["setting"]))]
 
 
 def blocks(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -102,15 +89,15 @@ def to_latex(table: pd.DataFrame, heading: str) -> str:
     """A table environment per metric; needs the packages booktabs and xcolor."""
     own = headline(table)
     others = table.drop(index=own.index)
-    name = f"tab:{table['table'].iloc[0]}"
+    label = f"tab:{table['table'].iloc[0]}"
     parts = ["% needs \\usepackage{booktabs,xcolor}"]
     for number, (metric, cells) in enumerate(blocks(own), 1):
         caption = f"{heading}: {metric_name(metric)}. {legend(cells, {})}"
-        parts.append(_latex_block(cells, _latex_cell, caption, f"{name}-{number}"))
+        parts.append(_latex_block(cells, _latex_cell, caption, f"{label}-{number}"))
+    heading += f", {OTHER_RULES.lower()}"
     for number, (metric, cells) in enumerate(blocks(others), 1):
-        caption = f"{heading}, {OTHER_RULES.lower()}: {metric_name(metric)}. {_cells_are(cells)}"
-        caption += f" {ORACLE_NOTE}"
-        parts.append(_latex_block(cells, _latex_plain, caption, f"{name}-others-{number}"))
+        caption = f"{heading}: {metric_name(metric)}. {_cells_are(cells)} {ORACLE_NOTE}"
+        parts.append(_latex_block(cells, _latex_plain, caption, f"{label}-others-{number}"))
     return "\n".join(parts)
 
 
@@ -142,13 +129,9 @@ def _cells_are(table: pd.DataFrame) -> str:
     if not seeds:
         return "Cells: the value of a single seed."
     counts = " or ".join(map(str, seeds))
-    constant = any(not _varies(s) for s in table.loc[table["verdict"] != "failed", "std"])
-    single = "; without ± a single value or the same in every seed" if constant else ""
+    varies = table.loc[table["verdict"] != "failed", "std"] > SAME
+    single = "" if varies.all() else "; without ± a single value or the same in every seed"
     return f"Cells: mean ± standard deviation (ddof = 1) over {counts} seeds{single}."
-
-
-def _varies(std: float) -> bool:
-    return not pd.isna(std) and std > SAME
 
 
 def _margin(metric: str) -> str:
@@ -158,14 +141,10 @@ def _margin(metric: str) -> str:
     return f"{criterion.tolerance:g}"
 
 
-def _row_name(method: str, selection: str) -> str:
-    return method if is_headline(method, selection) else f"{method}, {selection}"
-
-
 def _plain(cell: Mapping[Any, Any]) -> str:
     if cell["verdict"] == "failed":
         return f"failed: {cell['reason']}"
-    spread = f" ± {cell['std']:.3f}" if _varies(cell["std"]) else ""
+    spread = f" ± {cell['std']:.3f}" if cell["std"] > SAME else ""
     return f"{cell['mean']:.3f}{spread}"
 
 
@@ -184,12 +163,13 @@ def _markdown_cell(cell: Mapping[Any, Any]) -> str:
 
 
 def _latex_cell(cell: Mapping[Any, Any]) -> str:
-    colour = COLOURS.get(cell["verdict"])
+    verdict = cell["verdict"]
+    colour = COLOURS.get(verdict)
     ours, *papers = map(_escape, _lines(cell))
-    if cell["verdict"] == "failed":
+    if verdict == "failed":
         reason = [rf"\textcolor{{{colour}}}{{{line}}}" for line in _wrapped(cell)]
         return _stack(reason + papers)
-    return _stack([ours, *(rf"{p} \textcolor{{{colour}}}{{{cell['verdict']}}}" for p in papers)])
+    return _stack([ours, *(rf"{paper} \textcolor{{{colour}}}{{{verdict}}}" for paper in papers)])
 
 
 def _latex_plain(cell: Mapping[Any, Any]) -> str:
@@ -205,12 +185,12 @@ def _stack(lines: list[str]) -> str:
 
 
 def _with_group_rows(wide: pd.DataFrame, mark: Callable[[str], str]) -> pd.DataFrame:
-    """The rows of :func:`layout` under one index, below each group's name a group's rows."""
+    """The rows of :func:`layout` under one index, each track's below its name."""
     parts = []
-    for group, rows in wide.groupby(level="group", sort=False):
-        if GROUPS[group]:
-            parts.append(pd.DataFrame("", index=[mark(GROUPS[group])], columns=wide.columns))
-        parts.append(rows.droplevel("group"))
+    for track, rows in wide.groupby(level="track", sort=False):
+        if GROUPS[track]:
+            parts.append(pd.DataFrame("", index=[mark(GROUPS[track])], columns=wide.columns))
+        parts.append(rows.droplevel("track"))
     return pd.concat(parts).rename_axis(index=None, columns=None)
 
 

@@ -21,10 +21,7 @@ ENCRYPTED = Config({"KernelManager": {"transport_encryption": "auto"}})
 
 
 def execute(source: str | Path, target: str | Path, parameters: Mapping[str, Any]) -> None:
-    """Run a notebook with parameters and write it without anything that varies.
-
-    The notebook runs in a temporary file, and ``target`` appears only when every cell has
-    succeeded.
+    """Run a notebook; ``target`` appears when every cell has succeeded, and nothing in it varies.
 
     Raises
     ------
@@ -34,8 +31,7 @@ def execute(source: str | Path, target: str | Path, parameters: Mapping[str, Any
     logging.getLogger("papermill").setLevel(logging.ERROR)
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # nobody debugs this kernel
     known = set(papermill.inspect_notebook(str(source)))
-    unknown = sorted(set(parameters) - known)
-    if unknown:
+    if unknown := sorted(set(parameters) - known):
         raise KerhrmError(
             f"{source} has no parameter {', '.join(unknown)}",
             f"its cell tagged 'parameters' declares: {', '.join(sorted(known))}",
@@ -48,10 +44,8 @@ def execute(source: str | Path, target: str | Path, parameters: Mapping[str, Any
                 progress_bar=False, cwd=os.getcwd(), config=ENCRYPTED,
             )  # fmt: skip
         except papermill.PapermillExecutionError as error:
-            message = " ".join(error.evalue.split())  # one line
-            raise KerhrmError(
-                f"{source}, cell {error.exec_count}: {error.ename}: {message}"
-            ) from error
+            what = f"{error.ename}: {' '.join(error.evalue.split())}"  # one line
+            raise KerhrmError(f"{source}, cell {error.exec_count}: {what}") from error
         except OSError as error:
             raise KerhrmError(
                 f"cannot execute {source} in {folder}: {error.strerror or error}",

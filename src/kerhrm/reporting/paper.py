@@ -38,10 +38,9 @@ class PaperValues:
     cells: Mapping[tuple[str, str, str, str], float]
 
     def lookup(self, table: str, setting: str, method: str, metric: str) -> float | None:
-        """Give the number to compare with, or None where the paper prints none.
+        """The number to compare with, or None where the paper prints none.
 
-        A setting is, for example, ``"r2=0.80,K=3"`` or ``"cmnist"``; a method has the paper's
-        name, or is a variant of ours that is named in :data:`PRINTED_AS`.
+        A setting is, for example, ``"r2=0.80,K=3"`` or ``"cmnist"``.
         """
         return self.cells.get((table, setting, PRINTED_AS.get(method, method), metric))
 
@@ -52,8 +51,7 @@ def load(path: str | Path) -> PaperValues:
     Raises
     ------
     KerhrmError
-        If the file is missing or is not YAML, or if an entry is malformed; the message
-        gives the keys that lead to the entry.
+        If the file is missing or is not YAML, or an entry is malformed; it gives the keys.
     """
     try:
         tables = _FILE.validate_python(yaml.safe_load(Path(path).read_text(encoding="utf-8")))

@@ -25,22 +25,15 @@ def scores_per_seed(scores: pd.DataFrame, table: pd.DataFrame, heading: str) -> 
     """Every seed's score, their mean, and the paper's number; one panel per setting.
 
     Methods are the rows of a panel, so that many of them, and their names, have room.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Rows of the table's per-seed scores, headline selections only.
-    table : DataFrame
-        The table's cells, for the paper's numbers.
-    heading : str
+    ``scores`` are headline rows alone; the ``table`` has the paper's numbers.
     """
     results = results_of(scores)
     metrics = [m for m in metrics_of(scores) if m == "train_acc"] + results
     scores = scores[scores["metric"].isin(metrics)]
     settings = list(dict.fromkeys(scores["setting"]))
     methods = sorted(set(scores["method"]), key=position)
-    printed = table.drop_duplicates(["setting", "method", "metric"])
-    printed = printed.set_index(["setting", "method", "metric"])["paper"].dropna()
+    keys = ["setting", "method", "metric"]
+    printed = table.drop_duplicates(keys).set_index(keys)["paper"].dropna()
     size = (2.7, 0.5 + 0.27 * len(methods))
     with style():
         figure, grid = panels(len(settings), min(len(settings), PANELS), size, margin=(2.4, 1.0))
@@ -90,14 +83,15 @@ def _draw(axis: Axes, values: np.ndarray, y: float, metric: str, paper: float | 
 
 def _legend(metrics: list[str], printed: set[str]) -> list[Line2D]:
     """Entries for what a figure can hold, whichever method comes first."""
-    handles = []
+    handles, papers = [], []
     for metric in metrics:
-        colour, marker, _ = _look(metric)
-        handles.append(_entry(f"{_label(metric)}, one seed", marker, color=colour, markersize=3))
-    handles.append(_entry("mean over seeds", "|", color="0.3", markersize=8, markeredgewidth=1.8))
-    for metric in metrics:
+        label = LABELS.get(metric, metric_name(metric))
+        colour, marker, cross = _look(metric)
+        handles.append(_entry(f"{label}, one seed", marker, color=colour, markersize=3))
         if metric in printed:
-            handles.append(_entry(f"paper, {_label(metric)}", _look(metric)[2], color="black"))
+            papers.append(_entry(f"paper, {label}", cross, color="black"))
+    handles.append(_entry("mean over seeds", "|", color="0.3", markersize=8, markeredgewidth=1.8))
+    handles += papers
     if "test_acc" in metrics:
         handles.append(Line2D([], [], linestyle=":", linewidth=0.8, color="0.6", label="chance"))
     return handles
@@ -105,10 +99,6 @@ def _legend(metrics: list[str], printed: set[str]) -> list[Line2D]:
 
 def _look(metric: str) -> tuple[str, str, str]:
     return TRAINING if metric == "train_acc" else RESULT
-
-
-def _label(metric: str) -> str:
-    return LABELS.get(metric, metric_name(metric))
 
 
 def _entry(label: str, marker: str, **look: Any) -> Line2D:

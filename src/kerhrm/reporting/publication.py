@@ -1,34 +1,30 @@
 """What a run leaves in the repository, once it is asked to."""
 
+import contextlib
 import json
-import os.path
+import os
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from kerhrm.errors import KerhrmError
-from kerhrm.reporting.provenance import provenance
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import is_stand_in, read_table
 from kerhrm.storage.arrays import atomic, write_text
 
+DISTRIBUTION = "kerhrm"
 FOLDERS = ("tables", "figures")
 
 
 def publish(run: Path, reference: Path, readme: Path) -> None:
-    """Make a run the one that others are compared with, and the README's.
+    """Make a run, ``results/<preset>``, the one that others are compared with, and the README's.
 
-    Tables, figures and the resolved configuration are copied, what made them is noted, and
-    the README's measured sections are written (:func:`kerhrm.reporting.readme.sections`).
-
-    Parameters
-    ----------
-    run : path
-        ``results/<preset>`` of a complete run.
-    reference : path
-        Folder whose tables and figures are replaced.
-    readme : path
+    Tables, figures and the resolved configuration replace those in ``reference``, what made them
+    is noted, and the README's measured sections are written.
 
     Raises
     ------
@@ -62,6 +58,23 @@ def publish_tuned(run: Path, tuned: Path) -> None:
     """
     _config_of(run, "tuned")
     _copy(run / "tuned", tuned)
+
+
+def provenance() -> dict[str, Any]:
+    """Interpreter, machine, and installed versions of this package and of what it requires."""
+    required = [r for r in requires(DISTRIBUTION) or [] if 'extra == "dev"' not in r]
+    names = sorted((re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required), key=str.lower)
+    packages = {}
+    for name in (DISTRIBUTION, *names):
+        with contextlib.suppress(PackageNotFoundError):
+            packages[name] = version(name)
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cpu_count": os.cpu_count(),
+        "packages": packages,
+    }
 
 
 def _config_of(run: Path, *names: str) -> dict[str, Any]:

@@ -21,22 +21,11 @@ from kerhrm.storage.arrays import write_text
 
 
 def sections(run: Path, experiments: Mapping[str, Any], link: str) -> dict[str, str]:
-    """Markdown by the name of the section.
+    """Markdown by the name of the section, from the files of ``run``, ``results/<preset>``.
 
-    Parameters
-    ----------
-    run : path
-        ``results/<preset>``: tables, restarts and benchmarks are read.
-    experiments : mapping
-        The configuration's; title and table are used.
-    link : str
-        Where the README will find the tables' pages.
-
-    Returns
-    -------
-    dict
-        ``tables``: the first block of each table that the paper prints; ``selection``: what
-        selection rules cost in these; ``restarts``; ``times``.
+    ``tables``: the first block of each table that the paper prints, with a ``link`` to the
+    folder of the others; ``selection``: what selection rules cost in these; ``restarts``;
+    ``times``.  ``experiments`` are the configuration's.
     """
     cells = read_table(*sorted(run.glob("tables/*.csv")))
     cells = cells[cells.groupby("table")["paper"].transform("count") > 0]
@@ -68,9 +57,8 @@ def with_sections(text: str, parts: Mapping[str, str]) -> str:
         before, found, rest = text.partition(begin)
         _, closed, after = rest.partition(end)
         if not (found and closed):
-            raise KerhrmError(
-                f"the README has no section '{name}'", f"put {begin} and {end} into it"
-            )
+            what = f"the README has no section '{name}'"
+            raise KerhrmError(what, f"put {begin} and {end} into it")
         text = f"{before}{begin}\n{content.rstrip()}\n{end}{after}"
     return text
 

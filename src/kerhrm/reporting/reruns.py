@@ -23,6 +23,13 @@ from kerhrm.reporting.times import read_benchmarks
 
 PACKAGE = Path(kerhrm.__file__).parent
 SCRIPTS, NOTEBOOKS = PACKAGE.parents[1] / "workflow/scripts", PACKAGE.parents[1] / "notebooks"
+#: of rules that use another's
+SCRIPT_OF = {"train_on_features": "train_method", "render_figure": "render_notebook"}
+#: scripts whose code depends on the setting
+BY_NAME = (
+    "generate_data", "extract_ntf", "reduce_ntf", "learn_direction", "train_network",
+    "train_method",
+)  # fmt: skip
 #: rules of `tune`, which no complete run needs
 TUNING = ("select_hyperparameters", "select_by_oracle")
 #: files with a smaller share are only counted
@@ -31,39 +38,34 @@ SMALL = 0.0005
 
 def files_of(rule: str, place: tuple[str, ...], experiments: Mapping[str, Any]) -> set[Path]:
     """Files whose code a job runs: its script's, and what the workflow's `code` adds to it."""
-    if rule.startswith("render_"):
-        (notebook,) = {e["notebook"] for e in experiments.values() if e["table"] == place[-1]}
-        scripts = SCRIPTS / "render_notebook.py", NOTEBOOKS / f"{notebook}.ipynb"
-        return {path for script in scripts for path in sources(script)}
-    return set(sources(SCRIPTS / f"{rule}.py", *_entries(rule, place, experiments)))
+    script = SCRIPTS / f"{SCRIPT_OF.get(rule, rule)}.py"
+    if script.stem != "render_notebook":
+        return set(sources(script, *_entries(script.stem, place, experiments)))
+    (notebook,) = {e["notebook"] for e in experiments.values() if e["table"] == place[-1]}
+    return {*sources(script), *sources(NOTEBOOKS / f"{notebook}.ipynb")}
 
 
-def _entries(rule: str, place: tuple[str, ...], experiments: Mapping[str, Any]) -> list[str]:
+def _entries(script: str, place: tuple[str, ...], experiments: Mapping[str, Any]) -> list[str]:
     """Entry points that a job loads by name."""
-    if rule == "fetch_raw":
+    if script == "fetch_raw":
         return [RAW[place[-1]]]
-    if rule not in ("generate_data", "learn_direction", "train_method"):
+    if script not in BY_NAME:
         return []
-    setting = experiments[place[0]]["settings"][setting_in(place[1])]
-    data_set = DATA_SETS[setting["data"]["generator"]]
-    if rule == "generate_data":
+    experiment = experiments[place[0]]
+    setting = experiment["settings"][setting_in(place[1])]
+    if script == "generate_data":
+        data_set = DATA_SETS[setting["data"]["generator"]]
         return [data_set.entry, *([RAW[data_set.raw]] if data_set.raw else [])]
-    penalty = PENALTIES[setting["methods"]["kerhrm"]["invariance"]["penalty"]]
-    if rule == "learn_direction":
-        return [penalty]
-    method = METHODS[place[-1]]
-    return [*method.entries, *([penalty] if method.section == "kerhrm" else [])]
+    penalty = [PENALTIES[setting["methods"]["kerhrm"]["invariance"]["penalty"]]]
+    network = [m] if (m := experiment["network"]["module"]) else []
+    if script == "train_method":
+        method = METHODS[place[-1]]
+        return [*method.entries, *(penalty if method.section == "kerhrm" else network)]
+    return penalty if script == "learn_direction" else network
 
 
 def shares(jobs: Iterable[tuple[set[Path], float]], package: Path = PACKAGE) -> str:
-    """Files of a package by the share of the jobs' seconds that runs them, as Markdown.
-
-    Parameters
-    ----------
-    jobs : iterable of (files, seconds)
-    package : path
-        Files elsewhere are left out.
-    """
+    """Files of a package by the share of the jobs' (files, seconds) that run them, as Markdown."""
     jobs = list(jobs)
     total = sum(seconds for _, seconds in jobs)
     found = []

@@ -13,6 +13,14 @@ COLUMNS = [
     "k", "n_starts", "n_label_split", "n_empty", "n_unconverged",
     "ridge", "held_out", "label_information", "usable",
 ]  # fmt: skip
+#: of the counts
+NAMES = {
+    "n_starts": "starts",
+    "n_label_split": "label splits",
+    "n_empty": "empty",
+    "n_unconverged": "not converged",
+    "unusable": "searches without a usable start",
+}
 
 
 def restart_report(
@@ -22,20 +30,14 @@ def restart_report(
 ) -> pd.DataFrame:
     """One row per setting, iteration, seed and candidate k.
 
+    Columns are fields of :class:`kerhrm.algorithm.records.Environments`, (B, G) values a file.
+
     Parameters
     ----------
-    paths : sequence of paths
-        Files of :class:`kerhrm.algorithm.exploration.Environments`, (B, G) values each.
     searches : sequence of (setting, iteration), as long as ``paths``
         What each is a file of; settings with the same environments may share theirs.
     replicates : sequence, length B, optional
         What the scores call the seeds; by default 0, ..., B - 1.
-
-    Returns
-    -------
-    DataFrame
-        Numbers of starts by kind, the winner's ridge, held-out log-likelihood (nats per
-        point) and label information, and whether any start was usable.
     """
     rows = []
     for path, search in zip(paths, searches, strict=True):
@@ -55,16 +57,7 @@ def restart_counts(
     frames = [r.assign(experiment=name) for name, r in reports.items() if len(r)]
     if not frames:
         return "No method here clusters the data.\n"
-    counts = (
-        pd.concat(frames)
-        .groupby(list(by), sort=False)
-        .agg(
-            starts=("n_starts", "sum"),
-            label_splits=("n_label_split", "sum"),
-            empty=("n_empty", "sum"),
-            not_converged=("n_unconverged", "sum"),
-            searches_without_a_usable_start=("usable", lambda usable: int((~usable).sum())),
-        )
-    )
-    counts.columns = [c.replace("_", " ") for c in counts.columns]
+    report = pd.concat(frames)
+    report["unusable"] = ~report["usable"].astype(bool)
+    counts = report.rename(columns=NAMES).groupby(list(by), sort=False)[list(NAMES.values())].sum()
     return counts.reset_index().to_markdown(index=False) + "\n"

@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.resources import files
+from typing import NamedTuple
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -33,12 +33,8 @@ METADATA = {
 WIDE = 12.0
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a method is drawn: colour, marker and dashes each tell it from the others.
-
-    Reference rows are grey lines without markers.
-    """
+class Look(NamedTuple):
+    """Tells a method from the others; reference rows are grey lines without markers."""
 
     colour: str
     marker: str
@@ -63,13 +59,7 @@ def style() -> Iterator[None]:
 
 
 def save_figure(figure: Figure, path_stem: str) -> None:
-    """Write ``path_stem``.png and .pdf, the same bytes for the same figure.
-
-    Raises
-    ------
-    KerhrmError
-        If a file cannot be written.
-    """
+    """Write ``path_stem``.png and .pdf, the same bytes for the same figure."""
     with style():
         for extension, metadata in METADATA.items():
             with atomic(f"{path_stem}.{extension}") as handle:

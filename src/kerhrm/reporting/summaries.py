@@ -18,48 +18,34 @@ def verdict_counts(cells: pd.DataFrame) -> str:
     counts = pd.crosstab(judged["metric"], judged["verdict"])
     wide = counts.reindex(index=metrics_of(judged), columns=[v for v in SYMBOLS if v in counts])
     wide = wide.rename(index=metric_name, columns=lambda verdict: f"{SYMBOLS[verdict]} {verdict}")
-    return (
-        wide.rename_axis(index="metric", columns=None).reset_index().to_markdown(index=False) + "\n"
-    )
+    return wide.rename_axis(index="metric").reset_index().to_markdown(index=False) + "\n"
 
 
 def selection_cost(cells: pd.DataFrame, by: Sequence[str] = ("setting", "method")) -> str:
     """Test result of each selection rule that chose among a method's candidates.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Cells of one or several tables.
-    by : sequence of str
-        Columns that name a row; where ``setting`` is not among them, the mean over the settings
-        that are compared with the paper.
-
-    Returns
-    -------
-    str
-        A Markdown table of the methods that more than one rule chose for, the method's own
-        rule in bold and the oracle last.
+    A Markdown table of the methods that more than one rule chose for, the method's own rule in
+    bold and the oracle last.  ``by`` names a row; where ``setting`` is not among its columns,
+    the mean over the settings that are compared with the paper.
     """
     parts = [part[part["metric"].isin(results_of(part))] for _, part in cells.groupby("table")]
     test = pd.concat([cells.head(0), *parts])
     if "setting" not in by:
         judged = cells["verdict"].isin(["reproduced", "better", "worse"])
-        places = set(zip(cells["table"][judged], cells["setting"][judged], strict=True))
-        test = test[[p in places for p in zip(test["table"], test["setting"], strict=True)]]
+        places = pd.MultiIndex.from_frame(cells.loc[judged, ["table", "setting"]])
+        test = test[pd.MultiIndex.from_frame(test[["table", "setting"]]).isin(places)]
     several = test.groupby(["table", "setting", "method", "metric"])["selection"].transform("size")
     test = test.assign(result=test["metric"].map(metric_name))[several > 1]
     if test.empty:
         return "Every method was chosen by one rule alone.\n"
     keys = [*by, "result"]
-    texts = []
-    for (*key, rule), group in test.groupby([*keys, "selection"], sort=False):
-        # a failed cell leaves no mean: that of the others would not be the method's
-        mean = group["mean"].mean(skipna=False)
-        text = "failed" if pd.isna(mean) else f"{mean:.3f}"
-        own = is_headline(group["method"].iloc[0], rule)
-        texts.append((*key, rule, f"**{text}**" if own else text))
-    frame = pd.DataFrame(texts, columns=[*keys, "rule", "text"])
-    wide = frame.pivot(index=keys, columns="rule", values="text").fillna(MISSING)
+    # a failed cell leaves no mean: that of the others would not be the method's
+    means = test.groupby([*keys, "selection"], sort=False)["mean"]
+    frame = means.agg(lambda values: values.mean(skipna=False)).reset_index()
+    texts = frame["mean"].map("{:.3f}".format).replace("nan", "failed")
+    own = [is_headline(m, s) for m, s in zip(frame["method"], frame["selection"], strict=True)]
+    frame["text"] = texts.mask(own, "**" + texts + "**")
+    wide = frame.pivot(index=keys, columns="selection", values="text").fillna(MISSING)
     wide = wide.reindex(pd.MultiIndex.from_frame(frame[keys].drop_duplicates()))
     wide = wide[sorted(wide.columns, key=lambda rule: (rule == ORACLE, rule))]
     return wide.reset_index().to_markdown(index=False, disable_numparse=True) + "\n"

@@ -43,23 +43,19 @@ def build_table(
     A cell is comparable with the paper's number if it was measured at preset ``paper``, not
     on a stand-in's data, in a setting without a mark, and chosen by the method's own rule.
 
+    Columns are :data:`COLUMNS`; rows stand in the order in which settings, methods and metrics
+    first appear.
+
     Parameters
     ----------
     scores : DataFrame
         Rows of :mod:`kerhrm.scoring.scores`, as :func:`read_scores` gives them.
     table : str
         ``table1``, ``figure2``, or any other name.
-    preset : str
     paper : PaperValues
         Never shown beside another preset's or a stand-in's numbers.
     resamples : int
         Of the bootstrap interval.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`; rows in the order in which settings, methods and metrics
-        first appear.
 
     Raises
     ------
@@ -70,10 +66,8 @@ def build_table(
     keys = ["setting", "method", "metric", "data_source", "selection"]
     twice = scores[scores.duplicated([*keys, "seed"])]
     if len(twice):
-        raise KerhrmError(
-            f"{table} has two values of {', '.join(map(str, twice[[*keys, 'seed']].iloc[0]))}",
-            "score every predictor once",
-        )
+        where = ", ".join(map(str, twice[[*keys, "seed"]].iloc[0]))
+        raise KerhrmError(f"{table} has two values of {where}", "score every predictor once")
     rows = []
     for values, group in scores.groupby(keys, sort=False):
         setting, method, metric, source, selection = values
@@ -97,19 +91,21 @@ def build_table(
 
 
 def read_scores(paths: Iterable[str | Path]) -> pd.DataFrame:
-    """Per-seed scores of several files; an empty reason is an empty text."""
-    return _read(paths, "reason")
+    """Per-seed scores of several files."""
+    return read_table(*paths)
 
 
 def read_table(*paths: str | Path) -> pd.DataFrame:
     """Cells as :func:`build_table` made them, from one or several CSV files."""
-    return _read(paths, "verdict", "reason")
+    frame = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+    # a column of empty texts reads as one of missing numbers
+    texts = [name for name in ("verdict", "reason") if name in frame]
+    return frame.assign(**{name: frame[name].astype(object).fillna("") for name in texts})
 
 
 def headline(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of scores or cells that each method's own rule chose."""
-    own = [is_headline(m, s) for m, s in zip(rows["method"], rows["selection"], strict=True)]
-    return rows[own]
+    return rows[list(map(is_headline, rows["method"], rows["selection"]))]
 
 
 def failures(cells: pd.DataFrame) -> list[str]:
@@ -163,12 +159,6 @@ def full_title(title: str, cells: pd.DataFrame, preset: str) -> str:
     suffix = "" if preset == "paper" else f" [preset {preset}: not for comparison]"
     stand_ins = sorted({source for source in cells["data_source"] if is_stand_in(source)})
     return prefix + title + suffix + "".join(f" [{s}, not the real data]" for s in stand_ins)
-
-
-def _read(paths: Iterable[str | Path], *texts: str) -> pd.DataFrame:
-    frame = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
-    # a column of empty texts reads as one of missing numbers
-    return frame.assign(**{name: frame[name].astype(object).fillna("") for name in texts})
 
 
 def _reason(reasons: Sequence[str], n_seeds: int) -> str:

@@ -17,13 +17,9 @@ NTF_CHAIN = (
 def read_benchmarks(folder: str | Path) -> pd.DataFrame:
     """One row per job, from files ``<rule>/<experiment>/<setting>...tsv``.
 
-    Rules without experiments leave ``<rule>/<name>.tsv`` or ``<rule>.tsv``.
-
-    Returns
-    -------
-    DataFrame
-        ``rule``, ``experiment`` (or ""), ``place`` (tuple of str: what stands below the rule) and
-        ``seconds`` of wall time, start-up included.
+    Rules without experiments leave ``<rule>/<name>.tsv`` or ``<rule>.tsv``.  Columns are ``rule``,
+    ``experiment`` (or ""), ``place`` (tuple of str: what stands below the rule) and ``seconds``
+    of wall time, start-up included.
 
     Raises
     ------
@@ -45,11 +41,10 @@ def compute_times(benchmarks: pd.DataFrame, experiments: Sequence[str]) -> str:
     wide = benchmarks.pivot_table(
         index="rule", columns="experiment", values="seconds", aggfunc="sum", fill_value=0.0
     ).reindex(columns=list(experiments), fill_value=0.0)
-    wide = wide[wide.sum(axis=1) > 0]
+    wide = wide[wide.sum(axis=1) > 0].rename_axis(columns=None)
     others = sorted(set(wide.index) - set(NTF_CHAIN))
-    order = [*NTF_CHAIN[:-1], *others, NTF_CHAIN[-1]]
-    wide = wide.reindex([rule for rule in order if rule in wide.index]).rename_axis(columns=None)
-    chain = wide.loc[[rule for rule in NTF_CHAIN if rule in wide.index]].sum()
+    wide = wide.reindex([r for r in (*NTF_CHAIN[:-1], *others, NTF_CHAIN[-1]) if r in wide.index])
+    chain = wide[wide.index.isin(NTF_CHAIN)].sum()
     wide.loc["all rules"] = wide.sum()
     wide.loc["from data to the scores of KerHRM (NTF)"] = chain
     return wide.to_markdown(floatfmt=".1f") + "\n"

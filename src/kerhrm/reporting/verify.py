@@ -18,39 +18,23 @@ Cell = Mapping[str, Any]
 
 
 def compare(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
-    """Hold every cell of a run against the stored one.
+    """Every cell of a run that departs from the stored one, and how.
 
     A mean agrees if it lies in the stored 95 % interval.  Where the interval is a point (a
     single seed, a closed form) it may be off by the tolerance of
     :data:`kerhrm.scoring.verdicts.CRITERIA`.  A cell that failed agrees with one that
-    failed.
-
-    Parameters
-    ----------
-    fresh, reference : DataFrame
-        Cells of :func:`kerhrm.reporting.tables.build_table`.
-
-    Returns
-    -------
-    list of str
-        The cell and what is wrong: means that left, cells that failed, are missing, are new,
-        or come from other data; empty where the runs agree.
+    failed.  Cells that are missing, are new or come from other data depart, too.
     """
     new, old = _by_cell(fresh), _by_cell(reference)
-    problems = {
-        cell: _problem(new[cell], before) if cell in new else "missing"
-        for cell, before in old.items()
-    } | {cell: "new" for cell in new if cell not in old}
+    problems = {cell: _problem(new.get(cell), before) for cell, before in old.items()}
+    problems |= {cell: "new" for cell in new if cell not in old}
     return [f"{' | '.join(cell)}: {problem}" for cell, problem in problems.items() if problem]
 
 
 def verify(fresh: Sequence[str | Path], reference: Sequence[str | Path]) -> int:
     """Give the number of cells of the reference, all of which a fresh run agrees with.
 
-    Parameters
-    ----------
-    fresh, reference : sequences of paths
-        The tables as CSV.
+    Both are the paths of tables as CSV.
 
     Raises
     ------
@@ -72,14 +56,14 @@ def _by_cell(table: pd.DataFrame) -> dict[tuple[str, ...], Cell]:
     return {tuple(str(row[key]) for key in KEYS): row for row in table.to_dict("records")}
 
 
-def _problem(now: Cell, before: Cell) -> str | None:
+def _problem(now: Cell | None, before: Cell) -> str | None:
+    if now is None:
+        return "missing"
     if now["data_source"] != before["data_source"]:
         return f"from {now['data_source']}, and not from {before['data_source']}"
     was, failed = before["verdict"] == "failed", now["verdict"] == "failed"
-    if was and failed:
-        return None
     if failed:
-        return f"failed: {now['reason']}"
+        return None if was else f"failed: {now['reason']}"
     if was:
         return f"{now['mean']:.6g}, where the stored run failed"
     low, high = before["ci_low"], before["ci_high"]

@@ -27,21 +27,14 @@ from kerhrm.scoring.metrics import COLUMNS, Labels, mark, score_predictions
 
 
 def divergence(responsibilities: Tensor, y: Tensor, attribute: Tensor) -> Tensor:
-    """Mean divergence of P(Y | C) between environments.
+    """Mean divergence of P(Y | C) between environments: (B,), NaN with a single one.
 
     Parameters
     ----------
     responsibilities : Tensor, (B, n, K)
         An environment without any weight is left out.
-    y : Tensor, (B, n)
-        Labels -1 and +1.
-    attribute : Tensor, (B, n)
-        C, 0 or 1.
-
-    Returns
-    -------
-    Tensor, (B,)
-        Nats; NaN with a single environment.
+    y, attribute : Tensor, (B, n)
+        Labels -1 and +1; C, 0 or 1.
     """
     r = responsibilities.double()
     has = torch.stack([attribute == 0, attribute == 1], dim=1).to(r)  # (B, 2, n)
@@ -66,23 +59,10 @@ def score_iterations(
     attribute: np.ndarray | None,
     setting: str,
 ) -> pd.DataFrame:
-    """Scores of every iteration of a classification.
+    """Scores of T iterations of a classification, with an ``attribute`` (B, n) also ``d_kl``.
 
-    Parameters
-    ----------
-    problem, test
-    learned, history : sequences of length T
-    labels : Labels
-    attribute : ndarray, (B, n), or None
-        C of the training points.
-    setting : str
-        The rows' settings are ``iteration=t``, and its mark follows.
-
-    Returns
-    -------
-    DataFrame
-        As :func:`kerhrm.scoring.metrics.score_predictions`'s without the generalisation gap; with
-        an attribute also the metric ``d_kl``.
+    As :func:`kerhrm.scoring.metrics.score_predictions`'s, without the generalisation gap.  The
+    rows' settings are ``iteration=t``, and the mark of ``setting`` follows.
     """
     row = ROWS["kerhrm-ntf"]
     parts = []

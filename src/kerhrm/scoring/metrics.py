@@ -19,28 +19,15 @@ Protocol = Literal["accuracy", "mean_error", "period", "iterations"]
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of one setting; test labels among them.
+    """Labels of one setting; test labels among them."""
 
-    Attributes
-    ----------
-    train, test : ndarray, (B, n), (B, m)
-    test_environment : ndarray, (m,)
-    seeds : sequence of int or str, length B
-        Names of the replicates.
-    task : "classification" or "regression"
-    source : str
-        Of the data.
-    names : list of str
-        Of the test environments.
-    """
-
-    train: np.ndarray
-    test: np.ndarray
-    test_environment: np.ndarray
-    seeds: Sequence[int | str]
+    train: np.ndarray  #: (B, n)
+    test: np.ndarray  #: (B, m)
+    test_environment: np.ndarray  #: (m,), the same for all seeds
+    seeds: Sequence[int | str]  #: names of the B replicates
     task: str
-    source: str
-    names: list[str]
+    source: str  #: of the data
+    names: list[str]  #: of the test environments
 
 
 def load_labels(files: Files, seeds: Sequence[int | str]) -> Labels:
@@ -66,18 +53,7 @@ def accuracy(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
 def environment_errors(
     predictions: np.ndarray, y: np.ndarray, environment: np.ndarray
 ) -> np.ndarray:
-    """Mean squared error of every test environment.
-
-    Parameters
-    ----------
-    predictions, y : ndarray, (..., m)
-    environment : ndarray, (m,)
-        Number of each point's environment; the same for all seeds.
-
-    Returns
-    -------
-    ndarray, (..., number of environments)
-    """
+    """Mean squared error of every test environment: (..., m), (..., m), (m,) to (..., E)."""
     squared = (predictions.astype(np.float64) - y) ** 2
     numbers = np.unique(environment)
     return np.stack([squared[..., environment == e].mean(axis=-1) for e in numbers], axis=-1)
@@ -96,18 +72,13 @@ def metrics(
     if protocol == "accuracy":
         train = accuracy(predictions["train"], labels.train)
         test = accuracy(predictions["test"], labels.test)
-        return {
-            ("", "train_acc"): train,
-            ("", "test_acc"): test,
-            ("", "generalisation_gap"): test - train,
-        }
+        pooled = {"train_acc": train, "test_acc": test, "generalisation_gap": test - train}
+        return {("", metric): values for metric, values in pooled.items()}
     errors = environment_errors(predictions["test"], labels.test, labels.test_environment)
-    if protocol == "mean_error":
-        return {
-            ("", "mean_error"): errors.mean(axis=-1),
-            ("", "std_error"): errors.std(axis=-1, ddof=1),
-        }
-    return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
+    if protocol == "period":
+        return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
+    mean, std = errors.mean(axis=-1), errors.std(axis=-1, ddof=1)
+    return {("", "mean_error"): mean, ("", "std_error"): std}
 
 
 def failures(predictions: Mapping[str, np.ndarray]) -> list[str]:
@@ -137,23 +108,17 @@ def score_predictions(
     method: str,
     selection: str,
 ) -> pd.DataFrame:
-    """Scores of one predictor per seed.
+    """Scores of one predictor per seed, columns :data:`COLUMNS`.
+
+    A seed whose outputs are not finite has the value NaN and the reason.
 
     Parameters
     ----------
     predictions : mapping
         ``train`` (B, n) and ``test`` (B, m); what else is there must be finite, too.
-    labels : Labels
-    protocol : "accuracy", "mean_error" or "period"
     setting, method, selection : str
         Copied into the rows; with test environments in rows of their own, ``setting`` is
         ``period=NAME``, and a marked setting's mark follows.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`.  A seed whose outputs are not finite has the value NaN and
-        the reason.
     """
     reasons = failures(predictions)
     rows = [

@@ -15,10 +15,10 @@ from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.data.colored_mnist.generator import colour
 from kerhrm.data.samples import Files
-from kerhrm.methods.registry import NONE, ORACLE, ROWS
+from kerhrm.methods.registry import NONE, ORACLE, POOLED, ROWS
 from kerhrm.scoring.iterations import score_iterations
 from kerhrm.scoring.metrics import COLUMNS, Labels, Protocol, load_labels, score_predictions
-from kerhrm.scoring.rules import Oracle, PooledValidation
+from kerhrm.scoring.rules import RULES
 from kerhrm.scoring.truths import closed_forms
 from kerhrm.storage.arrays import load_arrays
 
@@ -36,25 +36,20 @@ def score_setting(
 ) -> pd.DataFrame:
     """Score every predictor of a setting, and what other selection rules would have taken.
 
+    Gives the columns :data:`kerhrm.scoring.metrics.COLUMNS`.
+
     Parameters
     ----------
-    setting : str
     files : mapping
         Paths of ``train``, ``validation`` and ``test_labels``.  ``predictions`` and
         ``candidates``: lists of files of :class:`kerhrm.data.predictions.Predictions`, named
         after :data:`kerhrm.methods.registry.ROWS`.  With protocol ``iterations`` instead of
         these ``features``, ``test_features`` and, a file per iteration, ``environments`` and
         ``theta``.
-    protocol : "accuracy", "mean_error", "period" or "iterations"
     seeds : sequence of int or str
         Names of the replicates.
     data : mapping
         The setting's ``data`` section.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`kerhrm.scoring.metrics.COLUMNS`.
     """
     labels = load_labels(files, seeds)
     if protocol == "iterations":
@@ -70,12 +65,10 @@ def score_setting(
         )
     constant = ROWS[CONSTANTS[protocol]]
     outputs = constant_outputs(labels, 0.0 if constant.stem == "zero" else None)
+    scored = (*_all_predictions(files), (constant.title, constant.rule, outputs))
     parts = [
         score_predictions(f, labels, protocol, setting=setting, method=method, selection=rule)
-        for method, rule, f in (
-            *_all_predictions(files),
-            (constant.title, constant.rule, outputs),
-        )
+        for method, rule, f in scored
     ]
     rows = [
         (setting, name, seed, metric, value, NONE, labels.source, "")
@@ -96,22 +89,12 @@ def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarra
 
 
 def choose_candidates(candidates: Mapping[str, np.ndarray], files: Files) -> dict[str, Any]:
-    """What other selection rules would have picked among the same candidates.
+    """What the paper's rule and the oracle would have picked among the same candidates.
 
-    Parameters
-    ----------
-    candidates : mapping
-        ``train``, ``validation``, ``test`` of shape (B, C, m).
-    files : mapping
-        Paths of ``validation`` and ``test_labels``.
-
-    Returns
-    -------
-    dict
-        Predictions (B, m) by the name of the rule: the paper's, and the oracle.
+    Predictions ``train``, ``validation``, ``test`` (B, C, m) to (B, m) by the name of the rule.
     """
     chosen = {}
-    for rule in (PooledValidation(), Oracle()):
+    for rule in (RULES[POOLED], RULES[ORACLE]):
         best = rule.score(torch.from_numpy(candidates[rule.sample]), files).argmax(-1).numpy()
         chosen[rule.name] = {p: a[np.arange(len(a)), best] for p, a in candidates.items()}
     return chosen

@@ -26,7 +26,9 @@ def search(
     data: Mapping[str, Files],
     rules: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Score every candidate of every method in every setting.
+    """Score every candidate of every method in every setting: columns :data:`COLUMNS`.
+
+    ``score`` is a mean over seeds, ``std`` has ddof = 1.
 
     Parameters
     ----------
@@ -36,11 +38,6 @@ def search(
         By setting the data set's files that the rules name.
     rules : mapping
         Name of the selection rule by method.
-
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1.
     """
     rows = []
     for (setting, method), path in predictions.items():
@@ -65,10 +62,7 @@ def best(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def save_choice(
-    scores: pd.DataFrame,
-    choice: str | PathLike[str],
-    grid: str | PathLike[str],
-    key: str,
+    scores: pd.DataFrame, choice: str | PathLike[str], grid: str | PathLike[str], key: str
 ) -> None:
     """Write the choice as configuration (``method: {key: options}``), and the whole grid."""
     head = (

@@ -1,5 +1,6 @@
 """A written rule that says of every cell how it compares with the paper's number."""
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -9,47 +10,27 @@ Verdict = Literal["", "reproduced", "better", "worse", "not comparable", "failed
 
 @dataclass(frozen=True)
 class Criterion:
-    """How a metric is judged.
+    """How a metric is judged."""
 
-    Attributes
-    ----------
-    tolerance : float
-        Distance that counts as equal.
-    relative : bool
-        Whether the tolerance is a share of the reference number.
-    merit : callable
-        Larger is better.
-    """
-
-    tolerance: float
-    relative: bool
-    merit: Callable[[float], float]
+    tolerance: float  #: distance that counts as equal
+    relative: bool  #: whether that is a share of the reference number
+    merit: Callable[[float], float]  #: larger is better
 
     def margin(self, reference: float) -> float:
         """The tolerance in the metric's own units."""
         return self.tolerance * abs(reference) if self.relative else self.tolerance
 
 
-def _itself(value: float) -> float:
-    return value
-
-
-def _negative(value: float) -> float:
-    return -value
-
-
-def _closeness_to_zero(value: float) -> float:
-    return -abs(value)
-
-
+_ACCURACY = Criterion(0.01, False, operator.pos)
+_ERROR = Criterion(0.05, True, operator.neg)
 CRITERIA: Mapping[str, Criterion] = {
-    "train_acc": Criterion(0.01, False, _itself),
-    "test_acc": Criterion(0.01, False, _itself),
-    "generalisation_gap": Criterion(0.01, False, _closeness_to_zero),
-    "mean_error": Criterion(0.05, True, _negative),
-    "std_error": Criterion(0.05, True, _negative),
-    "mse": Criterion(0.05, True, _negative),
-    "d_kl": Criterion(0.05, True, _itself),
+    "train_acc": _ACCURACY,
+    "test_acc": _ACCURACY,
+    "generalisation_gap": Criterion(0.01, False, lambda gap: -abs(gap)),
+    "mean_error": _ERROR,
+    "std_error": _ERROR,
+    "mse": _ERROR,
+    "d_kl": Criterion(0.05, True, operator.pos),
 }
 #: of the comparison itself, so that .71 is within .01 of .70
 ROUNDING = 1e-9
@@ -74,16 +55,7 @@ def verdict(
        tolerance of :data:`CRITERIA` of it.
     5. ``better`` where our mean has the larger merit, else ``worse``.
 
-    Parameters
-    ----------
-    mean, ci_low, ci_high : float
-        Ours: the mean over seeds and its 95 % interval.
-    paper : float or None
-    metric : str
-        A key of :data:`CRITERIA`.
-    comparable : bool
-        Whether the cell was measured on what the paper measured, by the method's own rule.
-    failed : bool
+    Our mean over seeds has the 95 % interval ``ci_low``, ``ci_high``.
     """
     if failed:
         return "failed"

@@ -13,6 +13,14 @@ from kerhrm.errors import KerhrmError
 from kerhrm.storage.arrays import load_arrays, save_arrays
 
 
+def load_tensors(
+    path: str | os.PathLike[str], device: torch.device | str
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read arrays as tensors, and facts; as :func:`kerhrm.storage.arrays.load_arrays`."""
+    arrays, facts = load_arrays(path)
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}, facts
+
+
 class Record:
     """Base of frozen dataclasses: fields that are tensors, with the same leading axes, and facts.
 
@@ -51,21 +59,13 @@ class Record:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: torch.device | str = "cpu") -> Self:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        KerhrmError
-            If the file is missing or damaged, or holds another record.
-        """
-        arrays, meta = load_arrays(path)
-        missing = sorted({*cls.names(), *cls.facts()} - {*arrays, *meta})
-        if missing:
-            raise KerhrmError(
-                f"{path} has no {', '.join(missing)}", "it comes from other code: delete it"
-            )
-        tensors = {name: torch.from_numpy(arrays[name]).to(device) for name in cls.names()}
-        return cls(**tensors, **{name: meta[name] for name in cls.facts()})
+        """Read what :meth:`save` wrote; KerhrmError if the file holds no such record."""
+        tensors, meta = load_tensors(path, device)
+        content = tensors | meta
+        if missing := sorted({*cls.names(), *cls.facts()} - {*content}):
+            problem = f"{path} has no {', '.join(missing)}"
+            raise KerhrmError(problem, "it comes from other code: delete it")
+        return cls(**{name: content[name] for name in (*cls.names(), *cls.facts())})
 
     @classmethod
     def load_all(

@@ -8,18 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.directions import (
-    choose_iteration,
-    learn_directions,
-    predict,
-    selection_score,
-    yardstick,
-)
+from kerhrm.algorithm.directions import learn_directions, predict, selection_score, yardstick
 from kerhrm.algorithm.invariant import invariant_direction
 from kerhrm.algorithm.options import Invariance
 from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.algorithm.penalties.gradient_variance import GradientVariance
-from kerhrm.algorithm.penalties.whitened import WhitenedGradientVariance
+from kerhrm.algorithm.penalties.gradient_variance import GradientVariance, WhitenedVariance
+from kerhrm.algorithm.prediction import finish
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.data.dataset import Task
@@ -102,7 +96,7 @@ def test_every_candidate_is_its_invariant_direction(options: dict[str, Any]) -> 
             problem.y[b] - problem.f0_train[b],
             found.train[b, g],
             ALPHAS[a] / (1.0 if whiten else eigenvalue),
-            WhitenedGradientVariance() if whiten else GradientVariance(),
+            WhitenedVariance() if whiten else GradientVariance(),
             ridge=settings.ridge,
             shares=settings.weights == "shares",
         )
@@ -244,11 +238,11 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     learned = [environments([[5]] * BATCH, seed) for seed in range(3)]
 
     def chosen(*thetas: Tensor) -> list[int]:
-        return choose_iteration(problem, history_of(*thetas), learned[: len(thetas)]).tolist()
+        return finish(problem, learned[: len(thetas)], history_of(*thetas)).iteration.tolist()
 
-    assert chosen(wrong, mixed, right) == [2, 1, 2]
-    assert chosen(wrong, right, 2 * right) == [1, 1, 1]  # the earliest among equals
-    assert chosen(right) == [0, 0, 0]
+    assert chosen(wrong, mixed, right) == [3, 2, 3]
+    assert chosen(wrong, right, 2 * right) == [2, 2, 2]  # the earliest among equals
+    assert chosen(right) == [1, 1, 1]
     # only an environment of the last iteration tells these two apart
     half = replace(
         learned[0],
@@ -265,8 +259,8 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
         validation=torch.stack([hit_v, hit_v], -1).unsqueeze(1),
     )
     history = history_of(always_up, right)
-    assert choose_iteration(problem, history, [positives]).tolist() == [0, 0, 0]
-    assert choose_iteration(problem, history, [positives, half]).tolist() == [1, 1, 1]
+    assert finish(problem, [positives], history).iteration.tolist() == [1, 1, 1]
+    assert finish(problem, [positives, half], history).iteration.tolist() == [2, 2, 2]
 
 
 def test_the_history_is_scored_by_the_winners() -> None:

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from kerhrm.algorithm.igd import SMOOTHING, cosine_to_direction, reduced_coordinates, train_igd
+from kerhrm.algorithm.network import (
+    SMOOTHING,
+    cosine_to_direction,
+    reduced_coordinates,
+    train_igd,
+)
 from kerhrm.features.extract import extract
 from kerhrm.features.reduction import reduce
 from kerhrm.networks.mlp import MLP, init_mlp

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kerhrm.algorithm.invariant import invariant_direction
-from kerhrm.algorithm.mixture import fit_mixture, random_starts
-from kerhrm.algorithm.penalties.gradient_variance import GradientVariance
-from kerhrm.algorithm.penalties.whitened import WhitenedGradientVariance
-from kerhrm.algorithm.projection import orthogonal_update
+from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.penalties.gradient_variance import GradientVariance, WhitenedVariance
 
-METRICS = {False: GradientVariance(), True: WhitenedGradientVariance()}
+METRICS = {False: GradientVariance(), True: WhitenedVariance()}
 
 
 class Data(NamedTuple):

@@ -18,7 +18,7 @@ from kerhrm.algorithm.pose import pose
 from kerhrm.algorithm.prediction import FinalDirection, finish
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
-from kerhrm.data.classification.generator import generate
+from kerhrm.data.registry import generate
 from kerhrm.errors import KerhrmError
 from kerhrm.features.extract import extract
 from kerhrm.features.map import NTFMap
@@ -106,9 +106,9 @@ def test_steps_through_files_agree_bit_for_bit(
 def test_fewer_iterations_are_the_first_ones(problem: Problem, fitted: Fit) -> None:
     steps = iterate(problem, OPTIONS)
     for t in range(2):
-        iteration = next(steps)  # one at a time, and no more than asked for
-        same(iteration.environments, fitted.learned[t])
-        same(iteration.directions, fitted.history[t])
+        environments, directions = next(steps)  # one at a time, and no more than asked for
+        same(environments, fitted.learned[t])
+        same(directions, fitted.history[t])
     static = fit(problem, OPTIONS.model_copy(update={"iterations": 1})).final
     assert torch.equal(static.theta, fitted.history[0].winner.theta)
     assert static.iteration.tolist() == [1] * B
@@ -150,9 +150,8 @@ def test_other_numbers_are_other_starts(problem: Problem, fitted: Fit) -> None:
 )
 def test_from_points_to_predictions_of_new_ones(network: NetworkOptions) -> None:
     seeds = [0, 101]
-    data = generate(
-        seeds, r2=0.8, n_train_per_environment=60, n_validation_per_environment=30, n_test=40
-    )
+    sizes = {"n_train_per_environment": 60, "n_validation_per_environment": 30, "n_test": 40}
+    data = generate({"generator": "classification", "r2": 0.8, **sizes}, seeds)
     x, x_v, x_new = (torch.from_numpy(s.x) for s in (data.train, data.validation, data.test))
     y, y_v = (torch.from_numpy(s.y).double() for s in (data.train, data.validation))
     w0 = build(network, seeds, x.shape[-1])

@@ -10,15 +10,14 @@ from torch import Tensor
 
 from kerhrm.algorithm.directions import learn_directions
 from kerhrm.algorithm.exploration import explore
-from kerhrm.algorithm.igd import train_igd
-from kerhrm.algorithm.network import train_networks
+from kerhrm.algorithm.network import train_igd, train_networks
 from kerhrm.algorithm.options import IGD, Clustering, Invariance
 from kerhrm.algorithm.pose import pose
 from kerhrm.algorithm.prediction import FinalDirection, finish
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
-from kerhrm.data.classification.generator import generate
 from kerhrm.data.predictions import Predictions
+from kerhrm.data.registry import generate
 from kerhrm.features.extract import extract
 from kerhrm.networks.mlp import MLP, init_mlp
 
@@ -41,9 +40,8 @@ class Run(NamedTuple):
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    data = generate(
-        range(B), r2=0.8, n_train_per_environment=75, n_validation_per_environment=50, n_test=60
-    )
+    sizes = {"n_train_per_environment": 75, "n_validation_per_environment": 50, "n_test": 60}
+    data = generate({"generator": "classification", "r2": 0.8, **sizes}, range(B))
     points = tuple(torch.from_numpy(s.x) for s in (data.train, data.validation, data.test))
     mlp = init_mlp(range(B), (10, 64, 1))
     features = [extract(mlp, x) for x in points]

@@ -108,5 +108,5 @@ def test_units_make_alpha_free_of_the_scale_of_psi(penalty: Penalty) -> None:
 
 
 def test_an_unknown_penalty_is_told() -> None:
-    with pytest.raises(ValidationError, match="no penalty is called 'lasso'; known are: gradient_"):
+    with pytest.raises(ValidationError, match="should be 'gradient_variance' or "):
         Invariance(penalty="lasso")

@@ -13,16 +13,23 @@ from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.features.extract import extract
 from kerhrm.features.reduction import fix_signs
-from kerhrm.networks.mlp import init_mlp
+from kerhrm.networks.mlp import MLP, init_mlp
 
 B, K, SIZES = 2, 4, {"train": 30, "validation": 8, "test": 9}
+
+
+def gradients(mlp: MLP, x: Tensor, b: int) -> np.ndarray:
+    """Phi (n, p) of network b, one point after the other."""
+    leaves = mlp.trainable_copy()
+    rows = [torch.autograd.grad(leaves(x)[b, i], leaves.parameters()) for i in range(x.shape[1])]
+    return torch.stack([torch.cat([g[b].flatten() for g in row]) for row in rows]).double().numpy()
 
 
 def test_the_predictor_by_the_explicit_matrix() -> None:
     x = {name: torch.randn(B, n, 3) for name, n in SIZES.items()}
     mlp = init_mlp(range(B), (3, 16, 1))
     parts = [extract(mlp, points) for points in x.values()]
-    ntf, f0 = zip(*parts, strict=True)
+    f0 = [offset for _, offset in parts]
     labels = torch.zeros(B, 30), torch.zeros(B, 8)
     problem, test = pose(*parts, *labels, k=K, task="classification", seeds=list(range(B)))
     theta = torch.randn(B, 5, K, dtype=torch.float64)
@@ -34,7 +41,7 @@ def test_the_predictor_by_the_explicit_matrix() -> None:
     final = FinalDirection(theta[:, 3], *[torch.zeros(B)] * 4)
     torch.testing.assert_close(final.predict(test.psi, test.f0), single.test)
     for b in range(B):
-        phi = [part.rows(slice(None))[b].double().numpy() for part in ntf]
+        phi = [gradients(mlp, points, b) for points in x.values()]
         u, _, vt = np.linalg.svd(phi[0], full_matrices=False)
         u = torch.from_numpy(u[None, :, :K])
         signs = (fix_signs(u) / u)[0, 0].numpy()

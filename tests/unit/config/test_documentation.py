@@ -1,5 +1,7 @@
 """What is written of the configuration is what the models say."""
 
+from pathlib import Path
+
 import jsonschema
 import pytest
 import yaml
@@ -13,10 +15,10 @@ FILES = sorted(
 )
 
 
-@pytest.mark.parametrize("path", pages())
-def test_the_pages_are_up_to_date(path: str) -> None:
+@pytest.mark.parametrize("path", pages(SHIPPED.parent), ids=lambda path: path.name)
+def test_the_pages_are_up_to_date(path: Path) -> None:
     """Else: python -m kerhrm.config.documentation."""
-    assert (SHIPPED.parent / path).read_text(encoding="utf-8") == pages()[path]
+    assert path.read_text(encoding="utf-8") == pages(SHIPPED.parent)[path]
 
 
 @pytest.mark.parametrize("model", [Config, Experiment, Seeds, Setting, Tuning])

@@ -99,5 +99,5 @@ def test_a_search_has_its_own_candidates() -> None:
     one = experiment({"run": ["erm", "dro"]}, tuning={"settings": ["a"]})
     sharing = Sharing({"one": one, "tune-one": one.for_tuning()})
     assert sharing.owner("tune-one", "a", "method:dro") == ("tune-one", "a")
-    assert len(sharing.option_sets("tune-one", "a", "dro")) == 6
-    assert len(sharing.option_sets("one", "a", "dro")) == 1
+    assert len(one.for_tuning().options("a", "dro")) == 6
+    assert len(one.options("a", "dro")) == 1

@@ -1,20 +1,21 @@
 """Data sets on disk: who may know what stands in which file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kerhrm.data.dataset import FILES, Dataset, Split, pool, stack
+from kerhrm.data.dataset import FILES, Dataset, Split
 from kerhrm.storage.arrays import load_arrays
 
 SEEDS, D = (102, 7, 100), 4
 SIZES = {"train": 6, "validation": 5, "test": 3}
 
 
-def split(n: int, number: int, *leading: int) -> Split:
+def split(n: int, number: int) -> Split:
     rng = np.random.default_rng(number)
-    shape = (*leading, n)
+    shape = (len(SEEDS), n)
     return Split(
         rng.standard_normal((*shape, D)).astype(np.float32),
         rng.standard_normal(shape).astype(np.float32),
@@ -23,7 +24,7 @@ def split(n: int, number: int, *leading: int) -> Split:
 
 
 def dataset() -> Dataset:
-    parts = [split(n, number, len(SEEDS)) for number, n in enumerate(SIZES.values())]
+    parts = [split(n, number) for number, n in enumerate(SIZES.values())]
     return Dataset(*parts, "stand-in:a", ("r=-2", "r=-3"), SEEDS, "regression")
 
 
@@ -46,7 +47,7 @@ def test_every_file_knows_the_facts(files: dict[str, Path]) -> None:
 
 def test_a_range_of_seeds_can_be_written(tmp_path: Path) -> None:
     data, paths = dataset(), {name: tmp_path / f"{name}.npz" for name in FILES}
-    Dataset(data.train, data.validation, data.test, "a", ["b"], range(100, 103)).save(paths)
+    replace(data, seeds=range(100, 103)).save(paths)
     assert load_arrays(paths["train"])[1]["seeds"] == [100, 101, 102]
 
 
@@ -79,14 +80,3 @@ def test_labels_of_test_points_and_environments_stand_apart(files: dict[str, Pat
     }
     assert shapes == {(len(SEEDS), n, D) for n in SIZES.values()}
     assert set(load_arrays(files["test_inputs"])[0]) == {"x"}
-
-
-def test_environments_are_pooled_and_replicates_stacked() -> None:
-    parts = [[split(n, 10 * b + n) for n in (4, 2)] for b in range(3)]
-    both = stack([pool(environments) for environments in parts])
-    assert both.x.shape == (3, 6, D)
-    assert (both.x.dtype, both.y.dtype, both.environment.dtype) == (np.float32,) * 2 + (np.int8,)
-    for b, (first, second) in enumerate(parts):
-        for name in ("x", "y", "environment"):
-            np.testing.assert_array_equal(getattr(both, name)[b, :4], getattr(first, name))
-            np.testing.assert_array_equal(getattr(both, name)[b, 4:], getattr(second, name))

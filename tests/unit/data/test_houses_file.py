@@ -13,6 +13,7 @@ import pytest
 from housetools import least_squares, small
 
 from kerhrm.data.houses.generator import generate
+from kerhrm.data.houses.options import HousesData
 from kerhrm.data.sources import king_county
 from kerhrm.data.sources.fetch import RawDataUnavailable, RawFile, RawSet
 from kerhrm.data.sources.king_county import PREDICTORS, ROWS, Houses, read_table
@@ -114,9 +115,9 @@ class TestReading:
         path = tmp_path / "houses.csv"
         path.write_bytes(b"\xff\xfe\x00price")
         with pytest.raises(KerhrmError, match="cannot read"):
-            read_table(path)
+            read_table(path, 1)
         with pytest.raises(KerhrmError, match="cannot read"):
-            read_table(tmp_path / "absent.csv")
+            read_table(tmp_path / "absent.csv", 1)
 
     @pytest.mark.parametrize("on_missing", ["stand-in", "fail"])
     @pytest.mark.parametrize(
@@ -161,10 +162,6 @@ class TestReading:
     def test_offline_gives_a_stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("KERHRM_OFFLINE", "1")
         assert Houses.fetch().source == "stand-in:simulated-houses"
-
-    def test_unknown_choice(self) -> None:
-        with pytest.raises(KerhrmError, match="on_missing='maybe'"):
-            Houses.fetch(on_missing="maybe")  # type: ignore[arg-type]
 
     def test_saved_houses_are_read_back(self, tmp_path: Path) -> None:
         houses = small(source="stand-in:test")
@@ -211,7 +208,8 @@ class TestRealFile:
         assert least_squares(real, price, first) == pytest.approx(self.LEAST_SQUARES, abs=0.006)
 
     def test_the_same_from_generated_data(self, real: Houses) -> None:
-        data = generate(range(10), real, train_fraction=0.9, validation_fraction=0.05)
+        fractions = {"train_fraction": 0.9, "validation_fraction": 0.05}
+        data = generate(HousesData(generator="houses", **fractions), range(10), real)
         assert data.train.x.shape == (10, 1306, 17)
         mean, least_squares = np.empty((2, 10, 6))
         for b in range(10):

@@ -90,11 +90,6 @@ def test_an_altered_file_is_never_replaced(
     assert not isinstance(caught.value, RawDataUnavailable)
 
 
-def test_unknown_choice() -> None:
-    with pytest.raises(KerhrmError, match="on_missing='maybe'"):
-        Digits.fetch(on_missing="maybe")  # type: ignore[arg-type]
-
-
 @given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))
 def test_idx_is_read_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray) -> None:
     path = tmp_path_factory.mktemp("idx") / "file.gz"

@@ -9,12 +9,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from kerhrm.data.classification import generator as classification
-from kerhrm.data.colored_mnist import generator as colored_mnist
-from kerhrm.data.dataset import Dataset, Split
-from kerhrm.data.houses import generator as houses
+from kerhrm.data.dataset import Split
 from kerhrm.data.registry import DATA_SETS, RAW, fetch, generate
-from kerhrm.data.regression import generator as regression
 from kerhrm.data.sources.king_county import Houses
 from kerhrm.data.sources.mnist import Digits
 from kerhrm.entries import check, load
@@ -54,17 +50,6 @@ def section(name: str, **changed: Any) -> dict[str, Any]:
     return model(name, **changed).model_dump(mode="json")
 
 
-def assert_equal(data: Dataset, expected: Dataset) -> None:
-    for part in ("train", "validation", "test"):
-        got, own = getattr(data, part), getattr(expected, part)
-        for name in Split.__dataclass_fields__:
-            np.testing.assert_array_equal(getattr(got, name), getattr(own, name))
-    assert data.source == expected.source
-    assert list(data.test_environments) == list(expected.test_environments)
-    assert list(data.seeds) == list(expected.seeds) == SEEDS
-    assert data.task == expected.task
-
-
 def test_entry_points_exist() -> None:
     for name, entries in DATA_SETS.items():
         assert entries.name == name
@@ -97,6 +82,38 @@ def test_every_option_says_what_it_is_and_takes_no_truth_value(name: str) -> Non
                 model(name, **{key: [True, *field.default[1:]]})
 
 
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("classification", {"r2": 1.2}),
+        ("classification", {"r_test": -0.1}),
+        ("classification", {"d": 0}),
+        ("classification", {"noise_unit": "sd"}),
+        ("classification", {"scramble": "yes"}),
+        ("colored_mnist", {"label_noise": 1.5}),
+        ("colored_mnist", {"train_flip": (0.1, -0.2)}),
+        ("colored_mnist", {"train_flip": ()}),
+        ("colored_mnist", {"side": 7}),
+        ("houses", {"clip": "all"}),
+        ("houses", {"price": "euro"}),
+        ("regression", {"r": 1.0}),
+        ("regression", {"r": float("nan")}),
+        ("regression", {"test_r": [-1.9, 0.0]}),
+        ("regression", {"test_r": [float("-inf")]}),
+        ("regression", {"test_r": []}),
+        ("regression", {"scenario": 3}),
+        ("regression", {"scramble": "identity"}),
+        ("regression", {"constants": "mine"}),
+        ("regression", {"beta": float("inf")}),
+        ("regression", {"n_validation": 1}),
+        ("regression", {"n_s": 2}),
+    ],
+)
+def test_what_no_generator_could_use_is_refused(name: str, changed: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(changed))):
+        model(name, **changed)
+
+
 def test_what_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
     for options, raw, problem in (
         ({"generator": "mine"}, None, "no data set is called 'mine'; known are: classification"),
@@ -124,18 +141,18 @@ def test_raw_data_are_fetched_by_name(
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_options_go_to_the_generator_by_name(name: str, raw: dict[str, Path]) -> None:
-    """Defaults of the schema are those of the generators, too."""
-    options = SECTIONS[name]
-    data = generate(section(name, **options), SEEDS, raw.get(name))
-    direct = {
-        "classification": lambda: classification.generate(SEEDS, **options),
-        "colored_mnist": lambda: colored_mnist.generate(SEEDS, Digits.stand_in(), **options),
-        "houses": lambda: houses.generate(SEEDS, Houses.stand_in(), **options),
-        "regression": lambda: regression.generate(SEEDS, **options),
-    }
-    assert_equal(data, direct[name]())
-    assert data.task == ("regression" if name in ("houses", "regression") else "classification")
+def test_options_and_raw_data_reach_the_generator(name: str, raw: dict[str, Path]) -> None:
+    options = model(name, **SECTIONS[name])
+    data = generate(section(name, **SECTIONS[name]), SEEDS, raw.get(name))
+    sources = {"mnist": Digits, "houses": Houses, None: None}
+    own = sources[DATA_SETS[name].raw]
+    expected = load(DATA_SETS[name].entry)(options, SEEDS, *([own.stand_in()] if own else []))
+    for part in ("train", "validation", "test"):
+        for array in Split.__dataclass_fields__:
+            got, wanted = (getattr(getattr(d, part), array) for d in (data, expected))
+            np.testing.assert_array_equal(got, wanted)
+    assert data.source == expected.source
+    assert list(data.seeds) == SEEDS
 
 
 @pytest.mark.parametrize("name", SECTIONS)

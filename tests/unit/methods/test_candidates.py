@@ -44,7 +44,7 @@ def split(part: str) -> Split:
 def files(tmp_path: Path) -> dict[str, Path]:
     paths = {name: tmp_path / f"{name}.npz" for name in FILES}
     parts = [split(part) for part in SIZES]
-    Dataset(*parts, "synthetic", ["a"], SEEDS["data"]).save(paths)
+    Dataset(*parts, "synthetic", ["a"], SEEDS["data"], "classification").save(paths)
     paths.pop("test_labels").unlink()  # nothing that trains may need them
     return paths
 

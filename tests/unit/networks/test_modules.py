@@ -82,8 +82,9 @@ def test_each_network_is_trained_as_torch_would(network: Network) -> None:
 def test_round_trip_through_a_file(entry: str | None, tmp_path: Path) -> None:
     network = batch(entry) if entry else build(NetworkOptions(widths=[4, 3]), SEEDS, 5)
     network = network.each(lambda p: p + 1)  # not what the seed would draw
-    save_network(tmp_path / "network.npz", network)
-    again = load_network(tmp_path / "network.npz")
+    save_network(tmp_path / "network.npz", network, beside=torch.arange(3))
+    again, tensors = load_network(tmp_path / "network.npz")
+    assert tensors["beside"].tolist() == [0, 1, 2]
     assert type(again) is type(network)
     assert again.facts == network.facts
     x = points(network)

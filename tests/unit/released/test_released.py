@@ -20,8 +20,7 @@ from released_problem import (
 )
 from torch import Tensor
 
-from kerhrm.algorithm.mixture import random_starts
-from kerhrm.algorithm.projection import orthogonal_update
+from kerhrm.algorithm.mixture import orthogonal_update, random_starts
 from kerhrm.errors import KerhrmError
 from kerhrm.released import train as released
 from kerhrm.released.clustering import xavier

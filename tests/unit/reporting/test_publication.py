@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from kerhrm.errors import KerhrmError
-from kerhrm.reporting.provenance import DISTRIBUTION
-from kerhrm.reporting.publication import publish, publish_tuned
+from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_tuned
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import COLUMNS
 

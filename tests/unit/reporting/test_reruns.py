@@ -12,6 +12,7 @@ EXPERIMENTS = {
     "one": {
         "table": "mine",
         "notebook": "table",
+        "network": {"module": None},
         "settings": {
             "a=1,b=2": {
                 "data": {"generator": "classification"},
@@ -51,10 +52,22 @@ def test_a_job_runs_what_it_loads_by_name() -> None:
     assert "hrm" not in names("train_method", *PLACE, "irm")
     assert "generator" in names("generate_data", *PLACE)
     assert "gradient_variance" in names("learn_direction", *PLACE, "1")
+    assert {"train_method", "released"} <= names("train_on_features", *PLACE, "released")
+    assert "gradient_variance" in names("train_on_features", *PLACE, "true_environments")
     assert {"render_notebook", "plots"} <= names("render_notebook", "mine")
+    assert names("render_figure", "mine") == names("render_notebook", "mine")
 
 
-@pytest.mark.parametrize("method", ["dro", "erm", "irm"])
+def test_a_module_of_anothers_is_run_by_what_loads_the_network() -> None:
+    module = "kerhrm.networks.examples:small_cnn"
+    experiments = {"one": EXPERIMENTS["one"] | {"network": {"module": module}}}
+    for rule, *place in (["extract_ntf", *PLACE], ["train_method", *PLACE, "erm"]):
+        found = files_of(rule, tuple(place), experiments)
+        assert "examples" in {path.stem for path in found}
+        assert "examples" not in names(rule, *place)
+
+
+@pytest.mark.parametrize("method", ["dro", "erm", "hrm", "iga"])
 def test_a_baseline_is_run_by_its_own_jobs_alone(method: str) -> None:
     others = [m for m in ("dro", "eiil", "erm", "hrm", "iga", "irm") if m != method]
     assert all(method not in names("train_method", *PLACE, other) for other in others)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.data.dataset import Task
-from kerhrm.scoring.rules import RULES, Oracle, PooledValidation, WorstValidationEnvironment
+from kerhrm.scoring.rules import RULES
 from kerhrm.storage.arrays import save_arrays
 
 B, C, SIZES = 3, 4, {"validation": 11, "test": 9}
@@ -110,8 +110,8 @@ def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, 
 def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> None:
     files = write(tmp_path, "regression", {"validation", "environments"})
     outputs = draw_outputs("validation")
-    worst = WorstValidationEnvironment().score(outputs, files)
-    assert bool((worst < PooledValidation().score(outputs, files)).all())
+    worst = RULES["worst validation environment"].score(outputs, files)
+    assert bool((worst < RULES["pooled validation"].score(outputs, files)).all())
 
 
 def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
@@ -129,4 +129,4 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
 
 def test_rules_are_found_by_name() -> None:
     assert {name: rule.name for name, rule in RULES.items()} == {n: n for n in OPENED}
-    assert [n for n, rule in RULES.items() if rule.sample == "test"] == [Oracle.name]
+    assert [n for n, rule in RULES.items() if rule.sample == "test"] == ["oracle"]

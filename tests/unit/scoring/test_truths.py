@@ -62,10 +62,10 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     """The Bayes rule itself, on points of the generator."""
     options = {"r2": 0.8, "scramble": "identity", **changed}
     n = 20_000
-    data = classification.generate(
-        [0], n_train_per_environment=n, n_validation_per_environment=1, n_test=2 * n, **options
+    section = ClassificationData(
+        generator="classification", n_train_per_environment=n, n_test=2 * n, **options
     )
-    section = ClassificationData(generator="classification", **options)
+    data = classification.generate(section, [0])
     root = section.noise_unit == "variance"
     sigma_s = section.sigma_s**0.5 if root else section.sigma_s
     sigma_v = section.sigma_v**0.5 if root else section.sigma_v
@@ -101,11 +101,11 @@ def test_the_scrambling_matrix_is_no_matter() -> None:
 )
 def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     """Least squares on many points of S, and f itself on points without scrambling."""
-    options = {"r": 1.5, "scenario": 1, **changed}
+    options = {"r": 1.5, "scenario": 1, "n_test": 6000, **changed}
     section = RegressionData(generator="regression", n_train=(10_000, 1000), **options)
     rows = closed_forms(section.model_dump())
     assert list(rows) == [LEAST_SQUARES, STRUCTURAL]
-    data = regression.generate([0], n_train=(10_000, 1000), n_validation=2, n_test=6000, **options)
+    data = regression.generate(section, [0])
     n_s = section.n_s
     s, y = data.train.x[0, :, :n_s].astype(float), data.train.y[0].astype(float)
     slope = np.linalg.lstsq(s, y, rcond=None)[0]
@@ -146,7 +146,8 @@ def test_the_figures_of_the_paper_s_constants() -> None:
 def test_bayes_rule_by_densities_in_all_dimensions(
     r_train: float, r: float, d: int, sigma_s: float, sigma_v: float
 ) -> None:
-    s, v, y = classification.draw(np.random.default_rng(0), 60_000, r, d, sigma_s, sigma_v)
+    options = ClassificationData(generator="classification", d=d, sigma_s=sigma_s, sigma_v=sigma_v)
+    s, v, y = classification.draw(np.random.default_rng(0), 60_000, r, options)
 
     def density(x: np.ndarray, mean: int, sigma: float) -> np.ndarray:
         return np.asarray(stats.norm.pdf(x, mean, sigma).prod(axis=1))
@@ -226,7 +227,7 @@ def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
     assert reference["zero"] == pytest.approx(2.17, abs=0.03)
     assert reference["least_squares"] == pytest.approx(1.53, abs=0.02)
     assert reference["structural"] == pytest.approx(0.885, abs=0.01)
-    data = regression.generate(range(3), r=r, scenario=1)
+    data = regression.generate(RegressionData(generator="regression", r=r, scenario=1), range(3))
     drawn: dict[str, list[float]] = {"zero": [], "least_squares": [], "everything": []}
     for b in range(3):
         zero = np.zeros(data.test.y.shape[1])
@@ -243,10 +244,8 @@ def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
 
 def test_reference_errors_by_environment_against_selected_points() -> None:
     options: dict[str, Any] = {"test_r": [-2.5, -1.2], "n_train": (300, 700), "r_second": -1.3}
-    reference = reference_errors(
-        RegressionData(generator="regression", r=1.6, constants="paper", **options)
-    )
-    chosen, random = CONSTANTS["paper"], np.random.default_rng(3)
+    chosen = RegressionData(generator="regression", r=1.6, constants="paper", **options)
+    reference, random = reference_errors(chosen), np.random.default_rng(3)
     training = [regression.draw(random, n, r, chosen) for n, r in ((30_000, 1.6), (70_000, -1.3))]
     s, _, y = (np.concatenate(arrays) for arrays in zip(*training, strict=True))
     slope = np.linalg.lstsq(s, y, rcond=None)[0]

@@ -1,10 +1,6 @@
-"""Penalties of M_p by name; none of them is imported here.
-
-Another penalty is one file with a subclass of :class:`kerhrm.algorithm.penalties.base.Penalty`,
-and one line.
-"""
+"""Penalties of M_p by name: another one is a subclass of ``base.Penalty`` in a file, and a line."""
 
 PENALTIES = {
     "gradient_variance": "kerhrm.algorithm.penalties.gradient_variance:GradientVariance",
-    "whitened_gradient_variance": "kerhrm.algorithm.penalties.whitened:WhitenedGradientVariance",
+    "whitened_gradient_variance": "kerhrm.algorithm.penalties.gradient_variance:WhitenedVariance",
 }

@@ -1,5 +1,6 @@
-"""Var of the environments' gradients (paper, equation "theta_inv")."""
+"""Var of the environments' gradients (paper, equation "theta_inv"), in two metrics."""
 
+import torch
 from torch import Tensor
 
 from kerhrm.algorithm.penalties.base import Penalty, Risks
@@ -30,3 +31,14 @@ class GradientVariance(Penalty):
         metric_times = self.metric(risks, d_second)
         target = (metric_times.mT @ d_cross.unsqueeze(-1)).squeeze(-1)
         return 4 * risks.mean(d_second.mT @ metric_times), 4 * (w * target).sum(-2)
+
+
+class WhitenedVariance(GradientVariance):
+    """With M = (2 A + 2 rho I)^-1, the pooled risk's inverse Hessian: alpha has no unit."""
+
+    def metric(self, risks: Risks, columns: Tensor) -> Tensor:
+        pooled, _ = risks.pooled
+        return torch.linalg.solve(2 * pooled.unsqueeze(-3), columns)
+
+    def unit(self, psi: Tensor) -> Tensor:
+        return psi.new_ones(psi.shape[:-2])

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kerhrm.data.dataset import Dataset, Split, pool, stack
+from kerhrm.data.colored_mnist.options import ColoredMnistData
+from kerhrm.data.dataset import Dataset
+from kerhrm.data.drawing import draw_parts
 from kerhrm.data.sources.mnist import Digits
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
@@ -19,37 +21,13 @@ from kerhrm.randomness import stream
 STAND_IN_TRAIN_SHARE = 0.75
 
 
-def generate(
-    seeds: Sequence[int],
-    digits: Digits,
-    *,
-    n_per_environment: int = 2500,
-    n_validation_per_environment: int = 1000,
-    n_test: int = 2500,
-    label_noise: float = 0.2,
-    train_flip: Sequence[float] = (0.1, 0.2),
-    test_flip: float = 0.9,
-    side: int = 14,
-) -> Dataset:
+def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) -> Dataset:
     """Draw one data set per seed.
 
     Images are drawn without replacement: training and validation from the training part
     of ``digits``, disjoint; the test images from its test part.  A stand-in is too small
     for that: three quarters of its training part serve training and the rest validation,
-    each drawn from with replacement.  In both cases the size of one part shifts no point
-    of another.
-
-    Parameters
-    ----------
-    seeds : sequence of int, length B
-    digits : Digits
-    n_per_environment, n_validation_per_environment, n_test : int
-        Images of each training environment, of each for validation, and of the test.
-    label_noise : float in [0, 1]
-    train_flip, test_flip : float in [0, 1]
-        e of the training environments and of the test environment.
-    side : {14, 28}
-        14 keeps every second row and column.
+    each drawn from with replacement.
 
     Returns
     -------
@@ -59,32 +37,22 @@ def generate(
     Raises
     ------
     KerhrmError
-        If an argument is out of its range or there are fewer images than asked for.
+        If there are fewer images than asked for.
     """
-    if not seeds:
-        raise KerhrmError("seeds is empty", "give one seed or more")
-    if not train_flip:
-        raise KerhrmError("train_flip is empty", "give one probability or more")
-    if side not in (14, 28):
-        raise KerhrmError(f"side={side} is impossible", "choose 14 or 28")
-    for name, probability in (
-        ("label_noise", label_noise),
-        *(("train_flip", e) for e in train_flip),
-        ("test_flip", test_flip),
-    ):
-        if not 0 <= probability <= 1:
-            raise KerhrmError(f"{name}={probability} is no probability", "choose it from 0 to 1")
-    for name, size in (
-        ("n_per_environment", n_per_environment),
-        ("n_validation_per_environment", n_validation_per_environment),
-        ("n_test", n_test),
-    ):
-        if size < 1:
-            raise KerhrmError(f"{name}={size} is not positive", "choose 1 or more")
-    n_training = len(train_flip) * (n_per_environment + n_validation_per_environment)
+    flips = {
+        "train": options.train_flip,
+        "validation": options.train_flip,
+        "test": (options.test_flip,),
+    }
+    sizes = {
+        "train": options.n_per_environment,
+        "validation": options.n_validation_per_environment,
+        "test": options.n_test,
+    }
+    n_training = len(options.train_flip) * (sizes["train"] + sizes["validation"])
     for name, needed, available in (
         ("training and validation", n_training, len(digits.train_labels)),
-        ("test", n_test, len(digits.test_labels)),
+        ("test", options.n_test, len(digits.test_labels)),
     ):
         if needed > available and not digits.is_stand_in:
             raise KerhrmError(
@@ -92,29 +60,23 @@ def generate(
                 "lower the sizes",
             )
 
-    def part(seed: int, name: str, flips: Sequence[float], n: int) -> Split:
-        images, labels = digits.train_images, digits.train_labels
-        if name == "test":
-            images, labels = digits.test_images, digits.test_labels
-        chosen = choose(seed, name, digits, n * len(flips))
-        pieces = []
-        for environment, index in enumerate(chosen.reshape(len(flips), n)):
-            random = stream(seed, "data", name, str(environment))
-            x, y = color(
-                random, images[index], labels[index], label_noise, flips[environment], side
-            )
-            pieces.append(Split(x, y, np.full(n, environment)))
-        return pool(pieces)
+    def points(
+        random: np.random.Generator, seed: int, part: str, environment: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n, e = sizes[part], flips[part]
+        index = choose(seed, part, digits, len(e) * n).reshape(len(e), n)[environment]
+        if part == "test":
+            images, labels = digits.test_images[index], digits.test_labels[index]
+        else:
+            images, labels = digits.train_images[index], digits.train_labels[index]
+        return color(random, images, labels, options.label_noise, e[environment], options.side)
 
     return Dataset(
-        train=stack([part(s, "train", train_flip, n_per_environment) for s in seeds]),
-        validation=stack(
-            [part(s, "validation", train_flip, n_validation_per_environment) for s in seeds]
-        ),
-        test=stack([part(s, "test", (test_flip,), n_test) for s in seeds]),
+        **draw_parts(points, seeds, {part: len(e) for part, e in flips.items()}),
         source=digits.source,
-        test_environments=[f"e={test_flip:.2f}"],
+        test_environments=[f"e={options.test_flip:.2f}"],
         seeds=seeds,
+        task="classification",
     )
 
 
@@ -124,16 +86,9 @@ def color(
     digit: np.ndarray,
     label_noise: float,
     flip: float,
-    side: int = 14,
+    side: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Label and colour the images of one environment.
-
-    Parameters
-    ----------
-    images : ndarray, (n, 28, 28), uint8
-    digit : ndarray, (n,)
-    label_noise, flip : float
-        Probability that the label is wrong, and that the colour contradicts the label.
+    """Label and colour the images (n, 28, 28), uint8, and digits (n,) of one environment.
 
     Returns
     -------
@@ -152,9 +107,9 @@ def color(
 
 
 def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
-    """Indices (n,) of the images of a part: "train", "validation" or "test".
+    """Indices (n,) of a part's images: of the test part's, or the training part's.
 
-    The first two index the training part of ``digits`` and have none in common.
+    Those of "train" and "validation" are disjoint; the size of none moves another.
     """
     origin = "test" if part == "test" else "train"
     available = len(digits.test_labels if part == "test" else digits.train_labels)

@@ -1,6 +1,7 @@
 """MNIST digits from the four original files, or a small stand-in when there are none."""
 
 import gzip
+import math
 import os
 import struct
 import zlib
@@ -11,8 +12,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from kerhrm.data.sources.fetch import DAMAGED, RawFile, RawSet
-from kerhrm.data.sources.raw import RawData
+from kerhrm.data.sources.fetch import DAMAGED, RawData, RawFile, RawSet
 from kerhrm.errors import KerhrmError
 
 SIDE = 28
@@ -21,63 +21,36 @@ MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
 )
+# name, SHA-256 and number of bytes
+_FILES = """\
+train-images-idx3-ubyte.gz 440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609 9912422
+train-labels-idx1-ubyte.gz 3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c 28881
+t10k-images-idx3-ubyte.gz 8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6 1648877
+t10k-labels-idx1-ubyte.gz f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6 4542
+"""
 
 
-def _file(name: str, size: int, sha256: str) -> RawFile:
-    return RawFile(name, sha256, size, tuple(f"{mirror}/{name}" for mirror in MIRRORS))
+def _file(name: str, sha256: str, size: str) -> RawFile:
+    return RawFile(name, sha256, int(size), tuple(f"{mirror}/{name}" for mirror in MIRRORS))
 
 
-MNIST = RawSet(
-    "mnist",
-    (
-        _file(
-            "train-images-idx3-ubyte.gz",
-            9912422,
-            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-        ),
-        _file(
-            "train-labels-idx1-ubyte.gz",
-            28881,
-            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-        ),
-        _file(
-            "t10k-images-idx3-ubyte.gz",
-            1648877,
-            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-        ),
-        _file(
-            "t10k-labels-idx1-ubyte.gz",
-            4542,
-            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-        ),
-    ),
-)
+MNIST = RawSet("mnist", tuple(_file(*line.split()) for line in _FILES.splitlines()))
 
 
 @dataclass(frozen=True)
 class Digits(RawData):
-    """Grey images of handwritten digits.
+    """Grey images of handwritten digits: 60 000 and 10 000 in MNIST; all uint8."""
 
-    Attributes
-    ----------
-    train_images, test_images : ndarray, (N, 28, 28), uint8
-        60 000 and 10 000 in MNIST.
-    train_labels, test_labels : ndarray, (N,), uint8
-        0 to 9.
-    source : str
-        ``"mnist"`` or ``"stand-in:digits"``.
-    """
-
-    train_images: np.ndarray
-    train_labels: np.ndarray
+    train_images: np.ndarray  #: (N, 28, 28)
+    train_labels: np.ndarray  #: (N,), 0 to 9
     test_images: np.ndarray
     test_labels: np.ndarray
-    source: str
+    source: str  #: ``"mnist"`` or ``"stand-in:digits"``
     published: ClassVar[RawSet] = MNIST
 
     @classmethod
     def read(cls, paths: Sequence[Path]) -> Self:
-        """Read the four files; see :func:`read_idx`."""
+        """Read the four files."""
         train_images, train_labels, test_images, test_labels = map(read_idx, paths)
         return cls(train_images, train_labels, test_images, test_labels, cls.published.name)
 
@@ -88,8 +61,7 @@ class Digits(RawData):
         Values 0..16 are stretched to 0..255, every pixel becomes a block of 3x3, and a
         border of 2 makes 28x28.  The first 1297 are the training part, the last 500 the test.
         """
-        # Imported here: it takes a second and is rarely needed.
-        from sklearn.datasets import load_digits
+        from sklearn.datasets import load_digits  # a second, and rarely needed
 
         pixels, labels = load_digits(return_X_y=True)
         images = np.rint(pixels.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
@@ -107,10 +79,6 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     The format: two zero bytes, the type 0x08, the number m of axes, m big-endian 32-bit
     lengths, then the values with the last axis running fastest.
 
-    Returns
-    -------
-    ndarray, uint8
-
     Raises
     ------
     KerhrmError
@@ -127,7 +95,7 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
         )
     first = 4 + 4 * content[3]
     shape = struct.unpack(f">{content[3]}I", content[4:first]) if len(content) >= first else None
-    if shape is None or len(content) - first != np.prod(shape, dtype=np.uint64):
+    if shape is None or len(content) - first != math.prod(shape):
         raise KerhrmError(
             f"{path} holds {len(content)} bytes, which its header ({shape or 'cut off'}) belies",
             DAMAGED,

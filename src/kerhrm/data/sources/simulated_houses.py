@@ -23,19 +23,9 @@ def simulate(rows: Sequence[int], edges: Sequence[int]) -> tuple[dict[str, np.nd
 
     newer houses are larger, of better grade and further out.
 
-    Parameters
-    ----------
-    rows : sequence of int
-        Houses of each period.
-    edges : sequence of int
-        First year of each period, and the year after the last one.
-
-    Returns
-    -------
-    columns : dict of ndarray, (N,)
-        All predictors by name.
-    price : ndarray, (N,)
-        US dollars.
+    ``rows`` has the number of houses of each period, ``edges`` the first year of each and the
+    year after the last one; given back are all predictors by name, each (N,), and the price
+    (N,) in US dollars.
     """
     random = stream(0, "data", "houses", "stand-in")
     n = sum(rows)

@@ -1,13 +1,11 @@
 """What distributionally robust optimisation may be told."""
 
-from pydantic import Field
-
-from kerhrm.sections import Count, PositiveFloat, Section
+from kerhrm.sections import Count, PositiveFloat, Section, option
 
 
 class DRO(Section):
     """Distributionally robust optimisation over a chi-square ball."""
 
-    rho: PositiveFloat = Field(0.5, description="radius of the ball")
-    steps: Count = Field(200, description="of Adam, on all points")
-    learning_rate: PositiveFloat = Field(1e-3, description="of Adam")
+    rho: PositiveFloat = option(0.5, "radius of the ball")
+    steps: Count = option(200, "of Adam, on all points")
+    learning_rate: PositiveFloat = option(1e-3, "of Adam")

@@ -31,15 +31,7 @@ BISECTIONS = 40  # the bracket shrinks below float32's precision
 
 
 def train_dro(samples: Samples, network: Network, options: DRO) -> Network:
-    """Train B networks on the worst reweighting of their points; the loss is (f - y)^2.
-
-    Parameters
-    ----------
-    samples : Samples
-    network : Network
-        w_0.
-    options : DRO
-    """
+    """Train B networks on the worst reweighting of their points; the loss is (f - y)^2."""
     return train(
         network,
         samples.x,
@@ -56,7 +48,7 @@ def worst_mean(losses: Tensor, rho: float) -> Tensor:
 
 @torch.no_grad()
 def worst_weights(losses: Tensor, rho: float) -> Tensor:
-    r"""Weights that attain the largest mean over the chi-square ball.
+    r"""Weights that attain it: losses (..., n) to p (..., n), which sums to 1.
 
     The dual is convex in eta; its derivative is negative where
 
@@ -66,16 +58,6 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
 
     which holds below :math:`\bar\ell - \mathrm{sd}(\ell) / \sqrt{2 \rho}` (where no loss is
     cut off) and fails at the largest loss: the bracket of the bisection.
-
-    Parameters
-    ----------
-    losses : Tensor, (..., n)
-    rho : float, positive
-
-    Returns
-    -------
-    Tensor, (..., n)
-        p, which sums to 1.
     """
     exact = losses.double()
     high = exact.amax(-1, keepdim=True)
@@ -85,9 +67,8 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         excess = (exact - middle).clamp_min(0)
-        descends = (1 + 2 * rho) * excess.mean(-1, keepdim=True) ** 2 > (excess**2).mean(
-            -1, keepdim=True
-        )
+        mean, square = (e.mean(-1, keepdim=True) for e in (excess, excess**2))
+        descends = (1 + 2 * rho) * mean**2 > square
         low, high = torch.where(descends, middle, low), torch.where(descends, high, middle)
     excess = (exact - low).clamp_min(0)
     return (excess / excess.sum(-1, keepdim=True)).to(losses)

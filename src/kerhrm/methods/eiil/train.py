@@ -19,6 +19,7 @@ extreme.  One environment then holds the points with g_i > 0 and the other those
 g_i < 0; with the logistic loss, those that f gets wrong and right.
 """
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,15 +35,7 @@ from kerhrm.randomness import stream
 
 
 def train_eiil(samples: Samples, network: Network, options: EIIL) -> Network:
-    """Infer environments, then train on them by IRMv1.
-
-    Parameters
-    ----------
-    samples : Samples
-    network : Network
-        w_0 of the reference and of the invariant networks.
-    options : EIIL
-        The reference has the loss of IRMv1.
+    """Infer environments, then train on them by IRMv1; the reference has its loss and w_0.
 
     Raises
     ------
@@ -63,7 +56,7 @@ def train_eiil(samples: Samples, network: Network, options: EIIL) -> Network:
         steps=options.inference_steps,
         rate=options.inference_rate,
     )
-    return train_irmv1(samples, environment, network, options)
+    return train_irmv1(dataclasses.replace(samples, environment=environment), network, options)
 
 
 def infer_environments(
@@ -71,19 +64,8 @@ def infer_environments(
 ) -> Tensor:
     """Split the points where the reference is least invariant.
 
-    Parameters
-    ----------
-    gradient : Tensor, (B, n)
-        g, from :func:`kerhrm.methods.irmv1.scale_gradient`.
-    seeds : sequence of int, length B
-    steps : int
-    rate : float
-        Learning rate of Adam.
-
-    Returns
-    -------
-    Tensor, (B, n), int64
-        0 or 1.
+    From g (B, n) of :func:`kerhrm.methods.irmv1.scale_gradient` to labels (B, n), int64,
+    0 or 1, by ``steps`` of Adam at the learning rate ``rate``.
     """
     n = gradient.shape[-1]
     start = np.stack([stream(seed, "eiil").standard_normal(n) for seed in seeds])

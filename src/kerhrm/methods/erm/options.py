@@ -1,15 +1,11 @@
 """What empirical risk minimisation may be told."""
 
-from pydantic import Field
-
-from kerhrm.sections import Count, PositiveFloat, Section
+from kerhrm.sections import Count, PositiveFloat, Section, option
 
 
 class ERM(Section):
     """Empirical risk minimisation."""
 
-    steps: Count = Field(200, description="of Adam, on all points")
-    learning_rate: PositiveFloat = Field(1e-3, description="of Adam")
-    evaluate_every: Count = Field(
-        10, description="steps between looks at the pooled validation sample"
-    )
+    steps: Count = option(200, "of Adam, on all points")
+    learning_rate: PositiveFloat = option(1e-3, "of Adam")
+    evaluate_every: Count = option(10, "steps between looks at the pooled validation sample")

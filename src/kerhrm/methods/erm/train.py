@@ -15,15 +15,7 @@ from kerhrm.networks.training import train
 
 
 def train_erm(samples: Samples, network: Network, options: ERM) -> Network:
-    """Train B networks; each keeps the weights of its best validation score.
-
-    Parameters
-    ----------
-    samples : Samples
-    network : Network
-        w_0.
-    options : ERM
-    """
+    """Train B networks; each keeps the weights of its best validation score."""
     best = network.trainable_copy(samples.x.device)
     best_score = samples.y.new_full((len(samples.y),), -torch.inf, dtype=torch.float64)
 

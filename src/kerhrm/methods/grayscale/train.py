@@ -12,10 +12,7 @@ from kerhrm.networks.protocol import Network
 
 
 def train_grayscale(samples: Samples, network: Network, options: ERM) -> Predictor:
-    """ERM on images without colour: the perfect invariant model of Colored MNIST.
-
-    Both colour channels hold the gray image, so that the network is the same.
-    """
+    """ERM on images both of whose channels hold the gray one, so that the network is the same."""
     gray = dataclasses.replace(
         samples, x=without_colour(samples.x), x_validation=without_colour(samples.x_validation)
     )

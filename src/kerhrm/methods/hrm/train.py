@@ -25,7 +25,7 @@ open, in place of the expected number of open gates: ``gate_goal`` chooses.
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -33,6 +33,7 @@ from torch import Tensor
 
 from kerhrm.data.samples import Predictor, Samples
 from kerhrm.methods.hrm.options import HRM
+from kerhrm.methods.linear import least_norm
 from kerhrm.networks.protocol import Network
 from kerhrm.randomness import stream
 from kerhrm.storage.checkpoints import once
@@ -92,32 +93,19 @@ def kept_features(centre: Tensor, options: HRM) -> Tensor:
 
 def least_squares(x: Tensor, y: Tensor, kept: Tensor) -> Tensor:
     """Coefficients of least norm, zero off ``kept``: (B, n, d), (B, n), (B, d) to (B, d)."""
-    # the points are rounded to single precision: smaller singular values are that rounding
-    noise = max(x.shape[-2:]) * torch.finfo(torch.float32).eps
-    design = (x * kept.unsqueeze(-2)).double()
-    return (torch.linalg.pinv(design, rtol=noise) @ y.double().unsqueeze(-1)).squeeze(-1).to(x)
+    return least_norm((x * kept.unsqueeze(-2)).double(), y.double()).squeeze(-1).to(x)
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Second moments of every environment, zero where it has no point.
+class Moments(NamedTuple):
+    """Second moments of every environment, zero where it has no point."""
 
-    Attributes
-    ----------
-    gram : Tensor, (B, K, d, d)
-        X^T R_e X / N_e.
-    cross : Tensor, (B, K, d)
-        X^T R_e y / N_e.
-    occupied : Tensor, (B, K), bool
-    """
-
-    gram: Tensor
-    cross: Tensor
-    occupied: Tensor
+    gram: Tensor  #: X^T R_e X / N_e, (B, K, d, d)
+    cross: Tensor  #: X^T R_e y / N_e, (B, K, d)
+    occupied: Tensor  #: (B, K), bool
 
 
 def moments(x: Tensor, y: Tensor, environment: Tensor, k: int) -> Moments:
-    """Second moments of the environments 0, ..., k - 1: (B, n, d), (B, n), (B, n)."""
+    """Of the environments 0, ..., k - 1: x (B, n, d), y (B, n), environment (B, n)."""
     gram = x.new_zeros(len(x), k, x.shape[-1], x.shape[-1])
     cross = x.new_zeros(len(x), k, x.shape[-1])
     count = torch.zeros(len(x), k, dtype=torch.int64)
@@ -140,27 +128,15 @@ def cluster(
     ``cluster_rounds`` times.  That number is fixed, so no seed stops another.  A cluster that
     has lost all its points keeps its model and may win some back.
 
-    Parameters
-    ----------
-    x, y, p : Tensor, (B, n, d), (B, n), (B, d)
-    seeds : sequence of int, length B
-    options : HRM
-    name : str
-        Of the random start.
-
-    Returns
-    -------
-    Tensor, (B, n), int64
+    x (B, n, d), y (B, n), p (B, d) to (B, n), int64; ``name`` is the random start's.
     """
-    (_, n, d), k, rounds = x.shape, options.clusters, options.cluster_rounds
+    (_, n, d), k = x.shape, options.clusters
     start = np.stack([stream(seed, "hrm", "clusters", name).integers(k, size=n) for seed in seeds])
     environment = torch.from_numpy(start).to(x.device)
     variant, l1 = (1 - p).unsqueeze(-2) * x, options.cluster_l1 / d * p.unsqueeze(-2)
     w = x.new_zeros(len(x), k, d)
-    for part in range(rounds):
-        steps = (
-            part + 1
-        ) * options.cluster_steps // rounds - part * options.cluster_steps // rounds
+    ends = np.arange(options.cluster_rounds + 1) * options.cluster_steps // options.cluster_rounds
+    for steps in np.diff(ends):
         w = fit_centres(w, moments(variant, y, environment, k), l1, steps, options.cluster_rate)
         environment = (w @ variant.mT - y.unsqueeze(-2)).square().argmin(-2)
     return environment
@@ -189,37 +165,21 @@ def learn_gates(
     name: str,
     growth: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """M_p: gates, from 1/2, and a linear model for given environments, by Adam.
+    """M_p: centres, from 1/2, and w, from ``start``, for given environments, by Adam.
 
-    Parameters
-    ----------
-    within : Moments
-    start : Tensor, (B, d)
-        First w.
-    seeds : sequence of int, length B
-    options : HRM
-    name : str
-        Of the gates' noise.
-    growth : float
-        Factor of alpha and lambda.
-
-    Returns
-    -------
-    centre, w : Tensor, (B, d)
+    All are (B, d).  ``name`` is the gates' noise's; ``growth`` multiplies alpha and lambda.
     """
     size, sigma = (options.gate_steps, start.shape[-1]), options.gate_noise
     draws = [stream(seed, "hrm", "gates", name).standard_normal(size, "float32") for seed in seeds]
     noise = sigma * torch.from_numpy(np.stack(draws, axis=1)).to(start)
     slope, offset = gradient_rows(within)
+    penalty, cost = growth * options.penalty, growth * options.gate_cost
     both = torch.stack([start, torch.full_like(start, 0.5)])
     w, centre = both  # views
     optimiser = torch.optim.Adam([both.requires_grad_(True)], lr=options.gate_rate, fused=True)
     for epsilon in noise:
-        by_w, by_centre = gate_gradients(
-            w, centre, epsilon, slope, offset, growth * options.penalty
-        )
-        by_centre = by_centre + growth * options.gate_cost * cost_gradient(centre, options)
-        both.grad = torch.stack([by_w, by_centre])
+        by_w, by_centre = gate_gradients(w, centre, epsilon, slope, offset, penalty)
+        both.grad = torch.stack([by_w, by_centre + cost * cost_gradient(centre, options)])
         optimiser.step()
     return centre.detach(), w.detach()
 
@@ -229,10 +189,6 @@ def gradient_rows(within: Moments) -> tuple[Tensor, Tensor]:
 
     The gradient of L^e is 2 (G_e v - c_e).  A contrast is an environment less the mean of
     those before it, with Welford's factors: the squares of all sum to the variance.
-
-    Parameters
-    ----------
-    within : Moments
 
     Returns
     -------
@@ -255,23 +211,11 @@ def gradient_rows(within: Moments) -> tuple[Tensor, Tensor]:
 def gate_gradients(
     w: Tensor, centre: Tensor, noise: Tensor, slope: Tensor, offset: Tensor, alpha: float
 ) -> tuple[Tensor, Tensor]:
-    r"""Derivatives of risk and penalty with respect to w and c.
+    r"""Derivatives (B, d) of risk and penalty with respect to w and c.
 
     With the contrasts delta_j of :func:`gradient_rows` the penalty is
     :math:`\alpha \sum_d g_d^3 \sum_j \delta_{jd}^2`: the derivative with respect to w_d is
-    g_d times that with respect to v_d.
-
-    Parameters
-    ----------
-    w, centre, noise : Tensor, (B, d)
-        ``noise`` is sigma epsilon.
-    slope, offset
-        From :func:`gradient_rows`.
-    alpha : float
-
-    Returns
-    -------
-    by_w, by_centre : Tensor, (B, d)
+    g_d times that with respect to v_d.  ``noise`` (B, d) is sigma epsilon.
     """
     b, d = w.shape
     opened = centre + noise

@@ -27,13 +27,7 @@ from kerhrm.networks.training import minimise
 def train_iga(samples: Samples, network: Network, options: IGA) -> Network:
     """Train B networks on the environments that the samples name.
 
-    Parameters
-    ----------
-    samples : Samples
-        With environment labels; every environment has points in every seed.
-    network : Network
-        w_0.
-    options : IGA
+    Every environment has points in every seed.
 
     Raises
     ------
@@ -59,18 +53,9 @@ def train_iga(samples: Samples, network: Network, options: IGA) -> Network:
 
 
 def gradient_variance(risks: Tensor, networks: Network) -> Tensor:
-    """Sum over environments of |grad L^e - mean grad|^2, differentiable.
+    """Sum over environments of |grad L^e - mean grad|^2, differentiable: (B, E) to (B,).
 
-    Parameters
-    ----------
-    risks : Tensor, (B, E)
-        L^e, computed from the networks' parameters.
-    networks : Network
-        Trainable.
-
-    Returns
-    -------
-    Tensor, (B,)
+    ``risks``, the L^e, come from the parameters of the trainable ``networks``.
     """
     total = torch.zeros_like(risks[:, 0])
     if risks.shape[1] == 1:

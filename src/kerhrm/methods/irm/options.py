@@ -2,9 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
-
-from kerhrm.sections import Count, Natural, NonNegative, PositiveFloat, Section
+from kerhrm.sections import Count, Natural, NonNegative, PositiveFloat, Section, option
 
 PointLoss = Literal["squared", "logistic"]
 LOSS = "of a point; logistic: classification alone"
@@ -13,8 +11,8 @@ LOSS = "of a point; logistic: classification alone"
 class IRM(Section):
     """IRMv1, with environment labels."""
 
-    loss: PointLoss = Field("logistic", description=LOSS)
-    weight: NonNegative = Field(1e4, description="lambda of the squared scale-gradients")
-    anneal: Natural = Field(50, description="steps before the weight applies")
-    steps: Count = Field(200, description="of Adam, on all points")
-    learning_rate: PositiveFloat = Field(1e-3, description="of Adam")
+    loss: PointLoss = option("logistic", LOSS)
+    weight: NonNegative = option(1e4, "lambda of the squared scale-gradients")
+    anneal: Natural = option(50, "steps before the weight applies")
+    steps: Count = option(200, "of Adam, on all points")
+    learning_rate: PositiveFloat = option(1e-3, "of Adam")

@@ -19,12 +19,7 @@ def train_true_environments(
 ) -> Tensor:
     """Directions theta (B, k_max) of one M_p step with ``options.k`` and ``options.invariance``.
 
-    Parameters
-    ----------
-    problem : Problem
-    options : KerHRM
-    environments : pair of Tensors, (B, n) and (B, m), int64
-        Labels 0, 1, ... of the training and validation points.
+    ``environments`` are labels 0, 1, ... of the training (B, n) and validation points (B, m).
     """
     assert environments is not None
     given = true_environments(problem, options.k, *environments)
@@ -35,19 +30,9 @@ def train_true_environments(
 def true_environments(
     problem: Problem, k: Sequence[int], train: Tensor, validation: Tensor
 ) -> Environments:
-    """The true environments in the form of learned ones.
+    """The true environments, int64, as learned ones for G candidate dimensions ``k``.
 
-    Parameters
-    ----------
-    problem : Problem
-    k : sequence of int, length G
-        Candidate dimensions.
-    train, validation : Tensor, (B, n) and (B, m), int64
-
-    Returns
-    -------
-    Environments
-        Fields (B, G, ...); what only a clustering has is zero.
+    Fields are (B, G, ...); what only a clustering has is zero.
     """
     n_environments = int(train.max()) + 1
     sizes = torch.tensor(list(k), device=problem.y.device).expand(len(problem.y), -1)

@@ -1,0 +1,70 @@
+"""What settings have in common is computed once, and nothing that differs is shared."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from dagtools import Job
+from expected import SETUPS
+
+from kerhrm.methods.registry import METHODS
+
+pytestmark = pytest.mark.dag
+
+
+def texts(*contents: object) -> str:
+    return json.dumps(contents, sort_keys=True)
+
+
+def test_jobs_are_as_many_as_there_is_different_work(dag: list[Job]) -> None:
+    """Counted from the configuration alone, without the code that shares."""
+    needed: dict[str, set[str]] = {}
+    for setup in SETUPS.values():
+        seeds, network = setup.seeds.model_dump(), setup.network.model_dump()
+        for name, setting in setup.settings.items():
+            data = setting.data.model_dump(mode="json")
+            points = texts(data, seeds, network)
+            needed.setdefault("generate_data", set()).add(texts(data, seeds["data"]))
+            if any(METHODS[method].reads != "points" for method in setting.run):
+                needed.setdefault("extract_ntf", set()).add(points)
+                needed.setdefault("reduce_ntf", set()).add(points)
+            if "kerhrm" in setting.run:
+                options = setting.methods.kerhrm
+                loop = texts(points, options.model_dump(exclude={"iterations", "network"}))
+                for t in range(1, options.iterations + 1):
+                    for rule in ("learn_environments", "learn_direction"):
+                        needed.setdefault(rule, set()).add(texts(loop, t))
+                needed.setdefault("predict_ntf", set()).add(texts(loop, options.iterations))
+            for method in setting.run:
+                kinds = {"points": "train_method", "features": "train_on_features"}
+                if rule := kinds.get(METHODS[method].reads):
+                    choices = setup.choices(name, method)
+                    needed.setdefault(rule, set()).add(texts(method, points, choices))
+    made = Counter(job.rule for job in dag)
+    assert {rule: made[rule] for rule in needed} == {rule: len(n) for rule, n in needed.items()}
+    settings = sum(len(setup.settings) for setup in SETUPS.values())
+    assert made["generate_data"] < settings  # something is shared
+
+
+def test_no_two_jobs_write_equal_files(results: Path) -> None:
+    """What they make differs as their options do."""
+    seen: dict[str, Path] = {}
+    for pattern in ("data/train.npz", "features/*.npz", "iterations/*/theta.npz"):
+        for path in sorted(results.glob(f"*/*/{pattern}")):
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            assert seen.setdefault(digest, path) == path
+    assert len(seen) > 20
+
+
+def test_shared_files_have_one_maker(dag: list[Job]) -> None:
+    """The setting of figure 2 has none of its own but its scores: they are those of table 4."""
+    made = [file for job in dag for file in job.output]
+    assert len(made) == len(set(made))
+    own = {file for file in made if "/iterations/cmnist/" in file}
+    assert own == {"results/smoke/iterations/cmnist/scores.csv"}
+    (job,) = [job for job in dag if own & set(job.output)]
+    used = {match[1] for f in job.input if (match := re.match(r"results/smoke/(\w+/\w+)/", f))}
+    assert used == {"colored_mnist/cmnist"}

@@ -1,0 +1,55 @@
+"""What generators share: streams, the order of what is drawn, and the mixing matrix."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from kerhrm.data.drawing import draw_parts, mixing_matrix
+from kerhrm.randomness import stream
+
+SIZES = {"train": (3, 2), "test": (4,)}
+SEEDS = (7, 100)
+
+
+def test_environments_follow_each_other_in_every_replicate() -> None:
+    def draw(
+        random: np.random.Generator, seed: int, part: str, environment: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n = SIZES[part][environment]
+        return random.standard_normal((n, 2)), np.full(n, 10 * seed + environment)
+
+    parts = draw_parts(draw, SEEDS, {part: len(sizes) for part, sizes in SIZES.items()})
+    assert parts.keys() == SIZES.keys()
+    for part, sizes in SIZES.items():
+        split, n = parts[part], sum(sizes)
+        assert (split.x.shape, split.y.shape, split.environment.shape) == ((2, n, 2), *[(2, n)] * 2)
+        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
+        assert split.environment.dtype == np.int8
+        for b, seed in enumerate(SEEDS):
+            own = np.repeat(range(len(sizes)), sizes)
+            np.testing.assert_array_equal(split.environment[b], own)
+            np.testing.assert_array_equal(split.y[b], 10 * seed + own)
+            streams = [stream(seed, "data", part, str(e)) for e in range(len(sizes))]
+            drawn = [r.standard_normal((k, 2)) for r, k in zip(streams, sizes, strict=True)]
+            np.testing.assert_array_equal(split.x[b], np.float32(np.concatenate(drawn)))
+
+
+@given(
+    st.sampled_from(["fixed", "per_seed", "identity"]), st.integers(2, 16), st.integers(0, 2**31)
+)
+def test_the_mixing_is_orthogonal(scramble: Any, d: int, seed: int) -> None:
+    h = mixing_matrix(scramble, d, seed)
+    np.testing.assert_allclose(h @ h.T, np.eye(d), atol=1e-12)
+
+
+def test_which_matrix_mixes() -> None:
+    released = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
+    for seed in (0, 123):
+        np.testing.assert_array_equal(mixing_matrix("fixed", 10, seed), released.T)
+        np.testing.assert_array_equal(mixing_matrix("identity", 10, seed), np.eye(10))
+    own = [mixing_matrix("per_seed", 10, seed) for seed in (0, 1, 1)]
+    assert np.abs(own[0] - own[1]).max() > 0.1
+    np.testing.assert_array_equal(own[1], own[2])
