@@ -123,7 +123,6 @@ def importers(smoke: Checkout) -> dict[str, set[str]]:
             {"learn_environments", "learn_direction", "method:erm", "predict_ntf"},
         ),
         ("methods/dro/train.py", {"method:dro"}, {"method:erm", "method:irm", "train_network"}),
-        ("released/train.py", {"method:released"}, {"method:erm", "learn_environments"}),
         (
             "scoring/tuning.py",
             {"select_hyperparameters", "select_by_oracle"},
@@ -134,14 +133,12 @@ def importers(smoke: Checkout) -> dict[str, set[str]]:
             {"data:classification"},
             {"data:houses", "fetch:mnist", "extract_ntf"},
         ),
-        ("scoring/scores.py", {"score"}, {"collect_scores", "train_network"}),
         ("reporting/figures.py", {"notebook:figure2", "notebook:figure3"}, {"summarise", "score"}),
         (
             "jobs/job.py",
             {"fetch:mnist", "learn_environments", "summarise", "write_configuration"},
             set(),
         ),
-        ("config/resolve.py", set(), {"learn_environments", "write_configuration"}),
     ],
 )
 def test_an_edited_module_reruns_its_importers(
@@ -190,10 +187,12 @@ def test_other_words_rerun_nothing(smoke: Checkout) -> None:
         assert smoke.plan(*TARGETS, *SMOKE) == []
 
 
-def test_an_edited_script_reruns_its_rule(smoke: Checkout, dag: list[Job]) -> None:
-    with edited(smoke.folder / "workflow" / "scripts" / "score.py", statement):
+@pytest.mark.parametrize("rule", ["extract_ntf", "score"])
+def test_an_edited_script_reruns_its_rule(smoke: Checkout, dag: list[Job], rule: str) -> None:
+    """One whose files have gone, too."""
+    with edited(smoke.folder / "workflow" / "scripts" / f"{rule}.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert names(planned) == with_descendants(dag, lambda job: job.rule == "score")
+    assert names(planned) == with_descendants(dag, lambda job: job.rule == rule)
 
 
 def test_an_edited_notebook_reruns_its_tables(smoke: Checkout, dag: list[Job]) -> None:

@@ -12,7 +12,6 @@ from kerhrm.reporting.tables import read_table
 
 pytestmark = pytest.mark.dag
 
-PAPER = sorted(EXPERIMENTS.keys() - {"cnn"})
 MINE = {
     "title": "An experiment of mine",
     "about": "Nothing of KerHRM in it.",
@@ -59,9 +58,9 @@ def test_a_file_makes_an_experiment(checkout: Checkout, tmp_path: Path) -> None:
     assert "results/smoke/mine/one/data/train.npz" in {f for job in planned for f in job.output}
 
 
-@pytest.mark.parametrize("name", PAPER)
-def test_any_experiment_may_go(checkout: Checkout, name: str) -> None:
-    """Those that share its work make it themselves."""
+@pytest.mark.parametrize("name", ["classification", "colored_mnist", "houses", "iterations"])
+def test_an_experiment_may_go(checkout: Checkout, name: str) -> None:
+    """Those that share its work make it themselves; these four have something of their own."""
     (checkout.folder / "config" / "experiments" / f"{name}.yaml").unlink()
     preset = checkout.folder / "config" / "presets" / "smoke.yaml"
     content = yaml.safe_load(preset.read_text())

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from dagtools import SMOKE, Checkout, Job, edited, names, replace, rules, with_descendants
 
+from kerhrm.reporting.tables import read_table
+
 pytestmark = pytest.mark.dag
 
 # raw -> a -> half -> b -> c, where half is a temporary file.
@@ -42,9 +44,11 @@ with job(snakemake, keep=name != "half"):
 FILES = {"a": "raw", "half": "run/a", "b": "run/half", "c": "run/b"}
 
 
-@pytest.fixture
-def chain(tmp_path: Path) -> Checkout:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A small workflow all of whose files have been made."""
+    tmp_path = tmp_path_factory.mktemp("made") / "chain"
+    tmp_path.mkdir()
     text = CHAIN
     for name, source in FILES.items():
         output = f'temp("run/{name}")' if name == "half" else f'"run/{name}"'
@@ -60,6 +64,14 @@ def chain(tmp_path: Path) -> Checkout:
     checkout.run("all")
     assert (tmp_path / "run" / "c").read_text() == "raw ahalfbc"
     return checkout
+
+
+@pytest.fixture
+def chain(made: Checkout, tmp_path: Path) -> Checkout:
+    """A copy of it to be changed."""
+    copy = made.copy(tmp_path / "chain")
+    copy.environment = made.environment
+    return copy
 
 
 def failing(checkout: Checkout, name: str, *arguments: str) -> None:
@@ -134,7 +146,7 @@ def copy(smoke: Checkout, tmp_path: Path) -> Checkout:
 def test_a_change_survives_a_failure(copy: Checkout) -> None:
     """ERM is to be trained anew and fails: the table must not look up to date afterwards."""
     table = copy.folder / TABLE
-    before = table.read_bytes()
+    before = read_table(table)
     preset = copy.folder / "config" / "presets" / "smoke.yaml"
     with edited(preset, replace("steps: 20\n", "steps: 400\n")):
         with damaged(copy.folder / SETTING / "data" / "train.npz"):
@@ -146,11 +158,11 @@ def test_a_change_survives_a_failure(copy: Checkout) -> None:
             assert f"train_method {ERM}" in planned
             assert any(n.startswith("summarise results/smoke/tables/table1") for n in planned)
         copy.run("table1", *SMOKE)
-        after = table.read_bytes()
-        assert after != before
+        after = read_table(table)
+        changed = after["mean"] != before["mean"]
+        assert changed.any()
+        assert set(after.loc[changed, "method"]) == {"ERM"}
         assert copy.plan("table1", *SMOKE) == []
-        copy.run(TABLE, "--forcerun", ERM, *SMOKE)
-        assert table.read_bytes() == after
 
 
 def test_a_file_lost_in_another_run_is_made_when_it_is_asked_for(

@@ -13,7 +13,7 @@ from kerhrm.errors import KerhrmError
 
 if TYPE_CHECKING:
     from kerhrm.data.dataset import Dataset, Task
-    from kerhrm.data.sources.fetch import RawData
+    from kerhrm.data.sources.raw import RawData
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ DATA_SETS = {
     )
 }  # fmt: skip
 
-#: the :class:`kerhrm.data.sources.fetch.RawData` of each name
+#: the :class:`kerhrm.data.sources.raw.RawData` of each name
 RAW = {
     "mnist": "kerhrm.data.sources.mnist:Digits",
     "houses": "kerhrm.data.sources.king_county:Houses",
@@ -99,5 +99,5 @@ def fetch(
     raw_dir: str | os.PathLike[str] | None = None,
     on_missing: Literal["stand-in", "fail"] = "stand-in",
 ) -> "RawData":
-    """:meth:`kerhrm.data.sources.fetch.RawData.fetch` of the raw data ``name``."""
+    """:meth:`kerhrm.data.sources.raw.RawData.fetch` of the raw data ``name``."""
     return load(RAW[name]).fetch(raw_dir, on_missing)

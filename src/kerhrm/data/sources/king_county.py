@@ -8,7 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from kerhrm.data.sources.fetch import DAMAGED, RawData, RawFile, RawSet
+from kerhrm.data.sources.fetch import DAMAGED, RawFile, RawSet
+from kerhrm.data.sources.raw import RawData
 from kerhrm.data.sources.simulated_houses import simulate
 from kerhrm.errors import KerhrmError
 
