@@ -12,6 +12,8 @@
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/functions.smk"
+include: "workflow/rules/gathering.smk"
+include: "workflow/rules/announcement.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/iterations.smk"

@@ -14,6 +14,7 @@ import yaml
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import is_stand_in, read_table
+from kerhrm.reporting.times import read_benchmarks
 from kerhrm.storage.arrays import atomic, write_text
 
 DISTRIBUTION = "kerhrm"
@@ -24,7 +25,7 @@ def publish(run: Path, reference: Path, readme: Path) -> None:
     """Make a run, ``results/<preset>``, the one that others are compared with, and the README's.
 
     Tables, figures and the resolved configuration replace those in ``reference``, what made them
-    is noted, and the README's measured sections are written.
+    and how long its jobs took is noted, and the README's measured sections are written.
 
     Raises
     ------
@@ -43,6 +44,9 @@ def publish(run: Path, reference: Path, readme: Path) -> None:
         copied = _copy(run / name, reference / name)
         for path in set((reference / name).iterdir()) - copied:
             path.unlink()
+    benchmarks = read_benchmarks(run / "benchmarks").rename(columns={"seconds": "s"})
+    benchmarks["place"] = benchmarks["place"].map("/".join)
+    write_text(reference / "benchmarks.tsv", benchmarks.to_csv(sep="\t", index=False))
     write_text(reference / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
     write_text(reference / "versions.json", json.dumps(provenance(), indent=2) + "\n")
     write_text(readme, text)

@@ -67,6 +67,9 @@ def test_tables_figures_and_configuration_are_copied(
     copied = content(reference)
     versions = json.loads(copied.pop("versions.json"))
     assert DISTRIBUTION in versions["packages"]
+    assert (
+        copied.pop("benchmarks.tsv") == "rule\texperiment\tplace\ts\nscore\tone\tone/r2=0.70\t2.5\n"
+    )
     shown = {"tables/table1.md", "tables/table1.csv", "figures/figure2.svg", "config.yaml"}
     assert copied == {n: text for n, text in content(results).items() if n in shown}
     parts = sections(results, EXPERIMENTS, "results/reference/tables")

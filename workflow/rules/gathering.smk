@@ -1,0 +1,150 @@
+# Input and parameter functions of what gathers results: scores, tuning, tables.
+
+# --- scoring ---
+
+
+def scored(folder, skipped=()):
+    """Input function: the files of all methods of a setting, in the order of the rows."""
+
+    def paths(wildcards):
+        at = wildcards.experiment, setting_name(wildcards)
+        run = setting_of(wildcards).run
+        if (
+            experiment_of(wildcards).protocol == "iterations"
+        ):  # which looks at theta itself
+            return []
+        return [
+            of_owner(*at, stage_of(name), f"{folder}/{row.stem}.npz")
+            for name in METHODS
+            if name in run
+            and (folder == "predictions" or METHODS[name].reads == "kerhrm")
+            for row in METHODS[name].rows
+            if row.stem not in skipped
+        ]
+
+    return paths
+
+
+def stage_of(method):
+    """Stage of :mod:`kerhrm.config.sharing` that a method's predictions belong to."""
+    return {"kerhrm": "direction", "igd": "network"}.get(method, f"method:{method}")
+
+
+def iterations_if_scored(name):
+    """Input function: files of the iterations where the protocol looks at them."""
+
+    def paths(wildcards):
+        if experiment_of(wildcards).protocol != "iterations":
+            return []
+        if name in ("training", "test"):
+            return owned("features", f"features/{name}.npz")(wildcards)
+        return of_iterations(name)(wildcards)
+
+    return paths
+
+
+# --- collecting ---
+
+
+def scores_of(wildcards):
+    names = experiment_of(wildcards).settings
+    return [f"{RUN}/{wildcards.experiment}/{folder_of(s)}/scores.csv" for s in names]
+
+
+def searches_of(experiment):
+    """Setting and iteration of every clustering that an experiment shows."""
+    return [
+        (name, t)
+        for name, setting in SETUPS[experiment].settings.items()
+        if "kerhrm" in setting.run
+        for t in range(1, setting.methods.kerhrm.iterations + 1)
+    ]
+
+
+def searches_shown(wildcards):
+    return [list(search) for search in searches_of(wildcards.experiment)]
+
+
+def environments_of(wildcards):
+    return [
+        of_owner(
+            wildcards.experiment, name, "iterations", f"iterations/{t}/environments.npz"
+        )
+        for name, t in searches_of(wildcards.experiment)
+    ]
+
+
+# --- tuning ---
+
+
+def tuning_files(stage, file):
+    """Input function: a file of every setting of a search."""
+
+    def paths(wildcards):
+        tuned = f"tune-{wildcards.tuned}"
+        return [of_owner(tuned, s, stage, file) for s in SETUPS[tuned].settings]
+
+    return paths
+
+
+def searched_methods(wildcards):
+    """Setting and method of every prediction of a search."""
+    tuned = SETUPS[f"tune-{wildcards.tuned}"]
+    return [
+        (s, m)
+        for m in METHODS
+        for s, setting in tuned.settings.items()
+        if m in setting.run
+    ]
+
+
+def tuning_predictions(wildcards):
+    tuned = f"tune-{wildcards.tuned}"
+    return [
+        of_owner(tuned, s, f"method:{m}", f"predictions/{m}.npz")
+        for s, m in searched_methods(wildcards)
+    ]
+
+
+# --- reporting ---
+
+
+def of_table(table):
+    """Experiments that a table shows."""
+    return [name for name, e in EXPERIMENTS.items() if e.table == table]
+
+
+def table_scores(wildcards):
+    return [f"{RUN}/scores/{name}.csv" for name in of_table(wildcards.table)]
+
+
+def table_restarts(wildcards):
+    """Reports on the clusterings, of the experiments that have any."""
+    shown = [name for name in of_table(wildcards.table) if searches_of(name)]
+    return [f"{RUN}/restarts/{name}.csv" for name in shown]
+
+
+def table_title(wildcards):
+    return "; ".join(EXPERIMENTS[name].title for name in of_table(wildcards.table))
+
+
+def table_about(wildcards):
+    return "\n\n".join(EXPERIMENTS[name].about for name in of_table(wildcards.table))
+
+
+def notebook_of(wildcards):
+    (notebook,) = {EXPERIMENTS[name].notebook for name in of_table(wildcards.table)}
+    return os.path.relpath(ROOT / "notebooks" / f"{notebook}.ipynb")
+
+
+def notebook_code(wildcards):
+    return fingerprint(ROOT / "notebooks" / Path(notebook_of(wildcards)).name)
+
+
+def products_of(table):
+    """Files that the target of a table or figure stands for."""
+    files = [f"tables/{table}.{suffix}" for suffix in ("csv", "md", "tex")]
+    files += [
+        f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES
+    ]
+    return [f"{RUN}/{file}" for file in (*files, f"notebooks/{table}.ipynb")]
