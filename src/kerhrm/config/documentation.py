@@ -12,6 +12,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from kerhrm.config.schema import SHARED, Config
+from kerhrm.methods.registry import METHODS
 
 Schema = dict[str, Any]
 
@@ -42,7 +43,7 @@ def pages(checkout: Path) -> dict[Path, str]:
     page = checkout / "docs" / "configuration.md"
     head = page.read_text(encoding="utf-8").partition("\n## Config\n")[0]
     return {
-        page: "\n".join([head, *_tables(schema())]),
+        page: "\n".join([head, *_tables(schema()), *_methods()]),
         checkout / "config" / "schema.json": json.dumps(schema(), indent=1) + "\n",
     }
 
@@ -64,6 +65,19 @@ def _tables(whole: Schema) -> Iterator[str]:
             rows.append(f"| `{key}` | {_kind(field)} | {shown} | {told} |")
         if len(rows) > 2:
             yield "\n".join([*rows, ""])
+
+
+def _methods() -> Iterator[str]:
+    """The registry of methods."""
+    yield "## What run may name\n"
+    yield "| `run` | row of the tables | track | rule | options | given true environments |"
+    yield "|---|---|---|---|---|---|"
+    for name, method in METHODS.items():
+        titles = ", ".join(row.title for row in method.rows)
+        section, labels = f"`methods.{method.section}`", "yes" if method.labels else ""
+        track = method.rows[0].track
+        yield f"| `{name}` | {titles} | {track} | {method.rule} | {section} | {labels} |"
+    yield ""
 
 
 def _section(name: str) -> str:
