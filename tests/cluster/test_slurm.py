@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from clustertools import QUICK, QUICK_SLURM, Cluster, Runs, submissions
+from clustertools import QUICK, QUICK_SLURM, TARGETS, Cluster, Runs, submissions
 from dagtools import SMOKE
 
 pytestmark = pytest.mark.cluster
@@ -54,14 +54,14 @@ def profile(folder: Path, name: str) -> dict[str, object]:
 
 def test_tables_are_those_of_a_local_run(runs: Runs) -> None:
     slurm, local = tables(runs.cluster.folder), tables(runs.local.folder)
-    assert slurm.keys() == local.keys()
-    assert {Path(name).suffix for name in local} == {".csv", ".md", ".tex"}
-    assert [name for name in local if slurm[name] != local[name]] == []
+    assert slurm.keys() == {f"{t}.{suffix}" for t in TARGETS for suffix in ("csv", "md", "tex")}
+    assert [name for name in slurm if slurm[name] != local[name]] == []
 
 
 def test_one_submission_per_group(runs: Runs) -> None:
     """Rules in no group stay on this machine."""
-    planned = [group for group, _ in submissions(runs.local, "slurm", "--forceall", "all", *SMOKE)]
+    options = ("--forceall", *TARGETS, *SMOKE)
+    planned = [group for group, _ in submissions(runs.local, "slurm", *options)]
     assert set(planned) == set(GROUPS)
     # A comment names the group of a job and its rules.
     submitted = [re.sub(r"^rule_([a-z]+)_.*", r"\1", job["comment"]) for job in runs.jobs]

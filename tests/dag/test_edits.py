@@ -118,7 +118,7 @@ def importers(smoke: Checkout) -> dict[str, set[str]]:
             {"extract_ntf", "reduce_ntf", "method:erm", "data:classification"},
         ),
         (
-            "algorithm/igd.py",
+            "algorithm/network.py",
             {"train_network"},
             {"learn_environments", "learn_direction", "method:erm", "predict_ntf"},
         ),

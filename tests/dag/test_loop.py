@@ -47,9 +47,9 @@ def test_the_loop_in_memory_is_the_workflows(results: Path, experiment: str, set
         steps = list(iterate(Problem.load(features), options))
     torch.set_num_threads(threads)
     assert len(steps) == options.iterations > 1
-    for t, step in enumerate(steps, 1):
-        assert_same(step.environments, folder / str(t) / "environments.npz")
-        assert_same(step.directions, folder / str(t) / "theta.npz")
+    for t, (environments, directions) in enumerate(steps, 1):
+        assert_same(environments, folder / str(t) / "environments.npz")
+        assert_same(directions, folder / str(t) / "theta.npz")
 
 
 def test_from_points_to_predictions(results: Path) -> None:

@@ -13,6 +13,9 @@ from local_slurm import Slurm
 QUICK = ("--seconds-between-status-checks=1", "--latency-wait=5")
 QUICK_SLURM = (*QUICK, "--slurm-init-seconds-before-status-checks=1")
 
+#: a part of the DAG with every group of rules, and a figure
+TARGETS = ("table1", "figure2")
+
 
 class Cluster(Checkout):
     """A copy of the repository whose Snakemake finds a Slurm."""
@@ -36,7 +39,7 @@ class Cluster(Checkout):
 
 
 class Runs(NamedTuple):
-    """The smoke preset on Slurm, its jobs there, and on this machine alone."""
+    """Tables of the smoke preset on Slurm, their jobs there, and on this machine alone."""
 
     cluster: Cluster
     jobs: list[dict[str, str]]

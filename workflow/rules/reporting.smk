@@ -68,6 +68,7 @@ use rule render_notebook as render_figure with:
         f"{BENCHMARKS}/render_figure/{{table}}.tsv"
     wildcard_constraints:
         table=any_of(FIGURES),
+    localrule: True
 
 
 # One target per table and figure: `snakemake table1`.

@@ -53,6 +53,7 @@ use rule select_hyperparameters as select_by_oracle with:
         f"{LOGS}/select_by_oracle/{{tuned}}.log",
     benchmark:
         f"{BENCHMARKS}/select_by_oracle/{{tuned}}.tsv"
+    localrule: True
     params:
         rules=dict.fromkeys(tunable(), "oracle"),
         key="oracle",

@@ -173,7 +173,8 @@ class Experiment(Section):
         section = getattr(self.settings[setting].methods, METHODS[method].section)
         tuned = isinstance(section, Baseline)
         chosen = [section.selected, section.oracle] if tuned else [section]
-        return [c.model_dump(mode="json") for c in chosen if c is not None]
+        used = METHODS[method].uses
+        return [c.model_dump(mode="json", include=used) for c in chosen if c is not None]
 
     def options(self, setting: str, method: str) -> list[Options]:
         """Give :meth:`choices`; a :class:`KerhrmError` if they have yet to be made."""

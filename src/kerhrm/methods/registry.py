@@ -47,6 +47,7 @@ class Method:
     entry: str  #: "module:function"
     options: str  #: "module:Class" of its section in ``methods:``
     section: str = ""  #: name of that section, its own unless it shares another one's
+    uses: frozenset[str] | None = None  #: fields of that section; None: all
     labels: bool = False  #: whether it is given the true environments of the training points
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  #: what `tune` tries, combined
     needs: str = ""  #: method that has to run, too
@@ -100,7 +101,8 @@ _BUILT_IN = (
     _baseline("iga", "ref: inter-gradient alignment (labels)", WORST_VALIDATION, "IGA", labels=True,
               grid={"loss": ["squared", "logistic"], "penalty": [10.0, 100.0]}),
     _baseline("true_environments", "ref: KerHRM with true environments", WORST_VALIDATION, _KERHRM,
-              "features", section="kerhrm", labels=True, needs="kerhrm"),
+              "features", section="kerhrm", uses=frozenset({"k", "invariance"}), labels=True,
+              needs="kerhrm"),
     _baseline("grayscale", "ref: perfect invariant model", POOLED,
               "kerhrm.methods.erm.options:ERM", section="erm"),
     _baseline("least_squares", "ref: least squares", NONE, "LeastSquares"),
