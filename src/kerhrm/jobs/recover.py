@@ -65,7 +65,7 @@ def _stop_jobs(locks: set[Path], patience: float) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m kerhrm.jobs.recover")
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN")
     parser.add_argument("--finished", action="store_true", help="the interrupted jobs have run")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="recovery: %(message)s")
