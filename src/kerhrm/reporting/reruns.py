@@ -1,8 +1,6 @@
 """How much of a run's compute an edit of each file of the package makes again.
 
-``python -m kerhrm.reporting.reruns results/paper`` prints a Markdown table: to each file of
-the package the jobs that run its code, and their share of the run's seconds.  Jobs behind
-these follow where their inputs have changed.
+``python -m kerhrm.reporting.reruns results/paper`` prints a page in Markdown.
 """
 
 import sys
@@ -21,6 +19,13 @@ from kerhrm.jobs.fingerprint import sources
 from kerhrm.methods.registry import METHODS
 from kerhrm.reporting.times import read_benchmarks
 
+HEAD = """# What an edit runs again
+
+To each file of `src/kerhrm` the jobs of a complete run whose script runs its code, and their share
+of the run's job-seconds, from its benchmarks. An edit of docstrings, comments, texts of errors or
+log messages runs nothing again, nor does one of options (`*/options.py`, `sections.py`), whose
+values are parameters of the rules. Jobs behind those counted follow where inputs are made again.
+"""
 PACKAGE = Path(kerhrm.__file__).parent
 SCRIPTS, NOTEBOOKS = PACKAGE.parents[1] / "workflow/scripts", PACKAGE.parents[1] / "notebooks"
 #: of rules that use another's
@@ -87,6 +92,7 @@ def main() -> None:
     jobs = jobs[jobs["experiment"].isin(["", *config["experiments"]]) & ~jobs["rule"].isin(TUNING)]
     places = zip(jobs["rule"], jobs["place"], strict=True)
     files = [files_of(rule, place, config["experiments"]) for rule, place in places]
+    print(HEAD)
     print(shares(zip(files, jobs["seconds"], strict=True)))
 
 

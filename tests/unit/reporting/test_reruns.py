@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kerhrm.reporting.reruns import files_of, main, shares
+from kerhrm.reporting.reruns import HEAD, files_of, main, shares
 
 EXPERIMENTS = {
     "one": {
@@ -89,7 +89,7 @@ def test_the_table_of_a_run(
         path.write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
     monkeypatch.setattr(sys, "argv", ["reruns", str(tmp_path)])
     main()
-    found = {row[0]: row[1:] for row in rows(capsys.readouterr().out)}
+    found = {row[0]: row[1:] for row in rows(capsys.readouterr().out.removeprefix(HEAD).lstrip())}
     assert found["methods/erm/train.py"] == ["1", "10.0 %"]
     assert found["methods/dro/train.py"] == ["1", "50.0 %"]
     assert found["reporting/layout.py"] == ["1", "40.0 %"]
