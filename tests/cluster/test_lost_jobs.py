@@ -108,6 +108,7 @@ def test_a_job_that_reaches_its_limit_goes_on(fresh: Cluster, undisturbed: Undis
     assert_nothing_is_left(fresh)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [True, False], ids=["power cut", "lost contact"])
 def test_a_node_goes_down(fresh: Cluster, undisturbed: Undisturbed, power: bool) -> None:
     """Without contact the job goes on, and its successor on another node waits for its lock."""

@@ -101,6 +101,7 @@ def test_gpus_are_asked_for_where_they_are_used(fresh: Cluster) -> None:
     assert [job["gpus"].endswith("gpu:1") for job in jobs] == [True]
 
 
+@pytest.mark.slow
 def test_a_job_that_failed_comes_again_with_more(fresh: Cluster) -> None:
     (fresh.folder / "Snakefile").write_text(FLAKY)
     with (fresh.folder / "large").open("wb") as file:
