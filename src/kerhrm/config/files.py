@@ -50,8 +50,8 @@ class Source:
         return KerhrmError(": ".join(filter(None, (self.name, shown, told))))
 
 
-class _Loader(yaml.SafeLoader):
-    """Keys are text as it stands in the file, and each is given once."""
+class _StrictSafeLoader(yaml.SafeLoader):
+    """Plain values alone; keys are text as it stands in the file, and each is given once."""
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
@@ -78,14 +78,15 @@ def read(path: Path) -> Source:
     """
     source = Source(shown(path), {})
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        content = _StrictSafeLoader(path.read_text(encoding="utf-8")).get_single_data()
     except OSError as error:
         raise source.error((), f"cannot be read: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         told = " ".join(filter(None, (error.context, error.problem)))
         raise source.error((), f"line {line} is not valid YAML: {told}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    # of no text, of a value like the date 2026-13-45, and of brackets without end
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise source.error((), f"is not valid YAML: {' '.join(str(error).split())}") from error
     if content is not None and not isinstance(content, dict):
         raise source.error((), MAPPING)

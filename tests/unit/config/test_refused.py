@@ -248,9 +248,20 @@ def test_yaml_makes_no_python_objects(tmp_path: Path) -> None:
         read(tmp_path / "a.yaml")
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_bytes(b"a: \xff")
-    with pytest.raises(KerhrmError, match=r"a\.yaml: is not valid YAML: 'utf-8' codec"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a: \xff", "'utf-8' codec"),
+        (b"a: 2026-13-45", "month must be in"),
+        (b"a: !!int x", "invalid literal"),
+        (b"a: " + 5000 * b"[", "maximum recursion depth"),
+        (b"a: 1\n---\nb: 2", "expected a single document"),
+    ],
+    ids=["no text", "no date", "no number", "no end", "two documents"],
+)
+def test_a_file_that_is_no_yaml_is_told(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "a.yaml").write_bytes(content)
+    with pytest.raises(KerhrmError, match=rf"a\.yaml: .*not valid YAML: {message}"):
         read(tmp_path / "a.yaml")
 
 
