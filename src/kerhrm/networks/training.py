@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
+from kerhrm.networks.adam import Adam
 from kerhrm.networks.protocol import N, concatenate
 from kerhrm.storage.checkpoints import begin
 
@@ -116,19 +117,10 @@ def _minimise_group(
     """Descend the sum of the objectives; an interrupted descent goes on at its last step."""
     section = begin("Adam")
     parameters = networks.parameters()
-    optimiser = torch.optim.Adam(parameters, lr=learning_rate)
-    # Adam makes its moments in the first step; they are made here, to be written to.
-    for p in parameters:
-        optimiser.state[p] = {
-            "step": torch.tensor(0.0),
-            "exp_avg": torch.zeros_like(p),
-            "exp_avg_sq": torch.zeros_like(p),
-        }
+    optimiser = Adam(parameters, learning_rate)
     state = {f"parameter_{i}": p.detach() for i, p in enumerate(parameters)}
     state |= {f"kept_{i}": kept for i, kept in enumerate(keep)}
-    moments = {
-        f"{n}_{i}": t for i, p in enumerate(parameters) for n, t in optimiser.state[p].items()
-    }
+    moments = {f"{n}_{i}": t for i, m in enumerate(optimiser.moments) for n, t in m.items()}
     done = 0
     # after a lack of memory the saved group may have been of another size
     if section.saved and section.saved["parameter_0"].shape == parameters[0].shape:

@@ -29,6 +29,7 @@ from torch import Tensor
 from kerhrm.data.samples import Samples
 from kerhrm.methods.eiil.options import EIIL
 from kerhrm.methods.irmv1 import check_loss, point_loss, scale_gradient, train_irmv1
+from kerhrm.networks.adam import Adam
 from kerhrm.networks.protocol import Network
 from kerhrm.networks.training import train
 from kerhrm.randomness import stream
@@ -70,7 +71,7 @@ def infer_environments(
     n = gradient.shape[-1]
     start = np.stack([stream(seed, "eiil").standard_normal(n) for seed in seeds])
     w = torch.from_numpy(start).to(gradient).requires_grad_(True)
-    optimiser = torch.optim.Adam([w], lr=rate)
+    optimiser = Adam([w], rate)
     for _ in range(steps):
         optimiser.zero_grad()
         (-soft_penalty(w, gradient).sum()).backward()

@@ -34,6 +34,7 @@ from torch import Tensor
 from kerhrm.data.samples import Predictor, Samples
 from kerhrm.methods.hrm.options import HRM
 from kerhrm.methods.linear import least_norm
+from kerhrm.networks.adam import Adam
 from kerhrm.networks.protocol import Network
 from kerhrm.randomness import stream
 from kerhrm.storage.checkpoints import once
@@ -147,13 +148,13 @@ def fit_centres(start: Tensor, within: Moments, l1: Tensor, steps: int, rate: fl
     """Adam on w^T G w - 2 c^T w + sum_d l1_d |w_d| from (B, K, d), with ``l1`` (B, 1, d)."""
     gram, cross = 2 * within.gram.flatten(0, 1), -2 * within.cross.flatten(0, 1).unsqueeze(1)
     w = start.clone()
-    optimiser = torch.optim.Adam([w.requires_grad_(True)], lr=rate, fused=True)
+    optimiser = Adam([w], rate, fused=True)
     for _ in range(steps):
         # rows times symmetric matrices: matrices times columns are slow in batches
         gradient = torch.baddbmm(cross, w.flatten(0, 1).unsqueeze(1), gram).view_as(w)
         w.grad = gradient.addcmul_(l1, w.sign())
         optimiser.step()
-    return w.detach()
+    return w
 
 
 @torch.no_grad()
@@ -176,12 +177,12 @@ def learn_gates(
     penalty, cost = growth * options.penalty, growth * options.gate_cost
     both = torch.stack([start, torch.full_like(start, 0.5)])
     w, centre = both  # views
-    optimiser = torch.optim.Adam([both.requires_grad_(True)], lr=options.gate_rate, fused=True)
+    optimiser = Adam([both], options.gate_rate, fused=True)
     for epsilon in noise:
         by_w, by_centre = gate_gradients(w, centre, epsilon, slope, offset, penalty)
         both.grad = torch.stack([by_w, by_centre + cost * cost_gradient(centre, options)])
         optimiser.step()
-    return centre.detach(), w.detach()
+    return centre, w
 
 
 def gradient_rows(within: Moments) -> tuple[Tensor, Tensor]:
