@@ -67,6 +67,7 @@ recover: env
 	$(BIN)/python -m kerhrm.jobs.recover $(WRITTEN)
 	$(SNAKEMAKE) --unlock $(OPTIONS)
 	$(if $(PROFILE),$(BIN)/snakemake,$(SNAKEMAKE)) --rerun-incomplete $(OPTIONS)
+	$(SNAKEMAKE) --delete-temp-output $(OPTIONS)
 	$(BIN)/python -m kerhrm.jobs.recover --finished $(WRITTEN)
 
 test: lint unit dag-test

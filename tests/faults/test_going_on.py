@@ -58,10 +58,15 @@ def test_a_stopped_job_goes_on(copies: Callable[[], Path], raw_dir: str | None) 
     assert not (copy.folder / TARGET).exists()
     assert f"stopped by SIGTERM; the state is in {state}" in log.read_text()
 
-    again = recover(copy, [TARGET])
+    # what Snakemake leaves if it is killed between the end of a job and that of its input
+    features = copy.folder / "results/smoke/classification/r2=0.70/ntf/train.npz"
+    features.parent.mkdir()
+    features.write_bytes(b"")
+    again = recover(copy, [TARGET, "results/smoke/classification/r2=0.70/features/training.npz"])
     assert again.wait() == 0, again.output
     assert f"going on from {state}" in log.read_text()
     assert temporary(copy.folder) == []
+    assert not features.exists()
     resumed = (copy.folder / TARGET).read_bytes()
 
     whole = snakemake(copy, [TARGET], "--force")
