@@ -25,7 +25,10 @@ import torch
 from torch import Tensor
 
 from kerhrm.networks.mlp import MLP, forward
+from kerhrm.networks.products import affine
 from kerhrm.storage.arrays import save_arrays
+
+BLOCK = 512  #: rows of a kernel at a time: few enough to stay in a cache
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,32 @@ class FactoredNTF:
     deltas: list[Tensor]
 
     def kernel(self, other: "FactoredNTF") -> Tensor:
-        """kappa(X, X'), (B, n, n'), in O(n n' sum_l (d_l + d_{l+1})) operations, not O(n n' p)."""
+        """kappa(X, X'), (B, n, n'), in O(n n' sum_l (d_l + d_{l+1})) operations, not O(n n' p).
+
+        With itself kappa is symmetric: only blocks on and above the diagonal are computed, and
+        the others are their mirror images, bit for bit.
+        """
+        first = self.activations[0]
+        n, m = first.shape[1], other.activations[0].shape[1]
+        kappa = first.new_empty(len(first), n, m)
+        for b, of_one in enumerate(kappa):
+            for start in range(0, n, BLOCK):
+                rows = slice(start, start + BLOCK)
+                columns = slice(start if other is self else 0, m)
+                of_one[rows, columns] = self._block(other, b, rows, columns)
+                if other is self:
+                    own = of_one[rows, rows]
+                    own.copy_(own.tril() + own.tril(-1).mT)  # products round by position
+                    of_one[rows.stop :, rows] = of_one[rows, rows.stop :].mT
+        return kappa
+
+    def _block(self, other: "FactoredNTF", b: int, rows: slice, columns: slice) -> Tensor:
+        """Some rows and columns of network b's kappa."""
         factors = zip(self.activations, self.deltas, other.activations, other.deltas, strict=True)
-        terms = ((a @ a2.mT).add_(1).mul_(d @ d2.mT) for a, d, a2, d2 in factors)
+        terms = (
+            affine(a[b, rows], a2[b, columns]).add_(1).mul_(affine(d[b, rows], d2[b, columns]))
+            for a, d, a2, d2 in factors
+        )
         return functools.reduce(Tensor.add_, terms)
 
     def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:

@@ -10,7 +10,8 @@ from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 from kerhrm.storage.checkpoints import once
 
-TOLERANCE, MAX_SWEEPS = 1e-9, 200
+TOLERANCE, MAX_PASSES = 1e-9, 200
+MOST_ROWS = 300  #: of the Krylov space, unless k needs more
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ def reduce(gram: Tensor, k: int) -> Reduction:
     """Top-k singular vectors and values of Phi from its Gram matrix.
 
     Phi Phi^T = U S^2 U^T, so the top-k eigenpairs of the Gram matrix G (B, n, n), symmetric and
-    positive semi-definite, are all that is needed.  Found in float64 by block subspace
-    iteration with Rayleigh-Ritz (Halko et al. 2011, algorithm 4.4, iterated until the residuals
-    ||G u_j - s_j^2 u_j|| fall below 1e-9 s_j^2): matrix products only, so it runs
-    alike on CPU and GPU.  Where k is not small against n the dense solver is used.
+    positive semi-definite, are all that is needed.  Found in float64 by block Lanczos iteration
+    with full orthogonalisation and Rayleigh-Ritz (Golub & Underwood 1977), until the residuals
+    ||G u_j - s_j^2 u_j|| fall below 1e-9 s_j^2: matrix products and small decompositions only,
+    so it runs alike on CPU and GPU.  Where k is not small against n the dense solver is used.
 
     Sign convention: the entry of largest modulus in every column of U is positive.
 
@@ -76,22 +77,41 @@ def fix_signs(u: Tensor) -> Tensor:
 def _top_eigenpairs(gram: Tensor, k: int) -> dict[str, Tensor]:
     """Eigenvalues (k,), descending, and eigenvectors (n, k) of one matrix."""
     gram, n = gram.double(), gram.shape[-1]
-    width = 2 * k + 10  # oversampling: error shrinks by lambda_width / lambda_k a sweep
-    if 5 * width > n:
+    width = 10 + k // 8  # of a block: narrow ones cost passes over G, wide ones products
+    most = max(2 * k + 4 * width, min(MOST_ROWS, n // 3))
+    if most + width > n // 2:
         return _dense_eigenpairs(gram, k)
-    start = torch.from_numpy(stream(0, "subspace").standard_normal((n, width)))
-    basis = torch.linalg.qr(gram @ start.to(gram))[0]
+    basis, images = gram.new_empty(2, most + width, n)  # rows are vectors and their products with G
+    projected = gram.new_zeros(most + width, most + width)
+    draw = torch.from_numpy(stream(0, "subspace").standard_normal((width, n)))
+    block = _orthonormal(draw.to(gram), basis[:0])
     floor = n * torch.finfo(gram.dtype).eps  # rounding of the products
-    for _ in range(MAX_SWEEPS):
-        image = gram @ basis
-        values, rotation = torch.linalg.eigh(basis.mT @ image)
-        values, rotation = values.flip(-1)[:k], rotation.flip(-1)[:, :k]
-        vectors = basis @ rotation
-        residual = (image @ rotation - vectors * values).norm(dim=0)
-        if bool((residual <= (TOLERANCE * values).clamp_min(floor * values[0])).all()):
-            return {"values": values, "vectors": vectors}
-        basis = torch.linalg.qr(image)[0]
+    size = 0
+    for _ in range(MAX_PASSES):
+        new, size = slice(size, size + width), size + width
+        basis[new], images[new] = block, block @ gram
+        projected[new, :size] = images[new] @ basis[:size].mT
+        values, rotation = torch.linalg.eigh(projected[:size, :size])  # reads the lower half
+        values, rotation = values.flip(-1), rotation.flip(-1).mT
+        top, vectors = values[:k], rotation[:k] @ basis[:size]
+        residual = (rotation[:k] @ images[:size] - top[:, None] * vectors).norm(dim=1)
+        if size >= k and bool((residual <= (TOLERANCE * top).clamp_min(floor * top[0])).all()):
+            return {"values": top, "vectors": vectors.mT.contiguous()}
+        block = _orthonormal(images[new], basis[:size])
+        if size + width > most:  # go on from the best alone (Wu & Simon 2000)
+            best = k + width
+            basis[:best], images[:best] = (rotation[:best] @ r[:size] for r in (basis, images))
+            projected[:best, :best] = torch.diag(values[:best])
+            size = best
     return _dense_eigenpairs(gram, k)
+
+
+def _orthonormal(block: Tensor, basis: Tensor) -> Tensor:
+    """Orthonormal rows that span a block's new part; twice, as rounding brings back the old."""
+    for _ in range(2):
+        block = block - (block @ basis.mT) @ basis
+        block = torch.linalg.qr(block.mT)[0].mT
+    return block
 
 
 def _dense_eigenpairs(gram: Tensor, k: int) -> dict[str, Tensor]:

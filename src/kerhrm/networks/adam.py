@@ -8,7 +8,9 @@ from torch.optim.adam import adam
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015) by PyTorch's own kernels, the same numbers as ``torch.optim.Adam``.
+    """Adam (Kingma & Ba 2015) by PyTorch's fused kernel, one pass over each parameter.
+
+    The same numbers as ``torch.optim.Adam(..., fused=True)``.
 
     Parameters
     ----------
@@ -16,15 +18,13 @@ class Adam:
         Changed in place by what stands in their ``grad``; one without is left alone.
     rate : float
         Learning rate; the moments have the default decays .9 and .999.
-    fused : bool
-        One kernel for all, which rounds otherwise.
     """
 
-    def __init__(self, parameters: Sequence[Tensor], rate: float, *, fused: bool = False) -> None:
-        self.parameters, self.rate, self.fused = list(parameters), rate, fused
+    def __init__(self, parameters: Sequence[Tensor], rate: float) -> None:
+        self.parameters, self.rate = list(parameters), rate
         self.moments = [
             {
-                "step": torch.zeros((), device=p.device if fused else None),
+                "step": torch.zeros((), device=p.device),
                 "exp_avg": torch.zeros_like(p, requires_grad=False),
                 "exp_avg_sq": torch.zeros_like(p, requires_grad=False),
             }
@@ -47,7 +47,7 @@ class Adam:
             [m["exp_avg_sq"] for *_, m in given],
             [],
             [m["step"] for *_, m in given],
-            fused=self.fused or None,
+            fused=True,
             amsgrad=False,
             beta1=0.9,
             beta2=0.999,

@@ -77,6 +77,7 @@ def minimise(
     KerhrmError
         If the memory of a GPU does not hold a single network's training.
     """
+    _keep_freed_memory()
     n_networks = initial.n_networks
     together = networks_at_once(device, n_networks)
     groups: list[N] = []
@@ -98,6 +99,16 @@ def minimise(
         first = rows.stop
         log.info("trained %d of %d networks", first, n_networks)
     return concatenate(groups)
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep what is freed, up to some tens of megabytes.
+
+    Else hidden layers go back to the system after every step and cost page faults in the next,
+    up to half of its time.  By the rule of mallopt(3) for M_MMAP_THRESHOLD to have freed a
+    block raises the threshold to its size; 32 MB is the most that counts.
+    """
+    torch.empty(31 * 2**20, dtype=torch.uint8)
 
 
 def networks_at_once(device: torch.device, n_networks: int) -> int:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from kerhrm.features import ntf as ntf_module
 from kerhrm.features.extract import extract, load_ntf
 from kerhrm.networks.mlp import MLP, init_mlp
 
@@ -52,6 +53,25 @@ def test_kernel_and_outputs_are_those_of_autograd(
     torch.testing.assert_close(left.kernel(right), phi @ phi_other.mT, rtol=1e-12, atol=1e-12)
     outputs = torch.stack([f(x[b]).squeeze(-1) for b, f in enumerate(networks)])
     torch.testing.assert_close(f0, outputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_kernel_with_itself_by_blocks(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Symmetric bit for bit, and single precision errs by rounding alone."""
+    monkeypatch.setattr(ntf_module, "BLOCK", 16)
+    mlp = init_mlp(range(B), (D, 200, 1)).to(dtype)
+    x = torch.from_numpy(np.random.default_rng(2).standard_normal((B, 50, D))).to(dtype)
+    (ntf, _), (twin, _) = extract(mlp, x), extract(mlp, x)
+    (exact, _) = extract(mlp.to(torch.float64), x.double())
+    kappa = ntf.kernel(ntf)
+    assert torch.equal(kappa, kappa.mT)
+    eps = torch.finfo(dtype).eps
+    terms = zip(exact.activations, exact.deltas, strict=True)
+    expected = sum((a @ a.mT + 1) * (d @ d.mT) for a, d in terms)
+    scale = expected.diagonal(dim1=-2, dim2=-1).sqrt()
+    bound = 20 * eps * scale.unsqueeze(-1) * scale.unsqueeze(-2)
+    for found in (kappa, ntf.kernel(twin)):
+        assert bool(((found - expected).abs() <= bound).all())
 
 
 def test_round_trip_through_a_file(mlp: MLP, x: Tensor, tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ def gram(*phi: np.ndarray) -> Tensor:
     return torch.from_numpy(np.stack([f @ f.T for f in phi]))
 
 
-@pytest.mark.parametrize("n", [30, 200], ids=["dense solver", "subspace iteration"])
+@pytest.mark.parametrize("n", [30, 200], ids=["dense solver", "block Lanczos"])
 def test_reduction_is_the_truncated_svd(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    if n == 200:  # the subspace path, without its fallback
+    if n == 200:  # the iteration, without its fallback
         monkeypatch.delattr(reduction, "_dense_eigenpairs")
     phi = [features(n, seed=seed) for seed in (0, 1)]
     reduced = reduce(gram(*phi), K)
@@ -44,6 +44,22 @@ def test_reduction_is_the_truncated_svd(n: int, monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_allclose(reduced.project(kappa)[b], new @ v, atol=1e-6)
     # and the training points to their own Psi
     torch.testing.assert_close(reduced.project(gram(*phi)), reduced.psi, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(("rows", "k"), [(300, 3), (24, 2)], ids=["one space", "fresh starts"])
+def test_residuals_where_the_spectrum_decays_slowly(
+    rows: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(reduction, "_dense_eigenpairs")
+    monkeypatch.setattr(reduction, "MOST_ROWS", rows)
+    kappa = gram(features(240, p=240, decay=0.97))
+    reduced = reduce(kappa, k)
+    values, expected = reduced.s[0] ** 2, np.linalg.eigvalsh(kappa[0].numpy())[::-1][:k]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    residual = (kappa[0] @ reduced.u[0] - reduced.u[0] * values).norm(dim=0)
+    assert bool((residual <= 2e-9 * values).all())
+    eye = torch.eye(k, dtype=torch.float64)
+    torch.testing.assert_close(reduced.u[0].T @ reduced.u[0], eye, rtol=0, atol=1e-12)
 
 
 def test_signs_depend_on_the_subspace_alone() -> None:

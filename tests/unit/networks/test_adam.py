@@ -18,14 +18,13 @@ def descend(optimiser: Adam | torch.optim.Adam, parameters: list[Tensor]) -> Non
         optimiser.step()
 
 
-@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_numbers_are_those_of_torch(fused: bool, dtype: torch.dtype) -> None:
+def test_the_numbers_are_those_of_torch(dtype: torch.dtype) -> None:
     """The third parameter has no gradient and stays as it is."""
     start = [torch.randn(4, 3, dtype=dtype), torch.randn(7, dtype=dtype), torch.randn(2)]
     ours, theirs = ([p.clone().requires_grad_(True) for p in start] for _ in range(2))
-    descend(Adam(ours, 0.02, fused=fused), ours)
-    descend(torch.optim.Adam(theirs, lr=0.02, fused=fused), theirs)
+    descend(Adam(ours, 0.02), ours)
+    descend(torch.optim.Adam(theirs, lr=0.02, fused=True), theirs)
     assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
     assert not torch.equal(ours[0], start[0])
     assert torch.equal(ours[2], start[2])

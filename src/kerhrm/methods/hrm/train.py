@@ -148,7 +148,7 @@ def fit_centres(start: Tensor, within: Moments, l1: Tensor, steps: int, rate: fl
     """Adam on w^T G w - 2 c^T w + sum_d l1_d |w_d| from (B, K, d), with ``l1`` (B, 1, d)."""
     gram, cross = 2 * within.gram.flatten(0, 1), -2 * within.cross.flatten(0, 1).unsqueeze(1)
     w = start.clone()
-    optimiser = Adam([w], rate, fused=True)
+    optimiser = Adam([w], rate)
     for _ in range(steps):
         # rows times symmetric matrices: matrices times columns are slow in batches
         gradient = torch.baddbmm(cross, w.flatten(0, 1).unsqueeze(1), gram).view_as(w)
@@ -177,7 +177,7 @@ def learn_gates(
     penalty, cost = growth * options.penalty, growth * options.gate_cost
     both = torch.stack([start, torch.full_like(start, 0.5)])
     w, centre = both  # views
-    optimiser = Adam([both], options.gate_rate, fused=True)
+    optimiser = Adam([both], options.gate_rate)
     for epsilon in noise:
         by_w, by_centre = gate_gradients(w, centre, epsilon, slope, offset, penalty)
         both.grad = torch.stack([by_w, by_centre + cost * cost_gradient(centre, options)])
