@@ -29,7 +29,7 @@ rule score:
         replicates=of_experiment("seeds.names"),
         protocol=of_experiment("protocol"),
         data=option("data"),
-        code=code("score"),
+        code=score_code,
     message:
         "Score {wildcards.experiment}, {wildcards.setting}"
     script:

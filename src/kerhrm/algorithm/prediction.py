@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.directions import predict, selection_score
+from kerhrm.algorithm.directions import selection_score
+from kerhrm.algorithm.linear import predict
 from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.data.predictions import Predictions

@@ -5,8 +5,9 @@ that are given environment labels, ``test_labels`` for scoring alone: in files o
 rule that trains can read them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 from kerhrm.storage.arrays import save_arrays
 
 Task = Literal["classification", "regression"]
+#: their paths, or some of them
+Files = Mapping[str, str | PathLike[str]]
 FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
 
 

@@ -5,17 +5,17 @@ sees training and validation points; environment labels only if it is one of tho
 given them; test points never.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 
 import torch
 from torch import Tensor
 
+from kerhrm.data.dataset import Files as Files
 from kerhrm.data.dataset import Task
 from kerhrm.storage.arrays import load_arrays
 
-Files = Mapping[str, str | PathLike[str]]
 #: f: points (B, m, d) to outputs (B, m)
 Predictor = Callable[[Tensor], Tensor]
 

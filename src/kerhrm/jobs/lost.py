@@ -19,6 +19,7 @@ MADE = "made"  # in a run's folder
 def note_made(run: Path, name: str, snakemake: Any, *, keep: bool) -> None:
     """Note what a job has read and written; ``keep`` says that its outputs are to stay."""
     files = {"inputs": [*map(str, snakemake.input)], "outputs": [*map(str, snakemake.output)]}
+    files["log"] = [*map(str, snakemake.log)]
     note = {"rule": snakemake.rule, "keep": keep, **files}
     write_text(run / MADE / f"{name}.json", json.dumps(note, indent=0))
 

@@ -11,10 +11,14 @@ from typing import Any
 
 import yaml
 
+from kerhrm.config.schema import Config
+from kerhrm.costs.benchmarks import as_text, measured, sized
+from kerhrm.costs.rate import gemm_rate
+from kerhrm.costs.reference import FILE, RATE, VERSIONS
+from kerhrm.costs.sizes import size_of
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import is_stand_in, read_table
-from kerhrm.reporting.times import read_benchmarks
 from kerhrm.storage.arrays import atomic, write_text
 
 DISTRIBUTION = "kerhrm"
@@ -44,11 +48,12 @@ def publish(run: Path, reference: Path, readme: Path) -> None:
         copied = _copy(run / name, reference / name)
         for path in set((reference / name).iterdir()) - copied:
             path.unlink()
-    benchmarks = read_benchmarks(run / "benchmarks").rename(columns={"seconds": "s"})
-    benchmarks["place"] = benchmarks["place"].map("/".join)
-    write_text(reference / "benchmarks.tsv", benchmarks.to_csv(sep="\t", index=False))
+    experiments = Config.model_validate(config).experiments
+    costs = sized(measured(run), lambda key: size_of(key, experiments))
+    write_text(reference / FILE, as_text(costs))
     write_text(reference / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
-    write_text(reference / "versions.json", json.dumps(provenance(), indent=2) + "\n")
+    facts = provenance() | {RATE: round(gemm_rate(), 1)}
+    write_text(reference / VERSIONS, json.dumps(facts, indent=2) + "\n")
     write_text(readme, text)
 
 

@@ -33,7 +33,7 @@ SCRIPT_OF = {"train_on_features": "train_method", "render_figure": "render_noteb
 #: scripts whose code depends on the setting
 BY_NAME = (
     "generate_data", "extract_ntf", "reduce_ntf", "learn_direction", "train_network",
-    "train_method",
+    "train_method", "score",
 )  # fmt: skip
 #: rules of `tune`, which no complete run needs
 TUNING = ("select_hyperparameters", "select_by_oracle")
@@ -61,6 +61,9 @@ def _entries(script: str, place: tuple[str, ...], experiments: Mapping[str, Any]
     if script == "generate_data":
         data_set = DATA_SETS[setting["data"]["generator"]]
         return [data_set.entry, *([RAW[data_set.raw]] if data_set.raw else [])]
+    if script == "score":
+        truths = DATA_SETS[setting["data"]["generator"]].truths
+        return [truths] if truths else []
     penalty = [PENALTIES[setting["methods"]["kerhrm"]["invariance"]["penalty"]]]
     network = [m] if (m := experiment["network"]["module"]) else []
     if script == "train_method":

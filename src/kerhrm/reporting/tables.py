@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import is_headline, row_titled
-from kerhrm.reporting.paper import PaperValues
 from kerhrm.scoring.statistics import summarise
 from kerhrm.scoring.verdicts import verdict
+
+if TYPE_CHECKING:
+    from kerhrm.reporting.paper import PaperValues
 
 COLUMNS = [
     "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
@@ -36,7 +39,7 @@ UNNAMED, MARKS = frozenset({"H"}), frozenset({"k"})
 
 
 def build_table(
-    scores: pd.DataFrame, table: str, preset: str, paper: PaperValues, resamples: int
+    scores: pd.DataFrame, table: str, preset: str, paper: "PaperValues", resamples: int
 ) -> pd.DataFrame:
     """Summarise per-seed scores and judge them.
 

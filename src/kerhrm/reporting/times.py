@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from kerhrm.costs.benchmarks import benchmarks
 from kerhrm.errors import KerhrmError
 
 #: the rules between raw data and the scores of KerHRM (NTF)
@@ -27,10 +28,8 @@ def read_benchmarks(folder: str | Path) -> pd.DataFrame:
         If there is no file.
     """
     rows = []
-    for path in sorted(Path(folder).rglob("*.tsv")):
-        rule, *place = path.relative_to(folder).with_suffix("").parts
-        seconds = float(pd.read_csv(path, sep="\t")["s"].sum())
-        rows.append((rule, place[0] if len(place) > 1 else "", tuple(place), seconds))
+    for (rule, *place), cost in benchmarks(Path(folder)).items():
+        rows.append((rule, place[0] if len(place) > 1 else "", tuple(place), cost.s))
     if not rows:
         raise KerhrmError(f"{folder} has no benchmarks (*.tsv)", "run `snakemake all` first")
     return pd.DataFrame(rows, columns=["rule", "experiment", "place", "seconds"])

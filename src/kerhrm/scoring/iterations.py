@@ -12,49 +12,48 @@ in nats, with the training points' labels and responsibilities.  The half counts
 prior) keep environments without overlap finite.  True environments are not needed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
 
-from kerhrm.algorithm.prediction import ntf_predictions
-from kerhrm.algorithm.problem import Problem, TestFeatures
-from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.algorithm.linear import predict
 from kerhrm.methods.registry import ROWS
 from kerhrm.scoring.metrics import COLUMNS, Labels, mark, score_predictions
 
+Arrays = Mapping[str, np.ndarray]
 
-def divergence(responsibilities: Tensor, y: Tensor, attribute: Tensor) -> Tensor:
+
+def divergence(responsibilities: np.ndarray, y: np.ndarray, attribute: np.ndarray) -> np.ndarray:
     """Mean divergence of P(Y | C) between environments: (B,), NaN with a single one.
 
     Parameters
     ----------
-    responsibilities : Tensor, (B, n, K)
+    responsibilities : ndarray, (B, n, K)
         An environment without any weight is left out.
-    y, attribute : Tensor, (B, n)
+    y, attribute : ndarray, (B, n)
         Labels -1 and +1; C, 0 or 1.
     """
-    r = responsibilities.double()
-    has = torch.stack([attribute == 0, attribute == 1], dim=1).to(r)  # (B, 2, n)
-    positive = (has * (y > 0).unsqueeze(1)) @ r  # (B, 2, K)
+    r = responsibilities.astype(np.float64)
+    has = np.stack([attribute == 0, attribute == 1], axis=1).astype(np.float64)  # (B, 2, n)
+    positive = (has * (y > 0)[:, None]) @ r  # (B, 2, K)
     p = (positive + 0.5) / (has @ r + 1)
     shares = has.mean(-1)  # (B, 2), P(c)
-    e, f = p.unsqueeze(-1), p.unsqueeze(-2)
-    pairs = e * (e / f).log() + (1 - e) * ((1 - e) / (1 - f)).log()  # (B, 2, K, K)
-    occupied = (r.sum(-2) > 0).to(r)  # (B, K)
-    both = (occupied.unsqueeze(-1) * occupied.unsqueeze(-2)).unsqueeze(1)
+    e, f = p[..., None], p[..., None, :]
+    pairs = e * np.log(e / f) + (1 - e) * np.log((1 - e) / (1 - f))  # (B, 2, K, K)
+    occupied = (r.sum(-2) > 0).astype(np.float64)  # (B, K)
+    both = (occupied[..., None] * occupied[..., None, :])[:, None]
     n_environments = occupied.sum(-1)
     total = (shares * (both * pairs).sum((-2, -1))).sum(-1)
-    return total / (n_environments * (n_environments - 1))  # 0 / 0 with a single one
+    with np.errstate(invalid="ignore"):  # 0 / 0 with a single one
+        return np.asarray(total / (n_environments * (n_environments - 1)))
 
 
 def score_iterations(
-    problem: Problem,
-    test: TestFeatures,
-    learned: Sequence[Environments],
-    history: Sequence[Directions],
+    features: Arrays,
+    test_features: Arrays,
+    learned: Sequence[Arrays],
+    history: Sequence[Arrays],
     labels: Labels,
     attribute: np.ndarray | None,
     setting: str,
@@ -63,11 +62,24 @@ def score_iterations(
 
     As :func:`kerhrm.scoring.metrics.score_predictions`'s, without the generalisation gap.  The
     rows' settings are ``iteration=t``, and the mark of ``setting`` follows.
+
+    Parameters
+    ----------
+    features, test_features : mapping
+        What :class:`kerhrm.algorithm.problem.Problem` and ``TestFeatures`` hold.
+    learned, history : sequence of mapping
+        What :mod:`kerhrm.algorithm.records` hold of every iteration.
     """
     row = ROWS["kerhrm-ntf"]
+    points = {
+        "train": (features["u"] * features["s"][:, None], features["f0_train"]),
+        "validation": (features["psi_validation"], features["f0_validation"]),
+        "test": (test_features["psi"], test_features["f0"]),
+    }
     parts = []
     for t, (environments, directions) in enumerate(zip(learned, history, strict=True), start=1):
-        outputs = ntf_predictions(problem, test, directions.winner.theta).to_arrays()
+        theta = winner(directions, "theta")
+        outputs = {part: predict(psi, f0, theta) for part, (psi, f0) in points.items()}
         name = f"iteration={t}{mark(setting)}"
         scores = score_predictions(
             outputs, labels, "accuracy", setting=name, method=row.title, selection=row.rule
@@ -76,7 +88,7 @@ def score_iterations(
         if attribute is None:
             continue
         r = of_winner(environments, directions)
-        values = divergence(r, problem.y, torch.from_numpy(attribute)).tolist()
+        values = divergence(r, features["y"], attribute).tolist()
         rows = [
             (name, row.title, seed, "d_kl", value, row.rule, labels.source, "")
             for seed, value in zip(labels.seeds, values, strict=True)
@@ -85,7 +97,13 @@ def score_iterations(
     return pd.concat(parts, ignore_index=True)
 
 
-def of_winner(environments: Environments, directions: Directions) -> Tensor:
+def winner(directions: Arrays, name: str) -> np.ndarray:
+    """A field of the chosen direction of every seed, (B, ...)."""
+    chosen = directions["chosen"]
+    return directions[name][np.arange(len(chosen)), chosen]
+
+
+def of_winner(environments: Arrays, directions: Arrays) -> np.ndarray:
     """Responsibilities (B, n, K) of the candidate k that the chosen direction has."""
-    at = (environments.k == directions.winner.k.unsqueeze(1)).double().argmax(1)
-    return environments.train[torch.arange(len(at)), at].cpu()
+    at = (environments["k"] == winner(directions, "k")[:, None]).argmax(1)
+    return environments["train"][np.arange(len(at)), at]

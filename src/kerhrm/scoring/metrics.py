@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from kerhrm.data.samples import Files
+from kerhrm.data.dataset import Files
 from kerhrm.storage.arrays import load_arrays
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]

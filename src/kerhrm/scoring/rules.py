@@ -7,11 +7,10 @@ points, and rows that an oracle chose are bounds, never results.  KerHRM's own r
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from kerhrm.algorithm.selection import point_scores, pooled_score, worst_environment_score
-from kerhrm.data.samples import Files
+from kerhrm.data.dataset import Files
 from kerhrm.methods.registry import ORACLE, POOLED, WORST_VALIDATION
 from kerhrm.storage.arrays import load_arrays
 
@@ -37,23 +36,24 @@ class Rule:
     labels: str
     worst: bool = False
 
-    def score(self, outputs: Tensor, files: Files) -> Tensor:
+    def score(self, outputs: np.ndarray, files: Files) -> np.ndarray:
         """Scores (B, C), float64, of C candidates' outputs (B, C, m) on :attr:`sample`.
 
         A candidate with an output that is not finite scores -inf.  No other of the data set's
         ``files`` is opened than the rule names.
         """
         arrays, facts = load_arrays(files[self.labels])
-        points = point_scores(outputs, torch.from_numpy(arrays["y"]).unsqueeze(1), facts["task"])
+        points = point_scores(outputs, arrays["y"][:, None], facts["task"])
         if self.worst:
             true, _ = load_arrays(files["environments"])
-            environment = torch.from_numpy(true[self.sample])
-            numbers = torch.arange(int(environment.max()) + 1)
-            membership = (environment.unsqueeze(1) == numbers[:, None]).double()  # (B, E, m)
-            scores = worst_environment_score(points, membership)
+            environment = true[self.sample]
+            numbers = np.arange(environment.max() + 1)
+            membership = environment[:, None] == numbers[:, None]  # (B, E, m)
+            with np.errstate(invalid="ignore"):  # of points that are not finite
+                scores = worst_environment_score(points, membership.astype(np.float64))
         else:
             scores = pooled_score(points)
-        return scores.masked_fill(~outputs.isfinite().all(-1), -torch.inf)
+        return np.where(np.isfinite(outputs).all(-1), scores, -np.inf)
 
 
 RULES = {

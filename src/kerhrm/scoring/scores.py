@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
-from kerhrm.algorithm.problem import Problem, TestFeatures
-from kerhrm.algorithm.records import Directions, Environments
-from kerhrm.data.colored_mnist.generator import colour
-from kerhrm.data.samples import Files
+from kerhrm.data.colored_mnist.channels import colour
+from kerhrm.data.dataset import Files
+from kerhrm.data.registry import data_set
+from kerhrm.entries import load
 from kerhrm.methods.registry import NONE, ORACLE, POOLED, ROWS
 from kerhrm.scoring.iterations import score_iterations
 from kerhrm.scoring.metrics import COLUMNS, Labels, Protocol, load_labels, score_predictions
 from kerhrm.scoring.rules import RULES
-from kerhrm.scoring.truths import closed_forms
 from kerhrm.storage.arrays import load_arrays
 
 #: the prediction without a look at the inputs that each protocol shows
@@ -55,10 +53,10 @@ def score_setting(
     if protocol == "iterations":
         coloured = data["generator"] == "colored_mnist"
         return score_iterations(
-            Problem.load(files["features"]),
-            TestFeatures.load(files["test_features"]),
-            Environments.load_all(files["environments"]),
-            Directions.load_all(files["theta"]),
+            load_arrays(files["features"])[0],
+            load_arrays(files["test_features"])[0],
+            [load_arrays(path)[0] for path in files["environments"]],
+            [load_arrays(path)[0] for path in files["theta"]],
             labels,
             colour(load_arrays(files["train"])[0]["x"]) if coloured else None,
             setting,
@@ -81,6 +79,14 @@ def score_setting(
     return pd.concat(parts, ignore_index=True)
 
 
+def closed_forms(data: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Values by reference row and metric, of a setting's ``data`` section; none where unknown."""
+    chosen = data_set(data["generator"])
+    if chosen.truths is None:
+        return {}
+    return load(chosen.truths)(load(chosen.options)(**data))
+
+
 def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarray]:
     """The same prediction everywhere: ``value``, or the mean training label of the seed."""
     level = labels.train.mean(axis=1, keepdims=True) if value is None else np.full((1, 1), value)
@@ -95,7 +101,7 @@ def choose_candidates(candidates: Mapping[str, np.ndarray], files: Files) -> dic
     """
     chosen = {}
     for rule in (RULES[POOLED], RULES[ORACLE]):
-        best = rule.score(torch.from_numpy(candidates[rule.sample]), files).argmax(-1).numpy()
+        best = rule.score(candidates[rule.sample], files).argmax(-1)
         chosen[rule.name] = {p: a[np.arange(len(a)), best] for p, a in candidates.items()}
     return chosen
 

@@ -1,30 +1,17 @@
 """Reference rows that need no training: what is known of the synthetic data."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from kerhrm.data.classification.generator import deviations
 from kerhrm.data.classification.options import ClassificationData
-from kerhrm.data.registry import data_set
 from kerhrm.data.regression.generator import CONSTANTS, draw_unselected
 from kerhrm.data.regression.options import RegressionData
-from kerhrm.entries import load
 from kerhrm.randomness import stream
 
 #: value by row name and metric
 Rows = dict[str, dict[str, float]]
 DRAWS = 400_000  # behind the errors of the regression: to about 1 %
-
-
-def closed_forms(data: Mapping[str, Any]) -> Rows:
-    """Reference rows of a setting by its ``data`` section; none where nothing is known."""
-    chosen = data_set(data["generator"])
-    if chosen.truths is None:
-        return {}
-    return load(chosen.truths)(load(chosen.options)(**data))
 
 
 def classification(data: ClassificationData) -> Rows:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 import yaml
 
-from kerhrm.data.samples import Files
+from kerhrm.data.dataset import Files
 from kerhrm.scoring.rules import RULES
 from kerhrm.storage.arrays import load_arrays, write_text
 
@@ -43,9 +42,9 @@ def search(
     for (setting, method), path in predictions.items():
         rule = RULES[rules[method]]
         arrays, facts = load_arrays(path)
-        scores = rule.score(torch.from_numpy(arrays[rule.sample]), data[setting])  # (B, C)
+        scores = rule.score(arrays[rule.sample], data[setting])  # (B, C)
         for number, (options, score) in enumerate(zip(facts["options"], scores.T, strict=True)):
-            spread = float(score.std()) if len(score) > 1 else float("nan")
+            spread = float(score.std(ddof=1)) if len(score) > 1 else float("nan")
             row = (method, rule.name, setting, number, json.dumps(options))
             rows.append((*row, float(score.mean()), spread, len(score)))
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kerhrm.algorithm.selection import point_scores, pooled_score, worst_environment_score
+from kerhrm.data.dataset import Task
 
 M = 12
 
@@ -105,3 +106,20 @@ def test_points_of_a_regression_score_by_squared_error() -> None:
     scores = point_scores(predictions, y.unsqueeze(1), "regression")
     assert scores.tolist() == [[[-0.25, 0], [0, -25]]]
     assert pooled_score(scores).tolist() == [[-0.125, -12.5]]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_arrays_score_as_tensors_do(task: Task) -> None:
+    """Scoring knows no PyTorch."""
+    rng = np.random.default_rng(3)
+    f, y = rng.standard_normal((2, 3, M)).astype(np.float32), rng.standard_normal((2, 1, M))
+    memberships = rng.dirichlet(np.full(4, 0.2), (2, M)).transpose(0, 2, 1).copy()
+    memberships[0, 1] = 0
+    scores = point_scores(f, y, task)
+    assert scores.dtype == np.float64
+    tensors = point_scores(torch.from_numpy(f), torch.from_numpy(y), task)
+    np.testing.assert_array_equal(scores, tensors)
+    worst = worst_environment_score(scores, memberships)
+    expected = worst_environment_score(tensors, torch.from_numpy(memberships))
+    np.testing.assert_allclose(worst, expected, rtol=1e-12)
+    np.testing.assert_allclose(pooled_score(scores), pooled_score(tensors), rtol=1e-12)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.data.colored_mnist.generator import choose, color, colour, generate
+from kerhrm.data.colored_mnist.channels import colour
+from kerhrm.data.colored_mnist.generator import choose, color, generate
 from kerhrm.data.colored_mnist.options import ColoredMnistData
 from kerhrm.data.dataset import Dataset, Split
 from kerhrm.data.sources.mnist import Digits

@@ -138,6 +138,7 @@ def test_temporary_files_and_notes_lie_in_the_runs_folder(tmp_path: Path) -> Non
         assert os.listdir(run / "temporary") == []
         (note,) = (run / "made").iterdir()
         expected = {"rule": "train", "inputs": ["in"], "outputs": [str(target)], "keep": keep}
+        expected["log"] = [str(log)]
         assert json.loads(note.read_text()) == expected
 
 

@@ -25,7 +25,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def note(made: Mapping[str, list[str]]) -> None:
     for output, inputs in made.items():
-        job = SimpleNamespace(rule=f"make_{output}", input=inputs, output=[output])
+        job = SimpleNamespace(rule=f"make_{output}", input=inputs, output=[output], log=[])
         note_made(Path(), output, job, keep=output != "temporary")
 
 

@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting import publication
 from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_tuned
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import COLUMNS
 
 SECTIONS = ("tables", "selection", "restarts", "times")
 README = "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in SECTIONS)
-EXPERIMENTS = {"one": {"title": "Classification", "table": "table1"}}
+CONFIG = resolve({"preset": "smoke"}, Path(__file__).parents[3] / "config").plain()
+EXPERIMENTS = {"one": CONFIG["experiments"]["classification"]}
 CELL = (
     "table1,r2=0.70,ERM,test_acc,0.25,0.01,3,0.24,0.26,0.2,synthetic,pooled validation,described,"
     "better,"
@@ -28,7 +31,7 @@ def run(folder: Path, preset: str = "paper") -> Path:
         ("tables/table1.csv", f"{','.join(COLUMNS)}\n{CELL}\n"),
         ("tables/.table1.csv.lock", ""),
         ("figures/figure2.svg", "<svg/>"),
-        ("config.yaml", yaml.safe_dump({"preset": preset, "experiments": EXPERIMENTS})),
+        ("config.yaml", yaml.safe_dump(CONFIG | {"preset": preset, "experiments": EXPERIMENTS})),
         ("benchmarks/score/one/r2=0.70.tsv", "s\th:m:s\n2.5\t0:00:02\n"),
         ("one/r2=0.70/scores.csv", "setting\n"),
         ("tuned/one.yaml", "irm: {}\n"),
@@ -46,6 +49,12 @@ def content(folder: Path) -> dict[str, str]:
         for p in folder.rglob("*")
         if p.is_file()
     }
+
+
+@pytest.fixture(autouse=True)
+def speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's, which is never twice the same."""
+    monkeypatch.setattr(publication, "gemm_rate", lambda: 98.76)
 
 
 @pytest.fixture
@@ -67,9 +76,12 @@ def test_tables_figures_and_configuration_are_copied(
     copied = content(reference)
     versions = json.loads(copied.pop("versions.json"))
     assert DISTRIBUTION in versions["packages"]
-    assert (
-        copied.pop("benchmarks.tsv") == "rule\texperiment\tplace\ts\nscore\tone\tone/r2=0.70\t2.5\n"
-    )
+    assert versions["gemm_gflops"] == 98.8
+    points = EXPERIMENTS["one"]["settings"]["r2=0.70"]["data"]["n_train_per_environment"] * 2
+    assert copied.pop("benchmarks.tsv").splitlines() == [
+        "rule\texperiment\tplace\ts\tmemory_mb\tdisk_mb\tsize",
+        f"score\tone\tone/r2=0.70\t2.5\t\t\t{2 * points}",  # of two seeds
+    ]
     shown = {"tables/table1.md", "tables/table1.csv", "figures/figure2.svg", "config.yaml"}
     assert copied == {n: text for n, text in content(results).items() if n in shown}
     parts = sections(results, EXPERIMENTS, "results/reference/tables")

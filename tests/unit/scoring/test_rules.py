@@ -4,8 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
 from kerhrm.data.dataset import Task
 from kerhrm.scoring.rules import RULES
@@ -34,9 +32,9 @@ def draw_environments() -> np.ndarray:
     return np.stack(rows).astype(np.int8)
 
 
-def draw_outputs(part: str) -> Tensor:
+def draw_outputs(part: str) -> np.ndarray:
     rng = np.random.default_rng(2)
-    return torch.from_numpy(rng.standard_normal((B, C, SIZES[part])).astype(np.float32))
+    return rng.standard_normal((B, C, SIZES[part])).astype(np.float32)
 
 
 def write(folder: Path, task: Task, names: set[str]) -> dict[str, Path]:
@@ -75,7 +73,7 @@ def test_a_rule_by_a_loop_over_points(tmp_path: Path, name: str, task: Task) -> 
     rule = RULES[name]
     score = rule.score(draw_outputs(rule.sample), write(tmp_path, task, OPENED[name]))
     assert score.shape == (B, C)
-    assert score.dtype == torch.float64
+    assert score.dtype == np.float64
     for b in range(B):
         for c in range(C):
             assert float(score[b, c]) == pytest.approx(expected(name, task, b, c), rel=1e-5)
@@ -100,11 +98,11 @@ def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, 
     outputs[0, 1, 3] = bad  # one point of one candidate
     outputs[2] = bad  # all of a seed
     score = rule.score(outputs, files)
-    spoilt = torch.zeros(B, C, dtype=torch.bool)
+    spoilt = np.zeros((B, C), dtype=bool)
     spoilt[0, 1] = True
     spoilt[2] = True
-    assert bool((score[spoilt] == -torch.inf).all())
-    assert torch.equal(score[~spoilt], sound[~spoilt])
+    assert bool((score[spoilt] == -np.inf).all())
+    assert np.array_equal(score[~spoilt], sound[~spoilt])
 
 
 def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> None:
@@ -117,10 +115,10 @@ def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> Non
 def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     """Candidate 0 is right on validation points, candidate 1 on test points."""
     files = write(tmp_path, "classification", {"validation", "environments", "test_labels"})
-    y = {part: torch.from_numpy(a) for part, a in draw_labels("classification").items()}
+    y = draw_labels("classification")
     outputs = {
-        "validation": torch.stack([y["validation"], -y["validation"]], dim=1),
-        "test": torch.stack([-y["test"], y["test"]], dim=1),
+        "validation": np.stack([y["validation"], -y["validation"]], axis=1),
+        "test": np.stack([-y["test"], y["test"]], axis=1),
     }
     best = {n: r.score(outputs[r.sample], files).argmax(-1).tolist() for n, r in RULES.items()}
     assert best.pop("oracle") == [1] * B

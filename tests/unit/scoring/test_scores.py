@@ -21,8 +21,7 @@ from kerhrm.scoring.metrics import (
     metrics,
     score_predictions,
 )
-from kerhrm.scoring.scores import CONSTANTS, choose_candidates, score_setting
-from kerhrm.scoring.truths import closed_forms
+from kerhrm.scoring.scores import CONSTANTS, choose_candidates, closed_forms, score_setting
 from kerhrm.storage.arrays import save_arrays
 
 SIZES = {"train": 12, "validation": 7, "test": 9}

@@ -16,9 +16,9 @@ from kerhrm.data.regression import generator as regression
 from kerhrm.data.regression.generator import CONSTANTS, selection_probability
 from kerhrm.data.regression.options import RegressionData
 from kerhrm.methods.registry import row_titled
+from kerhrm.scoring.scores import closed_forms
 from kerhrm.scoring.truths import (
     bayes_pooled_accuracy,
-    closed_forms,
     invariant_ceiling,
     kept_given_y,
     reference_errors,

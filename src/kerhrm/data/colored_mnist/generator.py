@@ -120,9 +120,3 @@ def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
         return stream(seed, "data", "copies", part).choice(mine, n, replace=True)
     # From both ends, so that the size of neither part moves the other.
     return shuffled[::-1][:n] if part == "validation" else shuffled[:n]
-
-
-def colour(x: np.ndarray) -> np.ndarray:
-    """The channel that holds the image, 0 or 1: (..., 2 side^2) to (...)."""
-    channels = x.reshape(*x.shape[:-1], 2, -1)
-    return np.asarray(channels.sum(axis=-1).argmax(axis=-1))
