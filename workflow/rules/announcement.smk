@@ -1,15 +1,18 @@
-# The first line of a run: preset, size, and what it may take.
+# The first line of a run: preset, size, what it took; and what the jobs to come will take, as the
+# last line of a dry run and the first of another.
 
 
 def jobs_from_nothing():
     """How many jobs `all` has in an empty folder."""
-    made = {(t, kind) for t in TABLES for kind in ("summarise", "render")}
-    made |= {(name, "collect") for name in EXPERIMENTS} | {
+    tables = {EXPERIMENTS[name].table for name in IN_ALL}
+    made = {(t, kind) for t in tables for kind in ("summarise", "render")}
+    made |= {(name, "collect") for name in IN_ALL} | {
         "configuration",
         "check",
         "all",
     }
-    for name, experiment in EXPERIMENTS.items():
+    for name in IN_ALL:
+        experiment = EXPERIMENTS[name]
         for setting, options in experiment.settings.items():
             stages = {"data": 1} | {stage_of(method): 1 for method in options.run}
             if "kerhrm" in options.run:
@@ -36,27 +39,50 @@ def jobs_from_nothing():
     return len(made - {None})
 
 
-def seconds_of(folder):
-    """Seconds of the jobs of a run, from the benchmarks that it has left."""
-    rows = []
-    for path in Path(folder).rglob("*.tsv"):
-        with path.open(encoding="utf-8", newline="") as file:
-            rows += csv.DictReader(file, delimiter="\t")
-    return sum(float(row["s"]) for row in rows)
-
-
 def first_line():
-    """Preset, size and expected time of a complete run."""
-    seconds = seconds_of(BENCHMARKS) or (
-        seconds_of(REFERENCE) if CONFIG.preset == "paper" else 0
-    )
+    """Preset, size and time of the last run."""
+    seconds = sum(cost.s for cost in OWN_COSTS.values())
     took = (
         f"about {max(1, round(seconds / 60))} core-minutes last time"
         if seconds
-        else "time unknown"
+        else "never run"
     )
     return f"kerhrm: preset {CONFIG.preset}, {jobs_from_nothing()} jobs from nothing, {took} -> {RUN}"
 
 
+def told_of(dag):
+    """What the jobs that will run are going to take, in one line."""
+    needed = {
+        job: number
+        for number, job in enumerate(dag.needrun_jobs(exclude_finished=False))
+    }
+    jobs = {}
+    for job, number in needed.items():
+        # A job that does something has a benchmark, named by its rule and by what it is of.
+        key = Path(str(job.benchmark).removesuffix(".tsv")) if job.benchmark else Path()
+        key = key.relative_to(BENCHMARKS).parts if job.benchmark else ()
+        needs = [
+            needed[other] for other in dag.job_dependencies(job) if other in needed
+        ]
+        asked = job.resources.get("mem_mb", 0) if key else 0
+        jobs[number] = Job(
+            key,
+            job.threads,
+            asked if isinstance(asked, int) else 0,
+            needs,
+            size_of(key, SETUPS) if key else None,
+        )
+    cores = workflow.global_resources["_cores"].value or os.cpu_count()
+    return told(predict(jobs, stored(Path(REFERENCE), OWN_COSTS), cores), cores)
+
+
+def tell_at_the_end():
+    """The last line of a dry run that has jobs."""
+    if workflow.dag is not None and workflow.dryrun and len(workflow.dag):
+        print(f"{PREDICTED}{told_of(workflow.dag)}", file=sys.stderr)
+
+
 if "--mode" not in sys.argv:  # and not a job's own Snakemake on a cluster
+    OWN_COSTS = measured(RUN)
     print(first_line(), file=sys.stderr)
+    atexit.register(tell_at_the_end)

@@ -1,0 +1,63 @@
+"""How much work a job is, up to a factor that is its rule's own: what its loops multiply to."""
+
+from collections.abc import Mapping
+
+from kerhrm.config.names import setting_in
+from kerhrm.config.schema import Experiment, Setting
+from kerhrm.costs.benchmarks import Key
+from kerhrm.methods.registry import METHODS
+
+#: rules whose jobs take the time of their start and no more, whatever they are of
+LIGHT = frozenset(
+    ("write_configuration", "fetch_raw", "collect_scores", "summarise", "render_notebook",
+     "render_figure", "check_failures", "verify", "publish_reference", "publish_tuned",
+     "select_hyperparameters", "select_by_oracle")
+)  # fmt: skip
+
+
+def kind(key: Key) -> Key:
+    """Jobs of one kind do the same to data of any size: a rule's, or a method's."""
+    return (key[0], key[-1]) if key[0] in ("train_method", "train_on_features") else key[:1]
+
+
+def size_of(key: Key, experiments: Mapping[str, Experiment]) -> float | None:
+    """Multiplications of a job, up to a factor; None of an unknown job."""
+    rule, place = key[0], key[1:]
+    if rule in LIGHT:
+        return 1.0
+    if len(place) < 2 or place[0] not in experiments:
+        return None
+    experiment, name = experiments[place[0]], setting_in(place[1])
+    if name not in experiment.settings:
+        return None
+    setting = experiment.settings[name]
+    points = len(experiment.seeds.data) * setting.data.n_points
+    if rule == "reduce_ntf":
+        return float(points * setting.data.n_points)
+    if rule in ("learn_environments", "learn_direction"):
+        return float(points * _of_iteration(rule, setting, int(place[2])))
+    if rule in ("train_network", "train_method"):
+        weights = sum(experiment.network.widths)
+        if rule == "train_network":
+            network = setting.methods.kerhrm.network
+            return float(points * weights * network.steps * len(network.penalty))
+        return float(points * weights * _steps(experiment, name, place[-1]))
+    return float(points)
+
+
+def _of_iteration(rule: str, setting: Setting, t: int) -> int:
+    """Of one point: normal equations of every k that is on trial."""
+    options = setting.methods.kerhrm
+    squares = [k * k for k in options.k]
+    tried = sum(squares) if t == 1 else max(squares)  # later iterations keep one k
+    if rule == "learn_direction":
+        return tried * len(options.invariance.alpha)
+    clustering = options.clustering
+    return tried * clustering.clusters * clustering.restarts * len(clustering.ridge)
+
+
+def _steps(experiment: Experiment, setting: str, method: str) -> int:
+    """Steps of all option sets on trial, where they are counted."""
+    if method not in METHODS:
+        return 1
+    return sum(options.get("steps", 1) for options in experiment.choices(setting, method))

@@ -1,0 +1,58 @@
+"""How the work of jobs grows."""
+
+from pathlib import Path
+
+import pytest
+
+from kerhrm.config.resolve import resolve
+from kerhrm.costs.benchmarks import published
+from kerhrm.costs.sizes import size_of
+
+ROOT = Path(__file__).parents[3]
+PLACES = {
+    "extract_ntf": (), "reduce_ntf": (), "learn_environments": ("1",), "learn_direction": ("2",),
+    "predict_ntf": (), "train_network": (), "train_method": ("erm",), "score": (),
+}  # fmt: skip
+SETTING = ("classification", "r2=0.70")
+
+
+def size(rule: str, *place: str, **changes: object) -> float | None:
+    top = {"preset": "smoke", "experiments": {"classification": changes}}
+    experiments = resolve(top, ROOT / "config").experiments
+    return size_of((rule, *SETTING, *(place or PLACES.get(rule, ()))), experiments)
+
+
+@pytest.mark.parametrize("rule", PLACES)
+def test_more_seeds_and_points_are_more_work(rule: str) -> None:
+    usual = size(rule)
+    assert usual is not None
+    assert size(rule, seeds=6) == 3 * usual
+    more = size(rule, data={"n_train_per_environment": 300})
+    assert more == (4 if rule == "reduce_ntf" else 2) * usual
+
+
+def test_every_option_set_is_work() -> None:
+    once, twice = (size("train_method", "dro", methods={"dro": {"oracle": o}})
+                   for o in (None, {"steps": 10}))  # fmt: skip
+    assert once is not None
+    assert twice == 2 * once
+    first, second = (size("learn_environments", t) for t in "12")
+    assert first is not None
+    assert second is not None
+    assert first > second  # which keeps one k
+
+
+def test_light_rules_and_unknown_places() -> None:
+    assert size_of(("summarise", "table1"), {}) == 1
+    assert size_of(("score", "nowhere", "a"), {}) is None
+    assert size("mystery") is not None  # by its points
+    experiments = resolve({"preset": "smoke"}, ROOT / "config").experiments
+    assert size_of(("score", "classification", "elsewhere"), experiments) is None
+
+
+def test_the_published_costs_have_sizes() -> None:
+    costs = published(ROOT / "results/reference/benchmarks.tsv")
+    assert len(costs) > 100
+    for key, cost in costs.items():
+        assert cost.size, key
+        assert cost.s > 0, key
