@@ -10,12 +10,15 @@
 # WORKFLOW_TESTS  test: folders of tests that run Snakemake (default: tests/dag)
 # FAULTS        test-faults: how many faults (default: 5)
 # FAULT_SEED    test-faults: which ones, and when (default: 0)
+# BENCH         bench: sizes, full or quick (default: full)
 
 PYTHON ?= python3
 TORCH ?= $(shell cat envs/torch.txt)
 TORCH_INDEX ?=
 CORES ?= all
 WORKFLOW_TESTS ?= tests/dag
+BENCH ?= full
+BENCH_ENV = BENCH=$(BENCH) BENCH_RESULTS=results/bench$(if $(filter full,$(BENCH)),,-$(BENCH))
 # Not ?=, lest a variable of the environment is taken for them.
 CONFIG =
 TARGET = all
@@ -28,7 +31,7 @@ OPTIONS = $(TARGET) $(if $(PROFILE),--workflow-profile $(PROFILE)) $(if $(CONFIG
 WRITTEN = $(wildcard $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),results)/*)
 
 .PHONY: help env reproduce smoke recover test lint unit dag-test test-cluster test-faults lock dag docs \
-  clean
+  bench bench-peers clean
 
 help:
 	@echo "make reproduce   every table from raw data, at the paper's sizes"
@@ -42,6 +45,8 @@ help:
 	@echo "make lock        renew envs/requirements.lock"
 	@echo "make dag         renew the picture of the DAG in the README"
 	@echo "make docs        renew what is written in docs/ by the code"
+	@echo "make bench       how fast it is: results/bench and docs/speed.md, some 12 minutes;"
+	@echo "                 BENCH=quick: two minutes, in results/bench-quick"
 	@echo "make clean       remove results/paper and results/smoke"
 
 env: .venv/installed
@@ -102,6 +107,18 @@ dag: env
 docs: env
 	$(BIN)/python -m kerhrm.config.documentation
 	$(BIN)/python -m kerhrm.reporting.reruns results/paper > docs/reruns.md
+
+bench: env bench-peers
+	-$(BENCH_ENV) $(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks
+	$(BENCH_ENV) $(BIN)/python -m benchmarks.limits
+	$(if $(filter full,$(BENCH)),$(BIN)/python -m benchmarks.page)
+
+bench-peers: benchmarks/.venv/installed
+
+# without it their cases are told as not run
+benchmarks/.venv/installed: envs/peers.txt
+	-$(PYTHON) -m venv benchmarks/.venv && \
+	  benchmarks/.venv/bin/python -m pip install --quiet --no-deps -r envs/peers.txt && touch $@
 
 clean:
 	rm -rf results/paper results/smoke
