@@ -26,7 +26,8 @@ def test_resolved_configuration(results: Path, smoke: Checkout) -> None:
 
 def test_the_whole_dag_has_every_method_and_every_generator() -> None:
     """Else the smoke run would leave code of the workflow untried."""
-    paper = resolve({}, Path(__file__).parents[2] / "config").experiments
+    every = resolve({}, Path(__file__).parents[2] / "config").experiments
+    paper = {name: e for name, e in every.items() if e.in_all}
     for what in (
         lambda setting: set(setting.run),
         lambda setting: {setting.data.generator},

@@ -9,6 +9,7 @@ from dagtools import SMOKE, Checkout
 from expected import EXPERIMENTS
 
 from kerhrm.reporting.tables import read_table
+from kerhrm.storage.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 
@@ -73,3 +74,20 @@ def test_an_experiment_may_go(checkout: Checkout, name: str) -> None:
     assert not folders & {name, f"tune-{name}"}
     for other in EXPERIMENTS.keys() - {name}:
         assert f"results/smoke/scores/{other}.csv" in made
+
+
+def test_an_experiment_that_is_not_in_all_has_its_target(checkout: Checkout) -> None:
+    """Full Colored MNIST: features by landmarks, nested starts, steps chosen by the rule."""
+    checkout.run("full_mnist", *SMOKE)
+    results = checkout.folder / "results" / "smoke"
+    table = read_table(results / "tables" / "full_mnist.csv")
+    assert {"ERM", "KerHRM (NTF)", "KerHRM (network)"} < set(table["method"])
+    features = results / "full_mnist" / "14x14"
+    assert (features / "features" / "landmarks.npz").exists()
+    assert not (features / "ntf").exists()
+    environments = [f"{features}/iterations/{t}/environments.npz" for t in (1, 2)]
+    first, second = (load_arrays(path)[0]["n_starts"] for path in environments)
+    assert (first == [[6, 2]] * 2).all()  # by k: three random starts, then one; two ridges
+    assert (second == 2).all()
+    planned = checkout.run("--dry-run", "all", *SMOKE)
+    assert "full_mnist" not in planned

@@ -101,9 +101,10 @@ def test_one_settings_data_rerun_that_setting(smoke: Checkout, dag: list[Job]) -
 
 
 def test_one_experiments_seeds_rerun_that_experiment(smoke: Checkout, dag: list[Job]) -> None:
-    with edited(smoke.folder / PRESET, replace("seeds: 2", "seeds: 3")):
+    change = replace("regression:\n    seeds: 2", "regression:\n    seeds: 3")
+    with edited(smoke.folder / PRESET, change):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    expected = with_descendants(dag, starts("generate_data", "/classification/"))
+    expected = with_descendants(dag, starts("generate_data", "results/smoke/regression/"))
     assert names(planned) == expected
     # The experiment's own jobs, and the reports at the end.
     assert not any(f"/{name}/" in job.name for job in planned for name in ("clusters", "houses"))

@@ -9,10 +9,10 @@ from kerhrm.config.schema import Experiment, Setting
 from kerhrm.config.sharing import Sharing
 from kerhrm.data.sources.king_county import PERIODS
 from kerhrm.methods.registry import METHODS, NONE, ORACLE, POOLED, ROWS
-from kerhrm.scoring.scores import CONSTANTS
-from kerhrm.scoring.truths import closed_forms
+from kerhrm.scoring.scores import CONSTANTS, closed_forms
 
-EXPERIMENTS = resolve({"preset": "smoke"}, Path(__file__).parents[2] / "config").experiments
+_ALL = resolve({"preset": "smoke"}, Path(__file__).parents[2] / "config").experiments
+EXPERIMENTS = {name: e for name, e in _ALL.items() if e.in_all}
 TUNED = {name: e for name, e in EXPERIMENTS.items() if e.tuning}
 SETUPS = EXPERIMENTS | {f"tune-{name}": e.for_tuning() for name, e in TUNED.items()}
 SHARED = Sharing(SETUPS)

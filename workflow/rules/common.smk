@@ -1,6 +1,6 @@
 # What all rules share: the configuration, where files live, and which code a rule runs.
 
-import csv
+import atexit
 import functools
 import inspect
 import os
@@ -12,6 +12,10 @@ from snakemake.exceptions import WorkflowError
 
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.config.names import folder_of, setting_in
+from kerhrm.costs.benchmarks import measured
+from kerhrm.costs.predict import PREDICTED, Job, predict, told
+from kerhrm.costs.reference import stored
+from kerhrm.costs.sizes import size_of
 from kerhrm.data.registry import DATA_SETS, RAW
 from kerhrm.errors import KerhrmError
 from kerhrm.jobs.fingerprint import fingerprint
@@ -47,9 +51,11 @@ ITERATION = f"{SETTING}/iterations/{{t}}"
 LOGS = f"{RUN}/logs"
 BENCHMARKS = f"{RUN}/benchmarks"
 EXPERIMENTS = CONFIG.experiments  # what tables and figures show
+IN_ALL = [name for name, e in EXPERIMENTS.items() if e.in_all]
 TUNINGS = {n: e.for_tuning() for n, e in EXPERIMENTS.items() if e.tuning}
 SETUPS = EXPERIMENTS | {f"tune-{n}": e for n, e in TUNINGS.items()}  # all that can run
 SHARED = Sharing(SETUPS)  # which setting's files a setting uses
+BY_LANDMARKS = [name for name, e in SETUPS.items() if e.features]
 TUNED = f"{RUN}/tuned"
 PAPER_VALUES = os.path.relpath(ROOT / "config" / "paper_values.yaml")
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
@@ -78,6 +84,7 @@ wildcard_constraints:
     t=r"\d+",
 
 
+@functools.cache
 def code(script, *entries):
     """Fingerprint of a script and of all code that it runs, loaded by name or imported.
 
@@ -120,3 +127,8 @@ onstart:
         check_scheduler()
     except KerhrmError as error:
         raise WorkflowError(str(error))
+    print(f"{PREDICTED}{told_of(workflow.dag)}", file=sys.stderr)
+    if workflow.local_exec:
+        # With a limit of jobs per second, which no machine reaches by itself, every pass over the
+        # ready jobs starts a timer that starts another pass: a quarter of a core and more.
+        workflow.scheduler.job_rate_limiter = None

@@ -5,6 +5,43 @@
 # know, and the test points, which only prediction opens.
 
 
+# Of many points features are never all at hand, but in blocks, and reduced by landmarks.
+rule reduce_by_landmarks:
+    input:
+        train=owned("data", "data/train.npz"),
+        validation=owned("data", "data/validation.npz"),
+        test_inputs=owned("data", "data/test_inputs.npz"),
+    output:
+        landmarks=f"{SETTING}/features/landmarks.npz",
+        features=f"{SETTING}/features/training.npz",
+        test_features=f"{SETTING}/features/test.npz",
+    log:
+        f"{LOGS}/reduce_by_landmarks/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/reduce_by_landmarks/{ONE_SETTING}.tsv"
+    wildcard_constraints:
+        experiment=any_of(BY_LANDMARKS),
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=memory(12000),
+        runtime=minutes(60),
+        gpu=GPU,
+    params:
+        network=of_experiment("network"),
+        landmarks=of_experiment("features"),
+        k=k_max_of,
+        seeds=of_experiment("seeds"),
+        device=CONFIG.device,
+        threads=THREADS,
+        code=landmarks_code,
+    message:
+        "Features by landmarks of {wildcards.experiment}, {wildcards.setting}"
+    script:
+        "../scripts/reduce_by_landmarks.py"
+
+
 rule extract_ntf:
     input:
         train=owned("data", "data/train.npz"),
@@ -51,6 +88,8 @@ rule reduce_ntf:
         f"{LOGS}/reduce_ntf/{ONE_SETTING}.log",
     benchmark:
         f"{BENCHMARKS}/reduce_ntf/{ONE_SETTING}.tsv"
+    wildcard_constraints:
+        experiment=any_of(set(SETUPS) - set(BY_LANDMARKS)),
     group:
         "features"
     conda:

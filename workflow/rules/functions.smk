@@ -108,6 +108,15 @@ def reduce_code(wildcards):
     return code("reduce_ntf", *network_code(wildcards))
 
 
+def landmarks_code(wildcards):
+    return code("reduce_by_landmarks", *network_code(wildcards))
+
+
+def score_code(wildcards):
+    truths = DATA_SETS[setting_of(wildcards).data.generator].truths
+    return code("score", *([truths] if truths else []))
+
+
 def k_max_of(wildcards):
     """Largest dimension that any method uses which shares the features."""
     return SHARED.k_max(wildcards.experiment, setting_name(wildcards))
@@ -124,6 +133,14 @@ def last_theta(wildcards):
         if t == 1
         else owned("iterations", f"iterations/{t - 1}/theta.npz")(wildcards)
     )
+
+
+def last_environments(wildcards):
+    """Environments of the last iteration, with which nested starts begin."""
+    t, starts = int(wildcards.t), kerhrm_of(wildcards).clustering.starts
+    if t == 1 or starts != "nested":
+        return []
+    return owned("iterations", f"iterations/{t - 1}/environments.npz")(wildcards)
 
 
 def iterations_until(last, name, wildcards):
@@ -194,4 +211,9 @@ def labels_of(wildcards):
 def options_of(wildcards):
     """Option sets to train with: the selected and the oracle's, or in `tune` the grid."""
     experiment = experiment_of(wildcards)
-    return experiment.options(setting_name(wildcards), wildcards.method)
+    try:
+        return experiment.options(setting_name(wildcards), wildcards.method)
+    except KerhrmError as error:
+        # Snakemake tells exceptions of such functions with all frames and wildcards, and this
+        # one not at all: it ends the process, which tells it in one line.
+        sys.exit(f"error: {error}")

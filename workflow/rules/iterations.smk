@@ -9,6 +9,7 @@ rule learn_environments:
     input:
         features=owned("features", "features/training.npz"),
         theta=last_theta,
+        begin=last_environments,
     output:
         f"{ITERATION}/environments.npz",
     log:

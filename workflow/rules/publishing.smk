@@ -4,8 +4,8 @@
 
 # Tables of experiments that have not been published are not compared.
 PUBLISHED = [
-    t for t in TABLES if os.path.exists(f"{REFERENCE}/tables/{t}.csv")
-] or TABLES
+    t for t in IN_ALL_TABLES if os.path.exists(f"{REFERENCE}/tables/{t}.csv")
+] or IN_ALL_TABLES
 
 
 rule verify:

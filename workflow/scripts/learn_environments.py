@@ -5,14 +5,15 @@ import torch
 from kerhrm.algorithm.exploration import learn_environments
 from kerhrm.algorithm.options import KerHRM
 from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.records import Directions
+from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.devices import resolve_device
 from kerhrm.jobs.job import job
 
 with job(snakemake, resume=True), torch.inference_mode():
     device = resolve_device(snakemake.params.device)
     problem = Problem.load(snakemake.input.features, device)
-    theta = snakemake.input.get("theta")
+    theta, begin = snakemake.input.get("theta"), snakemake.input.get("begin")
     last = Directions.load(theta, device) if theta else None
+    start = Environments.load(begin, device) if begin else None
     options, t = KerHRM(**snakemake.params.options), int(snakemake.wildcards.t)
-    learn_environments(problem, options, t, last).save(snakemake.output[0])
+    learn_environments(problem, options, t, last, start).save(snakemake.output[0])

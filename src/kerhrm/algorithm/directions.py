@@ -6,23 +6,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.invariant import invariant_direction
+from kerhrm.algorithm.invariant import minimise_risks, pooled_risks
+from kerhrm.algorithm.linear import predict
 from kerhrm.algorithm.options import Invariance
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.algorithm.selection import point_scores, worst_environment_score
 from kerhrm.entries import load
-
-
-def predict(psi: Tensor, f0: Tensor, theta: Tensor) -> Tensor:
-    """NTF predictor f_0(x) + psi(x)^T theta of points (B, m, k), (B, m).
-
-    Of one direction per seed (B, k) it is (B, m), of C candidates (B, C, k) it is (B, C, m).
-    """
-    if theta.ndim == 2:
-        return predict(psi, f0, theta.unsqueeze(1)).squeeze(1)
-    return f0.unsqueeze(1) + theta @ psi.mT
 
 
 def learn_directions(
@@ -34,25 +25,22 @@ def learn_directions(
     invariant over.  C = G x (number of alphas); ties go to the smaller k, then the smaller alpha.
     """
     environments = learned[-1]
-    psi, penalty = problem.psi_train, load(PENALTIES[options.penalty])()
-    batch, _, k_max = psi.shape
-    alphas = torch.tensor(options.alpha, dtype=psi.dtype, device=psi.device)
-    theta = psi.new_zeros(batch, environments.k.shape[1], len(alphas), k_max)
-    for g in range(environments.k.shape[1]):
-        for value in environments.k[:, g].unique().tolist():
-            rows = (environments.k[:, g] == value).nonzero().squeeze(-1)
-            features = psi[rows, :, :value]
-            unit = penalty.unit(features)
+    penalty, alphas = load(PENALTIES[options.penalty])(), options.alpha
+    theta = problem.s.new_zeros(*environments.k.shape, len(alphas), problem.s.shape[-1]).double()
+    # of one data set and dimension at a time: psi may be all that fits into memory
+    for b, dimensions in enumerate(environments.k.tolist()):
+        for g, k in enumerate(dimensions):
+            psi, _ = problem.reduced(b, k)
+            unit = penalty.unit(psi)
+            risks = pooled_risks(
+                psi,
+                problem.target[b],
+                environments.train[b, g],
+                ridge=options.ridge,
+                shares=options.weights == "shares",
+            )
             for a, alpha in enumerate(alphas):
-                theta[rows, g, a, :value] = invariant_direction(
-                    features,
-                    problem.target[rows],
-                    environments.train[rows, g],
-                    alpha * unit,
-                    penalty,
-                    ridge=options.ridge,
-                    shares=options.weights == "shares",
-                )
+                theta[b, g, a, :k] = minimise_risks(risks, alpha * unit, penalty)
     theta = theta.flatten(1, 2)
     score = selection_score(problem, theta, learned)
     # a candidate without usable environments is eligible only if there is no other
@@ -61,7 +49,7 @@ def learn_directions(
     return Directions(
         theta=theta,
         k=environments.k.repeat_interleave(len(alphas), dim=1),
-        alpha=alphas.repeat(environments.k.shape[1]).expand(batch, -1).contiguous(),
+        alpha=theta.new_tensor(alphas).repeat(*environments.k.shape),
         score=score,
         chosen=score.masked_fill(~eligible, -torch.inf).argmax(-1),
     )

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm.conditioning import solve
+from kerhrm.algorithm.moments import weighted_moments
 from kerhrm.algorithm.penalties.base import Penalty, Risks
 from kerhrm.algorithm.penalties.gradient_variance import GradientVariance
 
@@ -14,12 +16,35 @@ def environment_risks(psi: Tensor, y: Tensor, responsibilities: Tensor) -> tuple
 
     With squared loss L^e(theta) = theta^T A_e theta - 2 b_e^T theta + const, where
     A_e = Psi^T R_e Psi / N_e,  b_e = Psi^T R_e y / N_e,  N_e = sum_i r_ie: soft
-    environments enter as weights.  Arguments are those of :func:`invariant_direction`.
+    environments enter as weights.  Arguments are those of :func:`pooled_risks`.
     """
     tiny = torch.finfo(psi.dtype).tiny
     shares = responsibilities / responsibilities.sum(-2, keepdim=True).clamp_min(tiny)
-    weighted = shares.mT.unsqueeze(-1) * psi.unsqueeze(-3)  # (..., K, n, k)
-    return weighted.mT @ psi.unsqueeze(-3), (weighted.mT @ y[..., None, :, None]).squeeze(-1)
+    return weighted_moments(psi, y, shares.mT)
+
+
+def pooled_risks(
+    psi: Tensor, y: Tensor, responsibilities: Tensor, *, ridge: float = 0.0, shares: bool = False
+) -> Risks:
+    """All that M_p has to know of the environments.
+
+    Parameters
+    ----------
+    psi : Tensor, (..., n, k)
+    y : Tensor, (..., n)
+    responsibilities : Tensor, (..., n, K)
+        Environments without any point (N_e = 0) get weight 0.
+    ridge : float
+        In units of the mean eigenvalue of Psi^T Psi / n.
+    shares : bool
+        Whether environments count by their points, w_e = N_e / n, and not alike, w_e = 1/K.
+    """
+    second, cross = environment_risks(psi, y, responsibilities)
+    mass = responsibilities.mean(-2)  # (..., K)
+    occupied = (mass > 1e-9).to(psi.dtype)
+    weights = mass if shares else occupied / occupied.sum(-1, keepdim=True)
+    rho = ridge * (psi**2).sum((-2, -1)) / (psi.shape[-2] * psi.shape[-1])
+    return Risks(second, cross, weights, rho)
 
 
 def invariant_direction(
@@ -32,38 +57,20 @@ def invariant_direction(
     ridge: float = 0.0,
     shares: bool = False,
 ) -> Tensor:
-    """theta_inv of the paper's equation "theta_inv", as one k x k linear solve.
+    """theta_inv over environments of points: :func:`minimise_risks` of :func:`pooled_risks`."""
+    risks = pooled_risks(psi, y, responsibilities, ridge=ridge, shares=shares)
+    return minimise_risks(risks, alpha, penalty)
 
-    Minimises, with w_e = 1/K (or w_e = N_e / n if ``shares``),
 
-        sum_e w_e L^e(theta) + alpha penalty(theta) + rho |theta|^2,
+def minimise_risks(risks: Risks, alpha: Tensor | float, penalty: Penalty) -> Tensor:
+    """theta_inv of the paper's equation "theta_inv", as one k x k linear solve: (..., k).
 
-    where rho is ``ridge`` times the mean eigenvalue of Psi^T Psi / n.  Environments without any
-    point (N_e = 0) get weight 0.
+    Minimises, for alpha >= 0 (of the bare penalty, not in its unit; broadcastable to (...)),
 
-    Parameters
-    ----------
-    psi : Tensor, (..., n, k)
-    y : Tensor, (..., n)
-    responsibilities : Tensor, (..., n, K)
-    alpha : float or Tensor broadcastable to (...)
-        >= 0; of the bare penalty, not in its unit.
-    penalty : Penalty
-        The default is the paper's: the variance of the environments' gradients.
-
-    Returns
-    -------
-    Tensor, (..., k)
+        sum_e w_e L^e(theta) + alpha penalty(theta) + rho |theta|^2.
     """
-    second, cross = environment_risks(psi, y, responsibilities)
-    mass = responsibilities.mean(-2)  # (..., K)
-    occupied = (mass > 1e-9).to(psi.dtype)
-    weights = mass if shares else occupied / occupied.sum(-1, keepdim=True)
-    rho = ridge * (psi**2).sum((-2, -1)) / (psi.shape[-2] * psi.shape[-1])
-    risks = Risks(second, cross, weights, rho)
     pooled, mean_cross = risks.pooled
     matrix, target = penalty.quadratic(risks)
-    alpha = torch.as_tensor(alpha, dtype=psi.dtype, device=psi.device)
-    return torch.linalg.solve(
-        pooled + alpha[..., None, None] * matrix, mean_cross + alpha[..., None] * target
-    )
+    alpha = torch.as_tensor(alpha, dtype=pooled.dtype, device=pooled.device)
+    system = pooled + alpha[..., None, None] * matrix
+    return solve(system, mean_cross + alpha[..., None] * target, "invariant direction")

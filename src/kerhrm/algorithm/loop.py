@@ -42,7 +42,7 @@ def iterate(problem: Problem, options: KerHRM) -> Iterator[tuple[Environments, D
     learned: list[Environments] = []
     last: Directions | None = None
     for t in range(1, options.iterations + 1):
-        learned.append(learn_environments(problem, options, t, last))
+        learned.append(learn_environments(problem, options, t, last, *learned[-1:]))
         last = learn_directions(problem, learned, options.invariance)
         yield learned[-1], last
 

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm.moments import ClusterMoments
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 from kerhrm.storage.checkpoints import once
@@ -64,10 +65,6 @@ class Mixture(Record):
 
     def _log_joint(self, psi: Tensor, y: Tensor) -> Tensor:
         return _log_joint(y.unsqueeze(-1) - psi @ self.theta.mT, self.weights, self.sigma)
-
-    def select(self, restart: Tensor) -> "Mixture":
-        """One restart per seed: fields (B, R, ...) and index (B,) to fields (B, ...)."""
-        return self.take(torch.arange(len(restart), device=restart.device), restart)
 
 
 def fit_mixture(
@@ -167,7 +164,7 @@ def _fit_one(
     """Fields of a Mixture: EM of R restarts on one data set; finished restarts leave the batch."""
     n, k = psi.shape
     rho = ridge * (psi**2).sum() / (n * k)  # (R,)
-    moments = _Moments(psi, y)
+    moments = ClusterMoments(psi, y)
     sigma_floor = 1e-6 * float(y.std())
     done: dict[str, Tensor] = {}
     active = torch.arange(len(start), device=psi.device)
@@ -175,7 +172,7 @@ def _fit_one(
     previous = psi.new_full((len(start),), torch.inf)
     for iteration in range(1, max_iterations + 1):
         # M step
-        theta = moments.ridge_regressions(r, n * rho)
+        theta = _ridge_regressions(moments.of(r), n * rho)
         residuals = y[:, None] - (psi @ theta.mT)
         penalty = rho * (theta**2).sum((-2, -1))
         if sigma is None:
@@ -206,30 +203,8 @@ def _fit_one(
     return done
 
 
-class _Moments:
-    """Weighted moments Psi^T R_j Psi and Psi^T R_j y of many weightings at once.
-
-    The products psi_a psi_b of all points are laid out once as an n x k(k+1)/2
-    matrix, so the moments of every restart and cluster are one matrix product.
-    """
-
-    def __init__(self, psi: Tensor, y: Tensor) -> None:
-        k = psi.shape[-1]
-        rows, columns = torch.triu_indices(k, k, device=psi.device)
-        self.products = psi[:, rows] * psi[:, columns]
-        self.psi_y = psi * y[:, None]
-        position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
-        position[rows, columns] = torch.arange(len(rows), device=psi.device)
-        position[columns, rows] = position[rows, columns]
-        self.unpack = position
-        self.eye = torch.eye(k, dtype=psi.dtype, device=psi.device)
-
-    def ridge_regressions(self, r: Tensor, penalty: Tensor) -> Tensor:
-        """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, n, K), (R,) to (R, K, k)."""
-        weightings = r.mT.flatten(0, 1)  # (R K, n)
-        diagonal = penalty.repeat_interleave(r.shape[-1])[:, None, None] * self.eye
-        gram = (weightings @ self.products)[:, self.unpack] + diagonal
-        theta = torch.cholesky_solve(
-            (weightings @ self.psi_y).unsqueeze(-1), torch.linalg.cholesky(gram)
-        )
-        return theta.squeeze(-1).unflatten(0, (r.shape[0], r.shape[2]))
+def _ridge_regressions(moments: tuple[Tensor, Tensor], penalty: Tensor) -> Tensor:
+    """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, K, k, k), (R, K, k), (R,) to (R, K, k)."""
+    second, cross = moments
+    second.diagonal(dim1=-2, dim2=-1).add_(penalty[:, None, None])
+    return torch.cholesky_solve(cross.unsqueeze(-1), torch.linalg.cholesky(second)).squeeze(-1)

@@ -14,6 +14,9 @@ class Clustering(Section):
 
     clusters: Count = option(2, "K, an upper bound")
     restarts: Count = option(10, "random starts per seed and per (k, ridge)")
+    starts: Literal["random", "nested"] = option(
+        "random", "nested: random for the first k alone, the others from what was found before"
+    )
     ridge: Some[PositiveFloat] = option(
         [1e-3, 1e-2], "of the centres; chosen by held-out likelihood"
     )
@@ -52,6 +55,9 @@ class IGD(Section):
     cosine: Literal["signed", "absolute"] = option("signed", "absolute: as printed in the paper")
     steps: Count = option(150, "of Adam, full batch")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
+    check_every: Count | None = option(
+        None, "steps between looks at the selection rule, which then picks the step, too"
+    )
 
 
 class KerHRM(Section):

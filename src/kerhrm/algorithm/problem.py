@@ -14,8 +14,9 @@ class Problem(Record):
 
     Attributes
     ----------
-    u, s : Tensor, (B, n, k), (B, k), float64
-        Truncated SVD of the training points' NTF.
+    u, s : Tensor, (B, n, k), (B, k)
+        Truncated SVD of the training points' NTF; float64, or float32 where features are
+        themselves no more exact (:mod:`kerhrm.features.landmarks`).
     psi_validation : Tensor, (B, m, k)
     f0_train, f0_validation : Tensor, (B, n), (B, m)
         Outputs of the untrained networks.
@@ -40,6 +41,15 @@ class Problem(Record):
     def psi_train(self) -> Tensor:
         """Psi = U S, (B, n, k)."""
         return self.u * self.s.unsqueeze(-2)
+
+    def reduced(self, b: int, k: int) -> tuple[Tensor, Tensor]:
+        """The first k columns of Psi, of data set b's training (n, k) and validation points.
+
+        In float64, the precision of every solve, and of one data set alone: of n = 50 000 points
+        that is all a small machine holds.
+        """
+        psi = self.u[b, :, :k].double() * self.s[b, :k].double()
+        return psi, self.psi_validation[b, :, :k].double()
 
     @property
     def target(self) -> Tensor:

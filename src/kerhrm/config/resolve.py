@@ -104,7 +104,8 @@ class _Files:
         said = [t for s in self.general if isinstance(t := s.get(("tuned",)), str)]
         folder = Path(said[-1]).expanduser() if said else self.folder / "tuned"
         paths = [folder / f"{name}{end}.yaml" for name in self.experiments for end in CHOSEN]
-        return {p.stem: read(p) if p.exists() else Source(shown(p), {}) for p in paths}
+        there = folder.glob("*.yaml")  # of experiments that are left out, too
+        return {p.stem: read(p) if p.exists() else Source(shown(p), {}) for p in (*paths, *there)}
 
     def places(self, key: Key) -> Iterator[tuple[Source, Key]]:
         """Where a key of the resolved tree may stand, later ones win: source, key in it."""
@@ -113,8 +114,8 @@ class _Files:
                 if shared == "methods":
                     if rest and rest[0] in self.methods:
                         yield self.methods[rest[0]], tuple(rest[1:])
-                    for end in CHOSEN:
-                        yield self.tuned[f"{name}{end}"], tuple(rest)
+                    for tuned in self._tuned_names(name):
+                        yield self.tuned[tuned], tuple(rest)
                     for source in self.general:
                         yield source, ("methods", *rest)
                 yield from self._experiment(name, (shared, *rest))
@@ -124,6 +125,17 @@ class _Files:
             case _:
                 for source in self.general:
                     yield source, key
+
+    def _tuned_names(self, name: str) -> list[str]:
+        """Files of tuned options; of another experiment's the oracle's are not for this one."""
+        said = self.said(("experiments", name, "tuned_like"))
+        other = said[-1][2] if said else None
+        if other is None:
+            return [f"{name}{end}" for end in CHOSEN]
+        if f"{other}{CHOSEN[0]}" not in self.tuned:
+            source, at, _ = said[-1]
+            raise source.error(at, f"no such experiment; {suggest(str(other), self.experiments)}")
+        return [f"{other}{CHOSEN[0]}"]
 
     def _experiment(self, name: str, key: Key) -> Iterator[tuple[Source, Key]]:
         if name in self.own:

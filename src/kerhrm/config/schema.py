@@ -13,6 +13,7 @@ from kerhrm.config.names import Device, ExperimentName, Folder, Name, SettingNam
 from kerhrm.data.registry import DATA_SETS
 from kerhrm.entries import check, load
 from kerhrm.errors import KerhrmError
+from kerhrm.features.options import Landmarks
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.sections import Count, Natural, NonEmpty, Section, Some, misfit, option, suggest
@@ -156,6 +157,10 @@ class Experiment(Section):
         "network: (w0) and clustering: (random starts) apart, each a list or one number for all"
     )
     network: NetworkOptions = option(NetworkOptions(), "the network f_w")
+    features: Landmarks | None = option(
+        None, "of many points: reduce their features by landmarks; null: by the whole kernel"
+    )
+    in_all: bool = option(True, "whether `snakemake all` makes its table; else its target alone")
     settings: Annotated[dict[SettingName, Setting], NonEmpty] = Field(
         description="by name, what differs from the experiment's own; null leaves one out"
     )
@@ -165,6 +170,9 @@ class Experiment(Section):
     )
     tuning: Tuning | None = option(
         None, "without it methods have the options that stand under methods"
+    )
+    tuned_like: ExperimentName | None = option(
+        None, "another experiment, whose tuned options its methods have, too"
     )
     _untuned: dict[str, str] = {}  # method: the file that lacks it
 
@@ -255,7 +263,8 @@ class Config(Section):
         first: dict[str, tuple[str, Experiment]] = {}
         for name, one in self.experiments.items():
             other, shown = first.setdefault(one.table, (name, one))
-            if (one.notebook, one.protocol) != (shown.notebook, shown.protocol):
-                why = f"{other} shows the same table with another notebook or protocol"
+            alike = [(e.notebook, e.protocol, e.in_all) for e in (one, shown)]
+            if alike[0] != alike[1]:
+                why = f"{other} shows the same table with another notebook, protocol or in_all"
                 raise misfit(why, "experiments", name, "table")
         return self

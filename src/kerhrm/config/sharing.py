@@ -51,16 +51,18 @@ def _stages(experiment: Experiment, name: str) -> Iterator[tuple[str, list[Any]]
     setting, seeds = experiment.settings[name], experiment.seeds.model_dump()
     data = setting.data.model_dump(mode="json")
     samples = [data, seeds, experiment.network.model_dump(mode="json")]
+    reduced = [samples, experiment.features and experiment.features.model_dump(mode="json")]
     yield "data", [data, seeds["data"]]
     if setting.dimensions:
-        yield "features", samples
+        yield "features", reduced
     if "kerhrm" in setting.run:
         kerhrm = setting.methods.kerhrm.model_dump(mode="json")
         steps, network = kerhrm.pop("iterations"), kerhrm.pop("network")
-        yield "iterations", [samples, kerhrm]
-        yield "direction", [samples, kerhrm, steps]
+        yield "iterations", [reduced, kerhrm]
+        yield "direction", [reduced, kerhrm, steps]
         if "igd" in setting.run:
-            yield "network", [samples, kerhrm, steps, network]
+            yield "network", [reduced, kerhrm, steps, network]
     for method in setting.run:
-        if METHODS[method].reads != "kerhrm":
-            yield f"method:{method}", [samples, experiment.choices(name, method)]
+        if (reads := METHODS[method].reads) != "kerhrm":
+            given = samples if reads == "points" else reduced
+            yield f"method:{method}", [given, experiment.choices(name, method)]

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from kerhrm.algorithm import exploration
 from kerhrm.algorithm.degeneracy import label_bins, label_information
-from kerhrm.algorithm.exploration import explore
+from kerhrm.algorithm.directions import learn_directions
+from kerhrm.algorithm.exploration import explore, learn_environments
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
-from kerhrm.algorithm.options import Clustering
+from kerhrm.algorithm.options import Clustering, KerHRM
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
 
@@ -261,7 +262,9 @@ def test_starts_depend_on_iteration_and_dimension(monkeypatch: pytest.MonkeyPatc
     data, options = planted([0, 1]), Clustering(restarts=3, ridge=[1e-3, 1e-2])
     for iteration in (1, 2, 1):
         explore(data, dimensions([2, 4], [2, 4]), options, iteration=iteration)
-    first_2, first_4, second_2, _, again_2, again_4 = seen
+    first_2, first_4, second_2, again_2, again_4 = (
+        torch.cat([seen[i], seen[i + 2]]) for i in (0, 1, 4, 8, 9)
+    )
     assert torch.equal(first_2, again_2)
     assert torch.equal(first_4, again_4)
     assert not torch.equal(first_2, first_4)
@@ -275,3 +278,71 @@ def test_the_same_call_gives_the_same_bits() -> None:
     first, second = (explore(data, k, options, iteration=1).to_arrays() for _ in range(2))
     for name, array in first.items():
         np.testing.assert_array_equal(array, second[name])
+
+
+NESTED = Clustering(restarts=6, ridge=[1e-3, 1e-2], starts="nested", tolerance=1e-9)
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    seen: list[Tensor] = []
+
+    def watch(psi: Tensor, y: Tensor, start: Tensor, **options: Any) -> Any:
+        seen.append(start[0])
+        return fit_mixture(psi, y, start, **options)
+
+    monkeypatch.setattr(exploration, "fit_mixture", watch)
+    return seen
+
+
+def test_nested_starts_begin_with_the_environments_of_the_dimension_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, data = watched(monkeypatch), planted([0, 1], noise=0.5)
+    found = explore(data, dimensions([2, 3, 4], [2, 3, 4]), NESTED, iteration=1)
+    usual = explore(
+        data, dimensions([2], [2]), NESTED.model_copy(update={"starts": "random"}), iteration=1
+    )
+    same(found.take(slice(None), slice(0, 1)), usual)
+    assert [len(s) for s in seen[:6]] == [12, 2, 2] * 2
+    for b in range(2):
+        for g in (1, 2):
+            for start in seen[3 * b + g]:  # every ridge has the same one
+                torch.testing.assert_close(start, found.train[b, g - 1])
+    assert bool(found.usable.all())
+    assert float(found.label_information.max()) < 0.1
+
+
+def test_nested_starts_are_random_again_after_a_split_that_is_no_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = planted([0])
+    psi, psi_v = data.psi_train.clone(), data.psi_validation.clone()
+    psi, psi_v = psi[..., [2, 0, 1, 3]], psi_v[..., [2, 0, 1, 3]]  # first the constant alone
+    seen = watched(monkeypatch)
+    options = NESTED.model_copy(update={"sigma": 0.5})
+    found = explore(with_psi(data, psi, psi_v), dimensions([1, 3]), options, iteration=1)
+    assert found.usable.tolist() == [[False, True]]
+    assert [len(s) for s in seen] == [12, 12]
+
+
+def test_a_later_iteration_begins_with_the_last_ones_environments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, options = planted([0, 1]), KerHRM(k=[2, 4], clustering=NESTED)
+    first = learn_environments(data, options, 1, None)
+    last = learn_directions(data, [first], options.invariance)
+    seen = watched(monkeypatch)
+    learn_environments(data, options, 2, last, first)
+    for b, start in enumerate(seen):
+        g = first.k[b].tolist().index(int(last.winner.k[b]))
+        torch.testing.assert_close(start, first.train[b, g].expand(2, -1, -1))
+
+
+def test_environments_that_were_dropped_are_no_part_of_a_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data, seen = planted([0]), watched(monkeypatch)
+    options = NESTED.model_copy(update={"clusters": 3, "min_share": 0.3})
+    found = explore(data, dimensions([2, 4]), options, iteration=1)
+    assert float(found.train[0, 0].sum(-1).min()) < 0.9  # some points' own was dropped
+    torch.testing.assert_close(seen[1].sum(-1), torch.ones_like(seen[1][..., 0]))

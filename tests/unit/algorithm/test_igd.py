@@ -14,8 +14,8 @@ from torch.nn.functional import cosine_similarity
 from kerhrm.algorithm.network import (
     SMOOTHING,
     cosine_to_direction,
-    reduced_coordinates,
     train_igd,
+    within,
 )
 from kerhrm.features.extract import extract
 from kerhrm.features.reduction import reduce
@@ -28,19 +28,13 @@ B, N, K = 2, 40, 3
 class Draw(NamedTuple):
     """Arguments of ``cosine_to_direction``."""
 
-    f: Tensor
-    f0: Tensor
-    to_reduced: Tensor
+    g: Tensor
     theta: Tensor
-
-    @property
-    def g(self) -> Tensor:
-        return torch.einsum("bn,bnk->bk", self.f - self.f0, self.to_reduced)
 
 
 def draw(seed: int = 0) -> Draw:
     rng = np.random.default_rng(seed)
-    shapes = ((B, N), (B, N), (B, N, K), (B, K))
+    shapes = (B, K), (B, K)
     return Draw(*(torch.from_numpy(rng.standard_normal(shape)) for shape in shapes))
 
 
@@ -61,27 +55,26 @@ def test_smoothing_shrinks_it_and_turns_nothing(seed: int, smoothing: float) -> 
     got = cosine_to_direction(*d, smoothing=smoothing)
     torch.testing.assert_close(got, expected)
     # the unit of theta (and with it of g) does not matter
-    scaled = Draw(1e3 * d.f, 1e3 * d.f0, d.to_reduced, 1e3 * d.theta)
+    scaled = Draw(1e3 * d.g, 1e3 * d.theta)
     torch.testing.assert_close(cosine_to_direction(*scaled, smoothing=smoothing), got)
 
 
 def test_the_start_has_a_finite_gradient() -> None:
     d = draw()
-    f = d.f0.clone().requires_grad_()
-    cos = cosine_to_direction(f, d.f0, d.to_reduced, d.theta)
+    g = torch.zeros_like(d.g).requires_grad_()
+    cos = cosine_to_direction(g, d.theta)
     assert cos.tolist() == [0] * B
-    (gradient,) = torch.autograd.grad(cos.sum(), f)
-    # d cos / d f = U S^-1 theta / (c |theta|^2)
-    expected = torch.einsum("bnk,bk->bn", d.to_reduced, d.theta)
-    expected = expected / (SMOOTHING * (d.theta**2).sum(-1, keepdim=True))
+    (gradient,) = torch.autograd.grad(cos.sum(), g)
+    # d cos / d g = theta / (c |theta|^2)
+    expected = d.theta / (SMOOTHING * (d.theta**2).sum(-1, keepdim=True))
     torch.testing.assert_close(gradient, expected)
 
 
-def test_coordinates_beyond_k_are_zero() -> None:
-    u, s = torch.randn(B, N, K), torch.tensor([[4.0, 2.0, 1.0], [9.0, 3.0, 0.5]])
-    got = reduced_coordinates(u, s, torch.tensor([1, 3]))
+def test_columns_beyond_k_are_zero() -> None:
+    u = torch.randn(B, N, K)
+    got = within(u, torch.tensor([1, 3]))
     for b, k in ((0, 1), (1, 3)):
-        torch.testing.assert_close(got[b, :, :k], u[b, :, :k] @ torch.diag(1 / s[b, :k]))
+        assert torch.equal(got[b, :, :k], u[b, :, :k])
         assert not bool(got[b, :, k:].any())
 
 
@@ -92,9 +85,9 @@ def test_coordinates_of_the_ntf_predictor_are_its_theta() -> None:
     theta[0, 2] = 0
     f0 = torch.randn(B, N, dtype=torch.float64)
     f = f0 + torch.einsum("bnk,bk->bn", u * s[:, None], theta)
-    to_reduced = reduced_coordinates(u, s, torch.tensor([2, 3]))
-    torch.testing.assert_close(torch.einsum("bn,bnk->bk", f - f0, to_reduced), theta)
-    cosine = cosine_to_direction(f, f0, to_reduced, theta, smoothing=0)
+    g = torch.einsum("bn,bnk->bk", f - f0, within(u, torch.tensor([2, 3]))) / s
+    torch.testing.assert_close(g, theta)
+    cosine = cosine_to_direction(g, theta, smoothing=0)
     torch.testing.assert_close(cosine, torch.ones(B, dtype=torch.float64))
 
 
@@ -103,7 +96,8 @@ class Task(NamedTuple):
     x: Tensor
     y: Tensor
     f0: Tensor
-    to_reduced: Tensor
+    u: Tensor
+    s: Tensor
     theta: Tensor
 
     def igd(
@@ -113,15 +107,16 @@ class Task(NamedTuple):
         steps: int = 100,
         theta: Tensor | None = None,
     ) -> MLP:
-        mlp, x, y, f0, to_reduced, own = self
+        mlp, x, y, f0, u, s, own = self
         return train_igd(
-            mlp, x, y, f0, to_reduced, own if theta is None else theta,
+            mlp, x, y, f0, u, s, own if theta is None else theta,
             penalty=penalty, cosine=cosine, steps=steps, learning_rate=1e-3,
         )  # fmt: skip
 
     def cosine(self, trained: MLP) -> Tensor:
         """The true cosine, without smoothing."""
-        return cosine_to_direction(trained(self.x), self.f0, self.to_reduced, self.theta, 0.0)
+        g = torch.einsum("bn,bnk->bk", trained(self.x) - self.f0, self.u) / self.s
+        return cosine_to_direction(g, self.theta, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +129,8 @@ def task() -> Task:
     ntf, f0 = extract(mlp, x)
     reduction = reduce(ntf.kernel(ntf), K)
     theta = torch.tensor([[0.03, -0.05, 0.08], [0.02, 0.1, 0.0]])
-    to_reduced = reduced_coordinates(reduction.u, reduction.s, torch.tensor([3, 2])).float()
-    return Task(mlp, x, y, f0, to_reduced, theta)
+    u = within(reduction.u, torch.tensor([3, 2])).float()
+    return Task(mlp, x, y, f0, u, reduction.s.float(), theta)
 
 
 def test_without_penalty_it_is_plain_training(task: Task) -> None:
@@ -172,7 +167,7 @@ def test_the_printed_form_cannot_tell_theta_from_its_opposite(task: Task) -> Non
 
 def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
     # labels that lie against theta: the printed form goes with them, the signed one does not
-    along = torch.einsum("bnk,bk->bn", torch.linalg.pinv(task.to_reduced).mT, task.theta)
+    along = torch.einsum("bnk,bk->bn", task.u * task.s[:, None], task.theta)
     against = task._replace(y=task.f0 - along)
     assert float(against.cosine(against.igd(0.1, "absolute")).max()) < -0.99
     assert float(against.cosine(against.igd(0.1)).min()) > 0.5

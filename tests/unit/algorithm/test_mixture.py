@@ -159,7 +159,7 @@ def test_primal_ridge_is_kernel_ridge_regression(case: Problem) -> None:
 
 @given(case=problems)
 def test_responsibilities_are_bayes_rule(case: Problem) -> None:
-    fit = case.fit(max_iterations=3).select(torch.tensor([1]))
+    fit = case.fit(max_iterations=3).take([0], [1])
     got = fit.responsibilities(case.psi, case.y)[0].numpy()
     density = scipy.stats.norm.pdf(
         case.y[0].numpy()[:, None], case.psi[0].numpy() @ fit.theta[0].numpy().T, fit.sigma.item()
@@ -196,7 +196,7 @@ def test_finds_the_points_where_a_spurious_feature_agrees_with_the_label() -> No
     labels = torch.from_numpy(y)[None]
     starts = random_starts([0], 5, n, 2)
     fits = fit_mixture(psi, labels, starts, ridge=1e-3)
-    fit = fits.select(fits.objective.argmin(-1))
+    fit = fits.take(torch.arange(len(starts)), fits.objective.argmin(-1))
     first = int(fit.weights[0].argmax())
     found = fit.responsibilities(psi, labels)[0, :, first] > 0.5
     assert np.mean(found.numpy() == agrees) > 0.99
@@ -226,7 +226,7 @@ def test_a_batch_is_its_runs_one_by_one() -> None:
             alone = fit_mixture(
                 case.psi, case.y, case.start[:, r : r + 1], ridge=ridge, max_iterations=50
             )
-            picked = batch.select(torch.full((3,), r))
+            picked = batch.take(slice(None), r)
             for name in Mixture.names():
                 torch.testing.assert_close(
                     getattr(picked, name)[b], getattr(alone, name)[0, 0], rtol=1e-9, atol=1e-9

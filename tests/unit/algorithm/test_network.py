@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.directions import learn_directions
+from kerhrm.algorithm.directions import learn_directions, yardstick
 from kerhrm.algorithm.exploration import explore
 from kerhrm.algorithm.network import train_igd, train_networks
 from kerhrm.algorithm.options import IGD, Clustering, Invariance
@@ -16,6 +16,7 @@ from kerhrm.algorithm.pose import pose
 from kerhrm.algorithm.prediction import FinalDirection, finish
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
+from kerhrm.algorithm.selection import point_scores, worst_environment_score
 from kerhrm.data.predictions import Predictions
 from kerhrm.data.registry import generate
 from kerhrm.features.extract import extract
@@ -57,16 +58,17 @@ def run() -> Run:
 
 def test_every_lambda_has_its_network(run: Run) -> None:
     problem = run.problem
-    coordinates = problem.u / problem.s[:, None]
+    u = problem.u.clone()
     for b in range(B):
-        coordinates[b, :, int(run.final.k[b]) :] = 0
+        u[b, :, int(run.final.k[b]) :] = 0
     for c, penalty in enumerate(OPTIONS.penalty):
         network = train_igd(
             run.mlp,
             run.points[0],
             problem.y.float(),
             problem.f0_train.float(),
-            coordinates.float(),
+            u.float(),
+            problem.s.float(),
             run.final.theta.float(),
             penalty=penalty,
             cosine="signed",
@@ -124,3 +126,35 @@ def test_the_form_of_the_cosine_is_passed_on(run: Run) -> None:
             for direction in (run.final, opposite)
         ]
         assert torch.allclose(*outputs, rtol=1e-4, atol=1e-5) == alike
+
+
+def test_the_rule_picks_the_step_where_it_looks_at_several(run: Run) -> None:
+    """By hand: trainings of 5, 10, 15 and 20 steps, the best by the worst learned environment."""
+    options = OPTIONS.model_copy(update={"check_every": 5})
+    predictions, chosen, _ = train_networks(
+        run.mlp, run.problem, *run.points, run.final, run.learned, options
+    )
+    lengths = [5, 10, 15, 20]
+    ends = [
+        train_networks(
+            run.mlp, run.problem, *run.points, run.final, run.learned,
+            OPTIONS.model_copy(update={"steps": steps}),
+        )[0]
+        for steps in lengths
+    ]  # fmt: skip
+    memberships, y = yardstick(run.learned), run.problem.y_validation.unsqueeze(1)
+    scores = torch.stack(
+        [
+            worst_environment_score(point_scores(e.validation, y, "classification"), memberships)
+            for e in ends
+        ]
+    )
+    best = scores.argmax(0)  # (B, lambdas), the earliest among equals
+    for b in range(B):
+        for c in range(len(OPTIONS.penalty)):
+            expected = ends[int(best[b, c])]
+            torch.testing.assert_close(
+                predictions.test[b, c], expected.test[b, c], rtol=1e-4, atol=1e-5
+            )
+    assert chosen.tolist() == scores.amax(0).argmax(-1).tolist()
+    assert len(best.unique()) > 1

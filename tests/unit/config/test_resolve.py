@@ -183,6 +183,20 @@ def test_what_was_tuned_is_for_one_experiment(folder: Path, write: Write) -> Non
         assert old.dro.oracle is None
 
 
+def test_an_experiment_may_have_what_was_tuned_for_another(folder: Path, write: Write) -> None:
+    write("tuned/classification", {"irm": {"selected": {"weight": 77.0}}})
+    write("tuned/classification-oracle", {"irm": {"oracle": {"weight": 78.0}}})
+
+    def clusters(tuned_like: str) -> list[dict[str, Any]]:
+        said = {"experiments": {"clusters": {"tuned_like": tuned_like}}}
+        return resolve(said, folder).experiments["clusters"].options("r2=0.80", "irm")
+
+    (options,) = clusters("classification")  # the other's oracle has nothing to do with it
+    assert options["weight"] == 77.0
+    with pytest.raises(KerhrmError, match=r"tuned_like = 'clasification'.*'classification'"):
+        clusters("clasification")
+
+
 def test_a_preset_can_go_without_the_oracle(folder: Path, write: Write) -> None:
     write("tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0}}})
     write("presets/smoke", {"methods": {"dro": {"oracle": None}}})
@@ -279,7 +293,11 @@ def test_any_experiment_can_be_left_out(folder: Path, name: str) -> None:
     left = [e for e in EXPERIMENTS if e != name]
     assert [*resolve({"experiments": {name: None}}, folder).experiments] == left
     (folder / "experiments" / f"{name}.yaml").unlink()
-    assert [*resolve({}, folder).experiments] == left
+    if name == "colored_mnist":  # by which another one is tuned
+        with pytest.raises(KerhrmError, match=r"full_mnist\.yaml: tuned_like = 'colored_mnist'"):
+            resolve({}, folder)
+    else:
+        assert [*resolve({}, folder).experiments] == left
 
 
 def test_the_last_word_counts(folder: Path, write: Write) -> None:

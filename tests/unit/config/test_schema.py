@@ -148,7 +148,7 @@ def test_an_experiment_keeps_out_of_a_runs_folders(spoilt: Spoil, name: str) -> 
          "accuracy or iterations"),
         ("experiments: {regression: {table: table1}}",
          "experiments.regression.table = 'table1': classification shows the same table with "
-         "another notebook or protocol"),
+         "another notebook, protocol or in_all"),
         ("experiments: {classification: {tuning: {settings: [r2=0.75, r2=0.7]}}}",
          "experiments.classification.tuning.settings = ['r2=0.75', 'r2=0.7']: "
          "'r2=0.7' is no setting"),

@@ -101,3 +101,9 @@ def test_a_search_has_its_own_candidates() -> None:
     assert sharing.owner("tune-one", "a", "method:dro") == ("tune-one", "a")
     assert len(one.for_tuning().options("a", "dro")) == 6
     assert len(one.options("a", "dro")) == 1
+
+
+def test_features_by_landmarks_are_others_but_points_are_the_same() -> None:
+    one, other = experiment({}), experiment({}, features={"landmarks": 100})
+    assert shared(one, other) == {"data", *POINTS}
+    assert shared(other, experiment({}, features={"landmarks": 100})) == ALL
