@@ -1,7 +1,7 @@
 """Colored MNIST over the number of images n and of dimensions k: what limits the paper's 5 000.
 
 ``python -m benchmarks.learning_curve [--seeds 0 1] [--sizes 2500 50000]`` writes
-``results/bench/learning_curve.csv``, a row a (seed, n, k) as soon as it is there, and goes on where
+``results/scale/learning_curve.csv``, a row a (seed, n, k) as soon as it is there, and goes on where
 it was; ``--plot`` draws ``learning_curve.png`` and ``.pdf`` from it.  Every k begins with random
 starts and, besides, with the environments of the k before it (nested); that a split is exact is
 told from the true colours, which nothing but these columns has seen.
@@ -34,7 +34,7 @@ from kerhrm.networks.options import NetworkOptions
 from kerhrm.reporting.style import COLOURS, MARKERS, save_figure, style
 from kerhrm.storage.arrays import write_text
 
-FOLDER = Path("results/bench")
+FOLDER = Path("results/scale")
 TABLE = FOLDER / "learning_curve.csv"
 SIZES, DIMENSIONS = (2500, 5000, 10_000, 20_000, 50_000), (25, 100, 300, 1000)
 RESTARTS, RIDGE, ALPHA, THETA_RIDGE = 4, 1e-3, 0.0, 1e-6

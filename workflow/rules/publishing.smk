@@ -47,6 +47,31 @@ rule publish_reference:
         "../scripts/publish_reference.py"
 
 
+# Tables that are not in `all` are published one by one: `snakemake publish_full_mnist`.
+for apart in sorted(set(TABLES) - set(IN_ALL_TABLES)):
+
+    rule:
+        name:
+            f"publish_{apart}"
+        input:
+            products_of(apart),
+            config=f"{RUN}/config.yaml",
+        log:
+            f"{LOGS}/publish_{apart}.log",
+        benchmark:
+            f"{BENCHMARKS}/publish_{apart}.tsv"
+        localrule: True
+        conda:
+            ENVIRONMENT
+        params:
+            folder=f"{REFERENCE}/{apart}",
+            table=apart,
+        message:
+            "Copy {params.table} to results/reference"
+        script:
+            "../scripts/publish_apart.py"
+
+
 rule publish_tuned:
     """Make the options chosen by tune those that all uses."""
     input:

@@ -38,13 +38,15 @@ class ClusterMoments:
 
     Where it fits, the products psi_a psi_b of all points are laid out once as an
     n x k(k+1)/2 matrix, so that the moments of every mixture and cluster are one matrix
-    product.  Where it does not, they are weighted one after the other; the last cluster's are
-    then what the others leave of the sum, since responsibilities add up to one.
+    product; where it does not, points are weighted for one after the other.  The last cluster's
+    are what the others leave of the sum, since responsibilities add up to one.
     """
 
     def __init__(self, psi: Tensor, y: Tensor) -> None:
         n, k = psi.shape
         self.psi, self.y = psi, y
+        second, cross = weighted_moments(psi, y, psi.new_ones(1, n))
+        self.total_second, self.total_cross = second[0], cross[0]
         self.products: Tensor | None = None
         if n * k * (k + 1) // 2 <= PRODUCTS_LIMIT:
             rows, columns = torch.triu_indices(k, k, device=psi.device)
@@ -54,20 +56,16 @@ class ClusterMoments:
             position[rows, columns] = torch.arange(len(rows), device=psi.device)
             position[columns, rows] = position[rows, columns]
             self.unpack = position
-        else:
-            second, cross = weighted_moments(psi, y, psi.new_ones(1, n))
-            self.total_second, self.total_cross = second[0], cross[0]
 
     def of(self, r: Tensor) -> tuple[Tensor, Tensor]:
         """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, n, K)."""
-        weightings = r.mT
+        weightings = r.mT[:, :-1].flatten(0, 1)  # (R (K - 1), n)
         if self.products is not None:
-            second = (weightings @ self.products)[..., self.unpack]
-            return second, weightings @ self.psi_y
-        pairs = [self._of_one(one) for one in weightings]
-        return torch.stack([p[0] for p in pairs]), torch.stack([p[1] for p in pairs])
-
-    def _of_one(self, weightings: Tensor) -> tuple[Tensor, Tensor]:
-        second, cross = weighted_moments(self.psi, self.y, weightings[:-1])
-        rest = self.total_second - second.sum(0), self.total_cross - cross.sum(0)
-        return torch.cat([second, rest[0][None]]), torch.cat([cross, rest[1][None]])
+            second = (weightings @ self.products)[:, self.unpack]
+            cross = weightings @ self.psi_y
+        else:
+            second, cross = weighted_moments(self.psi, self.y, weightings)
+        second, cross = (m.unflatten(0, (len(r), r.shape[-1] - 1)) for m in (second, cross))
+        rest_second = (self.total_second - second.sum(1)).unsqueeze(1)
+        rest_cross = (self.total_cross - cross.sum(1)).unsqueeze(1)
+        return torch.cat([second, rest_second], 1), torch.cat([cross, rest_cross], 1)

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,8 @@ FOLDERS = ("tables", "figures")
 def publish(run: Path, reference: Path, readme: Path) -> None:
     """Make a run, ``results/<preset>``, the one that others are compared with, and the README's.
 
-    Tables, figures and the resolved configuration replace those in ``reference``, what made them
-    and how long its jobs took is noted, and the README's measured sections are written.
+    Tables, figures and the resolved configuration of `all` replace those in ``reference``, what
+    made them and how long its jobs took is noted, and the README's measured sections are written.
 
     Raises
     ------
@@ -38,23 +39,50 @@ def publish(run: Path, reference: Path, readme: Path) -> None:
         the README lacks a section; nothing is written then.
     """
     config = _config_of(run, *FOLDERS)
-    for path in sorted(run.glob("tables/*.csv")):
-        if any(map(is_stand_in, read_table(path)["data_source"])):
-            raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
+    config["experiments"] = {n: e for n, e in config["experiments"].items() if e["in_all"]}
+    tables = {e["table"] for e in config["experiments"].values()}
+    _refuse_stand_ins(run, tables)
     link = os.path.relpath(reference / "tables", readme.parent)
     parts = sections(run, config["experiments"], link)
     text = with_sections(readme.read_text(encoding="utf-8"), parts)
     for name in FOLDERS:
-        copied = _copy(run / name, reference / name)
-        for path in set((reference / name).iterdir()) - copied:
+        copied = _copy(run / name, reference / name, tables)
+        for path in {*(reference / name).glob("*")} - copied:
             path.unlink()
     experiments = Config.model_validate(config).experiments
     costs = sized(measured(run), lambda key: size_of(key, experiments))
     write_text(reference / FILE, as_text(costs))
-    write_text(reference / "config.yaml", (run / "config.yaml").read_text(encoding="utf-8"))
-    facts = provenance() | {RATE: round(gemm_rate(), 1)}
-    write_text(reference / VERSIONS, json.dumps(facts, indent=2) + "\n")
+    _note(reference, config)
     write_text(readme, text)
+
+
+def publish_apart(run: Path, folder: Path, table: str) -> None:
+    """Make the committed one of a table that is not in `all`; it has a folder of its own.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`publish`.
+    """
+    config = _config_of(run, "tables")
+    shown = {n: e for n, e in config["experiments"].items() if e["table"] == table}
+    _refuse_stand_ins(run, {table})
+    for name in FOLDERS:
+        _copy(run / name, folder, {table})
+    _note(folder, config | {"experiments": shown})
+
+
+def _refuse_stand_ins(run: Path, tables: Collection[str]) -> None:
+    for path in sorted(run.glob("tables/*.csv")):
+        if path.stem in tables and any(map(is_stand_in, read_table(path)["data_source"])):
+            raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
+
+
+def _note(folder: Path, config: dict[str, Any]) -> None:
+    """Write what made a folder's files: configuration, versions, and the machine's speed."""
+    write_text(folder / "config.yaml", yaml.safe_dump(config, sort_keys=False))
+    facts = provenance() | {RATE: round(gemm_rate(), 1)}
+    write_text(folder / VERSIONS, json.dumps(facts, indent=2) + "\n")
 
 
 def publish_tuned(run: Path, tuned: Path) -> None:
@@ -97,9 +125,16 @@ def _config_of(run: Path, *names: str) -> dict[str, Any]:
     return config
 
 
-def _copy(source: Path, target: Path) -> set[Path]:
-    """Copy a folder's files, each of which is whole at any time; hidden ones are jobs' own."""
-    files = {target / path.name: path for path in source.glob("[!.]*")}
+def _copy(source: Path, target: Path, stems: Collection[str] | None = None) -> set[Path]:
+    """Copy a folder's files, each of which is whole at any time; hidden ones are jobs' own.
+
+    All of them, or those with one of these ``stems``.
+    """
+    files = {
+        target / path.name: path
+        for path in source.glob("[!.]*")
+        if stems is None or path.stem in stems
+    }
     for copy, path in files.items():
         with atomic(copy) as handle:
             handle.write(path.read_bytes())

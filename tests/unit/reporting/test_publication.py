@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -9,7 +10,7 @@ import yaml
 from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting import publication
-from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_tuned
+from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_apart, publish_tuned
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import COLUMNS
 
@@ -17,10 +18,16 @@ SECTIONS = ("tables", "selection", "restarts", "times")
 README = "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in SECTIONS)
 CONFIG = resolve({"preset": "smoke"}, Path(__file__).parents[3] / "config").plain()
 EXPERIMENTS = {"one": CONFIG["experiments"]["classification"]}
+APART = {"two": EXPERIMENTS["one"] | {"in_all": False, "table": "apart"}}
 CELL = (
     "table1,r2=0.70,ERM,test_acc,0.25,0.01,3,0.24,0.26,0.2,synthetic,pooled validation,described,"
     "better,"
 )
+
+
+def configuration(experiments: dict[str, Any], preset: str = "paper") -> str:
+    tree = CONFIG | {"preset": preset, "experiments": experiments}
+    return yaml.safe_dump(tree, sort_keys=False)
 
 
 def run(folder: Path, preset: str = "paper") -> Path:
@@ -30,8 +37,11 @@ def run(folder: Path, preset: str = "paper") -> Path:
         ("tables/table1.md", "## Table 1: Classification\n\n| a |\n"),
         ("tables/table1.csv", f"{','.join(COLUMNS)}\n{CELL}\n"),
         ("tables/.table1.csv.lock", ""),
-        ("figures/figure2.svg", "<svg/>"),
-        ("config.yaml", yaml.safe_dump(CONFIG | {"preset": preset, "experiments": EXPERIMENTS})),
+        ("figures/table1.svg", "<svg/>"),
+        ("tables/apart.md", "## Another\n"),
+        ("tables/apart.csv", f"{','.join(COLUMNS)}\n{CELL.replace('table1', 'apart')}\n"),
+        ("figures/apart.svg", "<svg/>"),
+        ("config.yaml", configuration(EXPERIMENTS | APART, preset)),
         ("benchmarks/score/one/r2=0.70.tsv", "s\th:m:s\n2.5\t0:00:02\n"),
         ("one/r2=0.70/scores.csv", "setting\n"),
         ("tuned/one.yaml", "irm: {}\n"),
@@ -82,7 +92,8 @@ def test_tables_figures_and_configuration_are_copied(
         "rule\texperiment\tplace\ts\tmemory_mb\tdisk_mb\tsize",
         f"score\tone\tone/r2=0.70\t2.5\t\t\t{2 * points}",  # of two seeds
     ]
-    shown = {"tables/table1.md", "tables/table1.csv", "figures/figure2.svg", "config.yaml"}
+    assert copied.pop("config.yaml") == configuration(EXPERIMENTS)
+    shown = {"tables/table1.md", "tables/table1.csv", "figures/table1.svg"}
     assert copied == {n: text for n, text in content(results).items() if n in shown}
     parts = sections(results, EXPERIMENTS, "results/reference/tables")
     assert readme.read_text(encoding="utf-8") == with_sections(README, parts)
@@ -98,6 +109,28 @@ def test_what_an_earlier_run_left_is_gone(tmp_path: Path, reference: Path, readm
     publish(results, reference, readme)
     assert content(reference) == first | {"README.md": "about the reference"}
     assert readme.read_text(encoding="utf-8") == text
+
+
+def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
+    tmp_path: Path, reference: Path, readme: Path
+) -> None:
+    results = run(tmp_path)
+    publish(results, reference, readme)
+    before = content(reference)
+    publish_apart(results, reference / "apart", "apart")
+    found = content(reference)
+    assert {n: text for n, text in found.items() if not n.startswith("apart/")} == before
+    assert found["apart/config.yaml"] == configuration(APART)
+    assert found["apart/apart.md"] == "## Another\n"
+    names = ("apart.csv", "apart.md", "apart.svg", "config.yaml", "versions.json")
+    assert sorted(n for n in found if n.startswith("apart/")) == [f"apart/{n}" for n in names]
+    publish(results, reference, readme)  # which leaves it alone
+    assert content(reference) == found
+    table = results / "tables" / "apart.csv"
+    table.write_text(table.read_text().replace("synthetic", "stand-in:digits"))
+    with pytest.raises(KerhrmError, match=r"apart\.csv holds stand-in data"):
+        publish_apart(results, reference / "apart", "apart")
+    assert content(reference) == found
 
 
 def test_choices_are_copied_beside_those_of_other_experiments(tmp_path: Path) -> None:
@@ -136,12 +169,13 @@ def test_stand_ins_are_not_published(tmp_path: Path, reference: Path, readme: Pa
     results = run(tmp_path)
     publish(results, reference, readme)
     before = content(tmp_path)
-    path = results / "tables" / "table4.csv"
+    path = results / "tables" / "table1.csv"
+    real = path.read_text(encoding="utf-8")
     stand_in = CELL.replace("synthetic", "stand-in:digits")
     path.write_text(f"{','.join(COLUMNS)}\n{stand_in}\n", encoding="utf-8")
-    with pytest.raises(KerhrmError, match=r"table4\.csv holds stand-in data; give the raw files"):
+    with pytest.raises(KerhrmError, match=r"table1\.csv holds stand-in data; give the raw files"):
         publish(results, reference, readme)
-    path.unlink()
+    path.write_text(real, encoding="utf-8")
     assert content(tmp_path) == before
 
 

@@ -1,0 +1,76 @@
+"""``docs/scale.md`` from the tables of the studies: ``python -m benchmarks.scale``."""
+
+import os
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+
+from kerhrm.storage.arrays import write_text
+
+PAGE, FOLDER, REFERENCE = Path("docs/scale.md"), Path("results/scale"), Path("results/reference")
+TEMPLATE = Path(__file__).with_name("scale.md.j2")
+TABLES = ("full_mnist", "full_mnist_baselines", "full_mnist_public")
+
+
+def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) -> str:
+    """The page."""
+    errors = pd.read_csv(folder / "approximation.csv")
+    curve = folder / "learning_curve.csv"
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True, trim_blocks=True
+    )
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        accuracies=accuracies(reference),
+        penalties=_markdown(pd.read_csv(folder / "penalties.csv", dtype=str)),
+        approximation=approximation(errors),
+        n_approximation="10 000",
+        seconds_exact=f"{errors.loc[errors['way'] == 'exact', 'seconds'].iloc[0]:.0f}",
+        curve=_curve(pd.read_csv(curve)) if curve.exists() else "",
+        folder=os.path.relpath(folder, page.parent),
+        reference=os.path.relpath(reference, page.parent),
+    )
+
+
+def accuracies(reference: Path) -> str:
+    """Headline test accuracies of all tables that are there, a row a method."""
+    paths = [reference / name / f"{name}.csv" for name in TABLES]
+    cells = pd.concat([pd.read_csv(p) for p in paths if p.exists()])
+    cells = cells[(cells["metric"] == "test_acc") & (cells["selection"] != "oracle")]
+    cells = cells.drop_duplicates(["method", "setting"])
+    std = cells["std"].map(lambda s: "" if pd.isna(s) else f" ± {s:.3f}")
+    cells = cells.assign(shown=cells["mean"].map("{:.3f}".format) + std)
+    wide = cells.pivot_table(
+        index="method", columns="setting", values="shown", aggfunc="first", sort=False
+    )
+    return str(wide.fillna("").rename_axis(columns=None).reset_index().to_markdown(index=False))
+
+
+def approximation(errors: pd.DataFrame) -> str:
+    """A row a way, a pair of columns a k."""
+    errors = errors[errors["way"] != "exact"]
+    keys = ["way", "landmarks", "passes", "seconds"]
+    rows = []
+    for key, part in errors.groupby(keys, sort=False):
+        row = dict(zip(keys, key, strict=True))
+        row["seconds"] = f"{row['seconds']:.0f}"
+        row |= {"landmarks": int(row["landmarks"]), "passes": int(row["passes"])}
+        for one in part.itertuples():
+            shown = f"{one.spectrum_error:.2%}, {one.labels_changed:.2%}"
+            row[f"k = {int(one.k)}"] = shown
+        rows.append(row)
+    return _markdown(pd.DataFrame(rows))
+
+
+def _curve(rows: pd.DataFrame) -> str:
+    means = rows.groupby(["n", "k"], as_index=False).mean().drop(columns="seed")
+    means[["n", "k"]] = means[["n", "k"]].astype(int)
+    return _markdown(means.round({name: 3 for name in means if "acc" in name}).round(1))
+
+
+def _markdown(frame: pd.DataFrame) -> str:
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+if __name__ == "__main__":
+    write_text(PAGE, text())
