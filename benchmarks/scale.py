@@ -43,7 +43,7 @@ def accuracies(reference: Path) -> str:
     wide = cells.pivot_table(
         index="method", columns="setting", values="shown", aggfunc="first", sort=False
     )
-    return str(wide.fillna("").rename_axis(columns=None).reset_index().to_markdown(index=False))
+    return _markdown(wide.fillna("").rename_axis(columns=None).reset_index())
 
 
 def approximation(errors: pd.DataFrame) -> str:

@@ -1,0 +1,62 @@
+"""The page on many points tells the tables of its studies."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks import scale
+
+ROOT = Path(__file__).parents[3]
+COLUMNS = ("setting", "method", "metric", "mean", "std", "selection")
+
+
+def table(folder: Path, name: str, *rows: tuple[object, ...]) -> None:
+    (folder / name).mkdir(parents=True)
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(folder / name / f"{name}.csv", index=False)
+
+
+def test_accuracies_stand_side_by_side(tmp_path: Path) -> None:
+    table(
+        tmp_path, "full_mnist",
+        ("14x14", "ERM", "test_acc", 0.11, 0.004, "pooled validation"),
+        ("14x14", "ERM", "train_acc", 0.85, 0.001, "pooled validation"),
+        ("14x14", "KerHRM (NTF)", "test_acc", 0.7441, 0.0012, "worst learned environment"),
+        ("14x14", "KerHRM (NTF)", "test_acc", 0.9, 0.0, "oracle"),
+        ("28x28", "KerHRM (NTF)", "test_acc", 0.75, None, "worst learned environment"),
+    )  # fmt: skip
+    table(tmp_path, "full_mnist_public", ("public", "IRM", "test_acc", 0.7, 0.01, "as given"))
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in scale.accuracies(tmp_path).splitlines()
+    ]
+    assert lines[0] == ["method", "14x14", "28x28", "public"]
+    assert lines[2:] == [
+        ["ERM", "0.110 ± 0.004", "", ""],
+        ["KerHRM (NTF)", "0.744 ± 0.001", "0.750", ""],
+        ["IRM", "", "", "0.700 ± 0.010"],
+    ]
+
+
+def test_every_way_has_a_row_and_every_dimension_a_column() -> None:
+    base = {"spectrum_error": 0.01234, "labels_changed": 0.0005, "seconds": 12.3}
+    rows = [
+        {"way": way, "landmarks": m, "passes": 0, "k": k} | base
+        for way, m in (("Nystrom", 2000), ("landmarks", 2000))
+        for k in (25, 600)
+    ]
+    lines = scale.approximation(pd.DataFrame([{"way": "exact", "seconds": 99.0}, *rows]))
+    head, _, *body = lines.splitlines()
+    assert "k = 25" in head
+    assert "k = 600" in head
+    assert len(body) == 2
+    assert body[0].count("1.23%, 0.05%") == 2
+    assert " 12 " in body[0]
+
+
+@pytest.mark.skipif(not (ROOT / scale.PAGE).exists(), reason="no study is committed")
+def test_the_committed_page_is_that_of_the_committed_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert scale.text() == scale.PAGE.read_text(encoding="utf-8")
