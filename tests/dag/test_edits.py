@@ -61,16 +61,17 @@ def kinds(folder: Path) -> Kinds:
     """What each kind of jobs runs: a kind is a rule or, where that runs many codes, one of them."""
     scripts = {p.stem: [str(p)] for p in sorted((folder / "workflow" / "scripts").glob("*.py"))}
     found: Kinds = {**scripts, "select_by_oracle": scripts["select_hyperparameters"]}
-    for rule in ("publish_reference", "publish_tuned", "verify"):
+    for rule in ("publish_reference", "publish_apart", "publish_tuned", "verify"):
         del found[rule]
-    shared = ("fetch_raw", "generate_data", "train_method", "render_notebook")
-    fetch, generate, train, render = (found.pop(rule) for rule in shared)
+    shared = ("fetch_raw", "generate_data", "train_method", "score", "render_notebook")
+    fetch, generate, train, score, render = (found.pop(rule) for rule in shared)
     for path in sorted((folder / "notebooks").glob("*.ipynb")):
         found[f"notebook:{path.stem}"] = [*render, str(path)]
     for name, raw in RAW.items():
         found[f"fetch:{name}"] = [*fetch, raw]
     for name, data in DATA_SETS.items():
         found[f"data:{name}"] = [*generate, data.entry, *([RAW[data.raw]] if data.raw else [])]
+        found[f"score:{name}"] = [*score, *([data.truths] if data.truths else [])]
     for name, method in METHODS.items():
         if method.reads != "kerhrm":
             prepare = f"kerhrm.methods.{method.reads}"
@@ -91,9 +92,10 @@ def kind(job: Job) -> str:
         return "notebook:table"
     if job.rule == "render_figure":
         return f"notebook:{stem}"
-    if job.rule == "generate_data":
+    if job.rule in ("generate_data", "score"):
         _, _, experiment, setting, *_ = job.output[0].split("/")
-        return f"data:{SETUPS[experiment].settings[setting_in(setting)].data.generator}"
+        generator = SETUPS[experiment].settings[setting_in(setting)].data.generator
+        return f"{job.rule.removeprefix('generate_')}:{generator}"
     return job.rule
 
 
@@ -126,14 +128,18 @@ def importers(smoke: Checkout) -> dict[str, set[str]]:
         (
             "scoring/tuning.py",
             {"select_hyperparameters", "select_by_oracle"},
-            {"method:dro", "score"},
+            {"method:dro", "score:classification"},
         ),
         (
             "data/classification/generator.py",
-            {"data:classification"},
+            {"data:classification", "score:classification"},
             {"data:houses", "fetch:mnist", "extract_ntf"},
         ),
-        ("reporting/figures.py", {"notebook:figure2", "notebook:figure3"}, {"summarise", "score"}),
+        (
+            "reporting/figures.py",
+            {"notebook:figure2", "notebook:figure3"},
+            {"summarise", "score:houses"},
+        ),
         (
             "jobs/job.py",
             {"fetch:mnist", "learn_environments", "summarise", "write_configuration"},
