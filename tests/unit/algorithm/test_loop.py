@@ -22,6 +22,7 @@ from kerhrm.data.registry import generate
 from kerhrm.errors import KerhrmError
 from kerhrm.features.extract import extract
 from kerhrm.features.map import NTFMap
+from kerhrm.methods.true_environments.train import train_true_environments
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.storage.records import Record
@@ -178,3 +179,18 @@ def test_from_points_to_predictions_of_new_ones(network: NetworkOptions) -> None
     for b, c in enumerate(chosen.tolist()):
         got = networks(x_new)[b]
         torch.testing.assert_close(got, predictions.test[b, c], rtol=1e-4, atol=1e-5)
+
+
+def test_features_in_single_precision_serve_every_step(problem: Problem, fitted: Fit) -> None:
+    """As landmarks leave them: solves stay in double precision, so little is lost."""
+    single = replace(problem, **{n: getattr(problem, n).float() for n in problem.names()})
+    found = fit(single, OPTIONS)
+    for got, expected in zip(found.learned, fitted.learned, strict=True):
+        assert got.train.dtype == torch.float64
+        torch.testing.assert_close(got.train, expected.train, rtol=0, atol=1e-2)
+    assert found.final.theta.dtype == torch.float64
+    torch.testing.assert_close(found.final.theta, fitted.final.theta, rtol=1e-2, atol=1e-3)
+    labels = torch.randint(2, (B, N)), torch.randint(2, (B, M))
+    options = OPTIONS.model_copy(update={"invariance": Invariance(alpha=[1.0])})
+    got, expected = (train_true_environments(p, options, labels) for p in (single, problem))
+    torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)

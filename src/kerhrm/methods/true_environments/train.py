@@ -38,7 +38,7 @@ def true_environments(
     sizes = torch.tensor(list(k), device=problem.y.device).expand(len(problem.y), -1)
 
     def memberships(environment: Tensor) -> Tensor:
-        hard = torch.nn.functional.one_hot(environment, n_environments).to(problem.y)
+        hard = torch.nn.functional.one_hot(environment, n_environments).double()
         return hard.unsqueeze(1).expand(-1, len(k), -1, -1)
 
     nothing = torch.zeros_like(sizes, dtype=problem.y.dtype)
