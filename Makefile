@@ -35,7 +35,7 @@ WRITTEN = $(wildcard $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),
 
 help:
 	@echo "make reproduce   every table from raw data, at the paper's sizes"
-	@echo "make smoke       the whole DAG on tiny sizes, some two minutes"
+	@echo "make smoke       the whole DAG on tiny sizes, a minute or two"
 	@echo "make recover     after any interruption: clear up and go on where the run was;"
 	@echo "                 after make smoke: make recover CONFIG=preset=smoke"
 	@echo "make test        static checks, unit tests, the whole DAG"

@@ -60,16 +60,30 @@ def summary(tables: Tables, machine: dict[str, Any]) -> str:
     gemm, rows = plot.rate(machine), []
     for panel in plot.panels(tables):
         found = plot.bars(tables, panel, gemm)
-        others = [f"{name} {s:.2g}" for name, s in found.items() if name not in (OURS, plot.LIMIT)]
+        others = [
+            f"{name} {plot.two_digits(s)}"
+            for name, s in found.items()
+            if name not in (OURS, plot.LIMIT)
+        ]
         row = {"task (seconds)": panel.title, "others": ", ".join(others)}
-        rows.append(row | {"this": f"**{found[OURS]:.2g}**", "limit": f"{found[plot.LIMIT]:.2g}"})
+        rows.append(
+            row
+            | {
+                "this": f"**{plot.two_digits(found[OURS])}**",
+                "limit": plot.two_digits(found[plot.LIMIT]),
+            }
+        )
     for task in ("SVD, Table 1", "SVD, Colored MNIST", "training, Table 1",
                  "training, Colored MNIST"):  # fmt: skip
         same = [r for r in tables.rows["peers"].values() if r["task"] == task and r["status"] == OK]
         ours = [r for r in same if r["contender"] == OURS]
-        others = [f"{r['contender']} {float(r['median_s']):.2g}" for r in same if r not in ours]
+        others = [
+            f"{r['contender']} {plot.two_digits(float(r['median_s']))}"
+            for r in same
+            if r not in ours
+        ]
         if ours:
-            shown = f"**{float(ours[0]['median_s']):.2g}**"
+            shown = f"**{plot.two_digits(float(ours[0]['median_s']))}**"
             rows.append({"task (seconds)": task, "others": ", ".join(others), "this": shown})
     columns = ["task (seconds)", "others", "this", "limit"]
     frame = pd.DataFrame(rows, columns=columns).fillna("")

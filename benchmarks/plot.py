@@ -48,6 +48,11 @@ def bars(tables: Tables, panel: Panel, gemm: float) -> dict[str, float]:
     return found | {LIMIT: panel.gflop / gemm}
 
 
+def two_digits(seconds: float) -> str:
+    """Two digits, without an exponent where they are many: 0.086, 31, 131."""
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
+
+
 def rate(machine: dict[str, Any]) -> float:
     """GEMM rate of the run in float32 at its threads, the higher of before and after."""
     name = f"float32, {machine['threads']} threads"
@@ -68,7 +73,7 @@ def draw(tables: Tables, machine: dict[str, Any]) -> Figure:
             colours = [{OURS: MINE, LIMIT: BOUND}.get(name, THEIRS) for name in named]
             axes.barh([*named], [*named.values()], color=colours, height=0.7)
             for at, seconds in enumerate(named.values()):
-                axes.text(seconds * 1.15, at, f"{seconds:.2g} s", va="center", fontsize=8)
+                axes.text(seconds * 1.15, at, f"{two_digits(seconds)} s", va="center", fontsize=8)
             ends = min(named.values()) / 2, 6 * max(named.values())
             axes.set(xscale="log", title=panel.title, xlim=ends)
             axes.grid(axis="x")

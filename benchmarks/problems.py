@@ -35,8 +35,8 @@ def table1(sizes: Sizes, seeds: int) -> Dataset:
 
 @functools.cache
 def digits() -> Digits:
-    """MNIST where it is at hand or can be fetched; tiny sizes do with the stand-in."""
-    return Digits.stand_in() if chosen().name == "tiny" else Digits.fetch()
+    """MNIST; tiny sizes do with the stand-in, whose copies of images have another spectrum."""
+    return Digits.stand_in() if chosen().name == "tiny" else Digits.fetch(on_missing="fail")
 
 
 def colored_mnist(sizes: Sizes, seeds: int) -> Dataset:

@@ -11,7 +11,7 @@ c = 0.1, which leaves the optimum's direction alone and keeps the first gradient
 
 A cosine near one is not enough: g_w counts all directions alike, but a change of the outputs
 is S g_w, so that a small angle towards the largest singular value, where spurious features
-tend to lie, is a large change.  What is left of it the squared error learns, the longer the
+may lie, is a large change.  What is left of it the squared error learns, the longer the
 more, unless lambda is large (docs/scale.md).  With ``check_every`` the selection rule picks the
 step as it picks lambda.
 """
