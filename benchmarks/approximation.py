@@ -10,6 +10,7 @@ root mean square over test points of f - f_exact; besides, the share of points w
 label differs.  Predictions are those of the direction invariant over the true colours.
 """
 
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,17 +97,15 @@ def measure(raw: Path) -> Iterator[dict[str, object]]:
 def main() -> None:
     torch.set_num_threads(THREADS)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    raw, rows = FOLDER / "mnist.npz", list[dict[str, object]]()
-    fetch("mnist", on_missing="fail").save(raw)
-    try:
-        with torch.inference_mode():
-            for row in measure(raw):
-                rows.append(row)
-                print(row, flush=True)
-                text = pd.DataFrame(rows).to_csv(index=False, float_format="%.5g")
-                write_text(FOLDER / "approximation.csv", text)
-    finally:
-        raw.unlink()
+    rows = list[dict[str, object]]()
+    with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
+        raw = Path(folder) / "mnist.npz"
+        fetch("mnist", on_missing="fail").save(raw)
+        for row in measure(raw):
+            rows.append(row)
+            print(row, flush=True)
+            text = pd.DataFrame(rows).to_csv(index=False, float_format="%.5g")
+            write_text(FOLDER / "approximation.csv", text)
 
 
 if __name__ == "__main__":

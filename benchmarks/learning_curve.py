@@ -8,6 +8,7 @@ told from the true colours, which nothing but these columns has seen.
 """
 
 import argparse
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -118,7 +119,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         for axis, (label, (solid, dashed)) in zip(axes, panels.items(), strict=True):
             for i, (n, part) in enumerate(means.groupby("n")):
                 look = {"color": COLOURS[i + 1], "marker": MARKERS[i], "markersize": 3}
-                axis.plot(part["k"], part[solid], label=f"n = {n:,}".replace(",", " "), **look)
+                axis.plot(part["k"], part[solid], label=f"n = {int(n):,}".replace(",", " "), **look)
                 if dashed:
                     axis.plot(part["k"], part[dashed], linestyle=":", **look)
             axis.set(xscale="log", xlabel="dimensions k", ylabel=label)
@@ -138,9 +139,9 @@ def main() -> None:
         return
     torch.set_num_threads(THREADS)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    raw = FOLDER / "mnist.npz"
-    fetch("mnist", on_missing="fail").save(raw)
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "mnist.npz"
+        fetch("mnist", on_missing="fail").save(raw)
         for seed in options.seeds:
             for n in options.sizes:
                 done = pd.read_csv(TABLE) if TABLE.exists() else pd.DataFrame({"seed": [], "n": []})
@@ -150,8 +151,6 @@ def main() -> None:
                     rows = pd.concat([done, pd.DataFrame(list(measure(n, seed, raw)))])
                 write_text(TABLE, rows.to_csv(index=False))
                 print(rows.tail(len(DIMENSIONS)).to_string(), flush=True)
-    finally:
-        raw.unlink()
 
 
 if __name__ == "__main__":

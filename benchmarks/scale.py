@@ -63,9 +63,12 @@ def approximation(errors: pd.DataFrame) -> str:
 
 
 def _curve(rows: pd.DataFrame) -> str:
+    """Means over the seeds; counts and sizes without digits, accuracies with three."""
     means = rows.groupby(["n", "k"], as_index=False).mean().drop(columns="seed")
-    means[["n", "k"]] = means[["n", "k"]].astype(int)
-    return _markdown(means.round({name: 3 for name in means if "acc" in name}).round(1))
+    formats = {name: "{:.3f}" if "acc" in name else "{:.1f}" for name in means}
+    formats |= dict.fromkeys(("n", "k", "starts"), "{:.0f}")
+    shown = means.apply(lambda column: column.map(formats[str(column.name)].format))
+    return _markdown(shown.rename(columns=lambda name: name.replace("_", " ")))
 
 
 def _markdown(frame: pd.DataFrame) -> str:
