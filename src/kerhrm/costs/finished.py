@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import yaml
-
+from kerhrm.config.files import read
 from kerhrm.config.schema import Config
 from kerhrm.costs.benchmarks import Cost, Key, measured, notes
 from kerhrm.costs.predict import Job, Stored, by_kind, duration, predict
@@ -39,8 +38,7 @@ def comparison(run: Path, stored: Stored, cores: int) -> str:
     if not costs or not notes(run) or not (run / "config.yaml").exists():
         problem = f"{run} has no benchmarks, no notes of jobs or no configuration"
         raise KerhrmError(problem, "run the workflow to its end first")
-    config = yaml.load((run / "config.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-    experiments = Config.model_validate(config).experiments
+    experiments = Config.model_validate(read(run / "config.yaml").content).experiments
     sizes = {key: size_of(key, experiments) for key in costs}
 
     def guess(key: Key) -> Cost | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from kerhrm.config.files import read
 from kerhrm.config.schema import Config
 from kerhrm.costs.benchmarks import as_text, measured, sized
 from kerhrm.costs.rate import gemm_rate
@@ -119,7 +120,7 @@ def _config_of(run: Path, *names: str) -> dict[str, Any]:
     for name in ("config.yaml", *names):
         if not (run / name).exists():
             raise KerhrmError(f"{run} has no {name}", "run the workflow first")
-    config: dict[str, Any] = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    config = read(run / "config.yaml").content
     if config["preset"] != "paper":
         raise KerhrmError(f"{run} is no run at preset paper", "run without preset=...")
     return config

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 import kerhrm
 from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.config.files import read
 from kerhrm.config.names import setting_in
 from kerhrm.data.registry import DATA_SETS, RAW
 from kerhrm.jobs.fingerprint import sources
@@ -90,7 +90,7 @@ def shares(jobs: Iterable[tuple[set[Path], float]], package: Path = PACKAGE) -> 
 
 def main() -> None:
     run = Path(sys.argv[1])
-    config = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    config = read(run / "config.yaml").content
     jobs = read_benchmarks(run / "benchmarks")
     jobs = jobs[jobs["experiment"].isin(["", *config["experiments"]]) & ~jobs["rule"].isin(TUNING)]
     places = zip(jobs["rule"], jobs["place"], strict=True)
