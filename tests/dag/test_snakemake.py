@@ -4,8 +4,11 @@ That it makes a requested file again with all that follows, and one that nobody 
 all, stands in ``test_lost.py``.
 """
 
+import inspect
+
 import pytest
 from dagtools import Checkout, Job, edited, replace
+from snakemake.scheduling.job_scheduler import JobScheduler
 
 pytestmark = pytest.mark.dag
 
@@ -88,3 +91,8 @@ def test_the_files_of_the_command_line_are_known(done: Checkout) -> None:
 def test_code_by_itself_is_no_reason(done: Checkout) -> None:
     with edited(done.folder / "Snakefile", replace("cp {input}", "cp -f {input}")):
         assert planned(done) == set()
+
+
+def test_the_scheduler_has_the_limit_that_local_runs_do_without() -> None:
+    """``onstart`` sets it to None, which Snakemake itself gives a meaning."""
+    assert "self.job_rate_limiter is None" in inspect.getsource(JobScheduler)

@@ -10,8 +10,7 @@ from kerhrm.methods.registry import METHODS
 #: rules whose jobs take the time of their start and no more, whatever they are of
 LIGHT = frozenset(
     ("write_configuration", "fetch_raw", "collect_scores", "summarise", "render_notebook",
-     "render_figure", "check_failures", "verify", "publish_reference", "publish_tuned",
-     "select_hyperparameters", "select_by_oracle")
+     "render_figure", "check_failures", "verify", "select_hyperparameters", "select_by_oracle")
 )  # fmt: skip
 
 
@@ -23,7 +22,7 @@ def kind(key: Key) -> Key:
 def size_of(key: Key, experiments: Mapping[str, Experiment]) -> float | None:
     """Multiplications of a job, up to a factor; None of an unknown job."""
     rule, place = key[0], key[1:]
-    if rule in LIGHT:
+    if rule in LIGHT or rule.startswith("publish_"):
         return 1.0
     if len(place) < 2 or place[0] not in experiments:
         return None
@@ -34,6 +33,8 @@ def size_of(key: Key, experiments: Mapping[str, Experiment]) -> float | None:
     points = len(experiment.seeds.data) * setting.data.n_points
     if rule == "reduce_ntf":
         return float(points * setting.data.n_points)
+    if rule == "reduce_by_landmarks" and experiment.features:
+        return float(points * experiment.features.landmarks)
     if rule in ("learn_environments", "learn_direction"):
         return float(points * _of_iteration(rule, setting, int(place[2])))
     if rule in ("train_network", "train_method"):
@@ -53,7 +54,10 @@ def _of_iteration(rule: str, setting: Setting, t: int) -> int:
     if rule == "learn_direction":
         return tried * len(options.invariance.alpha)
     clustering = options.clustering
-    return tried * clustering.clusters * clustering.restarts * len(clustering.ridge)
+    starts = tried * clustering.restarts
+    if clustering.starts == "nested":  # one start, but for the first k
+        starts = tried + (squares[0] * (clustering.restarts - 1) if t == 1 else 0)
+    return starts * clustering.clusters * len(clustering.ridge)
 
 
 def _steps(experiment: Experiment, setting: str, method: str) -> int:

@@ -42,8 +42,22 @@ def test_every_option_set_is_work() -> None:
     assert first > second  # which keeps one k
 
 
+def test_landmarks_and_nested_starts_are_less_work() -> None:
+    experiments = resolve({"preset": "smoke"}, ROOT / "config").experiments
+    setup = experiments["full_mnist"]
+    points = 2 * setup.settings["14x14"].data.n_points  # of two seeds
+    assert size_of(("reduce_by_landmarks", "full_mnist", "14x14"), experiments) == 100 * points
+    # k = 5 and 10, two clusters, two ridges; three starts for the first k, then one
+    first, second = (
+        size_of(("learn_environments", "full_mnist", "14x14", t), experiments) for t in "12"
+    )
+    assert first == points * 4 * (3 * 25 + 100)
+    assert second == points * 4 * 100
+
+
 def test_light_rules_and_unknown_places() -> None:
     assert size_of(("summarise", "table1"), {}) == 1
+    assert size_of(("publish_full_mnist",), {}) == 1
     assert size_of(("score", "nowhere", "a"), {}) is None
     assert size("mystery") is not None  # by its points
     experiments = resolve({"preset": "smoke"}, ROOT / "config").experiments
