@@ -1,10 +1,9 @@
 """Mean, spread and interval of a few runs."""
 
 import numpy as np
+from scipy import stats
 
 from kerhrm.randomness import stream
-
-TAIL = (1 - 0.95) / 2  #: share of the resamples on either side of the interval
 
 
 def summarise(values: np.ndarray, resamples: int) -> dict[str, float]:
@@ -18,9 +17,11 @@ def summarise(values: np.ndarray, resamples: int) -> dict[str, float]:
     values = np.asarray(values, dtype=float)
     low = high = values.mean()
     if np.ptp(values) > 0:
-        drawn = stream(0, "bootstrap").integers(0, len(values), (resamples, len(values)))
-        means = np.sort(values[drawn].mean(axis=-1))
-        low, high = _quantile(means, TAIL), _quantile(means, 1 - TAIL)
+        interval = stats.bootstrap(
+            (values,), np.mean, n_resamples=resamples, method="percentile",
+            rng=stream(0, "bootstrap"),
+        ).confidence_interval  # fmt: skip
+        low, high = interval.low, interval.high
     std = values.std(ddof=1) if len(values) > 1 else float("nan")
     return {
         "mean": float(values.mean()),
@@ -28,10 +29,3 @@ def summarise(values: np.ndarray, resamples: int) -> dict[str, float]:
         "ci_low": float(low),
         "ci_high": float(high),
     }
-
-
-def _quantile(ordered: np.ndarray, p: float) -> float:
-    """Quantile of sorted values, linear between two of them; as SciPy's bootstrap to the bit."""
-    below, share = divmod(p * len(ordered) + (1 - p), 1)
-    low, high = ordered[np.minimum([int(below) - 1, int(below)], len(ordered) - 1)]
-    return float((1 - share) * low + share * high)
