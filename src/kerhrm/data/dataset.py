@@ -53,6 +53,8 @@ class Dataset:
         Names of the test environments, by number.
     seeds : sequence of int, length B
     task : "classification" or "regression"
+    unit : ndarray, (B,), optional
+        What y = 1 comes to in the unit that all replicates' errors are told in; absent: 1.
     """
 
     train: Split
@@ -62,6 +64,7 @@ class Dataset:
     test_environments: Sequence[str]
     seeds: Sequence[int]
     task: Task
+    unit: np.ndarray | None = None
 
     def save(self, paths: Any) -> None:
         """Write the files named in :data:`FILES`; ``paths[name]`` is each one's path."""
@@ -72,12 +75,13 @@ class Dataset:
             "task": self.task,
         }
         train, validation, test = self.train, self.validation, self.test
+        unit = np.ones(len(self.seeds)) if self.unit is None else self.unit
         contents = {
             "train": {"x": train.x, "y": train.y},
             "validation": {"x": validation.x, "y": validation.y},
             "test_inputs": {"x": test.x},
             "environments": {"train": train.environment, "validation": validation.environment},
-            "test_labels": {"y": test.y, "environment": test.environment},
+            "test_labels": {"y": test.y, "environment": test.environment, "unit": unit},
         }
         for name in FILES:
             save_arrays(paths[name], contents[name], facts)

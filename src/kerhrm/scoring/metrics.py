@@ -28,6 +28,7 @@ class Labels:
     task: str
     source: str  #: of the data
     names: list[str]  #: of the test environments
+    unit: np.ndarray  #: (B,), of y in that of the tables
 
 
 def load_labels(files: Files, seeds: Sequence[int | str]) -> Labels:
@@ -42,6 +43,7 @@ def load_labels(files: Files, seeds: Sequence[int | str]) -> Labels:
         facts["task"],
         facts["source"],
         facts["test_environments"],
+        test["unit"],
     )
 
 
@@ -67,7 +69,7 @@ def metrics(
     ``accuracy``: ``train_acc``, ``test_acc`` and their difference ``generalisation_gap``;
     ``mean_error``: ``mean_error`` and ``std_error``, mean and standard deviation (ddof = 1)
     of the mean squared errors of the test environments (paper, section 5); ``period``:
-    ``mse`` of every test environment.
+    ``mse`` of every test environment; errors in the square of ``labels.unit``.
     """
     if protocol == "accuracy":
         train = accuracy(predictions["train"], labels.train)
@@ -75,6 +77,7 @@ def metrics(
         pooled = {"train_acc": train, "test_acc": test, "generalisation_gap": test - train}
         return {("", metric): values for metric, values in pooled.items()}
     errors = environment_errors(predictions["test"], labels.test, labels.test_environment)
+    errors = errors * labels.unit[:, None] ** 2  # (B, E), now comparable between seeds
     if protocol == "period":
         return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
     mean, std = errors.mean(axis=-1), errors.std(axis=-1, ddof=1)

@@ -60,7 +60,11 @@ def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
         "environments": {
             "train": data.train.environment, "validation": data.validation.environment
         },
-        "test_labels": {"y": data.test.y, "environment": data.test.environment},
+        "test_labels": {
+            "y": data.test.y,
+            "environment": data.test.environment,
+            "unit": np.ones(len(data.seeds)),
+        },
     }  # fmt: skip
     for name, path in files.items():
         arrays, _ = load_arrays(path)

@@ -64,7 +64,7 @@ class TestGenerate:
         assert made([0], small(source="stand-in:test")).source == "stand-in:test"
 
     def test_the_first_period_is_split_and_the_later_ones_are_shared(self) -> None:
-        data = made([3, 7], self.HOUSES, scale="all")
+        data = made([3, 7], self.HOUSES, scale="all", price_scale="all")
         period = self.HOUSES.period
         used = {name: rows(split, self.HOUSES) for name, split in parts(data).items()}
         for b in range(2):
@@ -119,6 +119,20 @@ class TestGenerate:
         np.testing.assert_array_equal(before.train.x, after.train.x)
         np.testing.assert_array_equal(before.train.y, after.train.y)
         assert not np.array_equal(before.validation.y, after.validation.y)
+
+    @pytest.mark.parametrize("price", ["linear", "log"])
+    def test_an_error_is_the_same_whatever_scales_the_training_prices(self, price: Any) -> None:
+        """Of predictions that are fixed in dollars, in units of all houses' deviation."""
+        target = np.log(self.HOUSES.price) if price == "log" else self.HOUSES.price
+        for price_scale in ("train", "all"):
+            data = made([3, 7], self.HOUSES, price_scale=price_scale, price=price)
+            assert data.unit is not None
+            difference = (data.test.y[:, 0] - data.test.y[:, -1]) * data.unit
+            place = np.stack([made([3, 7], self.HOUSES, scale="all").test.x[:, i] for i in (0, -1)])
+            number = self.HOUSES.predictors[:, 0]
+            at = np.rint(place[..., 0] * number.std() + number.mean()).astype(int)
+            expected = (target[at[0]] - target[at[1]]) / target.std()
+            np.testing.assert_allclose(difference, expected, rtol=1e-4, atol=1e-6)
 
     def test_a_constant_predictor_is_only_centred(self) -> None:
         predictors = self.HOUSES.predictors.copy()

@@ -220,7 +220,7 @@ class TestRealFile:
                 (mean, y.mean()),
                 (least_squares, y.mean() + data.test.x[b] @ slope),
             ):
-                squares = (data.test.y[b] - prediction) ** 2
+                squares = ((data.test.y[b] - prediction) * data.unit[b]) ** 2
                 period = data.test.environment[b]
                 errors[b] = [squares[period == number].mean() for number in range(6)]
         # 72 held-out houses of the first period say little; the last periods are extrapolated,

@@ -165,6 +165,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
         "test_labels": {
             "y": labels("test"),
             "environment": np.zeros((len(SEEDS), SIZES["test"]), np.int8),
+            "unit": np.ones(len(SEEDS)),
         },
     }
     for name, arrays in contents.items():

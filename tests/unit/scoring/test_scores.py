@@ -29,6 +29,7 @@ SEEDS, C = [4, 0, 9], 4  # names of the replicates
 B = len(SEEDS)
 ENVIRONMENT = np.array([0, 0, 1, 2, 1, 2, 2, 1, 1])  # of the test points
 NAMES = ["1916-1918", "1919-1920", "1921-1927"]
+UNIT = np.array([1.0, 0.5, 3.0])  # of y, one per replicate
 SOURCE = "stand-in:some digits"
 PROTOCOLS: dict[Protocol, str] = {
     "accuracy": "classification",
@@ -50,7 +51,7 @@ def true_labels(task: str) -> dict[str, np.ndarray]:
 
 def labels(task: str = "classification") -> Labels:
     y = true_labels(task)
-    return Labels(y["train"], y["test"], ENVIRONMENT, SEEDS, task, SOURCE, NAMES)
+    return Labels(y["train"], y["test"], ENVIRONMENT, SEEDS, task, SOURCE, NAMES, UNIT)
 
 
 def share(outputs: np.ndarray, y: np.ndarray) -> float:
@@ -73,7 +74,7 @@ def expected(outputs: dict[str, np.ndarray], y: Labels, seed: int, metric: str) 
         train = share(outputs["train"][seed], y.train[seed])
         test = share(outputs["test"][seed], y.test[seed])
         return {"train_acc": train, "test_acc": test}.get(metric, test - train)
-    errors = errors_of(outputs["test"][seed], y.test[seed])
+    errors = [e * UNIT[seed] ** 2 for e in errors_of(outputs["test"][seed], y.test[seed])]
     return statistics.fmean(errors) if metric == "mean_error" else statistics.stdev(errors)
 
 
@@ -140,14 +141,14 @@ def test_a_period_is_a_setting_of_its_own(setting: str, mark: str) -> None:
     cells = rows.set_index(["setting", "seed"])["value"]
     assert list(cells.index) == [(f"period={n}{mark}", s) for n in NAMES for s in SEEDS]
     for b, seed in enumerate(SEEDS):
-        errors = errors_of(outputs["test"][b], y.test[b])
+        errors = [e * UNIT[b] ** 2 for e in errors_of(outputs["test"][b], y.test[b])]
         found = [cells[f"period={name}{mark}", seed] for name in NAMES]
         assert found == pytest.approx(errors)
 
 
 def test_a_single_test_environment_has_no_spread() -> None:
     y = labels("regression")
-    one = Labels(y.train, y.test, np.zeros(9, int), SEEDS, y.task, SOURCE, ["r=-2"])
+    one = Labels(y.train, y.test, np.zeros(9, int), SEEDS, y.task, SOURCE, ["r=-2"], UNIT)
     with np.errstate(all="ignore"), pytest.warns(RuntimeWarning, match="Degrees of freedom"):
         found = metrics(draw(0, B), one, "mean_error")
     assert np.isnan(found["", "std_error"]).all()
@@ -189,8 +190,8 @@ def write_labels(folder: Path, task: str) -> dict[str, Path]:
     facts = {"source": SOURCE, "task": task, "test_environments": NAMES}
     paths = {name: folder / f"{name}.npz" for name in ("train", "validation", "test_labels")}
     for (part, y), path in zip(true_labels(task).items(), paths.values(), strict=True):
-        environment = {"environment": np.stack([ENVIRONMENT] * B)} if part == "test" else {}
-        save_arrays(path, {"y": y} | environment, facts)
+        more = {"environment": np.stack([ENVIRONMENT] * B), "unit": UNIT} if part == "test" else {}
+        save_arrays(path, {"y": y} | more, facts)
     return paths
 
 
@@ -336,10 +337,11 @@ def test_a_constant_tells_what_no_look_at_the_inputs_gives(
                 value = (y[part][b] == label).mean()
                 assert cells["a", f"{part}_acc", seed] == pytest.approx(value)
         elif protocol == "mean_error":
-            errors = errors_of(np.zeros(9), y["test"][b])
+            errors = [e * UNIT[b] ** 2 for e in errors_of(np.zeros(9), y["test"][b])]
             assert cells["a", "mean_error", seed] == pytest.approx(statistics.fmean(errors))
         else:
             errors = errors_of(np.full(9, y["train"][b].mean()), y["test"][b])
+            errors = [e * UNIT[b] ** 2 for e in errors]
             found = [cells[f"period={n}", "mse", seed] for n in NAMES]
             assert found == pytest.approx(errors)
 

@@ -33,7 +33,9 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
     Returns
     -------
     Dataset
-        Standardised price and predictors, x (B, n, 17).  The environment of training and
+        Standardised price and predictors, x (B, n, 17); ``unit`` converts errors to units of the
+        price's deviation over all houses (367 118.7 dollars in the published file), whatever
+        the scale in training.  The environment of training and
         validation points is the decade, 0 or 1; that of test points the period, 0 to 5, and
         those of one period follow each other.
 
@@ -64,6 +66,7 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
             raise KerhrmError(f"a price in {houses.source} is not positive", "use price: linear")
         target = np.log(target)
     parts: dict[str, list[Split]] = {"train": [], "validation": [], "test": []}
+    unit = []
     for seed in seeds:
         shuffled = first[stream(seed, "data", "houses").permutation(len(first))]
         rows = {
@@ -71,10 +74,12 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
             "validation": shuffled[::-1][:n_validation],
             "test": np.concatenate([shuffled[n_train : len(first) - n_validation], later]),
         }
-        x = _standardise(houses.predictors, rows["train"], options.scale)
+        x = _standardise(houses.predictors, _base(rows["train"], options.scale))
         if options.clip == "train":
             x = np.clip(x, x[rows["train"]].min(axis=0), x[rows["train"]].max(axis=0))
-        y = _standardise(target, rows["train"], options.price_scale)
+        base = _base(rows["train"], options.price_scale)
+        y = _standardise(target, base)
+        unit.append(target[base].std() / target.std())
         for name, chosen in rows.items():
             environment = period if name == "test" else decade
             parts[name].append(Split(x[chosen], y[chosen], environment[chosen]))
@@ -84,13 +89,16 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         test_environments=PERIODS,
         seeds=seeds,
         task="regression",
+        unit=np.array(unit),
     )
 
 
-def _standardise(
-    values: np.ndarray, training: np.ndarray, scale: Literal["train", "all"]
-) -> np.ndarray:
-    """Columns with mean 0 and deviation 1 on the rows of ``scale``; constant ones are centred."""
-    base = values if scale == "all" else values[training]
-    deviation = base.std(axis=0)
-    return np.asarray((values - base.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
+def _base(training: np.ndarray, scale: Literal["train", "all"]) -> np.ndarray | slice:
+    """Rows that give the scale."""
+    return slice(None) if scale == "all" else training
+
+
+def _standardise(values: np.ndarray, base: np.ndarray | slice) -> np.ndarray:
+    """Columns with mean 0 and deviation 1 on the rows ``base``; constant ones are centred."""
+    deviation = values[base].std(axis=0)
+    return np.asarray((values - values[base].mean(axis=0)) / np.where(deviation > 0, deviation, 1))

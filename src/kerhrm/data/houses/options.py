@@ -16,10 +16,10 @@ class HousesData(Section):
         0.15, "share for validation; the rest of the period is test data"
     )
     scale: Literal["train", "all"] = option("train", "houses on which predictors are standardised")
-    # In the published file the unit of "all" is 367 118.7 dollars, as in other code of the
-    # authors' group on these data; a regularised method shrinks towards the zero.
+    # "all", as in other code of the authors' group, tells methods the mean of the test periods:
+    # a regularised one shrinks towards the zero.  Errors are in units of all houses either way.
     price_scale: Literal["train", "all"] = option(
-        "all", "houses that give the unit and the zero of the price"
+        "train", "houses that give the unit and the zero of the price in training"
     )
     clip: Literal["none", "train"] = option(
         "none", "train: predictors are moved into their range in training"
