@@ -17,11 +17,13 @@ COLUMNS, CHARACTERS = 6, 22
 SAME = 1e-12
 #: what stands above the rows of a track
 GROUPS = {"described": "", "reference": "References", "released": "Released code"}
-#: square for the eye (the word always stands beside it) and colour of the package xcolor
+#: by outcome, square for the eye (the word always stands beside it) and colour of xcolor
 LOOKS = {
-    "reproduced": ("\U0001f7e9", "teal"),  # green
-    "better": ("\U0001f7e6", "blue"),
-    "worse": ("\U0001f7e7", "orange"),
+    "agrees": ("\U0001f7e9", "teal"),  # green
+    "differs (good)": ("\U0001f7e6", "blue"),
+    "differs (bad)": ("\U0001f7e7", "orange"),
+    "differs": ("\U0001f7ea", "violet"),
+    "undecided": ("\U0001f7e8", "olive"),  # yellow
     "not comparable": ("\u2b1c", "gray"),  # white
     "failed": ("\U0001f7e5", "red"),
 }
@@ -101,21 +103,33 @@ def to_latex(table: pd.DataFrame, heading: str) -> str:
     return "\n".join(parts)
 
 
+def outcome(verdict: str, direction: str) -> str:
+    """A verdict without the way in which ours differs, and with whether that is good."""
+    return verdict.partition(":")[0] + (f" ({direction})" if direction else "")
+
+
+def outcomes(table: pd.DataFrame) -> list[str]:
+    """Outcome of every cell, "" without a verdict."""
+    return list(map(outcome, table["verdict"], table["direction"]))
+
+
 def legend(table: pd.DataFrame, symbols: Mapping[str, str]) -> str:
     """What stands in the cells of headline rows, and by which rule a verdict was given."""
     sentences = [_cells_are(table)]
     compared = table[table["paper"].notna()]
     if len(compared):
-        names = [f"{symbols.get(v, '')} {v}".strip() for v in LOOKS if v in set(table["verdict"])]
+        found = set(outcomes(table))
+        names = [f"{symbols.get(name, '')} {name}".strip() for name in LOOKS if name in found]
         margins = "; ".join(
             f"{metric_name(m).partition(' (')[0]}: {_margin(m)}" for m in metrics_of(compared)
         )
         sentences += [
             "Below: the paper's number and the verdict, which code alone gives "
             f"({', '.join(names)}).",
-            "Reproduced: the paper's number lies in the 95 % bootstrap interval of our mean, or "
-            f"differs from our mean by at most a tolerance ({margins}).",
-            "Otherwise higher accuracies, gaps closer to zero and lower errors are better.",
+            f"Agrees: the means are closer than a margin ({margins}), by two one-sided t tests at "
+            "5 %. Higher, lower: they differ, by a t test at 5 % after Holm's correction over the "
+            "table. Undecided: neither. Higher test accuracies, gaps closer to zero and lower "
+            "errors are good; training accuracy has no good direction. More: docs/verdicts.md.",
         ]
         if any(has_key(setting, UNNAMED) for setting in compared["setting"]):
             sentences.append(
@@ -141,6 +155,12 @@ def _margin(metric: str) -> str:
     return f"{criterion.tolerance:g}"
 
 
+def _verdict(cell: Mapping[Any, Any]) -> tuple[str, str]:
+    """A verdict in few words, and the key of its looks."""
+    words = outcome(cell["verdict"].partition(": ")[2] or cell["verdict"], cell["direction"])
+    return words, outcome(cell["verdict"], cell["direction"])
+
+
 def _plain(cell: Mapping[Any, Any]) -> str:
     if cell["verdict"] == "failed":
         return f"failed: {cell['reason']}"
@@ -158,18 +178,19 @@ def _markdown_cell(cell: Mapping[Any, Any]) -> str:
     if cell["verdict"] == "failed":
         lines[0] = f"{SYMBOLS['failed']} {lines[0]}"
     elif len(lines) > 1:
-        lines[1] += f" {SYMBOLS[cell['verdict']]} {cell['verdict']}"
+        words, key = _verdict(cell)
+        lines[1] += f" {SYMBOLS[key]} {words}"
     return "<br>".join(line.replace("|", r"\|") for line in lines)
 
 
 def _latex_cell(cell: Mapping[Any, Any]) -> str:
-    verdict = cell["verdict"]
-    colour = COLOURS.get(verdict)
+    words, key = _verdict(cell)
+    colour = COLOURS.get(key)
     ours, *papers = map(_escape, _lines(cell))
-    if verdict == "failed":
+    if key == "failed":
         reason = [rf"\textcolor{{{colour}}}{{{line}}}" for line in _wrapped(cell)]
         return _stack(reason + papers)
-    return _stack([ours, *(rf"{paper} \textcolor{{{colour}}}{{{verdict}}}" for paper in papers)])
+    return _stack([ours, *(rf"{paper} \textcolor{{{colour}}}{{{words}}}" for paper in papers)])
 
 
 def _latex_plain(cell: Mapping[Any, Any]) -> str:

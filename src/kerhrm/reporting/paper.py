@@ -9,6 +9,7 @@ import yaml
 from pydantic import ConfigDict, FiniteFloat, TypeAdapter, ValidationError
 
 from kerhrm.errors import KerhrmError
+from kerhrm.methods.registry import row_titled
 
 Table = Literal["table1", "table2", "table3", "table4"]
 Method = Literal[
@@ -21,8 +22,15 @@ Metric = Literal["train_acc", "test_acc", "generalisation_gap", "mean_error", "s
 PRINTED_AS: Mapping[str, str] = {
     "KerHRM (NTF)": "KerHRM",
     "KerHRM (network)": "KerHRM",
+    "KerHRM (literal)": "KerHRM",
+    "KerHRM (literal, NTF)": "KerHRM",
     "KerHRM (released)": "KerHRM",
 }
+
+#: runs that a printed number is the mean of
+RUNS, RUNS_OF = 10, {"table4": 5}
+#: of the row that the paper states and does not measure
+STATED = "ref: perfect invariant model"
 
 _FILE = TypeAdapter(
     dict[Table, dict[str, dict[Method, dict[Metric, FiniteFloat]]]],
@@ -43,6 +51,23 @@ class PaperValues:
         A setting is, for example, ``"r2=0.80,K=3"`` or ``"cmnist"``.
         """
         return self.cells.get((table, setting, PRINTED_AS.get(method, method), metric))
+
+    @staticmethod
+    def runs(table: str) -> int:
+        """How many runs a printed number is the mean of."""
+        return RUNS_OF.get(table, RUNS)
+
+    @staticmethod
+    def caveat(table: str, method: str, metric: str) -> str:
+        """Why a printed number is none that ours can be compared with; empty if it can."""
+        if method == STATED:
+            return "the paper's number is theoretical"
+        if row_titled(method).track == "released":
+            if table == "table4":
+                return "no script of this experiment was published"
+            if metric == "std_error":
+                return "the published script's deviation has ddof = 0"
+        return ""
 
 
 def load(path: str | Path) -> PaperValues:

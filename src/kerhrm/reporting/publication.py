@@ -5,7 +5,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from kerhrm.costs.rate import gemm_rate
 from kerhrm.costs.reference import FILE, RATE, VERSIONS
 from kerhrm.costs.sizes import size_of
 from kerhrm.errors import KerhrmError
-from kerhrm.reporting.readme import sections, with_sections
+from kerhrm.reporting.readme import COMPARISONS, sections, with_sections
 from kerhrm.reporting.tables import is_stand_in, read_table
 from kerhrm.storage.arrays import atomic, write_text
 
@@ -42,12 +42,13 @@ def publish(run: Path, reference: Path, readme: Path) -> None:
     config = _config_of(run, *FOLDERS)
     config["experiments"] = {n: e for n, e in config["experiments"].items() if e["in_all"]}
     tables = {e["table"] for e in config["experiments"].values()}
-    _refuse_stand_ins(run, tables)
+    _refuse_stand_ins(_cells(run, tables))
+    copies = {*tables, *(f"{table}{COMPARISONS}" for table in tables)}
     link = os.path.relpath(reference / "tables", readme.parent)
     parts = sections(run, config["experiments"], link)
     text = with_sections(readme.read_text(encoding="utf-8"), parts)
     for name in FOLDERS:
-        copied = _copy(run / name, reference / name, tables)
+        copied = _copy(run / name, reference / name, copies)
         for path in {*(reference / name).glob("*")} - copied:
             path.unlink()
     experiments = Config.model_validate(config).experiments
@@ -67,16 +68,36 @@ def publish_apart(run: Path, folder: Path, table: str) -> None:
     """
     config = _config_of(run, "tables")
     shown = {n: e for n, e in config["experiments"].items() if e["table"] == table}
-    _refuse_stand_ins(run, {table})
+    _refuse_stand_ins(_cells(run, {table}))
     for name in FOLDERS:
-        _copy(run / name, folder, {table})
+        _copy(run / name, folder, {table, f"{table}{COMPARISONS}"})
     _note(folder, config | {"experiments": shown})
 
 
-def _refuse_stand_ins(run: Path, tables: Collection[str]) -> None:
-    for path in sorted(run.glob("tables/*.csv")):
-        if path.stem in tables and any(map(is_stand_in, read_table(path)["data_source"])):
+def publish_study(run: Path, folder: Path, study: str) -> None:
+    """Make the committed one of a study: its effects, ``study``.csv, and their figure.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`publish`.
+    """
+    config = _config_of(run, f"{study}.csv")
+    shown = {n: e for n, e in config["experiments"].items() if n.startswith(f"{study}_")}
+    _refuse_stand_ins([run / f"{study}.csv"])
+    for source in (run, run / "figures"):
+        _copy(source, folder, {study})
+    _note(folder, config | {"experiments": shown})
+
+
+def _refuse_stand_ins(cells: Iterable[Path]) -> None:
+    for path in cells:
+        if any(map(is_stand_in, read_table(path)["data_source"])):
             raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
+
+
+def _cells(run: Path, tables: Collection[str]) -> list[Path]:
+    return [path for path in sorted(run.glob("tables/*.csv")) if path.stem in tables]
 
 
 def _note(folder: Path, config: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ the picture of the rules into it.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,26 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.layout import excerpt
 from kerhrm.reporting.restarts import restart_counts
-from kerhrm.reporting.summaries import selection_cost
+from kerhrm.reporting.summaries import comparison_counts, selection_cost, verdict_counts
 from kerhrm.reporting.tables import full_title, read_table
 from kerhrm.reporting.times import compute_times, read_benchmarks
+from kerhrm.scoring.comparisons import CHAMPIONS
 from kerhrm.storage.arrays import write_text
+
+#: what the files with a table's comparisons have behind its name
+COMPARISONS = "-comparisons"
 
 
 def sections(run: Path, experiments: Mapping[str, Any], link: str) -> dict[str, str]:
     """Markdown by the name of the section, from the files of ``run``, ``results/<preset>``.
 
     ``tables``: the first block of each table that the paper prints, with a ``link`` to the
-    folder of the others; ``selection``: what selection rules cost in these; ``restarts``;
+    folder of the others; ``verdicts``: how many of their cells agree; ``comparisons``: the
+    network against other methods; ``selection``: what selection rules cost; ``restarts``;
     ``times``.  ``experiments`` are the configuration's.
     """
-    cells = read_table(*sorted(run.glob("tables/*.csv")))
+    pairs = sorted(run.glob(f"tables/*{COMPARISONS}.csv"))
+    cells = read_table(*sorted({*run.glob("tables/*.csv")} - {*pairs}))
     cells = cells[cells.groupby("table")["paper"].transform("count") > 0]
     shown = []
     for table, own in cells.groupby("table"):
@@ -38,10 +44,20 @@ def sections(run: Path, experiments: Mapping[str, Any], link: str) -> dict[str, 
     starts = {path.stem: pd.read_csv(path) for path in reports if path.exists()}
     return {
         "tables": "\n".join(shown),
+        "verdicts": verdict_counts(cells, ["table", "metric"]),
+        "comparisons": comparison_counts(_compared(pairs), "table"),
         "selection": selection_cost(cells, ["table", "method"]),
         "restarts": restart_counts(starts, ["experiment", "iteration"]),
         "times": compute_times(read_benchmarks(run / "benchmarks"), sorted(experiments)),
     }
+
+
+def _compared(paths: Sequence[Path]) -> pd.DataFrame:
+    """What several tables say of the first champion; their names stand in the column ``table``."""
+    named = {path.stem.removesuffix(COMPARISONS): pd.read_csv(path) for path in paths}
+    frames = [frame.assign(table=name) for name, frame in named.items()]
+    compared = pd.concat([pd.DataFrame(columns=["method"]), *frames], ignore_index=True)
+    return compared[compared["method"] == CHAMPIONS[0]]
 
 
 def with_sections(text: str, parts: Mapping[str, str]) -> str:

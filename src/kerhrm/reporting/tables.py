@@ -1,16 +1,17 @@
 """The cells of tables and figures, each beside the paper's number where there is one."""
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import is_headline, row_titled
 from kerhrm.scoring.statistics import summarise
-from kerhrm.scoring.verdicts import verdict
+from kerhrm.scoring.verdicts import Measured, judge
 
 if TYPE_CHECKING:
     from kerhrm.reporting.paper import PaperValues
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 COLUMNS = [
     "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
     "paper", "data_source", "selection", "track", "verdict", "reason",
+    "direction", "p_agrees", "p_differs", "margins",
 ]  # fmt: skip
+#: columns that may be empty in every row, which pandas would read as missing numbers
+TEXTS = ("verdict", "reason", "direction")
 #: in the order in which a reader meets them; others follow under their own names
 METRIC_NAMES = {
     "test_acc": "test accuracy",
@@ -39,15 +43,17 @@ UNNAMED, MARKS = frozenset({"H"}), frozenset({"k"})
 
 
 def build_table(
-    scores: pd.DataFrame, table: str, preset: str, paper: "PaperValues", resamples: int
+    scores: pd.DataFrame, table: str, preset: str, paper: "PaperValues"
 ) -> pd.DataFrame:
-    """Summarise per-seed scores and judge them.
+    """Summarise per-seed scores and judge them by :func:`kerhrm.scoring.verdicts.judge`.
 
     A cell is comparable with the paper's number if it was measured at preset ``paper``, not
-    on a stand-in's data, in a setting without a mark, and chosen by the method's own rule.
+    on a stand-in's data, in a setting without a mark, and chosen by the method's own rule, and
+    if :meth:`kerhrm.reporting.paper.PaperValues.caveat` has nothing against it.
 
-    Columns are :data:`COLUMNS`; rows stand in the order in which settings, methods and metrics
-    first appear.
+    Columns are :data:`COLUMNS`: ``reason`` says why a cell has failed or is not comparable, the
+    last four are those of :class:`kerhrm.scoring.verdicts.Judgement`.  Rows stand in the order in
+    which settings, methods and metrics first appear.
 
     Parameters
     ----------
@@ -57,8 +63,6 @@ def build_table(
         ``table1``, ``figure2``, or any other name.
     paper : PaperValues
         Never shown beside another preset's or a stand-in's numbers.
-    resamples : int
-        Of the bootstrap interval.
 
     Raises
     ------
@@ -71,25 +75,30 @@ def build_table(
     if len(twice):
         where = ", ".join(map(str, twice[[*keys, "seed"]].iloc[0]))
         raise KerhrmError(f"{table} has two values of {where}", "score every predictor once")
-    rows = []
+    rows: list[dict[str, Any]] = []
+    measured: dict[int, Measured] = {}  # by number of the row
     for values, group in scores.groupby(keys, sort=False):
-        setting, method, metric, source, selection = values
-        printed = paper.lookup(table, base_setting(setting), method, metric)
-        same_data = preset == "paper" and not is_stand_in(source)
-        own = is_headline(method, selection) and not has_key(setting, MARKS)
-        numbers = summarise(group["value"].to_numpy(), resamples)
-        failed = group["value"].isna()
-        judged = verdict(
-            **{name: numbers[name] for name in ("mean", "ci_low", "ci_high")},
-            paper=printed,
-            metric=metric,
-            comparable=same_data and own,
-            failed=bool(failed.any()),
-        )
-        cell = dict(zip(keys, values, strict=True)) | numbers
-        cell |= {"table": table, "n_seeds": len(group), "paper": printed if same_data else None}
-        cell |= {"track": row_titled(method).track, "verdict": judged}
-        rows.append(cell | {"reason": _reason(group.loc[failed, "reason"], len(group))})
+        cell: dict[str, Any] = dict(zip(keys, values, strict=True))
+        method, metric = cell["method"], cell["metric"]
+        numbers = summarise(group["value"])
+        printed = paper.lookup(table, base_setting(cell["setting"]), method, metric)
+        elsewhere = _elsewhere(cell, preset)
+        verdict = reason = ""
+        if group["value"].isna().any():
+            verdict, reason = "failed", _failure(group)
+        elif printed is not None:
+            reason = elsewhere or _other_choice(cell) or paper.caveat(table, method, metric)
+            verdict = "not comparable" if reason else ""
+            if not reason:
+                spread, runs = numbers["std"], paper.runs(table)
+                measured[len(rows)] = Measured(
+                    metric, numbers["mean"], spread, len(group), printed, runs
+                )
+        cell |= numbers | {"table": table, "paper": None if elsewhere else printed}
+        cell |= {"track": row_titled(method).track, "verdict": verdict, "reason": reason}
+        rows.append(cell | {"direction": ""})
+    for number, judgement in zip(measured, judge(list(measured.values())), strict=True):
+        rows[number] |= asdict(judgement)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -101,8 +110,7 @@ def read_scores(paths: Iterable[str | Path]) -> pd.DataFrame:
 def read_table(*paths: str | Path) -> pd.DataFrame:
     """Cells as :func:`build_table` made them, from one or several CSV files."""
     frame = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
-    # a column of empty texts reads as one of missing numbers
-    texts = [name for name in ("verdict", "reason") if name in frame]
+    texts = [name for name in TEXTS if name in frame]
     return frame.assign(**{name: frame[name].astype(object).fillna("") for name in texts})
 
 
@@ -164,8 +172,22 @@ def full_title(title: str, cells: pd.DataFrame, preset: str) -> str:
     return prefix + title + suffix + "".join(f" [{s}, not the real data]" for s in stand_ins)
 
 
-def _reason(reasons: Sequence[str], n_seeds: int) -> str:
-    if not len(reasons):
-        return ""
+def _elsewhere(cell: Mapping[str, Any], preset: str) -> str:
+    """Why the paper's number has no place beside a cell's."""
+    if preset != "paper":
+        return f"preset {preset}"
+    return "stand-in data" if is_stand_in(cell["data_source"]) else ""
+
+
+def _other_choice(cell: Mapping[str, Any]) -> str:
+    """What chose a cell's options otherwise than the paper did."""
+    if not is_headline(cell["method"], cell["selection"]):
+        return "another selection rule than the method's own"
+    marks = [item for item in cell["setting"].split(",") if has_key(item, MARKS)]
+    return f"the paper has no {', '.join(marks)}" if marks else ""
+
+
+def _failure(group: pd.DataFrame) -> str:
+    reasons = group.loc[group["value"].isna(), "reason"]
     distinct = "; ".join(dict.fromkeys(reason or "no value" for reason in reasons))
-    return f"{distinct} ({len(reasons)} of {n_seeds} seeds)"
+    return f"{distinct} ({len(reasons)} of {len(group)} seeds)"

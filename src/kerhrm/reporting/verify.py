@@ -21,7 +21,7 @@ def compare(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
     """Every cell of a run that departs from the stored one, and how.
 
     A mean agrees if it lies in the stored 95 % interval.  Where the interval is a point (a
-    single seed, a closed form) it may be off by the tolerance of
+    single seed, a closed form) it may be off by half of the margin of
     :data:`kerhrm.scoring.verdicts.CRITERIA`.  A cell that failed agrees with one that
     failed.  Cells that are missing, are new or come from other data depart, too.
     """
@@ -68,7 +68,7 @@ def _problem(now: Cell | None, before: Cell) -> str | None:
         return f"{now['mean']:.6g}, where the stored run failed"
     low, high = before["ci_low"], before["ci_high"]
     criterion = CRITERIA.get(before["metric"]) if low == high else None
-    margin = ROUNDING + (criterion.margin(before["mean"]) if criterion else 0.0)
+    margin = ROUNDING + (criterion.margin(before["mean"]) / 2 if criterion else 0.0)
     if low - margin <= now["mean"] <= high + margin:
         return None
     return f"{now['mean']:.6g} is outside [{low - margin:.6g}, {high + margin:.6g}]" + (

@@ -32,7 +32,7 @@ RULES = {
 
 def build(rows: list[tuple[object, ...]], name: str) -> pd.DataFrame:
     scores = pd.DataFrame(rows, columns=COLUMNS)
-    return build_table(scores, name, "paper", PaperValues({}), resamples=20)
+    return build_table(scores, name, "paper", PaperValues({}))
 
 
 def iterations(seeds: int = 3) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -17,10 +18,19 @@ from pylatexenc.latexwalker import (
 )
 from pylatexenc.macrospec import MacroSpec, std_macro
 
-from kerhrm.reporting.layout import COLOURS, SYMBOLS, blocks, excerpt, layout, to_latex, to_markdown
+from kerhrm.reporting.layout import (
+    COLOURS,
+    SYMBOLS,
+    blocks,
+    excerpt,
+    layout,
+    outcome,
+    to_latex,
+    to_markdown,
+)
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.tables import build_table, headline
-from kerhrm.scoring.verdicts import CRITERIA
+from kerhrm.scoring.verdicts import CRITERIA, Direction, Verdict
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
 OWN, POOLED, ORACLE = "worst learned environment", "pooled validation", "oracle"
@@ -50,7 +60,7 @@ def build(settings: list[str] = SETTINGS, preset: str = "paper", seeds: int = 3)
     scores = pd.DataFrame(rows, columns=COLUMNS)
     bad = (scores["method"] == "DRO") & (scores["setting"] == "r2=0.80") & (scores["seed"] == 1)
     scores.loc[bad, ["value", "reason"]] = [np.nan, "diverged at step 5"]
-    return build_table(scores, "table1", preset, PAPER, resamples=50)
+    return build_table(scores, "table1", preset, PAPER)
 
 
 @pytest.fixture
@@ -97,12 +107,13 @@ def test_rows_stand_in_the_readers_order(table1: pd.DataFrame) -> None:
 def test_cells_hold_number_paper_and_verdict(table1: pd.DataFrame) -> None:
     (_, test), (_, train), (_, others), _ = markdown_tables(to_markdown(table1, "x"))
     cells = {row[0]: row[1:] for row in test[1:]}
-    assert cells["ERM"][0] == f"0.400 ± 0.001<br>0.400 {SYMBOLS['reproduced']} reproduced"
+    assert cells["ERM"][0] == f"0.400 ± 0.001<br>0.400 {SYMBOLS['agrees']} agrees"
     assert cells["DRO"] == [
-        f"0.300 ± 0.001<br>0.500 {SYMBOLS['worse']} worse",
+        f"0.300 ± 0.001<br>0.500 {SYMBOLS['differs (bad)']} lower (bad)",
         f"{SYMBOLS['failed']} failed: diverged at step 5 (1 of 3 seeds)<br>0.500",
     ]
-    assert cells["KerHRM (NTF)"][1] == f"0.760 ± 0.001<br>0.700 {SYMBOLS['better']} better"
+    better = f"0.760 ± 0.001<br>0.700 {SYMBOLS['differs (good)']} higher (good)"
+    assert cells["KerHRM (NTF)"][1] == better
     assert cells["ref: Bayes pooled"] == ["0.479", "0.479"]  # no ± 0.000
     assert cells["*References*"] == ["", ""]
     # no number of the paper's: ours alone
@@ -114,13 +125,14 @@ def test_cells_hold_number_paper_and_verdict(table1: pd.DataFrame) -> None:
 def test_the_legend_names_what_is_there_and_its_rule(table1: pd.DataFrame) -> None:
     text = to_markdown(table1, "x").partition("<details>")[0]
     assert "over 3 seeds; without ± a single value or the same in every seed." in text
-    for verdict in ("reproduced", "better", "worse", "failed"):
-        assert f"{SYMBOLS[verdict]} {verdict}" in text
-    assert SYMBOLS["not comparable"] not in text
-    assert "(test accuracy: 0.01)" in text
+    for name in ("agrees", "differs (good)", "differs (bad)", "failed"):
+        assert f"{SYMBOLS[name]} {name}" in text
+    for name in ("not comparable", "undecided"):
+        assert SYMBOLS[name] not in text
+    assert "(test accuracy: 0.02)" in text
     assert "which H" not in text
     errors = table1.replace({"metric": {"test_acc": "mean_error"}})
-    assert "(mean error: 5 % of the paper's)" in to_markdown(errors, "x")
+    assert "(mean error: 10 % of the paper's)" in to_markdown(errors, "x")
 
 
 def test_the_legend_says_that_h_is_not_known() -> None:
@@ -185,8 +197,16 @@ def test_another_experiment_needs_no_number_of_the_papers(write: object) -> None
         assert name in text.replace("\\_", "_")
 
 
+def test_training_accuracy_is_neither_good_nor_bad(table1: pd.DataFrame) -> None:
+    train = table1.assign(metric="train_acc", direction="")
+    text = to_markdown(train[train["metric"].ne(table1["metric"])], "x")
+    assert f"0.700 {SYMBOLS['differs']} higher |" in text
+
+
 def test_every_verdict_has_a_symbol_and_a_colour() -> None:
-    assert set(SYMBOLS) == set(COLOURS)
+    found = {outcome(v, d) for v in get_args(Verdict) for d in get_args(Direction)
+             if v and (not d or v.startswith("differs"))}  # fmt: skip
+    assert set(SYMBOLS) == set(COLOURS) == found
     assert len(set(SYMBOLS.values())) == len(set(COLOURS.values())) == len(SYMBOLS)
 
 
@@ -262,9 +282,7 @@ def test_latex_parses_to_the_same_table(table1: pd.DataFrame) -> None:
         "ERM", "DRO", "KerHRM (NTF)", r"\emph{References}", "ref: Bayes pooled",
         r"\emph{Released code}", "KerHRM (released)",
     ]  # fmt: skip
-    assert cells["ERM"][0] == (
-        r"\shortstack{0.400 $\pm$ 0.001\\0.400 \textcolor{teal}{reproduced}}"
-    )
+    assert cells["ERM"][0] == (r"\shortstack{0.400 $\pm$ 0.001\\0.400 \textcolor{teal}{agrees}}")
     assert r"\textcolor{red}{failed: diverged at}" in cells["DRO"][1]
     assert cells["ref: Bayes pooled"] == ["0.479", "0.479"]
     labels = re.findall(r"\\label\{(.+?)\}", text)

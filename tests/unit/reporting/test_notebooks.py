@@ -142,7 +142,7 @@ def scores_of(protocol: str) -> pd.DataFrame:
 def test_one_notebook_shows_any_table(tmp_path: Path, protocol: str) -> None:
     scores = scores_of(protocol)
     scores.to_csv(tmp_path / "mine.csv", index=False)
-    table = build_table(scores, "mine", "paper", PaperValues({}), resamples=20)
+    table = build_table(scores, "mine", "paper", PaperValues({}))
     table.to_csv(tmp_path / "table.csv", index=False)
     parameters = {
         "title": "My own", "about": "What it is about.", "preset": "paper",

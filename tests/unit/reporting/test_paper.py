@@ -178,3 +178,22 @@ def test_broken_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(KerhrmError, match="is not YAML") as caught:
         load(path)
     assert "\n" not in str(caught.value)
+
+
+def test_runs_are_those_of_the_captions(paper: PaperValues) -> None:
+    assert [paper.runs(f"table{i}") for i in (1, 2, 3, 4)] == [10, 10, 10, 5]
+
+
+def test_caveats_are_of_numbers_that_are_printed(paper: PaperValues) -> None:
+    with_caveat = {
+        (table, method, metric)
+        for table, _, method, metric in paper.cells
+        for method in [ours for ours, name in PRINTED_AS.items() if name == method] or [method]
+        if paper.caveat(table, method, metric)
+    }
+    released = "KerHRM (released)"
+    assert with_caveat == {
+        ("table3", released, "std_error"),
+        *(("table4", released, m) for m in ("train_acc", "test_acc", "generalisation_gap")),
+        *(("table4", REFERENCE, m) for m in ("train_acc", "test_acc")),
+    }

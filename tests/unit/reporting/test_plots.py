@@ -35,7 +35,7 @@ def scores() -> pd.DataFrame:
 
 
 def table(per_seed: pd.DataFrame, preset: str = "paper", name: str = "table4") -> pd.DataFrame:
-    return build_table(per_seed, name, preset, PAPER, resamples=20)
+    return build_table(per_seed, name, preset, PAPER)
 
 
 def points(axis: Axes, marker: str) -> list[np.ndarray]:

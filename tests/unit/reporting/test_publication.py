@@ -14,14 +14,14 @@ from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_apart, p
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import COLUMNS
 
-SECTIONS = ("tables", "selection", "restarts", "times")
+SECTIONS = ("tables", "verdicts", "comparisons", "selection", "restarts", "times")
 README = "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in SECTIONS)
 CONFIG = resolve({"preset": "smoke"}, Path(__file__).parents[3] / "config").plain()
 EXPERIMENTS = {"one": CONFIG["experiments"]["classification"]}
 APART = {"two": EXPERIMENTS["one"] | {"in_all": False, "table": "apart"}}
 CELL = (
     "table1,r2=0.70,ERM,test_acc,0.25,0.01,3,0.24,0.26,0.2,synthetic,pooled validation,described,"
-    "better,"
+    "differs: higher,,good,0.9,0.01,5.5"
 )
 
 

@@ -66,7 +66,8 @@ def cells(name: str, paper: float | None) -> pd.DataFrame:
         "table": name, "setting": "s", "method": "ERM", "metric": "test_acc", "mean": 0.25,
         "std": 0.01, "n_seeds": 3, "ci_low": 0.24, "ci_high": 0.26, "paper": paper,
         "data_source": "synthetic", "selection": "pooled validation", "track": "described",
-        "verdict": "better" if paper else "", "reason": "",
+        "verdict": "differs: higher" if paper else "", "reason": "",
+        "direction": "good" if paper else "", "p_agrees": None, "p_differs": None, "margins": None,
     }  # fmt: skip
     return pd.DataFrame([cell, cell | {"metric": "train_acc", "mean": 0.75}])
 
@@ -81,15 +82,24 @@ def test_sections_come_from_a_runs_files(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
     for name, paper in (("table1", 0.2), ("mine", None)):
         cells(name, paper).to_csv(tmp_path / "tables" / f"{name}.csv", index=False)
+        pair = {"method": "KerHRM (network)", "baseline": "ERM", "outcome": "better",
+                "probability": 0.9}  # fmt: skip
+        pairs = pd.DataFrame([pair, pair | {"method": "KerHRM (NTF)"}])
+        pairs.to_csv(tmp_path / "tables" / f"{name}-comparisons.csv", index=False)
     (tmp_path / "benchmarks/score/one/s.tsv").write_text("s\th:m:s\n2.5\t0:00:02\n")
     parts = sections(tmp_path, experiments, "results/reference/tables")
-    assert list(parts) == ["tables", "selection", "restarts", "times"]
+    assert list(parts) == ["tables", "verdicts", "comparisons", "selection", "restarts", "times"]
     # the first metric of each table that the paper prints, and a link to the rest
     assert parts["tables"].startswith("### Table 1: First; Second\n\n**Test accuracy**\n\n|")
     assert parts["tables"].endswith(" [table1.md](results/reference/tables/table1.md).\n")
     assert "0.250 ± 0.010<br>0.200" in parts["tables"]
     assert "raining" not in parts["tables"].partition("Cells:")[0]
     assert "Mine" not in parts["tables"]
+    line = parts["verdicts"].splitlines()[2]
+    assert [cell.strip() for cell in line.split("|")[1:4]] == ["table1", "test accuracy", "1"]
+    header, _, line = parts["comparisons"].splitlines()
+    assert header.split() == ["|", "baseline", "|", "mine", "|", "table1", "|"]
+    assert line.count("1 better; P = 0.90") == 2
     assert parts["selection"] == "Every method was chosen by one rule alone.\n"
     assert parts["restarts"] == "No method here clusters the data.\n"
     assert [line.split() for line in parts["times"].splitlines()][2][1:] == [
@@ -99,5 +109,5 @@ def test_sections_come_from_a_runs_files(tmp_path: Path) -> None:
 
 def test_the_repositorys_readme_has_every_section() -> None:
     text = REPOSITORY.read_text(encoding="utf-8")
-    for name in ("tables", "selection", "restarts", "times", "dag"):
+    for name in ("tables", "verdicts", "comparisons", "selection", "restarts", "times", "dag"):
         assert with_sections(text, {name: "x"}) != text

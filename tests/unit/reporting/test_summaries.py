@@ -3,13 +3,19 @@
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.restarts import restart_counts
-from kerhrm.reporting.summaries import selection_cost, verdict_counts
+from kerhrm.reporting.summaries import (
+    comparison_counts,
+    comparison_table,
+    selection_cost,
+    verdict_counts,
+)
 from kerhrm.reporting.tables import build_table
 from kerhrm.reporting.times import compute_times, read_benchmarks
 
@@ -22,6 +28,7 @@ def rows(markdown: str) -> list[list[str]]:
 
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
+MARGINS = ["agree at half the margin", "at twice"]
 PRINTED = ("r2=0.70", "r2=0.80")
 POOLED, OWN, ORACLE = "pooled validation", "worst learned environment", "oracle"
 
@@ -42,7 +49,7 @@ def cells(settings: tuple[str, ...] = ("r2=0.70", "r2=0.80")) -> pd.DataFrame:
         records += [(s, m, seed, metric, value, rule, "synthetic", "") for seed in (0, 1)]
     scores = pd.DataFrame(records, columns=COLUMNS)
     paper = PaperValues({("table1", s, "ERM", "test_acc"): 0.125 for s in PRINTED})
-    return build_table(scores, "table1", "paper", paper, resamples=20)
+    return build_table(scores, "table1", "paper", paper)
 
 
 def test_what_the_rule_costs() -> None:
@@ -102,21 +109,72 @@ def test_a_table_of_another_metric_is_compared_by_it() -> None:
     table = table[table["metric"] == "regret"]
     _, *body = rows(selection_cost(table))
     assert body[0] == ["r2=0.70", "KerHRM (NTF)", "regret", "0.325", "**0.315**", "0.335"]
-    _, *body = rows(verdict_counts(table.assign(verdict="better")))
-    assert body == [["regret", "8"]]
+    _, *body = rows(verdict_counts(table.assign(verdict="undecided", direction="")))
+    assert body == [["regret", "8", "1", "1"]]
+
+
+@pytest.fixture
+def compared() -> pd.DataFrame:
+    """Two settings; the network is better than DRO in one, ERM failed in the other."""
+    outcomes = {
+        ("a", "DRO"): ("better", 0.25, 1.0), ("b", "DRO"): ("undecided", -0.125, 0.5),
+        ("a", "ERM"): ("worse", -0.5, 0.0), ("b", "ERM"): ("failed", np.nan, np.nan),
+    }  # fmt: skip
+    return pd.DataFrame(
+        {"setting": setting, "metric": "test_acc", "method": "KerHRM (network)", "baseline": other,
+         "difference": d, "ci_low": d - 0.1, "ci_high": d + 0.1, "probability": p, "outcome": name}
+        for (setting, other), (name, d, p) in outcomes.items()
+    )  # fmt: skip
+
+
+def test_pairs_are_shown_by_setting(compared: pd.DataFrame) -> None:
+    header, *body = rows(comparison_table(compared))
+    assert header == ["metric", "method", "baseline", "a", "b"]
+    ours = ["test accuracy", "KerHRM (network)"]
+    assert body == [
+        [*ours, "DRO", "+0.250 [+0.150, +0.350]<br>better, P = 1.00",
+         "-0.125 [-0.225, -0.025]<br>undecided, P = 0.50"],
+        [*ours, "ERM", "-0.500 [-0.600, -0.400]<br>worse, P = 0.00", "failed"],
+    ]  # fmt: skip
+
+
+def test_outcomes_of_pairs_are_counted(compared: pd.DataFrame) -> None:
+    both = pd.concat([compared, compared.head(2).assign(method="KerHRM (NTF)")])
+    assert rows(comparison_counts(both)) == [
+        ["baseline", "KerHRM (network)", "KerHRM (NTF)"],
+        ["ERM", "1 worse, 1 failed; P = 0.00", "–"],  # noqa: RUF001
+        ["DRO", "1 better, 1 undecided; P = 0.75", "1 better, 1 undecided; P = 0.75"],
+    ]
+    assert rows(comparison_counts(compared.assign(table="table9"), "table"))[0] == [
+        "baseline",
+        "table9",
+    ]
+    for show in (comparison_table, comparison_counts):
+        assert show(compared.head(0)) == "No method here is compared with others.\n"
 
 
 def test_verdicts_of_headline_rows_are_counted() -> None:
     table = cells()
     header, *body = rows(verdict_counts(table))
-    assert [name.partition(" ")[2] for name in header[1:]] == ["reproduced", "better"]
-    assert body == [["test accuracy", "1", "1"]]
-    table["verdict"] = "worse"
-    table.loc[table["metric"] == "train_acc", "verdict"] = "better"
+    assert header[1:] == ["\U0001f7e9 agrees", "\U0001f7e6 differs (good)", *MARGINS]
+    # ERM's two: the paper's number, and .5 above it
+    assert body == [["test accuracy", "1", "1", "1", "1"]]
+    table["verdict"], table["direction"], table["margins"] = "differs: lower", "bad", 0.4
+    train = table["metric"] == "train_acc"
+    table.loc[train, ["verdict", "direction", "margins"]] = ["agrees", "", 1.5]
     header, *body = rows(verdict_counts(table))
-    assert [name.partition(" ")[2] for name in header[1:]] == ["better", "worse"]
+    assert header[1:] == ["\U0001f7e9 agrees", "\U0001f7e7 differs (bad)", *MARGINS]
     # two settings, four methods; other selection rules do not count
-    assert body == [["test accuracy", "0", "8"], ["training accuracy", "8", "0"]]
+    assert body == [
+        ["test accuracy", "0", "8", "8", "8"],
+        ["training accuracy", "8", "0", "0", "8"],
+    ]
+    header, *body = rows(verdict_counts(table, ["table", "metric"]))
+    assert header[:2] == ["table", "metric"]
+    assert [line[:2] for line in body] == [
+        ["table1", "test accuracy"],
+        ["table1", "training accuracy"],
+    ]
     assert verdict_counts(table.assign(verdict="")) == (
         "The paper prints no number for these cells.\n"
     )
