@@ -6,35 +6,36 @@
 g_w is the network's change, expressed in the reduced NTF space.  The paper prints |cos|,
 which the opposite direction satisfies as well; the signed cosine is the default.  At
 w = w_0 the cosine is 0/0: its denominator is |theta| (|g_w|^2 + (c |theta|)^2)^(1/2) with
-c = 0.1, which leaves the optimum's direction alone and keeps the first gradients finite
-(Adam remembers a huge one for a thousand steps).
+c = 0.1 at the first step and half as much at each further one, so that the first gradients are
+finite (Adam remembers a huge one for a thousand steps) and the optimum is the printed one.
+Training ends where the objective has stopped falling
+(:class:`kerhrm.networks.stopping.Convergence`), and the selection rule, which looks on, picks the
+step as it picks lambda: what is best for the worst learned environment, on validation points.
 
 A cosine near one is not enough: g_w counts all directions alike, but a change of the outputs
 is S g_w, so that a small angle towards the largest singular value, where spurious features
 may lie, is a large change.  What is left of it the squared error learns, the longer the
-more, unless lambda is large (docs/scale.md).  With ``check_every`` the selection rule picks the
-step as it picks lambda.
+more, unless lambda is large (docs/scale.md).
 """
 
 import logging
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from kerhrm.algorithm.directions import yardstick
-from kerhrm.algorithm.options import IGD
+from kerhrm.algorithm.options import IGD, SelectionRule
 from kerhrm.algorithm.prediction import FinalDirection
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
-from kerhrm.algorithm.selection import point_scores, worst_environment_score
+from kerhrm.algorithm.selection import point_scores, pooled_score, worst_environment_score
 from kerhrm.data.predictions import Predictions
 from kerhrm.networks.protocol import N, pick
-from kerhrm.networks.stopping import KeepBest
-from kerhrm.networks.training import train
+from kerhrm.networks.stopping import Convergence, KeepBest
+from kerhrm.networks.training import minimise
 
-SMOOTHING = 0.1  # c
+SMOOTHING = 0.1  # c of the first step
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +49,12 @@ def train_networks(
     direction: FinalDirection,
     learned: Sequence[Environments],
     options: IGD,
+    rule: SelectionRule = "worst_learned",
 ) -> tuple[Predictions, Tensor, N]:
-    """Train along theta_inv with every lambda; the worst learned environment decides.
+    """Train along theta_inv with every lambda; the selection rule decides, on validation points.
+
+    Where the direction comes of no iteration, for there are no environments
+    (:mod:`kerhrm.heterogeneity.guard`), this is ERM: no penalty, and the pooled rule.
 
     Parameters
     ----------
@@ -71,10 +76,14 @@ def train_networks(
     spectrum = within(problem.u, direction.k), problem.s
     given = [t.to(x) for t in (problem.y, problem.f0_train, *spectrum, direction.theta)]
     environments = yardstick(learned).to(torch.float64)
+    along = direction.iteration > 0
+    environments = torch.where(along[:, None, None], environments, 1.0)
 
     def score(f: Tensor, rows: slice) -> Tensor:
-        """Worst learned environment of outputs (b, C, m) on validation points: (b, C)."""
+        """Of outputs (b, C, m) on validation points: (b, C)."""
         points = point_scores(f, problem.y_validation[rows].unsqueeze(1), problem.task)
+        if rule == "pooled":
+            return pooled_score(points)
         return worst_environment_score(points, environments[rows])
 
     outputs, trained = [], []
@@ -90,18 +99,11 @@ def train_networks(
                 device=x.device,
             )
         last = train_igd(
-            network,
-            x,
-            *given,
-            penalty=penalty,
-            cosine=options.cosine,
-            steps=options.steps,
-            learning_rate=options.learning_rate,
-            best=best,
+            network, x, *given, penalty=penalty * along.to(x), options=options, best=best
         )
         candidate = best.best if best else last
         if best:
-            log.info("steps: %s", best.best_step.int().tolist())
+            log.info("steps that the rule picked: %s", best.best_step.int().tolist())
         trained.append(candidate)
         outputs.append(Predictions(candidate(x), candidate(x_validation), candidate(x_test)))
     stacked = Predictions.stack(outputs)
@@ -125,37 +127,47 @@ def train_igd(
     s: Tensor,
     theta: Tensor,
     *,
-    penalty: float,
-    cosine: Literal["signed", "absolute"],
-    steps: int,
-    learning_rate: float,
+    penalty: float | Tensor,
+    options: IGD,
     best: KeepBest[N] | None = None,
 ) -> N:
-    """Train B networks from w_0 along their invariant directions, with one lambda = ``penalty``.
+    """Train B networks from w_0 along their invariant directions, with lambda = ``penalty`` (B,).
 
     Of points x (B, n, d), y and f_0 (B, n), U (B, n, k) of :func:`within`, S (B, k) and theta
-    (B, k); the rest as in :class:`kerhrm.algorithm.options.IGD`; ``best`` looks on.
+    (B, k); the other lambdas of ``options`` do not count; ``best`` looks on.
     """
-
-    def loss(f: Tensor, rows: slice) -> Tensor:
-        g = ((f - f0[rows]).unsqueeze(-2) @ u[rows]).squeeze(-2) / s[rows]
-        cos = cosine_to_direction(g, theta[rows])
-        if cosine == "absolute":
-            cos = cos.abs()
-        return ((f - y[rows]) ** 2).mean(-1) + penalty * (1 - cos)
-
-    return train(
-        network,
-        x,
-        loss,
-        steps=steps,
-        learning_rate=learning_rate,
-        after_step=best,
-        keep=best.state if best else (),
+    weight = torch.as_tensor(penalty, dtype=x.dtype, device=x.device).expand(len(x))
+    convergence = Convergence(
+        network, tolerance=options.tolerance, window=options.window, device=x.device
     )
 
+    def objective(step: int, networks: N, rows: slice) -> Tensor:
+        f = networks(x[rows])
+        g = ((f - f0[rows]).unsqueeze(-2) @ u[rows]).squeeze(-2) / s[rows]
+        cos = cosine_to_direction(g, theta[rows], SMOOTHING * 0.5 ** (step - 1))
+        if options.cosine == "absolute":
+            cos = cos.abs()
+        return ((f - y[rows]) ** 2).mean(-1) + weight[rows] * (1 - cos)
 
-def cosine_to_direction(g: Tensor, theta: Tensor, smoothing: float = SMOOTHING) -> Tensor:
+    def look(step: int, networks: N, rows: slice, losses: Tensor) -> bool:
+        if best is not None:
+            best(step, networks, rows, losses)
+        return convergence(step, networks, rows, losses)
+
+    last = minimise(
+        network,
+        objective,
+        device=x.device,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+        after_step=look,
+        keep=convergence.state + (best.state if best else []),
+    )
+    log.info("steps until the objective stopped falling: %s", convergence.ended.int().tolist())
+    return convergence.result(last)
+
+
+def cosine_to_direction(g: Tensor, theta: Tensor, smoothing: float) -> Tensor:
     """cos(theta, g), (B,), smoothed at g = 0.
 
     Of the network's change g_w = S^-1 U^T (f - f_0) (B, k) and theta (B, k), both zero beyond a

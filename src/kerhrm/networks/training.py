@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 Loss = Callable[[Tensor, slice], Tensor]
 #: losses (b,) of the networks in a slice of the batch, at step 1, 2, ...
 Objective = Callable[[int, N, slice], Tensor]
+#: looks on: step, networks of a slice, the slice, their losses (b,) before the step; True ends it
+AfterStep = Callable[[int, N, slice, Tensor], bool | None]
 
 
 def train(
@@ -27,7 +29,7 @@ def train(
     *,
     steps: int,
     learning_rate: float,
-    after_step: Callable[[int, N, slice], None] | None = None,
+    after_step: AfterStep[N] | None = None,
     keep: Sequence[Tensor] = (),
 ) -> N:
     """Minimise a loss of the outputs at points x (B, n, d); otherwise as :func:`minimise`."""
@@ -49,7 +51,7 @@ def minimise(
     device: torch.device,
     steps: int,
     learning_rate: float,
-    after_step: Callable[[int, N, slice], None] | None = None,
+    after_step: AfterStep[N] | None = None,
     keep: Sequence[Tensor] = (),
 ) -> N:
     """Minimise an objective of step and parameters by Adam, for every network of the batch.
@@ -68,7 +70,8 @@ def minimise(
     learning_rate : float
         Adam's, with the default moments (Kingma & Ba 2015).
     after_step : callable, optional
-        Called as ``after_step(step, networks, rows)``.
+        Called as ``after_step(step, networks, rows, losses)``; a slice for which it returns
+        True is done.
     keep : sequence of Tensor, each (B, ...)
         What ``after_step`` writes to (in place), so that a checkpoint holds it, too.
 
@@ -122,7 +125,7 @@ def _minimise_group(
     objective: Objective[N],
     steps: int,
     learning_rate: float,
-    after_step: Callable[[int, N, slice], None] | None,
+    after_step: AfterStep[N] | None,
     keep: Sequence[Tensor],
 ) -> N:
     """Descend the sum of the objectives; an interrupted descent goes on at its last step."""
@@ -143,8 +146,9 @@ def _minimise_group(
         losses = objective(step, networks, rows)
         losses.sum().backward()
         optimiser.step()
-        if after_step is not None:
-            after_step(step, networks, rows)
+        ended = after_step is not None and after_step(step, networks, rows, losses.detach())
+        if ended:
+            break
         section.progress(step - done, steps - done, lambda losses=losses: losses.mean().item())  # type: ignore[misc]
         section.offer(lambda step=step: to_arrays(state | moments) | {"step": np.array(step)})  # type: ignore[misc]
     section.finish(lambda: to_arrays(state))

@@ -71,9 +71,7 @@ def test_every_lambda_has_its_network(run: Run) -> None:
             problem.s.float(),
             run.final.theta.float(),
             penalty=penalty,
-            cosine="signed",
-            steps=OPTIONS.steps,
-            learning_rate=OPTIONS.learning_rate,
+            options=OPTIONS,
         )
         for name, x in zip(Predictions.names(), run.points, strict=True):
             got = getattr(run.predictions, name)
@@ -95,6 +93,13 @@ def test_the_worst_learned_environment_decides(run: Run) -> None:
                 min(np.average(hits, weights=r[:, j]) for r in memberships for j in range(2))
             )
         assert int(run.chosen[b]) == int(np.argmax(worst))
+
+
+def test_pooled_validation_decides_where_it_is_the_rule(run: Run) -> None:
+    given = run.final, run.learned, OPTIONS, "pooled"
+    predictions, chosen, _ = train_networks(run.mlp, run.problem, *run.points, *given)
+    hits = (predictions.validation > 0) == (run.problem.y_validation > 0).unsqueeze(1)
+    assert chosen.tolist() == hits.double().mean(-1).argmax(-1).tolist()
 
 
 def test_the_chosen_networks_come_out(run: Run) -> None:

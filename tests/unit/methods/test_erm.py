@@ -42,7 +42,7 @@ def curve(samples: Samples, mlp: MLP, steps: int) -> Tensor:
     """Validation scores after step 1, 2, ...: (steps, B)."""
     scores = torch.full((steps, B), torch.nan, dtype=torch.float64)
 
-    def look(step: int, networks: MLP, rows: slice) -> None:
+    def look(step: int, networks: MLP, rows: slice, losses: Tensor) -> None:
         scores[step - 1, rows] = score(networks, samples, rows).detach()
 
     train(mlp, samples.x, squared(samples.y), steps=steps, learning_rate=RATE, after_step=look)

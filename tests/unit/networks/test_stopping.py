@@ -1,10 +1,12 @@
-"""The best weights of a training, against looking at every step."""
+"""The best weights of a training and the end of one, against looking at every step."""
 
+import pytest
 import torch
 from torch import Tensor
 
+from kerhrm.networks import training
 from kerhrm.networks.mlp import MLP, init_mlp
-from kerhrm.networks.stopping import KeepBest
+from kerhrm.networks.stopping import Convergence, KeepBest
 from kerhrm.networks.training import train
 
 B, STEPS = 3, 23
@@ -22,8 +24,8 @@ def test_the_best_of_the_steps_looked_at_is_kept() -> None:
 
     best = KeepBest(network, score, every=5, steps=STEPS, device=x.device)
 
-    def look(step: int, networks: MLP, rows: slice) -> None:
-        best(step, networks, rows)
+    def look(step: int, networks: MLP, rows: slice, losses: Tensor) -> None:
+        best(step, networks, rows, losses)
         seen.setdefault(step, []).append(score(networks, rows).detach())
 
     train(
@@ -41,3 +43,43 @@ def test_the_best_of_the_steps_looked_at_is_kept() -> None:
     assert len(set(best.best_step.tolist())) > 1  # or this would not tell one from another
     torch.testing.assert_close(best.best_score, scores.amax(0).double())
     torch.testing.assert_close(score(best.best, slice(None)).double(), best.best_score)
+
+
+@pytest.mark.parametrize("together", [1, B], ids=["one by one", "together"])
+def test_a_network_ends_where_its_loss_has_stopped_falling(
+    together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: the curve of every network's losses, and its weights at the step that it names."""
+    monkeypatch.setattr(training, "networks_at_once", lambda device, n: together)
+    network, x = init_mlp(range(B), (2, 8, 1)), torch.randn(B, 30, 2)
+    y = torch.randn(B, 30) * torch.tensor([[0.01], [1.0], [3.0]])
+    steps, window, tolerance = 400, 10, 0.02
+
+    def run(last: int, convergence: Convergence[MLP] | None = None) -> tuple[MLP, Tensor]:
+        losses = torch.full((last, B), torch.nan)
+
+        def look(step: int, networks: MLP, rows: slice, now: Tensor) -> bool:
+            losses[step - 1, rows] = now
+            return convergence is not None and convergence(step, networks, rows, now)
+
+        keep = convergence.state if convergence else ()
+        trained = train(
+            network, x, lambda f, rows: ((f - y[rows]) ** 2).mean(-1),
+            steps=last, learning_rate=0.02, after_step=look, keep=keep,
+        )  # fmt: skip
+        return trained, losses
+
+    _, losses = run(steps)
+    ends = []
+    for curve in losses.T:
+        least = curve.cummin(0).values[window - 1 :: window]  # at the end of every window
+        stalls = least[:-1] - least[1:] <= tolerance * least[1:]
+        ends.append(window * (int(stalls.int().argmax()) + 2) if stalls.any() else 0)
+    assert len(set(ends)) == B  # or this would not tell them apart
+    convergence = Convergence(network, tolerance=tolerance, window=window, device=x.device)
+    trained, _ = run(steps, convergence)
+    assert convergence.ended.tolist() == ends
+    result = convergence.result(trained)
+    for b, end in enumerate(ends):
+        expected, _ = run(end or steps)
+        torch.testing.assert_close(result(x)[b], expected(x)[b], rtol=1e-4, atol=1e-5)

@@ -73,7 +73,7 @@ def test_every_step_of_every_network_is_shown(steps: int) -> None:
     mlp, x, y = data()
     shown: list[list[tuple[int, Tensor]]] = [[] for _ in SEEDS]
 
-    def look(step: int, networks: MLP, rows: slice) -> None:
+    def look(step: int, networks: MLP, rows: slice, losses: Tensor) -> None:
         for b, outputs in zip(range(*rows.indices(len(x))), networks(x[rows]), strict=True):
             shown[b].append((step, outputs.detach()))
 
@@ -117,7 +117,7 @@ def test_a_gpu_trains_all_at_once_and_alike() -> None:
         squared(y.to("cuda")),
         steps=5,
         learning_rate=1e-2,
-        after_step=lambda step, networks, rows: groups.append(rows),
+        after_step=lambda step, networks, rows, losses: groups.append(rows),
     )
     assert len(groups) == 5
     expected = train(mlp, x, squared(y), steps=5, learning_rate=1e-2)
