@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from kerhrm.config.schema import SHARED, Config
+from kerhrm.config.schema import SHARED, VARIANTS, Config
 from kerhrm.methods.registry import METHODS
 
 Schema = dict[str, Any]
@@ -33,7 +33,10 @@ def schema() -> Schema:
     setting, experiment = (whole["$defs"][n]["properties"] for n in ("Setting", "Experiment"))
     experiment |= {name: setting[name] for name in SHARED}
     whole["properties"]["methods"] = setting["methods"]
-    for one in (experiment["settings"], whole["properties"]["experiments"]):
+    experiment[VARIANTS] = experiment["settings"] | {
+        "description": "by name, what each changes in every setting S: further settings S,NAME"
+    }
+    for one in (experiment["settings"], experiment[VARIANTS], whole["properties"]["experiments"]):
         one["additionalProperties"] = {"anyOf": [one["additionalProperties"], {"type": "null"}]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | whole
 

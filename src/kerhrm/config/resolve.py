@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kerhrm.config.files import ABSENT, MAPPING, Key, Source, Tree, merge, read, shown, text_keys
-from kerhrm.config.schema import SHARED, Config, Experiment
+from kerhrm.config.schema import SHARED, VARIANTS, Config, Experiment
 from kerhrm.errors import KerhrmError
 from kerhrm.sections import suggest
 
@@ -75,11 +75,16 @@ class _Files:
         self.top = Source("--config", text_keys(top))
         self.preset_name, preset = self._preset()
         self.general = preset, self.machine, self.top
-        self.methods = {p.stem: read(p) for p in sorted((folder / "methods").glob("*.yaml"))}
-        self.own = {p.stem: read(p) for p in sorted((folder / "experiments").glob("*.yaml"))}
+        self.methods = self._by_stem("methods")
+        self.own = self._by_stem("experiments")
         named = [name for s in self.general for name in s.section(("experiments",))]
         self.experiments = dict.fromkeys([*self.own, *named])
         self.tuned = self._tuned()
+
+    def _by_stem(self, name: str) -> dict[str, Source]:
+        """The files of a folder, in the order of their names without ending."""
+        paths = sorted((self.folder / name).glob("*.yaml"), key=lambda path: path.stem)
+        return {path.stem: read(path) for path in paths}
 
     def _preset(self) -> tuple[str, Source]:
         """The preset's name, which is that of the results' folder, and its file."""
@@ -110,7 +115,7 @@ class _Files:
     def places(self, key: Key) -> Iterator[tuple[Source, Key]]:
         """Where a key of the resolved tree may stand, later ones win: source, key in it."""
         match key:
-            case ("experiments", name, "settings", _, shared, *rest) if shared in SHARED:
+            case ("experiments", name, "settings", label, shared, *rest) if shared in SHARED:
                 if shared == "methods":
                     if rest and rest[0] in self.methods:
                         yield self.methods[rest[0]], tuple(rest[1:])
@@ -118,8 +123,8 @@ class _Files:
                         yield self.tuned[tuned], tuple(rest)
                     for source in self.general:
                         yield source, ("methods", *rest)
-                yield from self._experiment(name, (shared, *rest))
-                yield from self._experiment(name, key[2:])
+                for place in ((), *self._origins(name, label)):
+                    yield from self._experiment(name, (*place, shared, *rest))
             case ("experiments", name, *rest):
                 yield from self._experiment(name, tuple(rest))
             case _:
@@ -142,6 +147,31 @@ class _Files:
             yield self.own[name], key
         for source in self.general:
             yield source, ("experiments", name, *key)
+
+    def _origins(self, name: str, label: str) -> list[Key]:
+        """Where a setting's own words stand: of a setting with a variant three places."""
+        settings = self.merged("experiments", name, "settings")
+        for variant in self.merged("experiments", name, VARIANTS):
+            base = label.removesuffix(f",{variant}")
+            if base != label and base in settings:
+                return [("settings", base), (VARIANTS, variant), ("settings", label)]
+        return [("settings", label)]
+
+    def _labels(self, at: Key) -> Iterator[str]:
+        """Names of an experiment's settings, each followed by those with its variants."""
+        name = str(at[-1])
+        settings, variants = (self.merged(*at, part) for part in ("settings", VARIANTS))
+        own = self.own[name] if name in self.own else Source("", {})
+
+        def kept(part: str, key: str) -> bool:
+            return not self._left_out((*at, part, key), own.section((part,)))
+
+        changes = [variant for variant in variants if kept(VARIANTS, variant)]
+        for label in settings:
+            if len(self._origins(name, label)) == 1 and kept("settings", label):
+                yield label
+                both = (f"{label},{variant}" for variant in changes)
+                yield from (found for found in both if settings.get(found, {}) is not None)
 
     def said(self, key: Key) -> list[tuple[Source, Key, Any]]:
         """What is said of a key, and where; the last one wins."""
@@ -170,11 +200,8 @@ class _Files:
         """Give every setting of an experiment its whole data and method sections."""
         at, settings = ("experiments", name), {}
         own = self.merged(*at)
-        known = self.own[name].section(("settings",)) if name in self.own else {}
-        for label in self.merged(*at, "settings"):
+        for label in self._labels(at):
             here = (*at, "settings", label)
-            if self._left_out(here, known):
-                continue
             methods = [*self.methods, *self.merged(*here, "methods")]
             run = [value for *_, value in self.said((*here, "run")) if value is not None]
             settings[label] = self.merged(*here) | {
@@ -182,7 +209,8 @@ class _Files:
                 "methods": {m: self.merged(*here, "methods", m) for m in methods},
                 "run": run[-1] if run else [],
             }
-        return {k: v for k, v in own.items() if k not in SHARED} | {"settings": settings}
+        kept = {k: v for k, v in own.items() if k not in (*SHARED, VARIANTS)}
+        return kept | {"settings": settings}
 
     def untuned(self, name: str, experiment: Experiment) -> dict[str, str]:
         """Methods that still have to be tuned, and the file that lacks them."""

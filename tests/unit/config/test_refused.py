@@ -29,8 +29,8 @@ EXPERIMENTS = ", ".join(sorted(p.stem for p in (SHIPPED / "experiments").glob("*
         ({"device": "gpu"}, "device = 'gpu': choose auto, cpu, cuda or cuda:0, cuda:1, ..."),
         ({"device": "cuda:"}, "device = 'cuda:': choose auto, cpu, cuda or cuda:0, cuda:1, ..."),
         ({"device": 3}, "device = 3: write text"),
-        ({"bootstrap": 0}, "bootstrap = 0: write a number above 0"),
-        ({"bootstrap": True}, "bootstrap = True: write a number, not a truth value"),
+        ({"threads": 0}, "threads = 0: write a number above 0"),
+        ({"threads": True}, "threads = True: write a number, not a truth value"),
         ({"threads": -1}, "threads = -1: write a number above 0"),
         ({"on_missing": "shrug"}, "on_missing = 'shrug': choose 'stand-in' or 'fail'"),
         ({"results": 3}, "results = 3: write text"),
@@ -38,7 +38,7 @@ EXPERIMENTS = ", ".join(sorted(p.stem for p in (SHIPPED / "experiments").glob("*
         ({"raw_dir": "nowhere"}, "raw_dir = 'nowhere': there is no such folder"),
         ({"tuned": "nowhere"}, "tuned = 'nowhere': there is no such folder"),
         ({3: 4}, "3 = 4: no such key; known are: preset, results, raw_dir, tuned, on_missing, "
-         "device, threads, bootstrap, experiments, methods"),
+         "device, threads, experiments, methods"),
         ({"experiments": 3}, "experiments = 3: write 'key: value' lines"),
         ({"experiments": {"regresion": None}},
          "experiments.regresion = None: nothing to leave out; did you mean 'regression'?"),
@@ -92,7 +92,7 @@ def test_a_preset_of_ones_own_is_checked(
     ("text", "message"),
     [
         ("metods: {}", "metods: no such key; did you mean 'methods'?"),
-        ("bootstrp: 3", "bootstrp = 3: no such key; did you mean 'bootstrap'?"),
+        ("thraeds: 3", "thraeds = 3: no such key; did you mean 'threads'?"),
         ("methods: {emr: {}}", "methods.emr: no such key; did you mean 'erm'?"),
         ("methods: {erm: {step: 3}}", "methods.erm.step = 3: no such key; did you mean 'steps'?"),
         ("methods: {erm: {zzz: 3}}",
@@ -290,9 +290,8 @@ def test_a_method_that_cannot_be_loaded_is_told(
 
 
 def test_a_data_set_that_cannot_be_made_is_told(
-    spoilt: Spoil, monkeypatch: pytest.MonkeyPatch
+    told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = DataSet("houses", DATA_SETS["houses"].options, "nowhere:generate", "regression")
     monkeypatch.setitem(DATA_SETS, "houses", mine)
-    text = spoilt("experiments: {houses: {data: {clip: none}}}")
-    assert text.startswith("experiments.houses.data: cannot load 'nowhere:generate': ")
+    assert "data: cannot load 'nowhere:generate': " in told({})

@@ -23,6 +23,10 @@ from kerhrm.methods.registry import METHODS
 
 PRESETS = sorted(p.stem for p in (SHIPPED / "presets").glob("*.yaml"))
 EXPERIMENTS = sorted(p.stem for p in (SHIPPED / "experiments").glob("*.yaml"))
+#: experiments by which others are tuned
+TUNED_LIKE = {
+    read(p).content.get("tuned_like") for p in (SHIPPED / "experiments").glob("*.yaml")
+} - {None}
 
 
 # what is shipped
@@ -251,11 +255,11 @@ def test_a_key_without_a_value_says_nothing(folder: Path, text: str) -> None:
 
 
 def test_the_machine_overrides_the_preset(folder: Path, write: Write) -> None:
-    write("presets/smoke", {"bootstrap": 200, "threads": 2, "device": "cpu"})
-    assert resolve({}, folder).bootstrap == 10_000
-    write("config", {"preset": "smoke", "threads": 3, "bootstrap": 40})
-    config = resolve({"bootstrap": 50, "device": "cuda:1"}, folder)
-    assert (config.bootstrap, config.threads, config.device) == (50, 3, "cuda:1")
+    write("presets/smoke", {"results": "preset's", "threads": 2, "device": "cpu"})
+    assert resolve({}, folder).results == "results"
+    write("config", {"preset": "smoke", "threads": 3, "results": "machine's"})
+    config = resolve({"results": "mine", "device": "cuda:1"}, folder)
+    assert (config.results, config.threads, config.device) == ("mine", 3, "cuda:1")
 
 
 # what is added, and what is left out
@@ -293,8 +297,8 @@ def test_any_experiment_can_be_left_out(folder: Path, name: str) -> None:
     left = [e for e in EXPERIMENTS if e != name]
     assert [*resolve({"experiments": {name: None}}, folder).experiments] == left
     (folder / "experiments" / f"{name}.yaml").unlink()
-    if name == "colored_mnist":  # by which another one is tuned
-        with pytest.raises(KerhrmError, match=r"_baselines\.yaml: tuned_like = 'colored_mnist'"):
+    if name in TUNED_LIKE:
+        with pytest.raises(KerhrmError, match=rf"\.yaml: tuned_like = '{name}'"):
             resolve({}, folder)
     else:
         assert [*resolve({}, folder).experiments] == left
@@ -312,9 +316,9 @@ def test_the_last_word_counts(folder: Path, write: Write) -> None:
 def test_a_preset_may_be_any_file(folder: Path, shipped: bool) -> None:
     """Found from the working directory; results are named after it."""
     path = folder / "presets" / "smoke.yaml" if shipped else folder.parent / "mine.yaml"
-    path.write_text("bootstrap: 3")
+    path.write_text("threads: 3")
     config = resolve({"preset": str(path.relative_to(folder.parent))}, folder)
-    assert (config.preset, config.bootstrap) == (path.stem, 3)
+    assert (config.preset, config.threads) == (path.stem, 3)
 
 
 def test_methods_come_from_the_command_line(folder: Path) -> None:
