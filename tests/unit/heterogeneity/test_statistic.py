@@ -1,0 +1,66 @@
+"""Residuals in units of their scale, and the gain of two environments on them."""
+
+import numpy as np
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from kerhrm.algorithm.mixture import Mixture
+from kerhrm.algorithm.options import Heterogeneity
+from kerhrm.heterogeneity.residuals import normal_scores, scaled_residuals
+from kerhrm.heterogeneity.statistic import gains, matched_likelihood
+from kerhrm.heterogeneity.verdict import orthonormal
+
+FEW = Heterogeneity(restarts=2)
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=30, unique=True))
+def test_normal_scores_know_only_the_order(values: list[int]) -> None:
+    scores = normal_scores(np.array(values, dtype=float))
+    assert np.array_equal(np.argsort(scores), np.argsort(values))
+    np.testing.assert_allclose(scores, normal_scores(np.exp(np.array(values) / 1000)))
+    assert abs(scores.sum()) < 1e-9
+
+
+def test_the_scale_of_the_noise_is_learned() -> None:
+    random = np.random.default_rng(0)
+    x = random.standard_normal((400, 2))
+    true = np.exp(x[:, 0])
+    noise = scaled_residuals(x, x[:, 1] + true * random.standard_normal(400), 5, 0)
+    assert noise.scale_model != "constant"
+    assert stats.spearmanr(noise.scale, true).statistic > 0.9
+    assert stats.kstest(noise.scores, "norm").pvalue > 0.99
+
+
+def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
+    random = np.random.default_rng(0)
+    psi, y = random.standard_normal((50, 2)), random.standard_normal(50)
+    theta, weights, sigma = np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([0.3, 0.7]), 0.8
+    centres = psi @ theta.T
+    mean = centres @ weights
+    variance = centres**2 @ weights - mean**2 + sigma**2
+    expected = stats.norm.logpdf(y, mean, np.sqrt(variance)).mean()
+    tensors = (torch.from_numpy(np.asarray(a)) for a in (theta, weights, sigma, 0.0, 1, True))
+    found = matched_likelihood(Mixture(*tensors), torch.from_numpy(psi), torch.from_numpy(y))
+    np.testing.assert_allclose(float(found), expected)
+
+
+def test_a_cone_is_no_environment_and_two_lines_are() -> None:
+    random = np.random.default_rng(0)
+    x = random.standard_normal(500)
+    features = orthonormal(np.column_stack([x, np.ones(500)]))
+    noise = random.standard_normal(500)
+    cone = np.abs(x) * noise
+    lines = x * np.sign(random.standard_normal(500)) + 0.3 * noise
+    gain = gains(features, np.stack([cone / cone.std(), lines / lines.std()]), FEW, 0)
+    assert float(gain[0]) < 0.02
+    assert float(gain[1]) > 0.1
+
+
+def test_without_a_usable_start_nothing_is_gained() -> None:
+    random = np.random.default_rng(0)
+    features = orthonormal(random.standard_normal((60, 2)))
+    never = Heterogeneity(restarts=2, min_share=1.0)
+    residuals = random.standard_normal((3, 60))
+    torch.testing.assert_close(gains(features, residuals, never, 0), torch.zeros(3).double())
