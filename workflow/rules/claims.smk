@@ -1,0 +1,70 @@
+# The paper's statements, each checked by a test or by algebra.
+#     snakemake --cores 2 claims           results/<preset>/claims.csv
+#     snakemake publish_claims             makes them the committed ones: docs/claims.md
+
+# Tables that statements are about; one that this preset lacks leaves them undecided.
+CLAIMED = [
+    name
+    for name in (
+        "classification",
+        "clusters",
+        "colored_mnist",
+        "houses",
+        "iterations",
+        "regression",
+    )
+    if name in EXPERIMENTS
+]
+
+
+rule check_claims:
+    input:
+        scores=expand(f"{RUN}/scores/{{claimed}}.csv", claimed=CLAIMED),
+    output:
+        f"{RUN}/claims.csv",
+    log:
+        f"{LOGS}/check_claims.log",
+    benchmark:
+        f"{BENCHMARKS}/check_claims.tsv"
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=memory(4000),
+        runtime=minutes(20),
+    params:
+        preset=CONFIG.preset,
+        threads=THREADS,
+        code=code("check_claims"),
+    message:
+        "Check what the paper says"
+    script:
+        "../scripts/check_claims.py"
+
+
+rule claims:
+    """What the paper says, and whether it holds."""
+    input:
+        rules.check_claims.output,
+        lost_of(CLAIMED),
+    localrule: True
+
+
+rule publish_claims:
+    """Make the checked claims of this run the committed ones, and write their page."""
+    input:
+        rules.check_claims.output,
+        config=f"{RUN}/config.yaml",
+    log:
+        f"{LOGS}/publish_claims.log",
+    benchmark:
+        f"{BENCHMARKS}/publish_claims.tsv"
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        checkout=str(ROOT),
+    message:
+        "Copy the checked claims to results/reference and docs"
+    script:
+        "../scripts/publish_claims.py"
