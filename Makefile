@@ -106,6 +106,8 @@ dag: env
 
 docs: env
 	$(BIN)/python -m kerhrm.config.documentation
+	$(BIN)/python -m kerhrm.reporting.ambiguities_page
+	$(BIN)/python -m kerhrm.claims.page
 	$(BIN)/python -m kerhrm.reporting.reruns results/paper > docs/reruns.md
 
 bench: env bench-peers

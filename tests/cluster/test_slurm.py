@@ -19,6 +19,8 @@ GROUPS = {
         "predict_ntf",
         "train_network",
         "train_on_features",
+        "train_whole",
+        "test_heterogeneity",
     },
     "methods": {"train_method"},
 }

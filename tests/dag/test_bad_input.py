@@ -194,7 +194,7 @@ def test_temporary_folder_that_is_full(checkout: Checkout, results: Path, tmp_pa
     target = "results/smoke/notebooks/table1.ipynb"
     for kind, name in (
         ("tables", "table1"),
-        *((k, "classification") for k in ("scores", "restarts")),
+        *((k, "classification") for k in ("scores", "restarts", "choices")),
     ):
         folder = checkout.folder / "results" / "smoke" / kind
         folder.mkdir(parents=True)

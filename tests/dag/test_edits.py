@@ -63,8 +63,8 @@ def kinds(folder: Path) -> Kinds:
     found: Kinds = {**scripts, "select_by_oracle": scripts["select_hyperparameters"]}
     for rule in ("publish_reference", "publish_apart", "publish_tuned", "verify"):
         del found[rule]
-    shared = ("fetch_raw", "generate_data", "train_method", "score", "render_notebook")
-    fetch, generate, train, score, render = (found.pop(rule) for rule in shared)
+    shared = "fetch_raw", "generate_data", "train_method", "train_whole", "score", "render_notebook"
+    fetch, generate, train, whole, score, render = (found.pop(rule) for rule in shared)
     for path in sorted((folder / "notebooks").glob("*.ipynb")):
         found[f"notebook:{path.stem}"] = [*render, str(path)]
     for name, raw in RAW.items():
@@ -75,8 +75,10 @@ def kinds(folder: Path) -> Kinds:
     for name, method in METHODS.items():
         if method.reads != "kerhrm":
             prepare = f"kerhrm.methods.{method.reads}"
-            penalty = [PENALTIES["gradient_variance"]] * (method.section == "kerhrm")
-            found[f"method:{name}"] = [*train, method.entry, prepare, *penalty]
+            learns = method.section == "kerhrm" or method.reads == "whole"
+            penalty = [PENALTIES["gradient_variance"]] * learns
+            script = whole if method.reads == "whole" else train
+            found[f"method:{name}"] = [*script, method.entry, prepare, *penalty]
     found["learn_direction"] = [*found["learn_direction"], PENALTIES["gradient_variance"]]
     return found
 
@@ -84,7 +86,7 @@ def kinds(folder: Path) -> Kinds:
 def kind(job: Job) -> str:
     """The kind of a job."""
     stem = Path(job.output[0]).stem
-    if job.rule in ("train_method", "train_on_features"):
+    if job.rule in ("train_method", "train_on_features", "train_whole"):
         return f"method:{stem}"
     if job.rule == "fetch_raw":
         return f"fetch:{stem}"

@@ -19,7 +19,7 @@ def test_a_read_only_checkout_serves_a_run_elsewhere(
     elsewhere = Checkout(tmp_path / "elsewhere")
     elsewhere.environment = checkout.environment
     made = elsewhere.folder / "mine"
-    for kind in ("scores", "restarts"):
+    for kind in ("scores", "restarts", "choices"):
         (made / "smoke" / kind).mkdir(parents=True)
         shutil.copy(results / kind / "clusters.csv", made / "smoke" / kind)
     there = (

@@ -26,6 +26,8 @@ TRAINING = {
     "train_network",
     "train_method",
     "train_on_features",
+    "train_whole",
+    "test_heterogeneity",
 }
 #: whatever may come of test labels: figures for people, and the oracle's choice
 AFTER_LABELS = {
@@ -76,7 +78,12 @@ def stems(job: Job) -> list[str]:
 
 def test_test_inputs_reach_only_those_who_predict(dag: list[Job]) -> None:
     """What they learn does not depend on them: see the tests of shuffled data."""
-    assert rules(readers(dag, TEST_INPUTS)) == {"extract_ntf", "train_method", "train_network"}
+    assert rules(readers(dag, TEST_INPUTS)) == {
+        "extract_ntf",
+        "train_method",
+        "train_network",
+        "train_whole",
+    }
 
 
 def test_algorithm_1_has_one_file_with_what_it_may_know(dag: list[Job]) -> None:
@@ -88,7 +95,12 @@ def test_algorithm_1_has_one_file_with_what_it_may_know(dag: list[Job]) -> None:
             (known,) = [f for f in job.input if not re.search(r"/iterations/\d+/\w+\.npz$", f)]
             assert known.endswith("/features/training.npz"), job.name
     made = re.compile(r"/features/test\.npz$")
-    assert rules(readers(dag, made.pattern)) == {"predict_ntf", "train_on_features", "score"}
+    assert rules(readers(dag, made.pattern)) == {
+        "predict_ntf",
+        "train_on_features",
+        "train_whole",
+        "score",
+    }
 
 
 def test_that_file_holds_no_test_points(results: Path) -> None:

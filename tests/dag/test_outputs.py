@@ -21,10 +21,11 @@ def test_the_copys_own_package_ran(smoke: Checkout) -> None:
 def test_files_of_the_contract(results: Path) -> None:
     expected = ["config.yaml", "checked.txt"]
     expected += [f"tables/{table}.{suffix}" for table in TABLES for suffix in SUFFIXES]
+    expected += [f"tables/{table}-comparisons.csv" for table in TABLES]
     expected += [f"notebooks/{table}.ipynb" for table in TABLES]
     expected += [f"figures/{figure}.{suffix}" for figure in FIGURES for suffix in ("png", "pdf")]
     for experiment in EXPERIMENTS:
-        expected += [f"scores/{experiment}.csv", f"restarts/{experiment}.csv"]
+        expected += [f"{kind}/{experiment}.csv" for kind in ("scores", "restarts", "choices")]
     assert [name for name in expected if not (results / name).is_file()] == []
 
 

@@ -14,6 +14,7 @@ from matplotlib import image
 
 from kerhrm.methods.registry import is_headline
 from kerhrm.reporting.tables import METRIC_NAMES, is_stand_in, read_scores, read_table
+from kerhrm.scoring.verdicts import JUDGED
 
 pytestmark = pytest.mark.dag
 
@@ -109,7 +110,7 @@ def test_figures(results: Path, figure: str) -> None:
 @pytest.fixture
 def as_paper(checkout: Checkout, results: Path) -> Checkout:
     """The reporting end of preset paper on the smoke run's scores, Table 4 on a stand-in."""
-    for kind in ("scores", "restarts"):
+    for kind in ("scores", "restarts", "choices"):
         folder = checkout.folder / "results" / "paper" / kind
         folder.mkdir(parents=True)
         for name in EXPERIMENTS:
@@ -145,8 +146,7 @@ def test_paper_values_only_beside_real_data(as_paper: Checkout) -> None:
             continue
         assert cell["paper"] == value
         own = is_headline(cell["method"], cell["selection"])
-        judged = {"reproduced", "better", "worse"}
-        assert cell["verdict"] in (judged if own else {"not comparable"})
+        assert cell["verdict"] in (JUDGED if own else ["not comparable"])
         beside += 1
     assert beside > 10
     assert stand_in["paper"].isna().all()

@@ -33,13 +33,17 @@ def test_jobs_are_as_many_as_there_is_different_work(dag: list[Job]) -> None:
                 needed.setdefault("reduce_ntf", set()).add(points)
             if "kerhrm" in setting.run:
                 options = setting.methods.kerhrm
-                loop = texts(points, options.model_dump(exclude={"iterations", "network"}))
+                last = {"iterations", "network", "end", "guard"}
+                loop = texts(points, options.model_dump(exclude=last))
                 for t in range(1, options.iterations + 1):
                     for rule in ("learn_environments", "learn_direction"):
                         needed.setdefault(rule, set()).add(texts(loop, t))
-                needed.setdefault("predict_ntf", set()).add(texts(loop, options.iterations))
+                needed.setdefault("predict_ntf", set()).add(
+                    texts(loop, options.iterations, options.end, str(options.guard))
+                )
             for method in setting.run:
                 kinds = {"points": "train_method", "features": "train_on_features"}
+                kinds["whole"] = "train_whole"
                 if rule := kinds.get(METHODS[method].reads):
                     choices = setup.choices(name, method)
                     needed.setdefault(rule, set()).add(texts(method, points, choices))

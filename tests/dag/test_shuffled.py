@@ -67,6 +67,7 @@ def test_learning_needs_no_test_data(copy: Checkout, dag: list[Job]) -> None:
         "train_network",
         "train_method",
         "train_on_features",
+        "train_whole",
     ):
         mine = [j for j in dag if j.rule == rule and j.output[0].startswith(f"{SETTING}/")]
         assert begun.count(rule) == len(mine) > 0

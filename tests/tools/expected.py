@@ -45,7 +45,7 @@ def stems(run: Iterable[str]) -> list[str]:
 def stage_of(stem: str) -> str:
     """The stage of sharing that a prediction file belongs to."""
     steps = {"kerhrm-s": "direction", "kerhrm-ntf": "direction", "kerhrm-network": "network"}
-    return steps.get(stem, f"method:{stem}")
+    return steps.get(stem, f"method:{stem.removesuffix('-ntf')}")
 
 
 def place(experiment: str, setting: str, stage: str) -> str:

@@ -135,6 +135,21 @@ def last_theta(wildcards):
     )
 
 
+def earlier_thetas(wildcards):
+    """theta_1, ..., theta_(t-2), where Psi_V is Psi without all directions so far."""
+    if kerhrm_of(wildcards).clustering.projection != "all":
+        return []
+    return iterations_until(int(wildcards.t) - 2, "theta", wildcards)
+
+
+def inputs_clustered(wildcards):
+    """Training and validation points, where the first clustering has the kernel x1^T x2."""
+    if wildcards.t != "1" or kerhrm_of(wildcards).clustering.kernel != "inputs":
+        return []
+    parts = ("train", "validation")
+    return [owned("data", f"data/{part}.npz")(wildcards) for part in parts]
+
+
 def last_environments(wildcards):
     """Environments of the last iteration, with which nested starts begin."""
     t, starts = int(wildcards.t), kerhrm_of(wildcards).clustering.starts
@@ -154,17 +169,33 @@ def environments_so_far(wildcards):
 
 
 def search_of(wildcards):
-    """Options of M_c; later iterations keep the k chosen in the one before."""
+    """Options of M_c; later iterations may keep the k chosen in the one before."""
     kerhrm = plain(kerhrm_of(wildcards))
-    return {
-        name: kerhrm[name]
-        for name in ("k", "clustering")
-        if name != "k" or wildcards.t == "1"
-    }
+    free = wildcards.t == "1" or kerhrm["clustering"]["later_k"] == "free"
+    return {name: kerhrm[name] for name in ("k", "clustering") if name != "k" or free}
 
 
 def penalty_code(wildcards):
     return code("learn_direction", PENALTIES[kerhrm_of(wildcards).invariance.penalty])
+
+
+def is_tested(setting):
+    """Whether a setting's data are tested for environments: binary labels cannot be."""
+    regression = DATA_SETS[setting.data.generator].task == "regression"
+    return regression and setting.methods.kerhrm.guard is not None
+
+
+def guard_of(wildcards):
+    """The test for environments, if there is one."""
+    if not is_tested(setting_of(wildcards)):
+        return []
+    return owned("heterogeneity", "heterogeneity.npz")(wildcards)
+
+
+def end_of(wildcards):
+    """How the loop ends: arguments of `kerhrm.algorithm.prediction.finish`."""
+    kerhrm = kerhrm_of(wildcards)
+    return {"rule": kerhrm.selection, "end": kerhrm.end}
 
 
 def igd_code(wildcards):
@@ -199,6 +230,12 @@ def method_code(wildcards):
     if method.section == "kerhrm":
         entries = [PENALTIES[kerhrm_of(wildcards).invariance.penalty]]
     return code("train_method", *method.entries, *entries)
+
+
+def whole_code(wildcards):
+    section = getattr(setting_of(wildcards).methods, METHODS[wildcards.method].section)
+    entries = [PENALTIES[section.invariance.penalty], *network_code(wildcards)]
+    return code("train_whole", *METHODS[wildcards.method].entries, *entries)
 
 
 def labels_of(wildcards):

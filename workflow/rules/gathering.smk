@@ -74,6 +74,40 @@ def environments_of(wildcards):
     ]
 
 
+def running(method):
+    """Parameter function: settings in whose predictions a step of KerHRM ends."""
+
+    def names(wildcards):
+        experiment = experiment_of(wildcards)
+        if experiment.protocol == "iterations":  # which looks at theta itself
+            return []
+        return [name for name, s in experiment.settings.items() if method in s.run]
+
+    return names
+
+
+def chosen_in(method, file):
+    """Input function: a file of that step, of every such setting."""
+
+    def paths(wildcards):
+        at, stage = wildcards.experiment, stage_of(method)
+        return [of_owner(at, name, stage, file) for name in running(method)(wildcards)]
+
+    return paths
+
+
+def tested_settings(wildcards):
+    """Parameter function: settings whose data were tested for environments."""
+    settings = experiment_of(wildcards).settings
+    return [name for name in running("kerhrm")(wildcards) if is_tested(settings[name])]
+
+
+def tests_of(wildcards):
+    at, file = wildcards.experiment, "heterogeneity.npz"
+    names = tested_settings(wildcards)
+    return [of_owner(at, name, "heterogeneity", file) for name in names]
+
+
 # --- tuning ---
 
 
@@ -124,6 +158,11 @@ def table_restarts(wildcards):
     return [f"{RUN}/restarts/{name}.csv" for name in shown]
 
 
+def table_choices(wildcards):
+    """Reports on what KerHRM's rule has chosen."""
+    return [f"{RUN}/choices/{name}.csv" for name in of_table(wildcards.table)]
+
+
 def table_title(wildcards):
     return "; ".join(EXPERIMENTS[name].title for name in of_table(wildcards.table))
 
@@ -144,6 +183,7 @@ def notebook_code(wildcards):
 def products_of(table):
     """Files that the target of a table or figure stands for."""
     files = [f"tables/{table}.{suffix}" for suffix in ("csv", "md", "tex")]
+    files += [f"tables/{table}-comparisons.csv"]
     files += [
         f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES
     ]

@@ -9,7 +9,9 @@ rule learn_environments:
     input:
         features=owned("features", "features/training.npz"),
         theta=last_theta,
+        earlier=earlier_thetas,
         begin=last_environments,
+        inputs=inputs_clustered,
     output:
         f"{ITERATION}/environments.npz",
     log:
@@ -57,6 +59,7 @@ rule learn_direction:
         gpu=GPU,
     params:
         invariance=option("methods.kerhrm.invariance"),
+        selection=option("methods.kerhrm.selection"),
         device=CONFIG.device,
         threads=THREADS,
         code=penalty_code,
@@ -64,3 +67,32 @@ rule learn_direction:
         "M_p, iteration {wildcards.t} of {wildcards.experiment}, {wildcards.setting}"
     script:
         "../scripts/learn_direction.py"
+
+
+# Whether there is anything to find in regression data; where not, the next rule falls back.
+rule test_heterogeneity:
+    input:
+        features=owned("features", "features/training.npz"),
+        train=owned("data", "data/train.npz"),
+    output:
+        f"{SETTING}/heterogeneity.npz",
+    log:
+        f"{LOGS}/test_heterogeneity/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/test_heterogeneity/{ONE_SETTING}.tsv"
+    group:
+        "kerhrm"
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=memory(4000),
+        runtime=minutes(15),
+    params:
+        options=option("methods.kerhrm.guard"),
+        threads=THREADS,
+        code=code("test_heterogeneity"),
+    message:
+        "Test {wildcards.experiment}, {wildcards.setting} for environments"
+    script:
+        "../scripts/test_heterogeneity.py"

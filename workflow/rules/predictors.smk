@@ -8,6 +8,7 @@ rule predict_ntf:
         test_features=owned("features", "features/test.npz"),
         environments=of_iterations("environments"),
         theta=of_iterations("theta"),
+        heterogeneity=guard_of,
     output:
         direction=f"{SETTING}/direction.npz",
         static=f"{SETTING}/predictions/kerhrm-s.npz",
@@ -27,6 +28,8 @@ rule predict_ntf:
         runtime=minutes(5),
         gpu=GPU,
     params:
+        rule=end_of,
+        k=option("methods.kerhrm.k"),
         device=CONFIG.device,
         threads=THREADS,
         code=code("predict_ntf"),
@@ -65,6 +68,7 @@ rule train_network:
         network=of_experiment("network"),
         seeds=of_experiment("seeds"),
         igd=option("methods.kerhrm.network"),
+        selection=option("methods.kerhrm.selection"),
         device=CONFIG.device,
         threads=THREADS,
         code=igd_code,
@@ -127,3 +131,43 @@ use rule train_method as train_on_features with:
         method=any_of(reading("features")),
     group:
         "kerhrm"
+
+
+# Methods that go from features to a network, in one job.
+rule train_whole:
+    input:
+        train=owned("data", "data/train.npz"),
+        validation=owned("data", "data/validation.npz"),
+        test_inputs=owned("data", "data/test_inputs.npz"),
+        features=owned("features", "features/training.npz"),
+        test_features=owned("features", "features/test.npz"),
+    output:
+        network=f"{SETTING}/predictions/{{method}}.npz",
+        ntf=f"{SETTING}/predictions/{{method}}-ntf.npz",
+    log:
+        f"{LOGS}/train_whole/{ONE_SETTING}/{{method}}.log",
+    benchmark:
+        f"{BENCHMARKS}/train_whole/{ONE_SETTING}/{{method}}.tsv"
+    wildcard_constraints:
+        method=any_of(reading("whole")),
+    group:
+        "kerhrm"
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=memory(6000),
+        runtime=minutes(60),
+        gpu=GPU,
+    params:
+        method=method_of,
+        options=options_of,
+        network=of_experiment("network"),
+        seeds=of_experiment("seeds"),
+        device=CONFIG.device,
+        threads=THREADS,
+        code=whole_code,
+    message:
+        "Train {wildcards.method} on {wildcards.experiment}, {wildcards.setting}"
+    script:
+        "../scripts/train_whole.py"

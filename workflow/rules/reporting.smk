@@ -9,6 +9,7 @@ rule summarise:
         csv=f"{RUN}/tables/{{table}}.csv",
         md=f"{RUN}/tables/{{table}}.md",
         tex=f"{RUN}/tables/{{table}}.tex",
+        comparisons=f"{RUN}/tables/{{table}}-comparisons.csv",
     log:
         f"{LOGS}/summarise/{{table}}.log",
     benchmark:
@@ -19,7 +20,6 @@ rule summarise:
     params:
         title=table_title,
         preset=CONFIG.preset,
-        resamples=CONFIG.bootstrap,
         code=code("summarise"),
     message:
         "Tabulate {wildcards.table}"
@@ -33,6 +33,7 @@ rule render_notebook:
         table=f"{RUN}/tables/{{table}}.csv",
         scores=table_scores,
         restarts=table_restarts,
+        choices=table_choices,
     output:
         notebook=f"{RUN}/notebooks/{{table}}.ipynb",
     log:

@@ -40,9 +40,13 @@ rule collect_scores:
     input:
         scores=scores_of,
         environments=environments_of,
+        directions=chosen_in("kerhrm", "direction.npz"),
+        networks=chosen_in("igd", "predictions/kerhrm-network.npz"),
+        tests=tests_of,
     output:
         scores=f"{RUN}/scores/{{experiment}}.csv",
         restarts=f"{RUN}/restarts/{{experiment}}.csv",
+        choices=f"{RUN}/choices/{{experiment}}.csv",
     log:
         f"{LOGS}/collect_scores/{{experiment}}.log",
     benchmark:
@@ -54,6 +58,9 @@ rule collect_scores:
         ENVIRONMENT
     params:
         searches=searches_shown,
+        directed=running("kerhrm"),
+        trained=running("igd"),
+        tested=tested_settings,
         replicates=of_experiment("seeds.names"),
         code=code("collect_scores"),
     message:

@@ -14,4 +14,5 @@ with job(snakemake), torch.inference_mode():
     problem = Problem.load(snakemake.input.features, device)
     learned = Environments.load_all(snakemake.input.environments, device)
     options = Invariance(**snakemake.params.invariance)
-    learn_directions(problem, learned, options).save(snakemake.output[0])
+    directions = learn_directions(problem, learned, options, snakemake.params.selection)
+    directions.save(snakemake.output[0])

@@ -6,6 +6,7 @@ from kerhrm.algorithm.exploration import learn_environments
 from kerhrm.algorithm.options import KerHRM
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.data.samples import load_inputs
 from kerhrm.devices import resolve_device
 from kerhrm.jobs.job import job
 
@@ -16,4 +17,12 @@ with job(snakemake, resume=True), torch.inference_mode():
     last = Directions.load(theta, device) if theta else None
     start = Environments.load(begin, device) if begin else None
     options, t = KerHRM(**snakemake.params.options), int(snakemake.wildcards.t)
-    learn_environments(problem, options, t, last, start).save(snakemake.output[0])
+    learn_environments(
+        problem,
+        options,
+        t,
+        last,
+        start,
+        earlier=Directions.load_all(snakemake.input.get("earlier", []), device),
+        inputs=load_inputs(snakemake.input.get("inputs", []), device),
+    ).save(snakemake.output[0])

@@ -11,6 +11,7 @@ with job(snakemake):
         "table_csv": snakemake.input.table,
         "scores_csv": list(snakemake.input.scores),
         "restarts_csv": list(snakemake.input.restarts),
+        "choices_csv": list(snakemake.input.choices),
         # a figure is written by its notebook; a table has none
         "figure_stem": snakemake.output.get("png", "").removesuffix(".png"),
     }

@@ -22,6 +22,7 @@ with job(snakemake, resume=True):
         FinalDirection.load(snakemake.input.direction, device),
         Environments.load_all(snakemake.input.environments, device),
         options,
+        params.selection,
     )
     predictions.save(snakemake.output.candidates, penalty=options.penalty)
     predictions.take(list(range(len(chosen))), chosen.tolist()).save(

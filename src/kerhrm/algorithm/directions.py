@@ -8,16 +8,19 @@ from torch import Tensor
 
 from kerhrm.algorithm.invariant import minimise_risks, pooled_risks
 from kerhrm.algorithm.linear import predict
-from kerhrm.algorithm.options import Invariance
+from kerhrm.algorithm.options import Invariance, SelectionRule
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Directions, Environments
-from kerhrm.algorithm.selection import point_scores, worst_environment_score
+from kerhrm.algorithm.selection import point_scores, pooled_score, worst_environment_score
 from kerhrm.entries import load
 
 
 def learn_directions(
-    problem: Problem, learned: Sequence[Environments], options: Invariance
+    problem: Problem,
+    learned: Sequence[Environments],
+    options: Invariance,
+    rule: SelectionRule = "worst_learned",
 ) -> Directions:
     """theta_inv for every candidate (k, alpha), scored by the selection rule.
 
@@ -39,10 +42,12 @@ def learn_directions(
                 ridge=options.ridge,
                 shares=options.weights == "shares",
             )
+            # beside a sum of losses the penalty weighs as much less than beside their mean
+            terms = int((risks.weights > 0).sum()) if options.total == "sum" else 1
             for a, alpha in enumerate(alphas):
-                theta[b, g, a, :k] = minimise_risks(risks, alpha * unit, penalty)
+                theta[b, g, a, :k] = minimise_risks(risks, alpha * unit / terms, penalty)
     theta = theta.flatten(1, 2)
-    score = selection_score(problem, theta, learned)
+    score = selection_score(problem, theta, learned, rule)
     # a candidate without usable environments is eligible only if there is no other
     usable = environments.usable.repeat_interleave(len(alphas), dim=1)
     eligible = torch.where(usable.any(1, keepdim=True), usable, True)
@@ -55,13 +60,23 @@ def learn_directions(
     )
 
 
-def selection_score(problem: Problem, theta: Tensor, learned: Sequence[Environments]) -> Tensor:
+def selection_score(
+    problem: Problem,
+    theta: Tensor,
+    learned: Sequence[Environments],
+    rule: SelectionRule = "worst_learned",
+) -> Tensor:
     """The selection rule's score of directions theta (B, C, k): (B, C).
 
-    Training points count as well as validation points.  The smallest environment has a few
-    dozen validation points, and a minimum over noisy means is ruled by their noise; against
-    that, what a closed form of k coefficients gains by having seen the training points is small.
+    To the worst learned environment training points count as well as validation points.  The
+    smallest one has a few dozen validation points, and a minimum over noisy means is ruled by
+    their noise; against that, what a closed form of k coefficients gains by having seen the
+    training points is small.  The pooled rule, the paper's, is about validation points alone.
     """
+    if rule == "pooled":
+        outputs = predict(problem.psi_validation, problem.f0_validation, theta)
+        y = problem.y_validation.unsqueeze(1)
+        return pooled_score(point_scores(outputs, y, problem.task))
     parts = [
         (problem.psi_train, problem.f0_train, problem.y),
         (problem.psi_validation, problem.f0_validation, problem.y_validation),

@@ -13,13 +13,18 @@ others, so it is dropped and they stay.  Neither test data nor true environments
 Starts are random.  The larger k, the more of them end in a split that is not quite the best; if
 they are *nested*, only the first k on trial begins at random, and each further one with the
 environments that the k before it has found.
+
+Where the paper leaves a choice, :class:`kerhrm.algorithm.options.Clustering` has both sides of it;
+``docs/ambiguities.md`` has the words and what each choice changes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm.assignment import assign
 from kerhrm.algorithm.degeneracy import label_bins, label_information
 from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
 from kerhrm.algorithm.options import Clustering, KerHRM
@@ -34,29 +39,50 @@ def learn_environments(
     t: int,
     last: Directions | None,
     begin: Environments | None = None,
+    *,
+    earlier: Sequence[Directions] = (),
+    inputs: tuple[Tensor, Tensor] | None = None,
 ) -> Environments:
     """M_c of iteration t = 1, 2, ...
 
-    The first iteration tries every k of ``options``, on Psi as it is.  Later ones keep the k
-    that the iteration before has chosen, and take its direction, ``last``, out of Psi; nested
-    starts begin with its environments, ``begin``.
+    The first iteration tries every k of ``options``, on Psi as it is; or, if the ``kernel`` is that
+    of the inputs, on ``inputs``, training (B, n, d) and validation points (B, m, d).  Later ones
+    keep the k that the iteration before has chosen, and take its direction, ``last``, out of Psi,
+    after those of all ``earlier`` ones if the ``projection`` says so; nested starts begin with its
+    environments, ``begin``.
 
     Raises
     ------
     KerhrmError
-        If k exceeds the columns of Psi, K the number of points, or all features or labels
-        are zero.
+        If k exceeds the columns of Psi, K the number of points, all features or labels
+        are zero, or inputs or earlier directions are needed and not given.
     """
+    clustering = options.clustering
+    every = torch.tensor(options.k, device=problem.y.device).expand(len(problem.y), -1)
     if last is None:
         if (most := problem.s.shape[-1]) < max(options.k):
             raise KerhrmError(f"k={max(options.k)} exceeds the {most} reduced features", "lower k")
-        k = torch.tensor(options.k, device=problem.y.device).expand(len(problem.y), -1)
-        return explore(problem, k, options.clustering, iteration=t)
-    k, theta = last.winner.k.unsqueeze(1), last.winner.theta
+        if clustering.kernel == "features":
+            return explore(problem, every, clustering, iteration=t)
+        if inputs is None:
+            raise KerhrmError("kernel 'inputs' needs the points x", "give them, or take 'features'")
+        return explore(problem, every, clustering, iteration=t, inputs=inputs)
+    k = last.winner.k.unsqueeze(1)
+    thetas = [d.winner.theta for d in earlier] if clustering.projection == "all" else []
+    if clustering.projection == "all" and len(thetas) != t - 2:
+        told = f"projection 'all' needs the directions of all {t - 1} iterations before"
+        raise KerhrmError(told, "give them, or take 'newest'")
     start = None
-    if options.clustering.starts == "nested" and begin is not None:
+    if clustering.starts == "nested" and begin is not None:
         start = begin.take(torch.arange(len(k), device=k.device), (begin.k == k).int().argmax(1))
-    return explore(problem, k, options.clustering, iteration=t, theta=theta, begin=start)
+    return explore(
+        problem,
+        k if clustering.later_k == "kept" else every,
+        clustering,
+        iteration=t,
+        thetas=[*thetas, last.winner.theta],
+        begin=start,
+    )
 
 
 def explore(
@@ -65,8 +91,9 @@ def explore(
     options: Clustering,
     *,
     iteration: int,
-    theta: Tensor | None = None,
+    thetas: Sequence[Tensor] = (),
     begin: Environments | None = None,
+    inputs: tuple[Tensor, Tensor] | None = None,
 ) -> Environments:
     """Learn environments for every seed and candidate dimension.
 
@@ -76,11 +103,12 @@ def explore(
         Candidate k uses the first k columns of Psi.
     iteration : int
         t = 1, 2, ...; names the random stream of the starts.
-    theta : Tensor, (B, k_max), optional
-        Invariant direction of the last iteration, zero beyond the seed's k; then G = 1 and
-        Psi_V is Psi without it.  In the first iteration Psi_V = Psi.
+    thetas : sequence of Tensor, (B, k_max)
+        Psi_V is Psi without these invariant directions, one after the other.
     begin : Environments, (B,), optional
         What nested starts begin with.
+    inputs : two Tensors, (B, n, d) and (B, m, d), optional
+        Training and validation points that take the place of Psi.
     """
     bins = label_bins(problem.y)
     return Environments.stack(
@@ -92,8 +120,9 @@ def explore(
                 bins[b],
                 options,
                 iteration,
-                None if theta is None else theta[b],
+                [theta[b] for theta in thetas],
                 None if begin is None else begin.take(b),
+                None if inputs is None else (inputs[0][b].double(), inputs[1][b].double()),
             )
         )
         for b, dimensions in enumerate(k.tolist())
@@ -107,24 +136,42 @@ def _explore_seed(
     bins: Tensor,
     options: Clustering,
     iteration: int,
-    theta: Tensor | None,
+    thetas: Sequence[Tensor],
     begin: Environments | None,
+    inputs: tuple[Tensor, Tensor] | None,
 ) -> Iterator[Environments]:
     """Environments of one data set for every k, without a leading axis."""
+    seed = problem.seeds[b]
+    if options.target == "residual":
+        y, y_validation = problem.target[b].double(), problem.target_validation[b].double()
+    else:
+        y, y_validation = problem.y[b].double(), problem.y_validation[b].double()
     for k in dimensions:
-        psi, held_out = problem.reduced(b, k)
-        if theta is not None:
-            psi, held_out = (orthogonal_update(p, theta[:k]) for p in (psi, held_out))
-        if options.starts == "nested" and begin is not None and bool(begin.usable):
-            starts = _whole(begin.train)[None]
-        else:
-            name = f"t={iteration}", f"k={k}"
-            size = options.restarts, len(psi), options.clusters
-            starts = random_starts(problem.seeds[b : b + 1], *size, *name)[0].to(psi)
-        points = psi, problem.target[b].double()
-        validation = held_out, problem.target_validation[b].double()
-        begin = _best_start(points, validation, starts, bins, options)
-        yield begin
+        if inputs is None or begin is None:  # of the inputs, one clustering serves every k
+            psi, held_out = inputs or problem.reduced(b, k)
+            for theta in thetas:
+                psi, held_out = (orthogonal_update(p, theta[:k]) for p in (psi, held_out))
+            name = f"t={iteration}", f"k={psi.shape[-1]}"
+            if options.intercept:
+                psi, held_out = _with_constant(psi, held_out)
+            if options.starts == "nested" and begin is not None and bool(begin.usable):
+                starts = _whole(begin.train)[None]
+            else:
+                size = options.restarts, len(psi), options.clusters
+                starts = random_starts([seed], *size, *name)[0].to(psi)
+            begin = _best_start((psi, y), (held_out, y_validation), starts, bins, options)
+        parts = {part: getattr(begin, part) for part in ("train", "validation")}
+        whole = {p: assign(r, options.assignment, seed, *name, p) for p, r in parts.items()}
+        yield replace(begin, k=torch.full_like(begin.k, k), **whole)
+
+
+def _with_constant(psi: Tensor, held_out: Tensor) -> tuple[Tensor, Tensor]:
+    """Both with a column for the intercept, as large as the mean eigenvalue of Psi^T Psi / n.
+
+    So the unit of the ridge stays what it was, and hardly shrinks an intercept.
+    """
+    size = float((psi**2).mean()) ** 0.5
+    return tuple(torch.cat([p, torch.full_like(p[:, :1], size)], 1) for p in (psi, held_out))  # type: ignore[return-value]
 
 
 def _whole(responsibilities: Tensor) -> Tensor:
@@ -151,6 +198,8 @@ def _best_start(
         starts.repeat(len(options.ridge), 1, 1)[None],
         ridge=ridges,
         sigma=options.sigma,
+        each=options.spread == "each",
+        hard=options.e_step == "hard",
         max_iterations=options.max_iterations,
         tolerance=options.tolerance,
     ).take(0)

@@ -1,9 +1,8 @@
-"""M_p: the invariant direction theta_inv in closed form."""
+"""M_p: the invariant direction theta_inv, in closed form where the penalty is quadratic."""
 
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.conditioning import solve
 from kerhrm.algorithm.moments import weighted_moments
 from kerhrm.algorithm.penalties.base import Penalty, Risks
 from kerhrm.algorithm.penalties.gradient_variance import GradientVariance
@@ -63,14 +62,11 @@ def invariant_direction(
 
 
 def minimise_risks(risks: Risks, alpha: Tensor | float, penalty: Penalty) -> Tensor:
-    """theta_inv of the paper's equation "theta_inv", as one k x k linear solve: (..., k).
+    """theta_inv of the paper's equation "theta_inv": (..., k).
 
     Minimises, for alpha >= 0 (of the bare penalty, not in its unit; broadcastable to (...)),
 
         sum_e w_e L^e(theta) + alpha penalty(theta) + rho |theta|^2.
     """
-    pooled, mean_cross = risks.pooled
-    matrix, target = penalty.quadratic(risks)
-    alpha = torch.as_tensor(alpha, dtype=pooled.dtype, device=pooled.device)
-    system = pooled + alpha[..., None, None] * matrix
-    return solve(system, mean_cross + alpha[..., None] * target, "invariant direction")
+    dtype, device = risks.cross.dtype, risks.cross.device
+    return penalty.minimise(risks, torch.as_tensor(alpha, dtype=dtype, device=device))

@@ -12,6 +12,8 @@ no iteration depends on it.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from kerhrm.algorithm.directions import learn_directions
 from kerhrm.algorithm.exploration import learn_environments
 from kerhrm.algorithm.options import KerHRM
@@ -37,17 +39,29 @@ class Fit:
     final: FinalDirection
 
 
-def iterate(problem: Problem, options: KerHRM) -> Iterator[tuple[Environments, Directions]]:
-    """Algorithm 1: what iterations t = 1, ..., T leave, one after the other."""
+def iterate(
+    problem: Problem, options: KerHRM, inputs: tuple[Tensor, Tensor] | None = None
+) -> Iterator[tuple[Environments, Directions]]:
+    """Algorithm 1: what iterations t = 1, ..., T leave, one after the other.
+
+    ``inputs`` are x of the training and validation points, (B, n, d) and (B, m, d), for options
+    that take the first kernel from them.
+    """
     learned: list[Environments] = []
-    last: Directions | None = None
+    history: list[Directions] = []
     for t in range(1, options.iterations + 1):
-        learned.append(learn_environments(problem, options, t, last, *learned[-1:]))
-        last = learn_directions(problem, learned, options.invariance)
-        yield learned[-1], last
+        last, begin = history[-1] if history else None, learned[-1] if learned else None
+        learned.append(
+            learn_environments(
+                problem, options, t, last, begin, earlier=history[:-1], inputs=inputs
+            )
+        )
+        history.append(learn_directions(problem, learned, options.invariance, options.selection))
+        yield learned[-1], history[-1]
 
 
-def fit(problem: Problem, options: KerHRM) -> Fit:
+def fit(problem: Problem, options: KerHRM, inputs: tuple[Tensor, Tensor] | None = None) -> Fit:
     """Algorithm 1 to its end, and the choice of T; errors as :func:`learn_environments`."""
-    learned, history = zip(*iterate(problem, options), strict=True)
-    return Fit(learned, history, finish(problem, learned, history))
+    learned, history = zip(*iterate(problem, options, inputs), strict=True)
+    final = finish(problem, learned, history, options.selection, options.end)
+    return Fit(learned, history, final)

@@ -15,6 +15,11 @@ regression with kappa_c = Psi_V Psi_V^T written in its primal form; q_j = mean_i
 and sigma^2 = (1/n) sum_ij r_ij (y_i - psi_i^T Theta_j)^2 + rho sum_j |Theta_j|^2,
 which minimises L_c jointly with Theta, so that L_c never rises.  The paper leaves
 sigma open; ``sigma`` fixes it instead.
+
+With a sigma_j of each cluster's own, rho |Theta_j|^2 is divided by 2 sigma_j^2, and sigma_j^2 is
+(1/n) sum_i r_ij (y_i - psi_i^T Theta_j)^2 + rho |Theta_j|^2 over q_j.  If steps are hard, r_ij is 1
+for the largest q_j N(...) and 0 otherwise, and L_c has max_j in place of sum_j; both fall
+at every step as well.
 """
 
 import functools
@@ -42,7 +47,7 @@ class Mixture(Record):
     ----------
     theta : Tensor, (..., K, k), centres
     weights : Tensor, (..., K), q
-    sigma : Tensor, (...), standard deviation of the residuals
+    sigma : Tensor, (...), standard deviation of the residuals; (..., K) if each cluster has one
     objective : Tensor, (...), L_c at the last step, nats per point
     n_iterations : Tensor, (...), int64
     converged : Tensor, (...), bool; False where ``max_iterations`` was reached first
@@ -74,6 +79,8 @@ def fit_mixture(
     *,
     ridge: float | Tensor,
     sigma: float | None = None,
+    each: bool = False,
+    hard: bool = False,
     max_iterations: int = 300,
     tolerance: float = 1e-5,
 ) -> Mixture:
@@ -84,7 +91,7 @@ def fit_mixture(
     psi : Tensor, (B, n, k)
         Variant features Psi_V, float64.
     y : Tensor, (B, n)
-        Labels less the offset f_0, float64.
+        What the centres regress: labels, or these less the offset f_0; float64.
     start : Tensor, (B, R, n, K)
         Responsibilities that each of the R restarts begins with.
     ridge : float or Tensor, (R,)
@@ -92,6 +99,10 @@ def fit_mixture(
         for all restarts, or each restart's own.
     sigma : float, optional
         Fixes sigma; by default it is re-estimated in each M step.
+    each : bool
+        Whether an estimated sigma is each cluster's own.
+    hard : bool
+        Whether E steps assign whole points.
     max_iterations, tolerance
         Stop when L_c falls by less than ``tolerance`` in one step.
 
@@ -117,7 +128,7 @@ def fit_mixture(
     if not bool((ridges > 0).all()):
         raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
     fits = (
-        functools.partial(_fit_one, *one, ridges, sigma, max_iterations, tolerance)
+        functools.partial(_fit_one, *one, ridges, sigma, each, hard, max_iterations, tolerance)
         for one in zip(psi, y, start, strict=True)
     )
     return Mixture.stack(Mixture(**once("EM", fit, psi.device)) for fit in fits)
@@ -146,8 +157,8 @@ def random_starts(
 
 
 def _log_joint(residuals: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
-    """log q_j + log N(residual | 0, sigma^2), shapes (..., n, K), (..., K), (...)."""
-    scale = sigma[..., None, None]
+    """log q_j + log N(residual | 0, sigma^2), shapes (..., n, K), (..., K), (...) or (..., K)."""
+    scale = sigma.unsqueeze(-2) if sigma.ndim == weights.ndim else sigma[..., None, None]
     log_weights = weights.log().unsqueeze(-2)  # -inf for an empty cluster, which stays empty
     return log_weights - 0.5 * (residuals / scale) ** 2 - scale.log() - 0.5 * LOG_2PI
 
@@ -158,6 +169,8 @@ def _fit_one(
     start: Tensor,
     ridge: Tensor,
     sigma: float | None,
+    each: bool,
+    hard: bool,
     max_iterations: int,
     tolerance: float,
 ) -> dict[str, Tensor]:
@@ -174,18 +187,27 @@ def _fit_one(
         # M step
         theta = _ridge_regressions(moments.of(r), n * rho)
         residuals = y[:, None] - (psi @ theta.mT)
-        penalty = rho * (theta**2).sum((-2, -1))
-        if sigma is None:
+        weights = r.mean(-2)
+        if each:
+            penalty = rho[:, None] * (theta**2).sum(-1)  # (R, K)
+            variance = (r * residuals**2).sum(-2) / n + penalty
+            scale = (variance / weights.clamp_min(1 / n**2)).sqrt().clamp_min(sigma_floor)
+        else:
+            penalty = rho * (theta**2).sum((-2, -1))
             variance = (r * residuals**2).sum((-2, -1)) / n + penalty
             scale = variance.sqrt().clamp_min(sigma_floor)
-        else:
-            scale = torch.full_like(penalty, sigma)
-        weights = r.mean(-2)
+        if sigma is not None:
+            scale = torch.full_like(scale, sigma)
         # E step, and L_c of the parameters just found
         log_joint = _log_joint(residuals, weights, scale)
-        log_likelihood = torch.logsumexp(log_joint, dim=-1, keepdim=True)
-        r = torch.exp(log_joint - log_likelihood)
-        objective = -log_likelihood.mean((-2, -1)) + penalty / (2 * scale**2)
+        if hard:
+            log_likelihood, likeliest = log_joint.max(dim=-1, keepdim=True)
+            r = torch.zeros_like(r).scatter_(-1, likeliest, 1.0)
+        else:
+            log_likelihood = torch.logsumexp(log_joint, dim=-1, keepdim=True)
+            r = torch.exp(log_joint - log_likelihood)
+        shrinkage = penalty / (2 * scale**2)
+        objective = -log_likelihood.mean((-2, -1)) + (shrinkage.sum(-1) if each else shrinkage)
 
         converged = previous - objective < tolerance
         finished = converged | (iteration == max_iterations)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.directions import selection_score
 from kerhrm.algorithm.linear import predict
+from kerhrm.algorithm.options import LastIteration, SelectionRule
 from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.data.predictions import Predictions
@@ -24,7 +25,7 @@ class FinalDirection(Record):
     k : Tensor, (B,), int64
     alpha : Tensor, (B,)
     iteration : Tensor, (B,), int64, from 1
-    score : Tensor, (B,), worst learned environment, training and validation
+    score : Tensor, (B,), by the selection rule
     """
 
     theta: Tensor
@@ -49,15 +50,22 @@ def ntf_predictions(problem: Problem, test: TestFeatures | None, theta: Tensor) 
 
 
 def finish(
-    problem: Problem, learned: Sequence[Environments], history: Sequence[Directions]
+    problem: Problem,
+    learned: Sequence[Environments],
+    history: Sequence[Directions],
+    rule: SelectionRule = "worst_learned",
+    end: LastIteration = "best",
 ) -> FinalDirection:
     """End the iterations: choose T by the selection rule.
 
     The direction of iterations 1, ..., T that scores best over all environments is taken, the
-    earliest among equals.
+    earliest among equals; or the last one's, if that is the ``end``.
     """
     ends = Directions.stack(directions.winner for directions in history)  # (T, B, ...)
     thetas = ends.theta.transpose(0, 1).contiguous()
-    best = selection_score(problem, thetas, learned).argmax(-1)
-    end = ends.take(best, torch.arange(len(best), device=best.device))
-    return FinalDirection(end.theta, end.k, end.alpha, best + 1, end.score)
+    score = selection_score(problem, thetas, learned, rule)
+    best = torch.full_like(score[:, 0], len(history) - 1).long()
+    if end == "best":
+        best = score.argmax(-1)
+    taken = ends.take(best, torch.arange(len(best), device=best.device))
+    return FinalDirection(taken.theta, taken.k, taken.alpha, best + 1, taken.score)

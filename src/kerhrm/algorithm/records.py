@@ -50,7 +50,7 @@ class Directions(Record):
     theta : Tensor, (B, C, k_max), zero beyond the candidate's k
     k : Tensor, (B, C), int64
     alpha : Tensor, (B, C), in units of 1 / (mean eigenvalue of Psi^T Psi / n)
-    score : Tensor, (B, C), worst learned environment on training and validation points
+    score : Tensor, (B, C), by the selection rule
     chosen : Tensor, (B,), int64, index into the candidates
     """
 

@@ -19,6 +19,8 @@ from kerhrm.networks.options import NetworkOptions
 from kerhrm.sections import Count, Natural, NonEmpty, Section, Some, misfit, option, suggest
 
 SHARED = ("data", "methods", "run")  #: what a file's experiment may say for all its settings
+#: by name, what a file changes in every setting S, which gives further settings S,NAME
+VARIANTS = "variants"
 Options = dict[str, Any]  #: of a method or data set, JSON-able
 
 
@@ -147,7 +149,7 @@ def _usual_protocol(validated: dict[str, Any]) -> Any:
 class Experiment(Section):
     """One experiment: settings that stand side by side in a table."""
 
-    also = SHARED
+    also = (*SHARED, VARIANTS)
     title: str = Field(description="of its table")
     about: str = option("", "what the notebook of its table says first, Markdown")
     table: Name = Field(description="name of its table or figure, a target: `snakemake table1`")
@@ -249,7 +251,6 @@ class Config(Section):
     )
     device: Device = option("auto", "auto, cpu, cuda or cuda:0, cuda:1, ...")
     threads: Count = option(1, "of a heavy job; fixed, as the last bits of results depend on it")
-    bootstrap: Count = option(10_000, "resamples of the confidence intervals")
     experiments: Annotated[dict[ExperimentName, Experiment], NonEmpty] = Field(
         description="by name; null leaves one out"
     )

@@ -14,8 +14,8 @@ class Sharing:
     """Who makes the files of every stage of every setting: the first one, in the given order.
 
     Stages: ``data``; ``features`` of all its points; ``iterations`` of Algorithm 1;
-    ``direction``, the last iteration's and its predictions; ``network``, step 3; and
-    ``method:NAME`` of every other method.
+    ``heterogeneity``, the test for environments; ``direction``, the last iteration's and its
+    predictions; ``network``, step 3; and ``method:NAME`` of every other method.
     """
 
     def __init__(self, setups: Mapping[str, Experiment]):
@@ -57,11 +57,13 @@ def _stages(experiment: Experiment, name: str) -> Iterator[tuple[str, list[Any]]
         yield "features", reduced
     if "kerhrm" in setting.run:
         kerhrm = setting.methods.kerhrm.model_dump(mode="json")
-        steps, network = kerhrm.pop("iterations"), kerhrm.pop("network")
+        network, guard = kerhrm.pop("network"), kerhrm.pop("guard")
+        end = [kerhrm.pop("iterations"), kerhrm.pop("end"), guard]
+        yield "heterogeneity", [reduced, guard]
         yield "iterations", [reduced, kerhrm]
-        yield "direction", [reduced, kerhrm, steps]
+        yield "direction", [reduced, kerhrm, end]
         if "igd" in setting.run:
-            yield "network", [reduced, kerhrm, steps, network]
+            yield "network", [reduced, kerhrm, end, network]
     for method in setting.run:
         if (reads := METHODS[method].reads) != "kerhrm":
             given = samples if reads == "points" else reduced

@@ -37,10 +37,11 @@ def size_of(key: Key, experiments: Mapping[str, Experiment]) -> float | None:
         return float(points * experiment.features.landmarks)
     if rule in ("learn_environments", "learn_direction"):
         return float(points * _of_iteration(rule, setting, int(place[2])))
-    if rule in ("train_network", "train_method"):
+    if rule in ("train_network", "train_method", "train_whole"):
         weights = sum(experiment.network.widths)
-        if rule == "train_network":
-            network = setting.methods.kerhrm.network
+        if rule != "train_method":
+            section = "kerhrm" if rule == "train_network" else METHODS[place[-1]].section
+            network = getattr(setting.methods, section).network
             return float(points * weights * network.steps * len(network.penalty))
         return float(points * weights * _steps(experiment, name, place[-1]))
     return float(points)

@@ -1,7 +1,7 @@
 """What generators share: replicates, a random stream for every environment, the matrix H."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypedDict, cast
 
 import numpy as np
 
@@ -12,9 +12,15 @@ from kerhrm.randomness import stream
 Draw = Callable[[np.random.Generator, int, str, int], tuple[np.ndarray, np.ndarray]]
 
 
-def draw_parts(
-    draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]
-) -> dict[str, Split]:
+class Parts(TypedDict):
+    """Of a data set."""
+
+    train: Split
+    validation: Split
+    test: Split
+
+
+def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]) -> Parts:
     """Draw every part of a data set, its environments one after another.
 
     Each part and environment of a seed has a random stream of its own, so that the size of
@@ -29,7 +35,8 @@ def draw_parts(
         x, y = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
         return Split(x, y, np.repeat(np.arange(len(drawn)), [len(y) for _, y in drawn]))
 
-    return {part: stack([replicate(seed, part) for seed in seeds]) for part in environments}
+    drawn = {part: stack([replicate(seed, part) for seed in seeds]) for part in environments}
+    return cast(Parts, drawn)
 
 
 def stack(splits: Sequence[Split]) -> Split:

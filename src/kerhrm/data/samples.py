@@ -72,6 +72,16 @@ def load_points(files: Files, device: torch.device) -> tuple[Tensor, Tensor, Ten
     return train, validation, test
 
 
+def load_inputs(
+    paths: Sequence[str | PathLike[str]], device: torch.device
+) -> tuple[Tensor, Tensor] | None:
+    """x of training and validation points, (B, n, d) and (B, m, d), if their files are given."""
+    if not paths:
+        return None
+    train, validation = (_read(path, "x", device) for path in paths)
+    return train, validation
+
+
 def _read(
     path: str | PathLike[str], name: str, device: torch.device, dtype: torch.dtype = torch.float32
 ) -> Tensor:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from kerhrm.errors import KerhrmError
 
 Track = Literal["described", "released", "reference"]
-Reads = Literal["points", "features", "kerhrm"]
+Reads = Literal["points", "features", "whole", "kerhrm"]
 #: the order of the rows in tables and figures; within a track, that of ROWS
 TRACKS: tuple[Track, ...] = ("described", "reference", "released")
 
@@ -40,9 +40,12 @@ class Method:
     """What `run:` may name."""
 
     name: str  #: also that of its rule's wildcard
-    rows: tuple[Row, ...]  #: but for KerHRM's steps a single one, with the method's name as stem
-    #: what :mod:`kerhrm.methods.points` or :mod:`kerhrm.methods.features` give its entry point;
-    #: "kerhrm": a step of KerHRM with rules of its own
+    #: but for KerHRM's steps a single one, with the method's name as stem; of "whole" methods a
+    #: second one, NAME-ntf
+    rows: tuple[Row, ...]
+    #: what :mod:`kerhrm.methods.points`, :mod:`kerhrm.methods.features` or
+    #: :mod:`kerhrm.methods.whole` give its entry point; "kerhrm": a step of KerHRM with rules of
+    #: its own
     reads: Reads
     entry: str  #: "module:function"
     options: str  #: "module:Class" of its section in ``methods:``
@@ -82,6 +85,10 @@ _STEPS = tuple(
     for stem, title in (("kerhrm-s", "KerHRM-s"), ("kerhrm-ntf", "KerHRM (NTF)"))
 )
 _NETWORK = Row("kerhrm-network", "KerHRM (network)", "described", WORST_LEARNED)
+_LITERAL = (
+    Row("literal", "KerHRM (literal)", "described", POOLED),
+    Row("literal-ntf", "KerHRM (literal, NTF)", "described", POOLED),
+)
 _RELEASED = Row("released", "KerHRM (released)", "released", "as released")
 _BUILT_IN = (
     _baseline("erm", "ERM", POOLED, "ERM"),
@@ -96,6 +103,8 @@ _BUILT_IN = (
     Method("kerhrm", _STEPS, "kerhrm", "kerhrm.algorithm.loop:fit", _KERHRM),
     Method("igd", (_NETWORK,), "kerhrm", "kerhrm.algorithm.network:train_networks", _KERHRM,
            section="kerhrm", needs="kerhrm"),
+    Method("literal", _LITERAL, "whole", "kerhrm.methods.literal.train:train_literal",
+           "kerhrm.methods.literal.options:Literal", needs="kerhrm"),
     Method("released", (_RELEASED,), "features", "kerhrm.released.train:train_released",
            "kerhrm.released.options:Released", needs="kerhrm"),
     _baseline("iga", "ref: inter-gradient alignment (labels)", WORST_VALIDATION, "IGA", labels=True,

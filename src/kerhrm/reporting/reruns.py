@@ -33,7 +33,7 @@ SCRIPT_OF = {"train_on_features": "train_method", "render_figure": "render_noteb
 #: scripts whose code depends on the setting
 BY_NAME = (
     "generate_data", "extract_ntf", "reduce_ntf", "learn_direction", "train_network",
-    "train_method", "score",
+    "train_method", "train_whole", "score",
 )  # fmt: skip
 #: rules of `tune`, which no complete run needs
 TUNING = ("select_hyperparameters", "select_by_oracle")
@@ -64,10 +64,13 @@ def _entries(script: str, place: tuple[str, ...], experiments: Mapping[str, Any]
     if script == "score":
         truths = DATA_SETS[setting["data"]["generator"]].truths
         return [truths] if truths else []
-    penalty = [PENALTIES[setting["methods"]["kerhrm"]["invariance"]["penalty"]]]
+    method = METHODS.get(place[-1])
+    section = method.section if method and script == "train_whole" else "kerhrm"
+    penalty = [PENALTIES[setting["methods"][section]["invariance"]["penalty"]]]
     network = [m] if (m := experiment["network"]["module"]) else []
-    if script == "train_method":
-        method = METHODS[place[-1]]
+    if method and script == "train_whole":
+        return [*method.entries, *penalty, *network]
+    if method and script == "train_method":
         return [*method.entries, *(penalty if method.section == "kerhrm" else network)]
     return penalty if script == "learn_direction" else network
 

@@ -5,7 +5,7 @@ from scipy.special import log_ndtr, ndtr
 
 from kerhrm.data.classification.generator import deviations
 from kerhrm.data.classification.options import ClassificationData
-from kerhrm.data.regression.generator import CONSTANTS, draw_unselected
+from kerhrm.data.regression.generator import constants_of, draw_unselected
 from kerhrm.data.regression.options import RegressionData
 from kerhrm.randomness import stream
 
@@ -134,7 +134,8 @@ def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
     s, y, f = draw_unselected(stream(0, "data", "regression", "reference"), DRAWS, data)
 
     def weights(bias: float) -> np.ndarray:
-        w = kept_given_y(y, bias, CONSTANTS[data.constants].tau)
+        near = y if data.selected_on == "label" else f
+        w = kept_given_y(near, bias, constants_of(data).tau) ** data.selected_by
         return np.asarray(w / w.sum())
 
     training = np.average([weights(data.r), weights(data.r_second)], axis=0, weights=data.n_train)

@@ -263,6 +263,27 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     assert finish(problem, [positives, half], history).iteration.tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_pooled_validation_picks_where_it_is_the_rule(task: Task) -> None:
+    """By hand: the mean over validation points, whatever the environments."""
+    problem = random_problem(5, task)
+    learned = [environments([[2, 5], [3, 2], [2, 4]])]
+    directions = learn_directions(problem, learned, Invariance(alpha=ALPHAS), "pooled")
+    psi, y = problem.psi_validation.numpy(), problem.y_validation.numpy()
+    f = psi @ directions.theta.numpy().transpose(0, 2, 1) + problem.f0_validation.numpy()[..., None]
+    hits = (f > 0) == (y > 0)[..., None] if task == "classification" else -((f - y[..., None]) ** 2)
+    np.testing.assert_allclose(directions.score, hits.mean(1))
+    assert directions.chosen.tolist() == hits.mean(1).argmax(-1).tolist()
+
+
+def test_the_last_iteration_may_be_the_end() -> None:
+    problem, learned = random_problem(), [environments([[5]] * BATCH, seed) for seed in range(2)]
+    history = [learn_directions(problem, learned[: t + 1], Invariance()) for t in range(2)]
+    final = finish(problem, learned, history, end="last")
+    assert final.iteration.tolist() == [2] * BATCH
+    assert torch.equal(final.theta, history[-1].winner.theta)
+
+
 def test_the_history_is_scored_by_the_winners() -> None:
     problem, learned = random_problem(3), [environments([[2, 5]] * BATCH)]
     directions = learn_directions(problem, learned, Invariance(alpha=ALPHAS))

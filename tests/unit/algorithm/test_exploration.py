@@ -227,7 +227,7 @@ def test_the_last_direction_is_projected_out(monkeypatch: pytest.MonkeyPatch) ->
     data, options = planted([0, 1]), Clustering(restarts=3)
     k = dimensions([3], [4])
     theta = torch.tensor([[0.3, -1.0, 2.0, 0.0], [1.0, 0.5, 0.0, -0.2]], dtype=torch.float64)
-    found = explore(data, k, options, iteration=2, theta=theta)
+    found = explore(data, k, options, iteration=2, thetas=[theta])
     for psi, b, width in zip(seen, (0, 1), (3, 4), strict=True):
         assert psi.shape == (1, N, width)
         assert float((psi[0] @ theta[b, :width]).abs().max()) < 1e-9
@@ -239,7 +239,7 @@ def test_the_last_direction_is_projected_out(monkeypatch: pytest.MonkeyPatch) ->
         data.psi_train + along * theta[:, None],
         data.psi_validation + along_v * theta[:, None],
     )
-    same(found, explore(shifted, k, options, iteration=2, theta=theta))
+    same(found, explore(shifted, k, options, iteration=2, thetas=[theta]))
     plain, moved = (explore(p, k, options, iteration=2) for p in (data, shifted))
     assert not torch.allclose(plain.held_out, moved.held_out)
 

@@ -67,12 +67,12 @@ def test_the_loop_is_its_two_steps_by_turns(problem: Problem, fitted: Fit) -> No
     learned: list[Environments] = []
     history: list[Directions] = []
     for t in (1, 2, 3):
-        theta = None
+        thetas = []
         if history:
             rows = torch.arange(B)
             chosen = history[-1].chosen
-            k, theta = history[-1].k[rows, chosen].unsqueeze(1), history[-1].theta[rows, chosen]
-        learned.append(explore(problem, k, OPTIONS.clustering, iteration=t, theta=theta))
+            k, thetas = history[-1].k[rows, chosen].unsqueeze(1), [history[-1].theta[rows, chosen]]
+        learned.append(explore(problem, k, OPTIONS.clustering, iteration=t, thetas=thetas))
         history.append(learn_directions(problem, learned, OPTIONS.invariance))
     for got, expected in zip(fitted.learned, learned, strict=True):
         same(got, expected)

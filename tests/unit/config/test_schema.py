@@ -26,8 +26,8 @@ SETTING = "experiments.classification.settings.r2=0.70"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bootstrap: -1", "bootstrap = -1: write a number above 0"),
-        ("bootstrap: 1.5", "bootstrap = 1.5: write a whole number"),
+        ("threads: -1", "threads = -1: write a number above 0"),
+        ("threads: 1.5", "threads = 1.5: write a whole number"),
         ("experiments: {classification: {network: {widths: [-4]}}}",
          "experiments.classification.network.widths.0 = -4: write a number above 0"),
         ("experiments: {classification: {network: {module: nowhere}}}",

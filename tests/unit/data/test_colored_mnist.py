@@ -57,6 +57,10 @@ def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
     return byte[..., 0] * 256 + byte[..., 1], byte[..., 2], channel
 
 
+def noisy(label_noise: float, **changed: Any) -> ColoredMnistData:
+    return ColoredMnistData(generator="colored_mnist", label_noise=label_noise, **changed)
+
+
 def assert_rate(hits: np.ndarray, rate: float) -> None:
     """The number of hits is likely (two-sided p above 1e-4) at this rate."""
     assert stats.binomtest(int(hits.sum()), hits.size, rate).pvalue > 1e-4
@@ -124,7 +128,7 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
     digit = np.arange(20) % 10
     for side, step in ((14, 2), (28, 1)):
         # Without noise: digits from 5 are +1 and lie in channel 1.
-        x, y = color(np.random.default_rng(0), images, digit, 0.0, 0.0, side)
+        x, y = color(np.random.default_rng(0), images, digit, 0.0, noisy(0.0, side=side))
         for i in range(20):
             image = images[i, ::step, ::step].ravel() / 255
             empty = np.zeros(side**2)
@@ -132,8 +136,36 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
             expected = np.concatenate([empty, image] if positive else [image, empty])
             np.testing.assert_allclose(x[i], expected, rtol=1e-6)
             assert y[i] == (1 if positive else -1)
-        _, opposite = color(np.random.default_rng(0), images, digit, 1.0, 0.0, side)
+        _, opposite = color(np.random.default_rng(0), images, digit, 0.0, noisy(1.0, side=side))
         np.testing.assert_array_equal(opposite, -y)
+
+
+def test_pooled_images_are_the_means_of_four_pixels() -> None:
+    images = np.random.default_rng(1).integers(1, 256, (6, 28, 28)).astype(np.uint8)
+    options = noisy(0.0, shrink="pool")
+    x, _ = color(np.random.default_rng(0), images, np.full(6, 7), 0.0, options)
+    for image, pooled in zip(images, x.reshape(6, 2, 14, 14)[:, 1], strict=True):
+        means = [[image[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].mean() for j in range(14)]
+                 for i in range(14)]  # fmt: skip
+        np.testing.assert_allclose(pooled * 255, means, rtol=1e-5)
+
+
+def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
+    n, digit = 4000, np.random.default_rng(1).integers(0, 10, 4000)
+    images = np.ones((n, 28, 28), np.uint8)
+    for how, e in (("clean", 0.1), ("noisy", 0.1)):
+        options = noisy(0.2, colour_of=how)
+        x, y = color(np.random.default_rng(0), images, digit, e, options)
+        shown = np.where(colour(x) == 1, 1, -1)
+        clean = np.where(digit >= 5, 1, -1)
+        followed, other = (clean, y) if how == "clean" else (y, clean)
+        assert_rate(shown != followed, e)
+        assert_rate(shown != other, 0.1 * 0.8 + 0.9 * 0.2)
+        assert_rate(y != clean, 0.2)
+    # the option moves neither labels nor draws
+    labels = [color(np.random.default_rng(0), images, digit, 0.1, noisy(0.2, colour_of=how))[1]
+              for how in ("clean", "noisy")]  # fmt: skip
+    np.testing.assert_array_equal(*labels)
 
 
 @pytest.mark.parametrize("side", [14, 28])
@@ -189,9 +221,8 @@ def test_a_stand_in_is_drawn_from_with_replacement_and_stays_disjoint() -> None:
 
 def test_the_stand_in_keeps_every_pixel_at_half_resolution() -> None:
     digits = Digits.stand_in()
-    x, _ = color(
-        np.random.default_rng(0), digits.test_images, digits.test_labels, 0.2, 0.1, side=14
-    )
+    random = np.random.default_rng(0)
+    x, _ = color(random, digits.test_images, digits.test_labels, 0.1, noisy(0.2))
     image = x.reshape(-1, 2, 14, 14).sum(axis=1)
     # Every 3x3 block of the stand-in meets the grid of even rows and columns.
     rows = [(2 + 3 * i + 1) // 2 for i in range(8)]

@@ -1,10 +1,12 @@
 """Selection bias: the selected distribution, its constants and streams."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy import stats
 
 from kerhrm.data.dataset import Dataset, Split
@@ -12,6 +14,7 @@ from kerhrm.data.drawing import mixing_matrix
 from kerhrm.data.regression.generator import (
     CONSTANTS,
     POOL,
+    constants_of,
     draw,
     draw_unselected,
     generate,
@@ -210,3 +213,50 @@ def test_every_part_and_environment_has_its_own_points() -> None:
     data = made([5])
     labels = np.concatenate([split.y[0] for split in parts(data).values()])
     assert len(np.unique(labels)) == len(labels) == 180
+
+
+def test_each_constant_may_be_told_alone() -> None:
+    for name, field, value in (
+        ("theta_s", "theta", (2.0, 3.0)), ("noise", "noise", 0.3), ("tau", "tau", 1.0)
+    ):  # fmt: skip
+        for constants in ("released", "paper"):
+            got = constants_of(options(constants=constants, **{name: value}))
+            assert got == replace(CONSTANTS[constants], **{field: value})
+    assert constants_of(options()) == CONSTANTS["released"]
+    # all of the appendix's, one by one
+    own = options(theta_s=[0.5, 1.0, 1.0], noise=0.3, tau=1.0)
+    for one, other in zip(draws(own), draws(options(constants="paper")), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def draws(told: RegressionData, n: int = 4000) -> tuple[np.ndarray, ...]:
+    return draw(np.random.default_rng(0), n, 1.9, told)
+
+
+def test_several_variables_select_together() -> None:
+    for count in (1, 2):
+        _, v, y = draws(options(selected_by=count))
+        ties = [stats.pearsonr(y, v[:, j]).statistic for j in range(5)]
+        assert min(ties[5 - count :]) > 0.7
+        assert np.abs(ties[: 5 - count]).max() < 5 / np.sqrt(4000)
+    # probabilities are multiplied: given the sum of distances, nothing else counts
+    y, v = np.random.default_rng(1).normal(size=(2, 3, 50))
+    each = [selection_probability(y[0], v_b, 1.9) for v_b in v]
+    np.testing.assert_allclose(
+        selection_probability(y[0], v, 1.9).prod(axis=0), each[0] * each[1] * each[2]
+    )
+    with pytest.raises(ValidationError, match="V has 5 variables; lower it or raise n_v"):
+        options(selected_by=6)
+
+
+def test_selection_by_f_leaves_the_noise_alone() -> None:
+    def parts(told: RegressionData) -> tuple[np.ndarray, np.ndarray]:
+        s, _, y = draws(told)
+        f = s @ np.array([0.5, -1.0, 1.5, -0.5, 1.0]) + 5 * s[:, 0] * s[:, 1] * s[:, 2]
+        return f, y - f
+
+    f, noise = parts(options(selected_on="structural"))
+    assert stats.pearsonr(f, noise).pvalue > 1e-3
+    assert stats.kstest(noise, "norm").pvalue > 1e-3
+    # by Y: kept are those whose noise brings them to where V is, that is nearer to zero
+    assert stats.pearsonr(*parts(options())).pvalue < 1e-6

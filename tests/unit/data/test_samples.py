@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kerhrm.data.dataset import FILES, Dataset, Split, Task
-from kerhrm.data.samples import Samples, load_labels, load_points, load_samples
+from kerhrm.data.samples import Samples, load_inputs, load_labels, load_points, load_samples
 
 SEEDS, STARTS, D = (102, 100), (7, 8), 3  # of the data, and of what a method draws
 CPU = torch.device("cpu")
@@ -86,3 +86,11 @@ def test_points_and_labels_alone(files: dict[str, Path]) -> None:
     for got, part in ((y, data.train), (y_validation, data.validation)):
         assert got.dtype == torch.float64
         np.testing.assert_array_equal(got.numpy(), part.y)
+
+
+def test_inputs_alone_where_their_files_are_given(files: dict[str, Path]) -> None:
+    data, found = dataset(), load_inputs([files["train"], files["validation"]], CPU)
+    assert found is not None
+    for got, part in zip(found, (data.train, data.validation), strict=True):
+        np.testing.assert_array_equal(got.numpy(), part.x)
+    assert load_inputs([], CPU) is None

@@ -13,10 +13,19 @@ from kerhrm.config.ambiguities import Ambiguity, Catalogue
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import POOLED, WORST_LEARNED
 from kerhrm.reporting import publication
-from kerhrm.reporting.ambiguities import COLUMNS, LATER, effects, forest, read_study, results_shown
+from kerhrm.reporting.ambiguities import (
+    COLUMNS,
+    LATER,
+    effects,
+    forest,
+    outcome,
+    read_study,
+    results_shown,
+)
 from kerhrm.reporting.ambiguities_page import page, write_page
 from kerhrm.reporting.publication import publish_study
 from kerhrm.scoring.metrics import COLUMNS as SCORED
+from kerhrm.scoring.statistics import Effect
 
 NTF, NETWORK = "KerHRM (NTF)", "KerHRM (network)"
 SEEDS = 5
@@ -68,6 +77,7 @@ def study(tmp_path: Path) -> dict[str, np.ndarray]:
     tables["classification"] += [
         scores("r2=0.80", NETWORK, "test_acc", own["pooled"], POOLED),
         scores("r2=0.80", "ref: majority", "test_acc", np.zeros(SEEDS), "none"),
+        scores("r2=0.80", "KerHRM-s", "test_acc", np.zeros(SEEDS), WORST_LEARNED),
         scores("r2=0.80", NTF, "generalisation_gap", np.zeros(SEEDS), WORST_LEARNED),
     ]
     for kind, parts in tables.items():
@@ -120,6 +130,14 @@ def test_rows_that_stand_side_by_side_are_flips_too(
     assert_paired(row(found, flip=f"{NETWORK}: {POOLED}"), study["pooled"], study[NETWORK])
 
 
+def test_a_flip_may_be_about_one_row(study: dict[str, np.ndarray], tmp_path: Path) -> None:
+    flip = {"to": "x", "mark": "target=label", "where": ["classification"], "only": NETWORK}
+    one = Catalogue(entries={"one": entry(flip)})
+    got = effects(one, read_study(sorted(tmp_path.glob("*.csv"))))
+    assert got["method"].tolist() == [NETWORK]
+    assert_paired(got.iloc[0], study[f"{NETWORK},target=label"], study[NETWORK])
+
+
 def test_houses_have_a_mean_of_the_later_periods(
     found: pd.DataFrame, study: dict[str, np.ndarray]
 ) -> None:
@@ -136,9 +154,17 @@ def test_what_is_no_result_of_a_method_has_no_effect(found: pd.DataFrame) -> Non
     assert set(found["flip"]) == {flip.name for _, flip in CATALOGUE.flips} - {"x=1"}
     assert set(found["method"]) == {NTF, NETWORK}
     assert set(found["metric"]) == {"test_acc", "mse"}
-    p = found["p"].to_numpy()
-    smallest = p.argmin()
-    assert found["p_holm"].iloc[smallest] == pytest.approx(min(1, len(p) * p[smallest]))
+
+
+def test_p_values_are_corrected_within_the_results_on_one_kind_of_data(
+    found: pd.DataFrame,
+) -> None:
+    for kind, n in (("classification", 4), ("houses", 1)):
+        family = results_shown(found[found["experiment"] == kind])
+        assert len(family) == n
+        p = family["p"].to_numpy()
+        assert family["p_holm"].min() == pytest.approx(min(1, n * p.min()))
+    assert found[found["cell"] == "period=1900-1919"]["p_holm"].isna().all()
 
 
 def test_a_seed_that_failed_leaves_no_effect(study: dict[str, np.ndarray], tmp_path: Path) -> None:
@@ -150,6 +176,24 @@ def test_a_seed_that_failed_leaves_no_effect(study: dict[str, np.ndarray], tmp_p
     kept = got[got["experiment"] == "classification"]
     assert kept["difference"].isna().all()
     assert kept["p_holm"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        ((0.0, 0.0, 0.0, 1.0), "negligible"),
+        ((0.01, -0.02, 0.02, 0.3), "negligible"),
+        ((0.015, 0.01, 0.02, 0.01), "negligible"),
+        ((0.03, 0.01, 0.05, 0.01), "changes"),
+        ((-0.03, -0.05, -0.01, 0.01), "changes"),
+        ((0.03, -0.01, 0.07, 0.1), "undecided"),
+        ((0.015, 0.001, 0.029, 0.04), "undecided"),
+        ((np.nan, np.nan, np.nan, np.nan), "failed"),
+        ((0.1, np.nan, np.nan, np.nan), "undecided"),  # a single seed
+    ],
+)
+def test_outcomes_go_by_interval_and_margin(effect: tuple[float, ...], expected: str) -> None:
+    assert outcome(Effect(*effect), 0.02) == expected
 
 
 @pytest.mark.usefixtures("no_window")
@@ -169,12 +213,15 @@ def test_the_page_tells_choices_options_and_effects(found: pd.DataFrame) -> None
         ("classification", "target=label"): {"methods": {"kerhrm": {"target": "label"}}},
         ("houses", "target=label"): {"methods": {"kerhrm": {"target": "label"}}},
     }
-    text = page(CATALOGUE, found.assign(p_holm=0.01), told)
+    text = page(CATALOGUE, found.assign(p_holm=0.01, outcome="changes"), told)
     assert "> w (section 1)" in text
     assert "- `target=label`: labels; `methods.kerhrm.target: label`\n" in text
     change = row(found, flip=f"{NETWORK}: {POOLED}")["difference"]
     assert text.count(f"**{change:+.3f} [") == 2  # among those that matter, and below its choice
-    assert "5 of" not in page(CATALOGUE, found.assign(p_holm=1.0), told)
+    assert "4 effects: 4 changes." in text
+    plain = page(CATALOGUE, found.assign(p_holm=1.0, outcome="negligible"), told)
+    assert "**+" not in plain
+    assert plain.count(f"{change:+.3f} [") == 1
     empty = page(CATALOGUE, pd.DataFrame(columns=COLUMNS), told)
     assert "Nothing has been published yet." in empty
 

@@ -175,7 +175,7 @@ def test_committed_notebooks_are_empty_and_take_parameters(path: Path) -> None:
     parameters = [cell for cell in code if "parameters" in cell.metadata.get("tags", [])]
     assert len(parameters) == 1
     names = {line.partition(" =")[0] for line in parameters[0].source.splitlines()}
-    files = {"table_csv", "scores_csv", "restarts_csv", "figure_stem"}
+    files = {"table_csv", "scores_csv", "restarts_csv", "choices_csv", "figure_stem"}
     assert names == {"title", "about", "preset", *files}
     # as `normalise` would write it, so that editing it in a browser shows no noise
     assert normalise(path.read_text(encoding="utf-8")) == path.read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ def test_a_verdict_alone_is_no_departure() -> None:
     assert compare(reference.assign(verdict="agrees"), reference) == []
 
 
-@pytest.mark.parametrize(("value", "departs"), [(0.719, False), (0.721, True)])
+@pytest.mark.parametrize(("value", "departs"), [(0.709, False), (0.711, True)])
 def test_a_point_has_a_tolerance(value: float, departs: bool) -> None:
     reference = cells([0.7, 0.7], "ref: Bayes pooled")
     fresh = cells([value, value], "ref: Bayes pooled")

@@ -3,4 +3,5 @@
 PENALTIES = {
     "gradient_variance": "kerhrm.algorithm.penalties.gradient_variance:GradientVariance",
     "whitened_gradient_variance": "kerhrm.algorithm.penalties.gradient_variance:WhitenedVariance",
+    "scale_gradient_variance": "kerhrm.algorithm.penalties.scale_gradient:ScaleGradientVariance",
 }

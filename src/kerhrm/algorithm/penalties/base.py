@@ -1,10 +1,12 @@
-"""What a penalty of M_p is: a quadratic form of theta, made from the environments' risks."""
+"""What a penalty of M_p is: a function of theta, made from the environments' risks."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from kerhrm.algorithm.conditioning import solve
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,30 @@ class Risks:
 
 
 class Penalty(ABC):
-    """A penalty that is quadratic in theta, so that M_p stays one linear solve."""
+    """A penalty, and how the pooled risk is minimised together with it."""
 
     @abstractmethod
     def value(self, risks: Risks, theta: Tensor) -> Tensor:
         """The penalty at theta (..., k): (...)."""
 
     @abstractmethod
+    def unit(self, psi: Tensor) -> Tensor:
+        """What alpha = 1 stands for, given Psi (..., n, k): (...)."""
+
+    @abstractmethod
+    def minimise(self, risks: Risks, alpha: Tensor) -> Tensor:
+        """Argmin (..., k) of the pooled risk plus alpha (...) times the penalty."""
+
+
+class QuadraticPenalty(Penalty):
+    """A penalty that is quadratic in theta, so that M_p stays one linear solve."""
+
+    @abstractmethod
     def quadratic(self, risks: Risks) -> tuple[Tensor, Tensor]:
         """Q (..., k, k) and q (..., k): the value is theta^T Q theta - 2 q^T theta + const."""
 
-    @abstractmethod
-    def unit(self, psi: Tensor) -> Tensor:
-        """What alpha = 1 stands for, given Psi (..., n, k): (...)."""
+    def minimise(self, risks: Risks, alpha: Tensor) -> Tensor:
+        pooled, mean_cross = risks.pooled
+        matrix, target = self.quadratic(risks)
+        system = pooled + alpha[..., None, None] * matrix
+        return solve(system, mean_cross + alpha[..., None] * target, "invariant direction")

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.penalties.base import Penalty, Risks
+from kerhrm.algorithm.penalties.base import QuadraticPenalty, Risks
 
 
-class GradientVariance(Penalty):
+class GradientVariance(QuadraticPenalty):
     """sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2, |g|_M^2 = g^T M g with M = I.
 
     alpha counts in units of 1 / (mean eigenvalue of Psi^T Psi / n).

@@ -9,9 +9,9 @@ of which a point is kept with probability
 
 .. math:: |r|^{-5 |Y - \mathrm{sign}(r) V_b|}, \qquad |r| > 1,
 
-where V_b is the last of V.  So r > 0 ties V_b to Y, r < 0 ties it to -Y, and V is of no
-use to whom r is unknown.  Training pools two environments of opposite sign; the test
-environments all have r < 0.
+where V_b is the last of V; of several variables, the probability is the product.  So r > 0 ties
+V_b to Y, r < 0 ties it to -Y, and V is of no use to whom r is unknown.  Training pools two
+environments of opposite sign; the test environments all have r < 0.
 
 Selection looks at the noisy Y, so it tilts P(Y | S) as well, by a function of Y and |r|
 (:func:`kerhrm.scoring.truths.kept_given_y`): invariant across environments is P(Y | S) only
@@ -45,6 +45,16 @@ CONSTANTS = {
     # same experiment in their earlier work (HRM, ICML 2021).
     "paper": Constants(theta=(0.5, 1.0, 1.0), noise=0.3, tau=1.0),
 }
+
+
+def constants_of(options: RegressionData) -> Constants:
+    """The constants of a data set: those that ``constants`` names, and what is told of each."""
+    usual = CONSTANTS[options.constants]
+    return Constants(
+        theta=tuple(options.theta_s or usual.theta),
+        noise=options.noise or usual.noise,
+        tau=options.tau or usual.tau,
+    )
 
 
 def generate(options: RegressionData, seeds: Sequence[int]) -> Dataset:
@@ -89,12 +99,14 @@ def draw(
     The released code selects from a pool of 10^6 and keeps as many as it needs, which is the
     same distribution.
     """
-    tau = CONSTANTS[options.constants].tau
+    tau = constants_of(options).tau
     pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     while sum(len(y) for _, _, y in pieces) < n:
-        s, y, _ = draw_unselected(random, POOL, options)
+        s, y, f = draw_unselected(random, POOL, options)
         v = tau * random.standard_normal((POOL, options.n_v))
-        kept = random.random(POOL) < selection_probability(y, v[:, -1], r)
+        near = y if options.selected_on == "label" else f
+        v_b = v[:, -options.selected_by :].T
+        kept = random.random(POOL) < selection_probability(near, v_b, r).prod(axis=0)
         pieces.append((s[kept], v[kept], y[kept]))
     s, v, y = (np.concatenate(arrays)[:n] for arrays in zip(*pieces, strict=True))
     return s, v, y
@@ -104,7 +116,7 @@ def draw_unselected(
     random: np.random.Generator, n: int, options: RegressionData
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw S (n, n_s), Y (n,) and the noise-free f(S) (n,) before any selection."""
-    constants, n_s = CONSTANTS[options.constants], options.n_s
+    constants, n_s = constants_of(options), options.n_s
     z = random.standard_normal((n, n_s + 1))
     s = 0.8 * z[:, :-1] + 0.2 * z[:, 1:]
     theta = np.resize(constants.theta, n_s) * (-1.0) ** np.arange(n_s)
@@ -113,5 +125,5 @@ def draw_unselected(
 
 
 def selection_probability(y: np.ndarray, v_b: np.ndarray, r: float) -> np.ndarray:
-    """Probability |r|^(-5 |y - sign(r) V_b|) that a point is kept; all shapes (n,)."""
+    """Probability |r|^(-5 |y - sign(r) V_b|) that a point is kept, by one variable: (..., n)."""
     return np.asarray(np.abs(r) ** (-5 * np.abs(y - np.sign(r) * v_b)))

@@ -1,10 +1,10 @@
 """What regression with selection bias may be told."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from kerhrm.sections import Count, Finite, Number, Section, Some, option
+from kerhrm.sections import Count, Finite, Number, PositiveFloat, Section, Some, misfit, option
 
 
 def _beyond_one(r: float) -> float:
@@ -32,6 +32,17 @@ class RegressionData(Section):
     constants: Literal["released", "paper"] = option(
         "released", "theta_s and the noise of Y and V: the released code's or the paper's"
     )
+    theta_s: Some[PositiveFloat] | None = option(
+        None, "|theta_s|, repeated as n_s asks, with alternating signs; null: as constants says"
+    )
+    noise: PositiveFloat | None = option(
+        None, "standard deviation of Y's noise; null: as constants says"
+    )
+    tau: PositiveFloat | None = option(None, "standard deviation of V; null: as constants says")
+    selected_by: Count = option(1, "V_b: how many variables, the last ones of V, select together")
+    selected_on: Literal["label", "structural"] = option(
+        "label", "what they have to be near to: Y with its noise, or f(S)"
+    )
     n_train: tuple[Count, Count] = option((1000, 100), "training points of the two environments")
     n_validation: Annotated[int, Field(ge=2), Number] = option(
         550, "validation points, split as the training points are"
@@ -45,3 +56,9 @@ class RegressionData(Section):
     def n_points(self) -> int:
         """Number of training points."""
         return sum(self.n_train)
+
+    @model_validator(mode="after")
+    def _v_b_is_in_v(self) -> Self:
+        if self.selected_by > self.n_v:
+            raise misfit(f"V has {self.n_v} variables; lower it or raise n_v", "selected_by")
+        return self

@@ -1,0 +1,60 @@
+# Studies beside the tables, each by its own target.
+#     snakemake --cores 2 study_ambiguities     every open choice flipped alone: docs/ambiguities.md
+#     snakemake publish_ambiguities             makes its results the committed ones
+
+from kerhrm.config.ambiguities import study
+
+AMBIGUITIES = str(ROOT / "config/ambiguities.yaml")
+FLIPPED = study(EXPERIMENTS)
+
+
+rule measure_ambiguities:
+    input:
+        scores=expand(f"{RUN}/scores/{{flipped}}.csv", flipped=FLIPPED),
+        catalogue=AMBIGUITIES,
+    output:
+        csv=f"{RUN}/ambiguities.csv",
+        png=f"{RUN}/figures/ambiguities.png",
+        pdf=f"{RUN}/figures/ambiguities.pdf",
+    log:
+        f"{LOGS}/measure_ambiguities.log",
+    benchmark:
+        f"{BENCHMARKS}/measure_ambiguities.tsv"
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        preset=CONFIG.preset,
+        code=code("measure_ambiguities"),
+    message:
+        "Measure what each open choice changes"
+    script:
+        "../scripts/measure_ambiguities.py"
+
+
+rule study_ambiguities:
+    """What each choice that the paper leaves open changes."""
+    input:
+        rules.measure_ambiguities.output,
+        lost_of(FLIPPED),
+    localrule: True
+
+
+rule publish_ambiguities:
+    """Make the effects of this run the committed ones, and write their page."""
+    input:
+        rules.measure_ambiguities.output,
+        config=f"{RUN}/config.yaml",
+    log:
+        f"{LOGS}/publish_ambiguities.log",
+    benchmark:
+        f"{BENCHMARKS}/publish_ambiguities.tsv"
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        checkout=str(ROOT),
+    message:
+        "Copy the effects of open choices to results/reference and docs"
+    script:
+        "../scripts/publish_ambiguities.py"

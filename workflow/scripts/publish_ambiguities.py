@@ -1,0 +1,13 @@
+"""Effects of open choices become the committed ones, and their page is written."""
+
+from pathlib import Path
+
+from kerhrm.jobs.job import job
+from kerhrm.reporting.ambiguities_page import PUBLISHED, write_page
+from kerhrm.reporting.publication import publish_study
+from kerhrm.storage.arrays import write_text
+
+with job(snakemake):
+    checkout, run = Path(snakemake.params.checkout), Path(snakemake.input.config).parent
+    publish_study(run, checkout / PUBLISHED, "ambiguities")
+    write_text(*write_page(checkout))
