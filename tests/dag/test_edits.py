@@ -61,7 +61,8 @@ def kinds(folder: Path) -> Kinds:
     """What each kind of jobs runs: a kind is a rule or, where that runs many codes, one of them."""
     scripts = {p.stem: [str(p)] for p in sorted((folder / "workflow" / "scripts").glob("*.py"))}
     found: Kinds = {**scripts, "select_by_oracle": scripts["select_hyperparameters"]}
-    for rule in ("publish_reference", "publish_apart", "publish_tuned", "verify"):
+    apart = {"verify", "check_claims", "measure_ambiguities"}  # no part of `all`
+    for rule in [rule for rule in found if rule.startswith("publish_") or rule in apart]:
         del found[rule]
     shared = "fetch_raw", "generate_data", "train_method", "train_whole", "score", "render_notebook"
     fetch, generate, train, whole, score, render = (found.pop(rule) for rule in shared)

@@ -13,6 +13,8 @@ Place = tuple[str, str]  #: experiment and setting
 class Sharing:
     """Who makes the files of every stage of every setting: the first one, in the given order.
 
+    What `all` makes goes before the studies, so that its files lie where they would without them.
+
     Stages: ``data``; ``features`` of all its points; ``iterations`` of Algorithm 1;
     ``heterogeneity``, the test for environments; ``direction``, the last iteration's and its
     predictions; ``network``, step 3; and ``method:NAME`` of every other method.
@@ -22,7 +24,7 @@ class Sharing:
         self._owners: dict[Place, dict[str, Place]] = {}
         self._k: dict[Place, int] = {}
         first: dict[str, Place] = {}
-        for name, one in setups.items():
+        for name, one in sorted(setups.items(), key=lambda item: not item[1].in_all):
             for setting in one.settings:
                 at, stages = (name, setting), _stages(one, setting)
                 owners = {s: first.setdefault(json.dumps([s, told]), at) for s, told in stages}
