@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from kerhrm.algorithm.options import Heterogeneity
-from kerhrm.heterogeneity.verdict import FOUND, NONE
+from kerhrm.heterogeneity.records import FOUND, NONE
 from kerhrm.storage.arrays import write_text
 
 FOLDER, PAGE = Path("results/study"), Path("docs/heterogeneity.md")

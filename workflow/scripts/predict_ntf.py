@@ -7,7 +7,7 @@ from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.devices import resolve_device
 from kerhrm.heterogeneity.guard import guarded, pooled_direction
-from kerhrm.heterogeneity.verdict import HeterogeneityTest
+from kerhrm.heterogeneity.records import HeterogeneityTest
 from kerhrm.jobs.job import job
 
 with job(snakemake), torch.inference_mode():

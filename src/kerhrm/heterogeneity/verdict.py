@@ -20,8 +20,6 @@ there is an assumption about which feature is spurious, or information beside th
 Tan and Cui, "ZIN: When and How to Learn Invariance Without Environment Partition?", NeurIPS 2022).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -29,54 +27,14 @@ from torch import Tensor
 from kerhrm.algorithm.options import Heterogeneity
 from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.records import HeterogeneityTest
 from kerhrm.heterogeneity.residuals import scaled_residuals
 from kerhrm.heterogeneity.statistic import gains
 from kerhrm.randomness import stream
-from kerhrm.storage.records import Record
 
-FOUND = "environments found"
-NONE = "no environments found beyond noise"
-BINARY = "cannot be tested: binary labels"
 LEAST = 80  #: points
 #: per feature: what noise gains grows as their inverse, and with it what counts by chance
 POINTS = 40
-
-
-@dataclass(frozen=True)
-class HeterogeneityTest(Record):
-    """What the test says of data sets ``...``; nothing of binary labels, where numbers are NaN.
-
-    Attributes
-    ----------
-    statistic : Tensor, (...)
-        Gain of two environments over one, nats per point.
-    null : Tensor, (..., nulls)
-        The same of permuted residuals.
-    p_value : Tensor, (...)
-    found : Tensor, (...), bool
-    """
-
-    statistic: Tensor
-    null: Tensor
-    p_value: Tensor
-    found: Tensor
-
-    @property
-    def excess(self) -> Tensor:
-        """Gain beyond the permutations' mean, nats per point, (...)."""
-        return self.statistic - self.null.mean(-1)
-
-    @property
-    def none_found(self) -> Tensor:
-        """Where the test was possible and found nothing, (...), bool: there ERM is the answer."""
-        return ~self.found & ~self.p_value.isnan()
-
-    @property
-    def verdict(self) -> str:
-        """The verdict on a single data set, in words."""
-        if bool(self.p_value.isnan()):
-            return BINARY
-        return FOUND if bool(self.found) else NONE
 
 
 def heterogeneity_test(

@@ -10,11 +10,8 @@ from scipy import stats
 from kerhrm.algorithm.options import Heterogeneity
 from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.records import BINARY, FOUND, NONE, HeterogeneityTest
 from kerhrm.heterogeneity.verdict import (
-    BINARY,
-    FOUND,
-    NONE,
-    HeterogeneityTest,
     against_permutations,
     examine,
     heterogeneity_test,
