@@ -146,7 +146,8 @@ def values_again(
         return {("", metric): value for metric, value in values.items()}
     where = labels["environment"][seed]
     squares = (outputs["test"][seed].astype(float) - labels["y"][seed]) ** 2
-    errors = [float(np.mean(squares[where == e])) for e in range(where.max() + 1)]
+    unit = float(labels["unit"][seed]) ** 2  # of training prices, in that of all houses
+    errors = [unit * float(np.mean(squares[where == e])) for e in range(where.max() + 1)]
     if protocol == "period":
         return {(n, "mse"): e for n, e in zip(facts["test_environments"], errors, strict=True)}
     mean = sum(errors) / len(errors)
