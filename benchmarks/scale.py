@@ -22,6 +22,7 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
     )
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         accuracies=accuracies(reference),
+        means=means(reference),
         penalties=_markdown(pd.read_csv(folder / "penalties.csv", dtype=str)),
         approximation=approximation(errors),
         n_approximation="10 000",
@@ -32,12 +33,24 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
     )
 
 
-def accuracies(reference: Path) -> str:
-    """Headline test accuracies of all tables that are there, a row a method."""
+def _headline(reference: Path) -> pd.DataFrame:
+    """Headline test accuracies of all tables that are there."""
     paths = [reference / name / f"{name}.csv" for name in TABLES]
     cells = pd.concat([pd.read_csv(p) for p in paths if p.exists()])
     cells = cells[(cells["metric"] == "test_acc") & (cells["selection"] != "oracle")]
-    cells = cells.drop_duplicates(["method", "setting"])
+    return cells.drop_duplicates(["method", "setting"])
+
+
+def means(reference: Path, setting: str = "14x14") -> dict[str, str]:
+    """Mean test accuracies of one setting, by method."""
+    cells = _headline(reference)
+    cells = cells[cells["setting"] == setting].set_index("method")
+    return {str(name): f"{mean:.3f}" for name, mean in cells["mean"].items()}
+
+
+def accuracies(reference: Path) -> str:
+    """Headline test accuracies, a row a method."""
+    cells = _headline(reference)
     std = cells["std"].map(lambda s: "" if pd.isna(s) else f" ± {s:.3f}")
     cells = cells.assign(shown=cells["mean"].map("{:.3f}".format) + std)
     wide = cells.pivot_table(
