@@ -56,7 +56,8 @@ def profile(folder: Path, name: str) -> dict[str, object]:
 
 def test_tables_are_those_of_a_local_run(runs: Runs) -> None:
     slurm, local = tables(runs.cluster.folder), tables(runs.local.folder)
-    assert slurm.keys() == {f"{t}.{suffix}" for t in TARGETS for suffix in ("csv", "md", "tex")}
+    endings = (".csv", ".md", ".tex", "-comparisons.csv")
+    assert slurm.keys() == {f"{table}{ending}" for table in TARGETS for ending in endings}
     assert [name for name in slurm if slurm[name] != local[name]] == []
 
 
