@@ -102,6 +102,31 @@ def test_pooled_validation_decides_where_it_is_the_rule(run: Run) -> None:
     assert chosen.tolist() == hits.double().mean(-1).argmax(-1).tolist()
 
 
+def test_without_environments_it_is_erm_by_the_pooled_rule(run: Run) -> None:
+    """A direction of no iteration, in one seed: no lambda counts there, and all do elsewhere."""
+    iteration = torch.tensor([1, 0, 1])
+    final = replace(run.final, iteration=iteration)
+    options = OPTIONS.model_copy(update={"check_every": 5})
+    given = run.mlp, run.problem, *run.points, final, run.learned
+    predictions, chosen, _ = train_networks(*given, options)
+    plain = train_networks(*given, options.model_copy(update={"penalty": [0.0]}))[0]
+    for c in range(len(options.penalty)):
+        torch.testing.assert_close(predictions.test[1, c], plain.test[1, 0], rtol=1e-4, atol=1e-5)
+    assert int(chosen[1]) == 0
+    # the step is that of the best pooled validation
+    y = run.problem.y_validation[1] > 0
+    ends = [
+        train_networks(*given, OPTIONS.model_copy(update={"steps": s, "check_every": None}))[0]
+        for s in (5, 10, 15, 20)
+    ]
+    hits = [float(((e.validation[1, 0] > 0) == y).double().mean()) for e in ends]
+    best = ends[hits.index(max(hits))]
+    torch.testing.assert_close(predictions.test[1, 0], best.test[1, 0], rtol=1e-4, atol=1e-5)
+    usual = train_networks(run.mlp, run.problem, *run.points, run.final, run.learned, options)[0]
+    for b in (0, 2):
+        torch.testing.assert_close(predictions.test[b], usual.test[b], rtol=1e-4, atol=1e-5)
+
+
 def test_the_chosen_networks_come_out(run: Run) -> None:
     for name, x in zip(Predictions.names(), run.points, strict=True):
         outputs = run.networks(x)
