@@ -77,7 +77,10 @@ def test_experiments_keep_their_data_s_defaults(name: str) -> None:
                      "colored_mnist": "cmnist", "houses": "houses"}  # fmt: skip
         usual = EXPERIMENTS[kind_of(name)].settings[published[kind_of(name)]]
         assert one.settings[setting].data == usual.data
-        assert one.settings[setting].methods.kerhrm == usual.methods.kerhrm
+        expected = usual.methods.kerhrm
+        if kind_of(name) == "houses":  # else pooled ERM would stand in for every flip
+            expected = expected.model_copy(update={"guard": None})
+        assert one.settings[setting].methods.kerhrm == expected
 
 
 def test_what_a_setting_says_otherwise_is_told_in_its_own_keys() -> None:
