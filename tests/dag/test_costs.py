@@ -82,3 +82,13 @@ def test_untuned_options_are_told_in_one_line(checkout: Checkout) -> None:
     assert "; run `snakemake tune`, then" in error
     assert "Traceback" not in done.stdout
     assert "Exception" not in done.stdout
+
+
+def test_the_first_line_counts_the_jobs_from_nothing(checkout: Checkout) -> None:
+    """By hand, before there is a DAG; as many as Snakemake then finds."""
+    done = checkout.snakemake("--dry-run", "all", *SMOKE)
+    announced = re.search(r"(\d+) jobs from nothing", done.stdout)
+    found = re.search(r"^total\s+(\d+)$", done.stdout, re.MULTILINE)
+    assert announced is not None, done.stdout
+    assert found is not None, done.stdout
+    assert announced[1] == found[1]

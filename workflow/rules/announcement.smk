@@ -19,6 +19,7 @@ def jobs_from_nothing():
                 stages |= {
                     "features": 2,
                     "iterations": 2 * options.methods.kerhrm.iterations,
+                    "heterogeneity": int(is_tested(options)),
                 }
             if experiment.protocol == "iterations":  # looks at theta itself
                 stages = {
