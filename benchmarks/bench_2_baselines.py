@@ -51,7 +51,8 @@ def bench_baseline(case: Case, sizes: Sizes, data: str, name: str) -> None:
 
     def prepare() -> Work:
         samples, w0 = problems.samples(data, seeds), problems.network(data, seeds)
-        return lambda: train(samples, w0, options(sizes.steps))
+        told = options(sizes.steps)
+        return lambda: train(samples, w0, told, [told.steps])
 
     gflop = seeds * sizes.steps * step(facts["n"], facts["sizes"])
     title = f"{name}, {sizes.steps} steps"

@@ -271,7 +271,8 @@ def errors(
     direction, pooled = fit(problem, KerHRM()).final, pooled_direction(problem, POOLED_K)
     test = examine(problem, points[0], OPTIONS)
     seen = points[0], labels[0], points[1], labels[1]
-    network = train_erm(Samples(*seen, None, [seed], "regression"), ntf.network, ERM())
+    samples, erm = Samples(*seen, None, [seed], "regression"), ERM()
+    (network,) = train_erm(samples, ntf.network, erm, [erm.steps])
     outputs = {
         "KerHRM without guard": direction.predict(*new),
         "KerHRM": guarded(direction, pooled, test.none_found).predict(*new),

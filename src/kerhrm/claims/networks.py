@@ -12,6 +12,7 @@ from kerhrm.claims.claim import Claim
 from kerhrm.claims.evidence import Case, Finding
 from kerhrm.claims.labs import LAMBDA, Lab, Size
 from kerhrm.claims.parts import all_of, more
+from kerhrm.data.samples import Predictor
 from kerhrm.features.extract import extract
 from kerhrm.methods.eiil.options import EIIL
 from kerhrm.methods.eiil.train import train_eiil
@@ -82,7 +83,7 @@ def eiil_depends_on_its_reference(case: Case) -> Finding:
     references = [int(share * size.steps) for share in REFERENCES]
     for steps in references:
         options = EIIL(reference_steps=steps, steps=size.steps, inference_steps=5 * size.steps)
-        predictor = train_eiil(lab.samples, lab.network, options)
+        (predictor,) = train_eiil(lab.samples, lab.network, options, [size.steps])
         found.append(_test_accuracy(lab, predictor))
     name = f"test accuracy, reference of {references[0]} steps less {references[1]}"
     note = (
@@ -137,7 +138,8 @@ def _best_ridge(lab: Lab, reduced: bool) -> tuple[np.ndarray, np.ndarray]:
 def deep_is_stronger(case: Case) -> Finding:
     """Regression: the network by ERM against ridge regression on all NTFs."""
     lab, size = case.labs.regression, case.labs.size
-    network = train_erm(lab.samples, lab.network, ERM(steps=2 * size.steps))
+    steps = 2 * size.steps
+    (network,) = train_erm(lab.samples, lab.network, ERM(steps=steps), [steps])
     outputs = network(lab.samples.x_validation).detach().double()
     trained = ((outputs - lab.problem.y_validation) ** 2).mean(-1).numpy()
     _, linear = _best_ridge(lab, reduced=False)
@@ -200,7 +202,8 @@ def variant_part_is_discarded(case: Case) -> Finding:
     """What a linear probe of the hidden layer finds of A before and after invariant training."""
     lab, size = case.labs.classification, case.labs.size
     samples = replace(lab.samples, environment=lab.perfect[..., 1].long())
-    trained = train_irm(samples, lab.network, IRM(steps=2 * size.steps))
+    steps = 2 * size.steps
+    (trained,) = train_irm(samples, lab.network, IRM(steps=steps), [steps])
     probed = [_probe(lab, network, size) for network in (lab.network, trained)]
     reached = _test_accuracy(lab, trained)
     name = "accuracy of a linear probe for A, at w_0 less after training"
@@ -225,9 +228,9 @@ def _probe(lab: Lab, network: Network, size: Size) -> np.ndarray:
     return np.array([f.score(h, one) for f, h, one in zip(fits, new, a_new, strict=True)])
 
 
-def _test_accuracy(lab: Lab, network: Network) -> np.ndarray:
+def _test_accuracy(lab: Lab, predictor: Predictor) -> np.ndarray:
     with torch.no_grad():
-        outputs = network(lab.x_test)
+        outputs = predictor(lab.x_test)
     return accuracy(outputs.numpy(), lab.y_test.numpy())
 
 

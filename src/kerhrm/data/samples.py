@@ -1,8 +1,8 @@
 """What a method is given, and what it gives back: one contract for all of them.
 
-A method is a function ``train_<name>(samples, mlp, options)`` that returns a predictor.  It
-sees training and validation points; environment labels only if it is one of those that are
-given them; test points never.
+A method is a function ``train_<name>(samples, network, options)`` that returns a predictor, or
+several, as :mod:`kerhrm.methods.points` says.  It sees training and validation points;
+environment labels only if it is one of those that are given them; test points never.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,6 +43,31 @@ class Samples:
     environment: Tensor | None
     seeds: Sequence[int]
     task: Task
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A predictor whose training inferred environments by itself.
+
+    Attributes
+    ----------
+    predictor : callable
+    validation : Tensor, (B, E, m), float32
+        Memberships of the validation points in them, soft or 0 and 1.
+    """
+
+    predictor: Predictor
+    validation: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Outputs (B, m) of points (B, m, d)."""
+        return self.predictor(x)
+
+
+def memberships(environment: Tensor, count: int) -> Tensor:
+    """0 and 1 from labels 0, ..., ``count`` - 1: (B, m) to (B, count, m), float32."""
+    labels = torch.arange(count, device=environment.device)
+    return (environment.unsqueeze(-2) == labels[:, None]).to(torch.float32)
 
 
 def load_samples(files: Files, device: torch.device, seeds: Sequence[int]) -> Samples:

@@ -3,7 +3,7 @@
 They return directions theta (B, k_max), zero beyond k, that predict f_0(x) + psi(x)^T theta.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.prediction import ntf_predictions
 from kerhrm.algorithm.problem import Problem, TestFeatures
-from kerhrm.data.predictions import Predictions
+from kerhrm.data.predictions import Trial
 from kerhrm.data.samples import Files
 from kerhrm.storage.arrays import load_arrays
 
@@ -26,17 +26,25 @@ def prepare(
     seeds: Any,
     network: Any,
     device: torch.device,
-) -> Callable[[Options], Predictions]:
+    *,
+    path: bool,
+) -> Callable[[Sequence[Options]], list[list[Trial]]]:
     """As :func:`kerhrm.methods.points.prepare`, from other files.
 
-    These are ``features``, ``test_features``, and ``environments`` or nothing; ``seeds`` and
-    ``network`` are not looked at, for the features are the network's, and know their seeds.
+    These are ``features``, ``test_features``, and ``environments`` or nothing; ``seeds``,
+    ``network`` and ``path`` are not looked at, for the features are the network's, know their
+    seeds, and have no path.
     """
     problem = Problem.load(files["features"], device)
     test = TestFeatures.load(files["test_features"], device)
     environments = None
     if files.get("environments"):
         true, _ = load_arrays(files["environments"])
-        train, validation = (torch.from_numpy(true[part]) for part in ("train", "validation"))
-        environments = train.to(device, torch.int64), validation.to(device, torch.int64)
-    return lambda options: ntf_predictions(problem, test, entry(problem, options, environments))
+        known, held_out = (torch.from_numpy(true[part]) for part in ("train", "validation"))
+        environments = known.to(device, torch.int64), held_out.to(device, torch.int64)
+
+    def train(group: Sequence[Options]) -> list[list[Trial]]:
+        thetas = (entry(problem, options, environments) for options in group)
+        return [[Trial.of(ntf_predictions(problem, test, theta))] for theta in thetas]
+
+    return train

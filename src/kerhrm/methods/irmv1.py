@@ -9,6 +9,8 @@ the authors' code, lambda is 1 before the anneal step (here also no more than it
 value), and a lambda above 1 divides the whole objective, which keeps gradients in one range.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -18,10 +20,13 @@ from kerhrm.data.samples import Samples
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.irm.options import IRM, PointLoss
 from kerhrm.networks.protocol import Network
+from kerhrm.networks.stopping import Snapshots
 from kerhrm.networks.training import minimise
 
 
-def train_irmv1(samples: Samples, network: Network, options: IRM) -> Network:
+def train_irmv1(
+    samples: Samples, network: Network, options: IRM, stops: Sequence[int]
+) -> list[Network]:
     """Train B networks on the environments that the samples name.
 
     Raises
@@ -40,13 +45,17 @@ def train_irmv1(samples: Samples, network: Network, options: IRM) -> Network:
         total = total + now * irm_penalty(f, y, means[rows], options.loss)
         return total / max(now, 1.0)
 
-    return minimise(
+    path = Snapshots(network, stops, device=samples.x.device)
+    minimise(
         network,
         objective,
         device=samples.x.device,
         steps=options.steps,
         learning_rate=options.learning_rate,
+        after_step=path,
+        keep=path.state,
     )
+    return path.networks
 
 
 def mean_risk(f: Tensor, y: Tensor, means: Tensor, loss: PointLoss) -> Tensor:

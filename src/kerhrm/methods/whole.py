@@ -1,6 +1,9 @@
-"""Methods that go from features to a network: ``entry(network, problem, test, points, options)``.
+"""Methods that go from features to a network.
 
-They return predictions of all points, one for each of the method's rows.
+``entry(network, problem, test, points, options, none_found)`` returns predictions of all points,
+one for each of the method's rows, and memberships (B, E, m) of the validation points in the
+environments that it inferred, or None.  ``none_found`` (B,), bool, says in which seeds the test
+of heterogeneity found nothing; it is None where there was no test.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +13,9 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.problem import Problem, TestFeatures
-from kerhrm.data.predictions import Predictions
+from kerhrm.data.predictions import Predictions, Trial
 from kerhrm.data.samples import Files, load_points
+from kerhrm.heterogeneity.records import HeterogeneityTest
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.networks.protocol import Network
@@ -22,15 +26,35 @@ Points = tuple[Tensor, Tensor, Tensor]
 
 
 def prepare(
-    entry: Callable[[Network, Problem, TestFeatures, Points, Options], Sequence[Predictions]],
+    entry: Callable[
+        [Network, Problem, TestFeatures, Points, Options, Tensor | None],
+        tuple[Sequence[Predictions], Tensor | None],
+    ],
     files: Files,
     seeds: Mapping[str, Sequence[int]],
     network: Mapping[str, Any],
     device: torch.device,
-) -> Callable[[Options], Sequence[Predictions]]:
-    """As :func:`kerhrm.methods.points.prepare`; the files of both points and features."""
+    *,
+    path: bool,
+) -> Callable[[Sequence[Options]], list[list[Trial]]]:
+    """As :func:`kerhrm.methods.points.prepare`, with as many trials as the method has rows.
+
+    The files are those of both points and features, and ``heterogeneity`` or nothing; ``path`` is
+    not looked at.
+    """
     problem = Problem.load(files["features"], device)
     test = TestFeatures.load(files["test_features"], device)
     points = load_points(files, device)
     w0 = build(NetworkOptions(**network), seeds["network"], points[0].shape[-1]).to(device)
-    return lambda options: entry(w0, problem, test, points, options)
+    none_found = None
+    if files.get("heterogeneity"):
+        none_found = HeterogeneityTest.load(files["heterogeneity"], device).none_found
+
+    def train(group: Sequence[Options]) -> list[list[Trial]]:
+        trials = []
+        for options in group:
+            rows, environments = entry(w0, problem, test, points, options, none_found)
+            trials.append([Trial.of(outputs, environments) for outputs in rows])
+        return trials
+
+    return train

@@ -1,6 +1,6 @@
-"""When a training ends: with the best score on the way, or when its losses have stopped falling."""
+"""What a training leaves: its weights after some steps, the best of them, or those of its end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic
 
 import torch
@@ -9,8 +9,39 @@ from torch import Tensor
 from kerhrm.networks.protocol import N
 
 
+class Snapshots(Generic[N]):
+    """For ``after_step`` of :func:`kerhrm.networks.training.train`: the weights after some steps.
+
+    Parameters
+    ----------
+    initial : Network
+        Of B networks, where the training starts.
+    stops : sequence of int
+        The steps.
+    device : torch.device
+        Where the training runs.
+    """
+
+    def __init__(self, initial: N, stops: Sequence[int], *, device: torch.device) -> None:
+        self.stops = list(stops)
+        self.networks = [initial.trainable_copy(device).frozen() for _ in stops]
+
+    @property
+    def state(self) -> list[Tensor]:
+        """What a checkpoint has to hold: ``keep`` of the training."""
+        return [p for network in self.networks for p in network.parameters()]
+
+    @torch.no_grad()
+    def __call__(self, step: int, current: N, rows: slice, losses: Tensor) -> None:
+        """Keep the networks of a slice, if it is one of the steps."""
+        if step in self.stops:
+            kept = self.networks[self.stops.index(step)].parameters()
+            for old, new in zip(kept, current.parameters(), strict=True):
+                old[rows] = new
+
+
 class KeepBest(Generic[N]):
-    """For ``after_step`` of :func:`kerhrm.networks.training.train`: the best weights so far.
+    """For ``after_step``: the best weights so far.
 
     Parameters
     ----------
@@ -19,7 +50,7 @@ class KeepBest(Generic[N]):
     score : callable
         ``score(networks, rows)`` (b,), the larger the better, of the networks in a slice.
     every, steps : int
-        Steps between two looks, and the last step, which is looked at, too.
+        Steps between two looks, and the last step, which is looked at, too, and none after it.
     device : torch.device
         Where the training runs.
     """
@@ -46,10 +77,18 @@ class KeepBest(Generic[N]):
 
     @torch.no_grad()
     def __call__(self, step: int, current: N, rows: slice, losses: Tensor) -> None:
-        """Look at the networks of a slice, if it is time to; among equals the earliest stays."""
-        if step % self.every and step != self.steps:
-            return
-        score = self.score(current, rows).to(self.best_score)
+        """Look at the networks of a slice, if it is time to."""
+        if self.due(step):
+            self.note(step, current, rows, self.score(current, rows))
+
+    def due(self, step: int) -> bool:
+        """Whether it is time to look."""
+        return step == self.steps or (step < self.steps and step % self.every == 0)
+
+    @torch.no_grad()
+    def note(self, step: int, current: N, rows: slice, score: Tensor) -> None:
+        """Keep the networks of a slice that score (b,) better; among equals the earliest stays."""
+        score = score.to(self.best_score)
         better = score > self.best_score[rows]
         self.best_score[rows][better] = score[better]
         self.best_step[rows][better] = step

@@ -8,7 +8,15 @@ import pytest
 import torch
 
 from kerhrm.data.dataset import FILES, Dataset, Split, Task
-from kerhrm.data.samples import Samples, load_inputs, load_labels, load_points, load_samples
+from kerhrm.data.samples import (
+    Inferred,
+    Samples,
+    load_inputs,
+    load_labels,
+    load_points,
+    load_samples,
+    memberships,
+)
 
 SEEDS, STARTS, D = (102, 100), (7, 8), 3  # of the data, and of what a method draws
 CPU = torch.device("cpu")
@@ -94,3 +102,16 @@ def test_inputs_alone_where_their_files_are_given(files: dict[str, Path]) -> Non
     for got, part in zip(found, (data.train, data.validation), strict=True):
         np.testing.assert_array_equal(got.numpy(), part.x)
     assert load_inputs([], CPU) is None
+
+
+def test_memberships_are_those_of_the_labels() -> None:
+    labels = torch.tensor([[0, 2, 1, 0], [2, 2, 2, 0]])
+    got = memberships(labels, 4)
+    expected = torch.nn.functional.one_hot(labels, 4).mT.float()
+    assert got.dtype == torch.float32
+    assert torch.equal(got, expected)
+
+
+def test_what_inferred_environments_predicts_as_its_predictor() -> None:
+    predictor = Inferred(lambda x: 2 * x.sum(-1), memberships(torch.zeros(1, 3).long(), 2))
+    assert torch.equal(predictor(torch.ones(1, 3, 5)), torch.full((1, 3), 10.0))

@@ -12,11 +12,12 @@ from kerhrm.algorithm.options import KerHRM
 from kerhrm.algorithm.prediction import ntf_predictions
 from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.data.dataset import FILES, Dataset, Split
-from kerhrm.data.predictions import Predictions
-from kerhrm.data.samples import Predictor, Samples
+from kerhrm.data.predictions import Predictions, Trial
+from kerhrm.data.samples import Inferred, Predictor, Samples, memberships
 from kerhrm.methods import features, points
-from kerhrm.methods.candidates import train_candidates
+from kerhrm.methods.candidates import paths, train_candidates
 from kerhrm.methods.erm.options import ERM
+from kerhrm.methods.erm.train import train_erm
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.protocol import Network
 from kerhrm.networks.training import train
@@ -72,14 +73,17 @@ class Recorder:
         return lambda x: scale * network(x)
 
 
-def run(entry: Any, options: list[ERM], files: Any) -> Predictions:
-    return train_candidates(options, points.prepare(entry, files, SEEDS, NETWORK, CPU))
+def run(entry: Any, options: list[ERM], files: Any, *, path: bool = False) -> Trial:
+    train = points.prepare(entry, files, SEEDS, NETWORK, CPU, path=path)
+    (trial,) = train_candidates(options, train, path=path)
+    return trial
 
 
 def test_candidates_stand_on_the_second_axis(files: dict[str, Path]) -> None:
     found = run(Recorder(), OPTIONS, files)
     w0 = init_mlp(SEEDS["network"], (D, 8, 4, 1))
-    assert isinstance(found, Predictions)
+    assert isinstance(found, Trial)
+    assert found.environments.shape == (B, len(OPTIONS), 0, SIZES["validation"])
     for part, size in SIZES.items():
         outputs = getattr(found, part)
         assert outputs.shape == (B, len(OPTIONS), size)
@@ -133,9 +137,76 @@ def test_labels_are_handed_over_only_where_they_are_given(files: dict[str, Path]
 def test_candidates_survive_their_file(files: dict[str, Path], tmp_path: Path) -> None:
     found = run(few_steps, OPTIONS, files)
     found.save(tmp_path / "found.npz", options=[o.model_dump(mode="json") for o in OPTIONS])
-    again = Predictions.load(tmp_path / "found.npz")
-    for part in SIZES:
-        assert torch.equal(getattr(again, part), getattr(found, part))
+    for kind in (Trial, Predictions):
+        again = kind.load(tmp_path / "found.npz")
+        for name in kind.names():
+            assert torch.equal(getattr(again, name), getattr(found, name))
+
+
+# paths
+
+
+def test_option_sets_that_differ_in_steps_alone_share_a_path() -> None:
+    slow, fast = ERM(learning_rate=1e-3), ERM(learning_rate=1e-2)
+    options = [
+        base.model_copy(update={"steps": steps})
+        for steps, base in [(9, slow), (3, fast), (4, slow), (9, fast), (200, slow)]
+    ]
+    a, b, c, d, e = options
+    assert sorted(paths(options), key=len) == [[b, d], [c, a, e]]
+    assert paths([]) == []
+
+
+def test_a_group_is_trained_in_one_go(files: dict[str, Path]) -> None:
+    """And whoever was where in the list is there in the trial."""
+    asked: list[tuple[ERM, list[int]]] = []
+
+    def entry(
+        samples: Samples, network: Network, options: ERM, stops: list[int]
+    ) -> list[Predictor]:
+        asked.append((options, stops))
+        return [lambda x, s=stop: s * options.learning_rate * network(x) for stop in stops]
+
+    other = ERM(steps=3, learning_rate=0.5)
+    options = [OPTIONS[1], other, *OPTIONS, other]
+    found = run(entry, options, files, path=True)
+    assert sorted(stops for _, stops in asked) == [[1, 3, 5], [3]]
+    assert all(told.steps == stops[-1] for told, stops in asked)
+    f = init_mlp(SEEDS["network"], (D, 8, 4, 1))(torch.from_numpy(split("test").x))
+    for c, o in enumerate(options):
+        torch.testing.assert_close(found.test[:, c], o.steps * o.learning_rate * f)
+
+
+def test_a_path_gives_the_bits_of_every_training(files: dict[str, Path]) -> None:
+    together = run(train_erm, OPTIONS, files, path=True)
+    assert not torch.equal(together.test[:, 0], together.test[:, 1])
+    for c, options in enumerate(OPTIONS):
+        alone = run(train_erm, [options], files, path=True)
+        for part in SIZES:
+            assert torch.equal(getattr(alone, part)[:, 0], getattr(together, part)[:, c])
+
+
+# environments
+
+
+def test_inferred_environments_stand_beside_the_outputs(files: dict[str, Path]) -> None:
+    """As many for every option set: those that are missing are empty."""
+    m = SIZES["validation"]
+    labels = torch.randint(0, 2, (B, m))
+
+    def entry(samples: Samples, network: Network, options: ERM) -> Predictor:
+        return Inferred(network, memberships(labels, 2 + options.steps % 3))
+
+    found = run(entry, OPTIONS, files)
+    counts = [2 + o.steps % 3 for o in OPTIONS]
+    assert found.environments.shape == (B, len(OPTIONS), max(counts), m)
+    assert found.environments.dtype == torch.float32
+    for c in range(len(counts)):
+        for b in range(B):
+            assert torch.equal(found.environments[b, c].argmax(0), labels[b])
+            assert torch.equal(found.environments[b, c].sum(0), torch.ones(m))
+    f = init_mlp(SEEDS["network"], (D, 8, 4, 1))(torch.from_numpy(split("test").x))
+    torch.testing.assert_close(found.test[:, 0], f)
 
 
 # methods that read the features
@@ -169,8 +240,8 @@ def test_directions_on_the_features_predict_all_points(
         return thetas[options.iterations - 1]
 
     files = paths if labelled else paths | {"environments": []}
-    prepared = features.prepare(entry, files, SEEDS, NETWORK, CPU)
-    found = train_candidates([KerHRM(iterations=t) for t in (1, 2)], prepared)
+    prepared = features.prepare(entry, files, SEEDS, NETWORK, CPU, path=False)
+    (found,) = train_candidates([KerHRM(iterations=t) for t in (1, 2)], prepared, path=False)
     for c, theta in enumerate(thetas):
         expected = ntf_predictions(problem, test, theta)
         for part in SIZES:

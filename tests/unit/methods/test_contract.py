@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from methodtools import LARGEST, LOSSES, pose, small
 from torch import Tensor
 
-from kerhrm.algorithm.problem import Problem, TestFeatures
+from kerhrm.algorithm.problem import TestFeatures
 from kerhrm.data.dataset import Task
 from kerhrm.data.samples import Predictor, Samples
 from kerhrm.entries import load
@@ -22,29 +23,6 @@ from kerhrm.sections import Section
 
 #: not 0, 1, 2, so that a method cannot take a row's number for its seed
 SEEDS, D, N_ENVIRONMENTS = (7, 3, 12), 4, 3
-LARGEST = 12  #: of all numbers of steps, restarts and dimensions: random starts still show
-QUICK = {"steps": 25, "learning_rate": 1e-2, "weight": 2.0, "anneal": 4}
-QUICK["cosine"] = "signed"  # the printed one may well go against the labels
-LOSSES = ("squared", "logistic")
-
-
-def small(section: Section, **changes: Any) -> Section:
-    """A method's options, so that it takes a moment."""
-    values: dict[str, Any] = {}
-    for name, value in section:
-        if name == "guard":  # a test by permutations takes its time, and has tests of its own
-            values[name] = None
-        elif isinstance(value, Section):
-            values[name] = small(value)
-        elif isinstance(value, list):
-            # networks that classify alike are told apart by rounding: a single lambda
-            few = value[: 1 if name == "penalty" else 2]
-            values[name] = [min(v, LARGEST) if type(v) is int else v for v in few]
-        elif type(value) is int:
-            values[name] = min(value, LARGEST)
-        if name in QUICK:
-            values[name] = QUICK[name]
-    return type(section).model_validate(section.model_dump() | values | changes)
 
 
 @dataclass(frozen=True)
@@ -63,6 +41,8 @@ class Case:
     def train(self, samples: Samples, network: Network) -> Predictor:
         entry, options = load(self.method.entry), self.options
         if self.method.reads == "points":
+            if self.method.path:
+                return entry(samples, network, options, [options.steps])[0]
             return entry(samples, network, options)
         ntf, problem = pose(samples, network)
         if self.method.reads == "features":
@@ -72,12 +52,14 @@ class Case:
             assert theta.shape == (len(samples.y), LARGEST)
             return lambda x: theta_outputs(ntf, theta, x)
         if self.method.reads == "whole":
-            x = samples.x, samples.x_validation
-            return lambda new: (
-                entry(network, problem, TestFeatures(*ntf.transform(new)), (*x, new), options)[
-                    0
-                ].test
-            )
+
+            def outputs(new: Tensor) -> Tensor:
+                test = TestFeatures(*ntf.transform(new))
+                points = samples.x, samples.x_validation, new
+                (first, *_), _ = entry(network, problem, test, points, options, None)
+                return first.test
+
+            return outputs
         fit = load(METHODS["kerhrm"].entry)(problem, options)
         if self.method.name == "kerhrm":
             return lambda x: fit.final.predict(*ntf.transform(x))
@@ -88,16 +70,6 @@ class Case:
 def theta_outputs(ntf: NTFMap, theta: Tensor, x: Tensor) -> Tensor:
     psi, f0 = ntf.transform(x)
     return f0 + (psi @ theta.unsqueeze(-1)).squeeze(-1)
-
-
-def pose(samples: Samples, network: Network) -> tuple[NTFMap, Problem]:
-    ntf = NTFMap.fit(network, samples.x, LARGEST)
-    psi, f0 = ntf.transform(samples.x_validation)
-    y, y_validation = samples.y.double(), samples.y_validation.double()
-    return ntf, Problem(
-        ntf.reduction.u, ntf.reduction.s, psi, ntf.f0, f0, y, y_validation, samples.task,
-        list(samples.seeds),
-    )  # fmt: skip
 
 
 def draw_network(samples: Samples) -> Network:
@@ -248,7 +220,7 @@ methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 @methods
 def test_every_value_of_a_grid_is_valid(method: Method) -> None:
-    kind = load(method.options)
+    kind = load(method.choice or method.options)
     for name, values in method.grid.items():
         assert len(values) > 1
         for value in values:
@@ -257,7 +229,7 @@ def test_every_value_of_a_grid_is_valid(method: Method) -> None:
 
 @methods
 def test_every_option_is_described(method: Method) -> None:
-    queue: list[type[Section]] = [load(method.options)]
+    queue: list[type[Section]] = [load(o) for o in (method.options, method.choice) if o]
     for kind in queue:
         assert kind.__doc__
         for name, field in kind.model_fields.items():

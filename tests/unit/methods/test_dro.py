@@ -137,7 +137,8 @@ B, D = 3, 4
 
 def test_a_vanishing_ball_trains_as_erm(draw_samples: Callable[..., Samples]) -> None:
     samples, mlp = draw_samples(seeds=range(B), d=D), init_mlp(range(B), (D, 32, 1))
-    network = train_dro(samples, mlp, DRO(rho=1e-8, steps=30, learning_rate=1e-2))
+    options = DRO(rho=1e-8, steps=30, learning_rate=1e-2)
+    (network,) = train_dro(samples, mlp, options, [30])
     erm = train(
         mlp,
         samples.x,
@@ -156,7 +157,8 @@ def test_each_radius_does_best_by_its_own_measure() -> None:
     rho = [0.01, 2.0]
     losses = []
     for radius in rho:
-        network = train_dro(samples, mlp, DRO(rho=radius, steps=200, learning_rate=2e-2))
+        options = DRO(rho=radius, steps=200, learning_rate=2e-2)
+        (network,) = train_dro(samples, mlp, options, [200])
         losses.append((network(x) - y) ** 2)
     for own, radius in enumerate(rho):
         values = torch.stack([worst_mean(loss, radius) for loss in losses])  # (C, B)

@@ -114,20 +114,45 @@ def test_invariant_training_on_what_the_reference_split(
         "loss": loss, "weight": weight, "anneal": anneal, "steps": 30, "learning_rate": 1e-2
     }  # fmt: skip
     options = EIIL(**invariant, reference_steps=15, inference_steps=300, inference_rate=0.03)
-    network = train_eiil(samples, mlp, options)
+    (found,) = train_eiil(samples, mlp, options, [30])
     reference = train(
         mlp, x, lambda f, r: point_loss(f, y[r], loss).mean(-1), steps=15, learning_rate=1e-2
-    )(x)
+    )
     environment = infer_environments(
-        scale_gradient(reference, y, loss), SEEDS, steps=300, rate=0.03
+        scale_gradient(reference(x), y, loss), SEEDS, steps=300, rate=0.03
     )
     if loss == "logistic":  # those that the reference gets right, and the others
-        right = (reference > 0) == (y > 0)
+        right = (reference(x) > 0) == (y > 0)
         same = (environment == right.long()).double().mean(-1)
         assert bool(((same == 0) | (same == 1)).all())
     labelled = replace(samples, environment=environment)
-    expected = train_irmv1(labelled, mlp, IRM(**invariant))
-    torch.testing.assert_close(network(x), expected(x), rtol=1e-3, atol=1e-3)
+    (expected,) = train_irmv1(labelled, mlp, IRM(**invariant), [30])
+    torch.testing.assert_close(found(x), expected(x), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_validation_points_are_split_where_the_reference_varies_most(
+    draw_samples: Callable[..., Samples], loss: PointLoss
+) -> None:
+    """By hand: the corner of the objective, which is where all g_i of an environment agree."""
+    samples, mlp = draw_samples(seeds=SEEDS, n=60, m=50, d=D), init_mlp(SEEDS, (D, 16, 1))
+    options = EIIL(loss=loss, reference_steps=15, inference_steps=2000, inference_rate=0.05,
+                   steps=3, learning_rate=1e-2)  # fmt: skip
+    first, last = train_eiil(samples, mlp, options, [2, 3])
+    assert first.validation.dtype == torch.float32
+    assert torch.equal(first.validation, last.validation)
+    assert torch.equal(first.validation.sum(1), torch.ones(B, 50))
+    reference = train(
+        mlp, samples.x, lambda f, r: point_loss(f, samples.y[r], loss).mean(-1),
+        steps=15, learning_rate=1e-2,
+    )  # fmt: skip
+    gradient = scale_gradient(reference(samples.x_validation), samples.y_validation, loss)
+    clear = gradient.abs() > 0.05 * gradient.abs().amax(-1, keepdim=True)
+    for b in range(B):
+        environments = first.validation[b][:, clear[b]] == 1
+        up = gradient[b][clear[b]] > 0
+        assert 0 < int(up.sum()) < len(up)
+        assert any(torch.equal(environment, up) for environment in environments)
 
 
 def test_it_turns_away_from_an_attribute_without_labels() -> None:
@@ -143,7 +168,7 @@ def test_it_turns_away_from_an_attribute_without_labels() -> None:
         weight=1e3, anneal=30, steps=200, learning_rate=1e-2,
     )  # fmt: skip
     samples = Samples(x, y, x, y, None, range(B), "classification")
-    network = train_eiil(samples, mlp, options)
+    (network,) = train_eiil(samples, mlp, options, [200])
     erm = train(mlp, x, lambda f, r: point_loss(f, y[r], "logistic").mean(-1),
                 steps=200, learning_rate=1e-2)  # fmt: skip
     hits = [((net(x_test) > 0) == (y_test > 0)).double().mean(-1) for net in (erm, network)]
@@ -153,4 +178,4 @@ def test_it_turns_away_from_an_attribute_without_labels() -> None:
 def test_the_logistic_loss_is_for_labels(draw_samples: Callable[..., Samples]) -> None:
     samples = draw_samples("regression", SEEDS, d=D)
     with pytest.raises(KerhrmError, match="logistic"):
-        train_eiil(samples, init_mlp(SEEDS, (D, 16, 1)), EIIL(loss="logistic", steps=1))
+        train_eiil(samples, init_mlp(SEEDS, (D, 16, 1)), EIIL(loss="logistic", steps=1), [1])

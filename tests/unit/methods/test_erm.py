@@ -59,7 +59,8 @@ def test_the_weights_are_those_of_the_best_look(
     samples, mlp = draw(task)
     scores = curve(samples, mlp, steps)
     looks = sorted({*range(every, steps + 1, every), steps})  # the last step is looked at as well
-    network = train_erm(samples, mlp, ERM(steps=steps, learning_rate=RATE, evaluate_every=every))
+    options = ERM(steps=steps, learning_rate=RATE, evaluate_every=every)
+    (network,) = train_erm(samples, mlp, options, [steps])
     kept = score(network, samples)
     best = []
     for b in range(B):

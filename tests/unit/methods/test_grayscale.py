@@ -49,12 +49,12 @@ def test_predictions_do_not_see_colour() -> None:
     samples, options = image_samples(), ERM(steps=30, learning_rate=1e-2)
     mlp = init_mlp(SEEDS, (2 * PIXELS, 16, 1))
     gray, _, channel = images(20)
-    network = train_grayscale(samples, mlp, options)
+    (network,) = train_grayscale(samples, mlp, options, [30])
     outputs = network(coloured(channel, gray))
     assert outputs.shape == (len(SEEDS), 20)
     assert torch.equal(network(coloured(1 - channel, gray)), outputs)
     # plain ERM does
-    plain = train_erm(samples, mlp, options)
+    (plain,) = train_erm(samples, mlp, options, [30])
     change = plain(coloured(1 - channel, gray)) - plain(coloured(channel, gray))
     assert float(change.abs().mean()) > 0.1
 
@@ -71,13 +71,13 @@ def test_training_does_not_see_colour() -> None:
     assert not torch.equal(swapped.x, samples.x)
     gray, _, channel = images(20)
     x = coloured(channel, gray)
-    outputs = [train_grayscale(s, mlp, options)(x) for s in (samples, swapped)]
+    outputs = [train_grayscale(s, mlp, options, [30])[0](x) for s in (samples, swapped)]
     assert torch.equal(*outputs)
 
 
 def test_accuracy_is_the_same_whatever_the_colours() -> None:
     mlp, options = init_mlp(SEEDS, (2 * PIXELS, 16, 1)), ERM(steps=100, learning_rate=1e-2)
-    network = train_grayscale(image_samples(), mlp, options)
+    (network,) = train_grayscale(image_samples(), mlp, options, [100])
     gray, y, _ = images(400)
     hits = [
         ((network(coloured((sign * y > 0).float(), gray)) > 0) == (y > 0)).double().mean(-1)

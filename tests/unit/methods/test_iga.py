@@ -97,14 +97,14 @@ def test_penalty_zero_and_one_environment_are_erm(
     erm = train(
         mlp, x, lambda f, r: point_loss(f, y[r], loss).mean(-1), steps=25, learning_rate=1e-2
     )
-    got = train_iga(samples, mlp, options)(x)
+    got = train_iga(samples, mlp, options, [25])[0](x)
     torch.testing.assert_close(got, erm(x), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("penalty", [0.5, 20.0])
 def test_training_by_a_loop(samples: Samples, mlp: MLP, penalty: float) -> None:
     options = IGA(penalty=penalty, steps=20, learning_rate=1e-2)
-    trained = train_iga(samples, mlp, options)
+    (trained,) = train_iga(samples, mlp, options, [20])
     assert samples.environment is not None
     for b in range(B):
         x, y, labels = samples.x[[b]], samples.y[[b]], samples.environment[b]
@@ -125,7 +125,7 @@ def test_a_penalty_aligns_the_gradients(samples: Samples, mlp: MLP) -> None:
     spread = []
     for penalty in (0.0, 0.03, 0.1):
         options = IGA(penalty=penalty, steps=60, learning_rate=1e-2)
-        network = train_iga(samples, mlp, options).trainable_copy()
+        network = train_iga(samples, mlp, options, [60])[0].trainable_copy()
         values = risks(network, samples.x, samples.y, samples.environment, "squared")
         spread.append(gradient_variance(values, network).detach())
     assert bool((torch.stack(spread).diff(dim=0) < 0).all())
@@ -134,4 +134,4 @@ def test_a_penalty_aligns_the_gradients(samples: Samples, mlp: MLP) -> None:
 def test_the_logistic_loss_is_for_labels(draw_samples: Callable[..., Samples], mlp: MLP) -> None:
     samples = draw_samples("regression", range(B), d=D)
     with pytest.raises(KerhrmError, match="logistic"):
-        train_iga(samples, mlp, IGA(loss="logistic", steps=1))
+        train_iga(samples, mlp, IGA(loss="logistic", steps=1), [1])

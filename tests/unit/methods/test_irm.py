@@ -99,7 +99,7 @@ def test_weight_zero_is_erm(samples: Samples, mlp: MLP, loss: PointLoss, anneal:
     erm = train(
         mlp, x, lambda f, r: point_loss(f, y[r], loss).mean(-1), steps=25, learning_rate=1e-2
     )
-    got = train_irmv1(samples, mlp, options)(x)
+    got = train_irmv1(samples, mlp, options, [25])[0](x)
     torch.testing.assert_close(got, erm(x), rtol=1e-3, atol=1e-3)
 
 
@@ -111,7 +111,7 @@ def test_the_schedule_by_a_torch_loop(
 ) -> None:
     steps = 25
     options = IRM(loss=loss, weight=weight, anneal=anneal, steps=steps, learning_rate=1e-2)
-    trained = train_irmv1(samples, mlp, options)
+    (trained,) = train_irmv1(samples, mlp, options, [steps])
     assert samples.environment is not None
     for b in range(B):
         x, y, environment = samples.x[[b]], samples.y[b], samples.environment[b]
@@ -148,7 +148,7 @@ def test_the_penalty_turns_away_from_the_spurious_attribute(loss: PointLoss) -> 
     hits = []
     for weight in (0.0, 1e3):
         options = IRM(loss=loss, weight=weight, anneal=30, steps=200, learning_rate=1e-2)
-        outputs = train_irmv1(train_on, mlp, options)(test.x)
+        outputs = train_irmv1(train_on, mlp, options, [200])[0](test.x)
         hits.append(((outputs > 0) == (test.y > 0)).double().mean(-1))
     assert bool((hits[1] > hits[0] + 0.1).all())
 
@@ -156,4 +156,4 @@ def test_the_penalty_turns_away_from_the_spurious_attribute(loss: PointLoss) -> 
 def test_the_logistic_loss_is_for_labels(draw_samples: Callable[..., Samples], mlp: MLP) -> None:
     samples = draw_samples("regression", range(B), d=D)
     with pytest.raises(KerhrmError, match="logistic"):
-        train_irmv1(samples, mlp, IRM(loss="logistic", steps=1))
+        train_irmv1(samples, mlp, IRM(loss="logistic", steps=1), [1])

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from kerhrm.networks import training
 from kerhrm.networks.mlp import MLP, init_mlp
-from kerhrm.networks.stopping import Convergence, KeepBest
+from kerhrm.networks.stopping import Convergence, KeepBest, Snapshots
 from kerhrm.networks.training import train
 
 B, STEPS = 3, 23
@@ -43,6 +43,49 @@ def test_the_best_of_the_steps_looked_at_is_kept() -> None:
     assert len(set(best.best_step.tolist())) > 1  # or this would not tell one from another
     torch.testing.assert_close(best.best_score, scores.amax(0).double())
     torch.testing.assert_close(score(best.best, slice(None)).double(), best.best_score)
+
+
+def test_nothing_after_the_last_step_is_looked_at() -> None:
+    """Of a training that goes on for others it keeps what its own end would have left."""
+    network, x = init_mlp(range(B), (2, 8, 1)), torch.randn(B, 30, 2)
+
+    def run(steps: int, last: int) -> KeepBest[MLP]:
+        best = KeepBest(  # ever better
+            network, lambda networks, rows: -networks(x[rows]).square().mean(-1),
+            every=4, steps=last, device=x.device,
+        )  # fmt: skip
+        train(network, x, lambda f, rows: (f**2).mean(-1), steps=steps, learning_rate=0.01,
+              after_step=best, keep=best.state)  # fmt: skip
+        return best
+
+    for last in (3, 8, 10):
+        longer, own = run(STEPS, last), run(last, last)
+        assert longer.best_step.tolist() == [last] * B
+        for got, expected in zip(longer.state, own.state, strict=True):
+            assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("together", [1, B], ids=["one by one", "together"])
+def test_snapshots_are_trainings_of_fewer_steps(
+    together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "networks_at_once", lambda device, n: together)
+    network, x = init_mlp(range(B), (2, 8, 1)), torch.randn(B, 30, 2)
+    y, stops = torch.randn(B, 30), [1, 6, STEPS]
+
+    def run(steps: int, path: Snapshots[MLP]) -> MLP:
+        return train(network, x, lambda f, rows: ((f - y[rows]) ** 2).mean(-1), steps=steps,
+                     learning_rate=0.05, after_step=path, keep=path.state)  # fmt: skip
+
+    path = Snapshots(network, stops, device=x.device)
+    last = run(STEPS, path)
+    for stop, snapshot in zip(stops, path.networks, strict=True):
+        none: Snapshots[MLP] = Snapshots(network, [], device=x.device)
+        alone = run(stop, none)
+        for got, expected in zip(snapshot.parameters(), alone.parameters(), strict=True):
+            assert torch.equal(got, expected)
+            assert not got.requires_grad
+    assert torch.equal(path.networks[-1](x), last(x))
 
 
 @pytest.mark.parametrize("together", [1, B], ids=["one by one", "together"])

@@ -38,7 +38,7 @@ def samples() -> Samples:
 
 
 def train() -> MLP:
-    return train_erm(samples(), init_mlp([0, 1, 2], (2, 5, 1)), OPTIONS)
+    return train_erm(samples(), init_mlp([0, 1, 2], (2, 5, 1)), OPTIONS, [OPTIONS.steps])[0]
 
 
 def same(a: MLP, b: MLP) -> bool:

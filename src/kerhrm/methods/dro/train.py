@@ -19,26 +19,35 @@ envelope theorem the gradient is :math:`\sum_i p_i \nabla \ell_i`, so that eta i
 without a gradient and the weights are held fixed.  rho = 0 would be ERM.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from kerhrm.data.samples import Samples
 from kerhrm.methods.dro.options import DRO
 from kerhrm.networks.protocol import Network
+from kerhrm.networks.stopping import Snapshots
 from kerhrm.networks.training import train
 
 BISECTIONS = 40  # the bracket shrinks below float32's precision
 
 
-def train_dro(samples: Samples, network: Network, options: DRO) -> Network:
+def train_dro(
+    samples: Samples, network: Network, options: DRO, stops: Sequence[int]
+) -> list[Network]:
     """Train B networks on the worst reweighting of their points; the loss is (f - y)^2."""
-    return train(
+    path = Snapshots(network, stops, device=samples.x.device)
+    train(
         network,
         samples.x,
         lambda f, rows: worst_mean((f - samples.y[rows]) ** 2, options.rho),
         steps=options.steps,
         learning_rate=options.learning_rate,
+        after_step=path,
+        keep=path.state,
     )
+    return path.networks
 
 
 def worst_mean(losses: Tensor, rho: float) -> Tensor:

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.data.samples import Samples
+from kerhrm.data.samples import Inferred, Samples, memberships
 from kerhrm.methods.eiil.options import EIIL
 from kerhrm.methods.irmv1 import check_loss, point_loss, scale_gradient, train_irmv1
 from kerhrm.networks.adam import Adam
@@ -35,8 +35,12 @@ from kerhrm.networks.training import train
 from kerhrm.randomness import stream
 
 
-def train_eiil(samples: Samples, network: Network, options: EIIL) -> Network:
+def train_eiil(
+    samples: Samples, network: Network, options: EIIL, stops: Sequence[int]
+) -> list[Inferred]:
     """Infer environments, then train on them by IRMv1; the reference has its loss and w_0.
+
+    By the same reference and the same inference the validation points are split, too.
 
     Raises
     ------
@@ -51,25 +55,33 @@ def train_eiil(samples: Samples, network: Network, options: EIIL) -> Network:
         steps=options.reference_steps,
         learning_rate=options.learning_rate,
     )
-    environment = infer_environments(
-        scale_gradient(reference(samples.x), samples.y, options.loss),
-        samples.seeds,
-        steps=options.inference_steps,
-        rate=options.inference_rate,
-    )
-    return train_irmv1(dataclasses.replace(samples, environment=environment), network, options)
+
+    def split(x: Tensor, y: Tensor, name: str) -> Tensor:
+        return infer_environments(
+            scale_gradient(reference(x), y, options.loss),
+            samples.seeds,
+            name,
+            steps=options.inference_steps,
+            rate=options.inference_rate,
+        )
+
+    environment = split(samples.x, samples.y, "eiil")
+    held_out = split(samples.x_validation, samples.y_validation, "eiil-validation")
+    labelled = dataclasses.replace(samples, environment=environment)
+    trained = train_irmv1(labelled, network, options, stops)
+    return [Inferred(invariant, memberships(held_out, 2)) for invariant in trained]
 
 
 def infer_environments(
-    gradient: Tensor, seeds: Sequence[int], *, steps: int, rate: float
+    gradient: Tensor, seeds: Sequence[int], name: str = "eiil", *, steps: int, rate: float
 ) -> Tensor:
     """Split the points where the reference is least invariant.
 
     From g (B, n) of :func:`kerhrm.methods.irmv1.scale_gradient` to labels (B, n), int64,
-    0 or 1, by ``steps`` of Adam at the learning rate ``rate``.
+    0 or 1, by ``steps`` of Adam at the learning rate ``rate``; ``name`` is the random start's.
     """
     n = gradient.shape[-1]
-    start = np.stack([stream(seed, "eiil").standard_normal(n) for seed in seeds])
+    start = np.stack([stream(seed, name).standard_normal(n) for seed in seeds])
     w = torch.from_numpy(start).to(gradient).requires_grad_(True)
     optimiser = Adam([w], rate)
     for _ in range(steps):

@@ -1,6 +1,7 @@
 """The perfect invariant model of Colored MNIST: ERM without colour."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -11,13 +12,18 @@ from kerhrm.methods.erm.train import train_erm
 from kerhrm.networks.protocol import Network
 
 
-def train_grayscale(samples: Samples, network: Network, options: ERM) -> Predictor:
+def train_grayscale(
+    samples: Samples, network: Network, options: ERM, stops: Sequence[int]
+) -> list[Predictor]:
     """ERM on images both of whose channels hold the gray one, so that the network is the same."""
     gray = dataclasses.replace(
         samples, x=without_colour(samples.x), x_validation=without_colour(samples.x_validation)
     )
-    trained = train_erm(gray, network, options)
-    return lambda x: trained(without_colour(x))
+    return [_blind(trained) for trained in train_erm(gray, network, options, stops)]
+
+
+def _blind(network: Network) -> Predictor:
+    return lambda x: network(without_colour(x))
 
 
 def without_colour(x: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.data.samples import Predictor, Samples
+from kerhrm.data.samples import Inferred, Samples, memberships
 from kerhrm.methods.hrm.options import HRM
 from kerhrm.methods.linear import least_norm
 from kerhrm.networks.adam import Adam
@@ -42,39 +42,53 @@ from kerhrm.storage.checkpoints import once
 SMALL = 32  #: dimension up to which a CPU is faster with all seeds in one step
 
 
-def train_hrm(samples: Samples, network: Network, options: HRM) -> Predictor:
+class Turn(NamedTuple):
+    """What a turn of clustering and selection leaves."""
+
+    p: Tensor  #: probabilities of the gates, (B, d), that the clustering went by
+    models: Tensor  #: linear models of its clusters, (B, K, d)
+    centre: Tensor  #: the gates' new centres, (B, d)
+
+
+def train_hrm(samples: Samples, network: Network, options: HRM) -> Inferred:
     """Cluster and select in turn, then least squares on what is kept.
 
-    Validation points and environment labels are not looked at, and nor is ``network``;
-    x is neither centred nor scaled.  The predictor is linear, without intercept.
+    Validation points, environment labels and ``network`` are not looked at; x is neither centred
+    nor scaled.  The predictor is linear, without intercept.  Its environments are the clusters of
+    the last turn, and a validation point goes to that of its smallest squared residual.
     """
     x, y, seeds = samples.x, samples.y, samples.seeds
+    new = samples.x_validation, samples.y_validation
     together = 1 if x.device.type == "cpu" and x.shape[-1] > SMALL else len(seeds)
-    parts = []
+    parts, splits = [], []
     for first in range(0, len(seeds), together):
         rows = slice(first, first + together)
-        centre = select_features(x[rows], y[rows], seeds[rows], options)
-        parts.append(least_squares(x[rows], y[rows], kept_features(centre, options)))
-    w = torch.cat(parts)
-    return lambda points: (points @ w.unsqueeze(-1)).squeeze(-1)
+        last = select_features(x[rows], y[rows], seeds[rows], options)
+        parts.append(least_squares(x[rows], y[rows], kept_features(last.centre, options)))
+        held_out, labels = (part[rows] for part in new)
+        splits.append(nearest(variant(held_out, last.p), labels, last.models))
+    w, split = torch.cat(parts), torch.cat(splits)
+    return Inferred(
+        lambda points: (points @ w.unsqueeze(-1)).squeeze(-1), memberships(split, options.clusters)
+    )
 
 
-def select_features(x: Tensor, y: Tensor, seeds: Sequence[int], options: HRM) -> Tensor:
-    """The turns of clustering and selection: (B, n, d), (B, n) to the gates' centres (B, d)."""
+def select_features(x: Tensor, y: Tensor, seeds: Sequence[int], options: HRM) -> Turn:
+    """The turns of clustering and selection, of x (B, n, d) and y (B, n): the last of them."""
     start = 2 * least_squares(x, y, torch.ones_like(x[:, 0], dtype=torch.bool))  # gates of 1/2
     p = torch.zeros_like(start)
 
     def one_turn(turn: int, p: Tensor) -> dict[str, Tensor]:
-        environment = cluster(x, y, p, seeds, options, str(turn))
+        environment, models = cluster(x, y, p, seeds, options, str(turn))
         within = moments(x, y, environment, options.clusters)
         growth = options.growth**turn
         centre, _ = learn_gates(within, start, seeds, options, str(turn), growth=growth)
-        return {"centre": centre}
+        return Turn(p, models, centre)._asdict()
 
     for turn in range(options.iterations):
-        centre = once("turn of HRM", functools.partial(one_turn, turn, p), x.device)["centre"]
-        p = gate_probability(centre, options.gate_noise)
-    return centre
+        last = Turn(**once("turn of HRM", functools.partial(one_turn, turn, p), x.device))
+        p = gate_probability(last.centre, options.gate_noise)
+    return last
 
 
 def gate_probability(centre: Tensor, sigma: float) -> Tensor:
@@ -121,7 +135,7 @@ def moments(x: Tensor, y: Tensor, environment: Tensor, k: int) -> Moments:
 
 def cluster(
     x: Tensor, y: Tensor, p: Tensor, seeds: Sequence[int], options: HRM, name: str
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     r"""M_c: split the points by linear models of the variant part (1 - p) x.
 
     From a random assignment and from zero: an equal share of the steps of Adam on every
@@ -129,18 +143,29 @@ def cluster(
     ``cluster_rounds`` times.  That number is fixed, so no seed stops another.  A cluster that
     has lost all its points keeps its model and may win some back.
 
-    x (B, n, d), y (B, n), p (B, d) to (B, n), int64; ``name`` is the random start's.
+    x (B, n, d), y (B, n), p (B, d) to clusters (B, n), int64, and their linear models (B, K, d);
+    ``name`` is the random start's.
     """
     (_, n, d), k = x.shape, options.clusters
     start = np.stack([stream(seed, "hrm", "clusters", name).integers(k, size=n) for seed in seeds])
     environment = torch.from_numpy(start).to(x.device)
-    variant, l1 = (1 - p).unsqueeze(-2) * x, options.cluster_l1 / d * p.unsqueeze(-2)
+    left, l1 = variant(x, p), options.cluster_l1 / d * p.unsqueeze(-2)
     w = x.new_zeros(len(x), k, d)
     ends = np.arange(options.cluster_rounds + 1) * options.cluster_steps // options.cluster_rounds
     for steps in np.diff(ends):
-        w = fit_centres(w, moments(variant, y, environment, k), l1, steps, options.cluster_rate)
-        environment = (w @ variant.mT - y.unsqueeze(-2)).square().argmin(-2)
-    return environment
+        w = fit_centres(w, moments(left, y, environment, k), l1, steps, options.cluster_rate)
+        environment = nearest(left, y, w)
+    return environment, w
+
+
+def variant(x: Tensor, p: Tensor) -> Tensor:
+    """(1 - p) x of points (B, n, d) and probabilities (B, d)."""
+    return (1 - p).unsqueeze(-2) * x
+
+
+def nearest(x: Tensor, y: Tensor, models: Tensor) -> Tensor:
+    """Cluster of the smallest squared residual: (B, n, d), (B, n), (B, K, d) to (B, n), int64."""
+    return (models @ x.mT - y.unsqueeze(-2)).square().argmin(-2)
 
 
 @torch.no_grad()

@@ -13,6 +13,8 @@ contrasts C, (|E| - 1) x |E| and orthogonal to the constant, it is
 one differentiated backward pass fewer than there are environments.
 """
 
+from collections.abc import Sequence
+
 import torch
 from scipy.linalg import helmert
 from torch import Tensor
@@ -21,10 +23,13 @@ from kerhrm.data.samples import Samples
 from kerhrm.methods.iga.options import IGA
 from kerhrm.methods.irmv1 import check_loss, environment_means, point_loss, within_environments
 from kerhrm.networks.protocol import Network
+from kerhrm.networks.stopping import Snapshots
 from kerhrm.networks.training import minimise
 
 
-def train_iga(samples: Samples, network: Network, options: IGA) -> Network:
+def train_iga(
+    samples: Samples, network: Network, options: IGA, stops: Sequence[int]
+) -> list[Network]:
     """Train B networks on the environments that the samples name.
 
     Every environment has points in every seed.
@@ -43,13 +48,17 @@ def train_iga(samples: Samples, network: Network, options: IGA) -> Network:
         risks = within_environments(losses, means[rows])
         return risks.mean(-1) + options.penalty * gradient_variance(risks, networks)
 
-    return minimise(
+    path = Snapshots(network, stops, device=samples.x.device)
+    minimise(
         network,
         objective,
         device=samples.x.device,
         steps=options.steps,
         learning_rate=options.learning_rate,
+        after_step=path,
+        keep=path.state,
     )
+    return path.networks
 
 
 def gradient_variance(risks: Tensor, networks: Network) -> Tensor:
