@@ -22,7 +22,7 @@ LONG_SECONDS = 105
 
 def with_steps(folder: Path, steps: int) -> None:
     preset = folder / "config" / "presets" / "smoke.yaml"
-    change = replace("steps: 20\n", f"steps: {steps}\n")
+    change = replace("selected: {steps: 20,", f"selected: {{steps: {steps},")  # of ERM
     preset.write_text(change(preset.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -6,17 +6,21 @@ import pytest
 from dagtools import SMOKE, Checkout, edited, replace
 from expected import TABLES, of_table
 
+from kerhrm.methods.registry import ORACLE, POOLED
 from kerhrm.reporting.tables import read_table
 
 pytestmark = pytest.mark.dag
 
-FAR = "DRO, pooled validation"
+FAR = f"DRO, {POOLED}"
 SETTING = "r2=0.70"
 METRICS = ("train_acc", "test_acc", "generalisation_gap")
 
 
 def test_a_method_that_diverges(smoke: Checkout, tmp_path: Path) -> None:
-    """DRO with a huge learning rate in one experiment; another table is missing, too."""
+    """DRO with a huge learning rate in one experiment; another table is missing, too.
+
+    What an oracle may choose has a small one.
+    """
     assert list(of_table("table1")) == ["classification"]
     copy = smoke.copy(tmp_path / "copy")
     tables = copy.folder / "results" / "smoke" / "tables"
@@ -29,7 +33,8 @@ def test_a_method_that_diverges(smoke: Checkout, tmp_path: Path) -> None:
 
     change = replace(
         "  classification:\n",
-        "  classification:\n    methods: {dro: {selected: {learning_rate: 1.0e+30}}}\n",
+        "  classification:\n    methods:\n      dro:\n        grid: {learning_rate: [0.001]}\n"
+        "        selected: {learning_rate: 1.0e+30}\n",
     )
     with edited(copy.folder / "config/presets/smoke.yaml", change):
         done = copy.snakemake("all", "--keep-going", *SMOKE)
@@ -43,10 +48,14 @@ def test_a_method_that_diverges(smoke: Checkout, tmp_path: Path) -> None:
         assert not (tables.parent / "checked.txt").exists()
         table = read_table(tables / "table1.csv")
         bad = table[table["verdict"] == "failed"]
-        cells = bad[["setting", "method", "metric"]].itertuples(index=False, name=None)
-        assert set(cells) == {(SETTING, "DRO", metric) for metric in METRICS}
+        columns = ["setting", "method", "selection", "metric"]
+        cells = bad[columns].itertuples(index=False, name=None)
+        assert set(cells) == {(SETTING, "DRO", POOLED, metric) for metric in METRICS}
         assert all("not finite (2 of 2 seeds)" in reason for reason in bad["reason"])
-        kept = table[table["verdict"] != "failed"].drop(columns="verdict")
+        bound = table[(table["method"] == "DRO") & (table["selection"] == ORACLE)]
+        assert set(bound["metric"]) == set(METRICS)
+        assert not bound["mean"].isna().any()
+        kept = table[table["method"] != "DRO"].drop(columns="verdict")
         same = good[good["method"] != "DRO"].drop(columns="verdict")
         assert kept.to_csv(index=False) == same.to_csv(index=False)
         page = (tables / "table1.md").read_text(encoding="utf-8")

@@ -60,12 +60,12 @@ Kinds = dict[str, list[str]]  #: kinds of jobs: scripts, notebooks and entry poi
 def kinds(folder: Path) -> Kinds:
     """What each kind of jobs runs: a kind is a rule or, where that runs many codes, one of them."""
     scripts = {p.stem: [str(p)] for p in sorted((folder / "workflow" / "scripts").glob("*.py"))}
-    found: Kinds = {**scripts, "select_by_oracle": scripts["select_hyperparameters"]}
+    found: Kinds = dict(scripts)
     apart = {"verify", "check_claims", "measure_ambiguities"}  # no part of `all`
     for rule in [rule for rule in found if rule.startswith("publish_") or rule in apart]:
         del found[rule]
-    shared = "fetch_raw", "generate_data", "train_method", "train_whole", "score", "render_notebook"
-    fetch, generate, train, whole, score, render = (found.pop(rule) for rule in shared)
+    shared = "fetch_raw", "generate_data", "train_method", "score", "render_notebook"
+    fetch, generate, train, score, render = (found.pop(rule) for rule in shared)
     for path in sorted((folder / "notebooks").glob("*.ipynb")):
         found[f"notebook:{path.stem}"] = [*render, str(path)]
     for name, raw in RAW.items():
@@ -76,10 +76,8 @@ def kinds(folder: Path) -> Kinds:
     for name, method in METHODS.items():
         if method.reads != "kerhrm":
             prepare = f"kerhrm.methods.{method.reads}"
-            learns = method.section == "kerhrm" or method.reads == "whole"
-            penalty = [PENALTIES["gradient_variance"]] * learns
-            script = whole if method.reads == "whole" else train
-            found[f"method:{name}"] = [*script, method.entry, prepare, *penalty]
+            penalty = [PENALTIES["gradient_variance"]] * (method.reads != "points")
+            found[f"method:{name}"] = [*train, method.entry, prepare, *penalty]
     found["learn_direction"] = [*found["learn_direction"], PENALTIES["gradient_variance"]]
     return found
 
@@ -130,8 +128,13 @@ def importers(smoke: Checkout) -> dict[str, set[str]]:
         ("methods/dro/train.py", {"method:dro"}, {"method:erm", "method:irm", "train_network"}),
         (
             "scoring/tuning.py",
-            {"select_hyperparameters", "select_by_oracle"},
+            {"select_hyperparameters"},
             {"method:dro", "score:classification"},
+        ),
+        (
+            "methods/kerhrm/train.py",
+            {"method:kerhrm_grid", "method:per_seed", "method:literal"},
+            {"method:erm", "method:released", "train_network", "learn_direction"},
         ),
         (
             "data/classification/generator.py",

@@ -1,4 +1,4 @@
-"""Nothing that is trained or selected has test data among its inputs, the oracle aside."""
+"""Nothing that is trained or selected has test data among its inputs."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from dagtools import Job, with_ancestors, with_descendants
-from expected import LABELLED
+from expected import LABELLED, TUNED
 
 from kerhrm.methods.registry import tunable
 from kerhrm.storage.arrays import load_arrays
@@ -29,7 +29,7 @@ TRAINING = {
     "train_whole",
     "test_heterogeneity",
 }
-#: whatever may come of test labels: figures for people, and the oracle's choice
+#: whatever may come of test labels: figures for people
 AFTER_LABELS = {
     "score",
     "collect_scores",
@@ -37,9 +37,7 @@ AFTER_LABELS = {
     "render_notebook",
     "render_figure",
     "check_failures",
-    "select_by_oracle",
     "all",
-    "tune",
 }
 
 
@@ -61,8 +59,9 @@ def test_the_dag_is_whole(dag: list[Job]) -> None:
         assert len(made) == sum(job.rule == "generate_data" for job in dag) > 5
 
 
-def test_test_labels_are_read_by_scores_and_the_oracle_alone(dag: list[Job]) -> None:
-    assert rules(readers(dag, TEST_LABELS)) == {"score", "select_by_oracle"}
+def test_test_labels_are_read_by_scores_alone(dag: list[Job]) -> None:
+    assert rules(readers(dag, TEST_LABELS)) == {"score"}
+    assert not [job for job in readers(dag, TEST_LABELS) if "/tune-" in " ".join(job.input)]
 
 
 def test_true_environments_reach_only_those_who_are_given_them(dag: list[Job]) -> None:
@@ -126,10 +125,7 @@ def test_nothing_that_is_trained_or_selected_descends_from_test_labels(dag: list
     touched = with_descendants(dag, lambda job: job in readers(dag, TEST_LABELS))
     after = [job for job in dag if job.name in touched]
     assert rules(after) == AFTER_LABELS
-    for job in after:
-        for file in job.output:
-            if "/tuned/" in file:
-                assert re.search(r"-oracle\.(yaml|csv)$", file), file
+    assert not [file for job in after for file in job.output if "/tuned/" in file]
     # The same from the other end: no ancestor of a prediction or of a choice reads them.
     checked = set()
     for job in dag:
@@ -141,24 +137,29 @@ def test_nothing_that_is_trained_or_selected_descends_from_test_labels(dag: list
     assert checked == TRAINING | {"select_hyperparameters"}
 
 
-def test_the_choice_of_the_headline_rows_has_an_honest_ancestry(dag: list[Job]) -> None:
+def test_every_choice_has_an_honest_ancestry(dag: list[Job]) -> None:
     made = [f for job in dag for f in job.output if re.search(r"/tuned/.*\.yaml$", f)]
-    honest = [file for file in made if not file.endswith("-oracle.yaml")]
-    assert len(made) == 2 * len(honest) > 2
-    for file in honest:
+    assert len(made) == len(TUNED) > 2
+    for file in made:
         ancestors = with_ancestors(dag, file)
         assert rules(ancestors) <= {
             "select_hyperparameters",
             "train_method",
+            "train_on_features",
+            "train_whole",
+            "test_heterogeneity",
+            "reduce_ntf",
+            "extract_ntf",
             "generate_data",
             "fetch_raw",
         }
         assert not readers(ancestors, TEST_LABELS)
-        methods = {stem for job in ancestors if job.rule == "train_method" for stem in stems(job)}
+        methods = {Path(job.output[0]).stem for job in ancestors if job.rule.startswith("train_")}
         assert methods
         assert methods <= set(tunable())
-    for file in set(made) - set(honest):  # or else the walk above sees nothing
-        assert readers(with_ancestors(dag, file), TEST_LABELS)
+    for job in dag:  # or else the walk above sees nothing
+        if job.rule == "score":
+            assert readers(with_ancestors(dag, job.output[0]), TEST_LABELS)
 
 
 def test_tuning_uses_no_setting_of_a_table(dag: list[Job]) -> None:

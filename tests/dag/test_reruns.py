@@ -17,7 +17,10 @@ from dagtools import (
     rules,
     with_descendants,
 )
-from expected import TABLES
+from expected import TABLES, TUNED
+
+from kerhrm.config.names import folder_of
+from kerhrm.methods.registry import POOLED
 
 pytestmark = pytest.mark.dag
 
@@ -113,14 +116,36 @@ def test_one_experiments_seeds_rerun_that_experiment(smoke: Checkout, dag: list[
 def test_a_methods_option_reruns_that_method(smoke: Checkout, dag: list[Job]) -> None:
     with edited(smoke.folder / PRESET, replace("penalty: [10.0]", "penalty: [20.0]")):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    network, literal = starts("train_network"), starts("train_whole")  # it stands there for both
-    assert names(planned) == with_descendants(dag, lambda job: network(job) or literal(job))
+    # it stands there for all three; an option set of the search has a lambda of its own
+    concerned = [starts("train_network"), starts("train_whole", "/per_seed.npz")]
+    concerned.append(starts("train_whole", "/literal.npz"))
+    expected = with_descendants(dag, lambda job: any(one(job) for one in concerned))
+    assert names(planned) == expected
 
 
-def test_a_grid_reruns_the_search_alone(smoke: Checkout, dag: list[Job]) -> None:
-    with edited(smoke.folder / PRESET, replace("weight: [1000.0, 1", "weight: [2000.0, 1")):
+def test_a_grid_reruns_the_search_and_what_an_oracle_may_choose(
+    smoke: Checkout, dag: list[Job]
+) -> None:
+    """Where the search does not look, methods are trained with what was chosen alone."""
+    change = replace("grid: {steps: [10, 20]}", "grid: {steps: [11, 20]}")
+    with edited(smoke.folder / PRESET, change):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert names(planned) == with_descendants(dag, starts("train_method", "/tune-", "/irm.npz"))
+    places = [f"/tune-{name}/" for name in TUNED]
+    for name, one in TUNED.items():
+        assert one.tuning
+        places += [f"/{name}/{folder_of(setting)}/" for setting in one.tuning.settings]
+    # it stands there for both
+    erm, grayscale = (starts("train_method", f"/{name}.npz") for name in ("erm", "grayscale"))
+
+    def concerned(job: Job) -> bool:
+        if job.rule == "write_configuration":
+            return True
+        trained = erm(job) or grayscale(job)
+        return trained and any(place in job.output[0] for place in places)
+
+    assert names(planned) == with_descendants(dag, concerned)
+    assert any("/r2=0.70+H=I/" in job.name for job in dag if erm(job))
+    assert not any("/r2=0.70+H=I/" in job.name for job in planned)
 
 
 def test_one_methods_options_in_a_file_of_ones_own(
@@ -143,23 +168,35 @@ def test_one_methods_options_in_a_file_of_ones_own(
     assert any("IRM" in line or "irm" in line for line in lines)
 
 
-@pytest.mark.parametrize("rule", ["", "-oracle"])
+@pytest.mark.parametrize(
+    ("method", "rule", "options"),
+    [
+        ("dro", None, {"rho": 0.75, "steps": 7}),
+        ("irm", POOLED, {"weight": 77.0, "steps": 7}),
+        ("kerhrm_grid", POOLED, {"alpha": 0.5}),
+    ],
+)
 def test_a_tuned_choice_reruns_its_experiment_and_method(
-    smoke: Checkout, dag: list[Job], rule: str
+    smoke: Checkout, dag: list[Job], method: str, rule: str | None, options: dict[str, float]
 ) -> None:
-    """Preset smoke has the last word on steps and on oracles, but not on rho."""
-    path = smoke.folder / "config" / "tuned" / f"classification{rule}.yaml"
-    key = "oracle" if rule else "selected"
-    before = yaml.safe_load(path.read_text(encoding="utf-8"))
-    after = before | {"dro": {key: before["dro"][key] | {"rho": 0.75, "steps": 7}}}
-    with edited(path, lambda _: yaml.safe_dump(after)):
+    """The search tries values of its own, so that it does not follow its choice."""
+    path = smoke.folder / "config" / "tuned" / "classification.yaml"
+    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    chosen = tree[method]["selected"] if rule is None else tree[method]["rules"][rule]
+    chosen |= options
+    with edited(path, lambda _: yaml.safe_dump(tree)):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    if rule:
-        assert planned == []
-    else:
-        # The search tries its own values of rho, so that it does not follow its choice.
-        concerned = starts("train_method", "/classification/", "/dro.npz")
-        assert names(planned) == with_descendants(dag, concerned)
+    trains = {"kerhrm_grid": "train_whole"}.get(method, "train_method")
+    concerned = starts(trains, "/classification/", f"/{method}.npz")
+    assert names(planned) == with_descendants(dag, concerned)
+
+
+def test_how_long_to_train_is_the_presets_word(smoke: Checkout) -> None:
+    path = smoke.folder / "config" / "tuned" / "classification.yaml"
+    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    tree["dro"]["selected"]["steps"] = tree["irm"]["rules"][POOLED]["steps"] = 7
+    with edited(path, lambda _: yaml.safe_dump(tree)):
+        assert smoke.plan(*TARGETS, *SMOKE) == []
 
 
 def test_paper_values_rerun_tables_and_notebooks(smoke: Checkout, dag: list[Job]) -> None:

@@ -7,13 +7,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from dagtools import SMOKE, Checkout, edited, names, replace
+from dagtools import SMOKE, Checkout, edited, names
 from expected import TUNED
 
+from kerhrm.algorithm.options import KerHRM
+from kerhrm.config.files import merge
 from kerhrm.config.names import folder_of
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import Experiment
-from kerhrm.methods.registry import METHODS, ORACLE
+from kerhrm.methods.kerhrm.options import Choice
+from kerhrm.methods.registry import METHODS, ORACLE, POOLED
 from kerhrm.reporting.tables import read_scores
 from kerhrm.storage.arrays import load_arrays
 
@@ -32,28 +35,37 @@ def experiment(name: str) -> Experiment:
     return TUNED[name]
 
 
-@pytest.mark.parametrize("key", ["selected", "oracle"])
-def test_choices_are_the_best_of_the_grid(
-    results: Path, name: str, experiment: Experiment, key: str
-) -> None:
-    stem = name if key == "selected" else f"{name}-oracle"
-    choice = yaml.safe_load((results / "tuned" / f"{stem}.yaml").read_text(encoding="utf-8"))
-    grid = pd.read_csv(results / "tuned" / f"{stem}.csv")
+def test_choices_are_the_best_of_the_grid(results: Path, name: str, experiment: Experiment) -> None:
+    """By every rule that a method can have; none of them looks at test data."""
+    choice = yaml.safe_load((results / "tuned" / f"{name}.yaml").read_text(encoding="utf-8"))
+    grid = pd.read_csv(results / "tuned" / f"{name}.csv")
     assert experiment.tuning
+    steps = choice.pop("kerhrm", None)
     assert list(choice) == experiment.tuned_methods
     assert set(grid["method"]) == set(choice)
-    for method, rows in grid.groupby("method"):
-        assert choice[method].keys() == {key}  # the oracle's never passes for the rule's
-        assert set(rows["rule"]) == {METHODS[str(method)].rule if key == "selected" else ORACLE}
+    search, first = experiment.for_tuning(), experiment.tuning.settings[0]
+    for method in choice:
+        rows = grid[grid["method"] == method]
         assert set(rows["setting"]) == set(experiment.tuning.settings)
         assert set(rows["n_seeds"]) == {experiment.tuning.seeds}
-        setting = experiment.settings[experiment.tuning.settings[0]]
-        candidates = getattr(setting.methods, str(method)).candidates()
-        assert len(candidates) > 1
-        tried = [json.loads(text) for text in rows["options"].unique()]
-        assert tried == [c.model_dump(mode="json") for c in candidates]
-        mean = rows.groupby("options")["score"].mean()
-        assert mean[json.dumps(choice[method][key])] == mean.max()
+        own, *others = METHODS[method].rules
+        assert ORACLE not in (own, *others)
+        assert list(dict.fromkeys(rows["rule"])) == [own, *others]
+        assert list(choice[method].get("rules", {})) == others
+        by_rule = {own: choice[method]["selected"]} | choice[method].get("rules", {})
+        on_trial = [one.model_dump(mode="json") for one in search.trained(first, method)]
+        assert len(on_trial) == experiment.budget > 1
+        for rule, options in by_rule.items():
+            scores = rows[rows["rule"] == rule]
+            assert [json.loads(text) for text in scores["options"].unique()] == on_trial
+            mean = scores.groupby("options")["score"].mean()
+            assert mean[json.dumps(options, sort_keys=True)] == mean.max()
+    if "kerhrm_grid" in choice:
+        one = Choice(**choice["kerhrm_grid"]["selected"]).of(KerHRM())
+        told = KerHRM().model_dump(mode="json")
+        assert merge(told, steps) == one.model_dump(mode="json")
+    else:
+        assert steps is None
 
 
 def test_the_search_has_seeds_of_its_own(results: Path, name: str, experiment: Experiment) -> None:
@@ -81,37 +93,48 @@ def test_choices_are_a_configuration(checkout: Checkout, results: Path, preset: 
             assert experiment == without[name]
         if name not in TUNED:
             continue
+        choice = yaml.safe_load((config / f"tuned/{name}.yaml").read_text(encoding="utf-8"))
         for method in TUNED[name].tuned_methods:
             for setting in experiment.settings.values():
                 options = getattr(setting.methods, method)
-                oracle = yaml.safe_load((config / f"tuned/{name}-oracle.yaml").read_text())
-                if preset == "smoke":  # which shows no oracles
-                    assert options.oracle is None
-                else:
-                    assert options.oracle.model_dump(mode="json") == oracle[method]["oracle"]
+                assert list(options.rules) == list(choice[method].get("rules", {}))
+                if preset == "smoke" and "steps" in choice[method]["selected"]:
+                    continue  # it has the last word on how long to train
+                assert options.selected.model_dump(mode="json") == choice[method]["selected"]
+                for rule, other in options.rules.items():
+                    assert other.model_dump(mode="json") == choice[method]["rules"][rule]
 
 
-def test_an_oracles_choice_is_a_row_of_its_own(smoke: Checkout, tmp_path: Path) -> None:
+def test_another_rules_choice_is_a_row_of_its_own(smoke: Checkout, tmp_path: Path) -> None:
     """It leaves the method's own row as it was, to the last bit."""
     copy = smoke.copy(tmp_path / "copy")
     before = read_scores([copy.folder / SCORES])
-    folder = copy.folder / "config" / "tuned"
-    folder.mkdir(exist_ok=True)
-    (folder / "classification-oracle.yaml").write_text(
-        "dro: {oracle: {rho: 2.0, steps: 3}}\niga: {oracle: null}\n"
-    )
-    # DRO and, by the same anchor, IGA.
-    change = replace("    selected: {steps: 10}\n    oracle: null\n", "    selected: {steps: 10}\n")
-    with edited(copy.folder / "config/presets/smoke.yaml", change):
+    path = copy.folder / "config" / "tuned" / "classification.yaml"
+    choice = yaml.safe_load(path.read_text(encoding="utf-8"))
+    choice["irm"]["rules"] = {POOLED: {"learning_rate": 0.1}}
+    with edited(path, lambda _: yaml.safe_dump(choice)):
         planned = copy.plan(SCORES, *SMOKE)
         assert names(planned) == {
-            f"train_method {SCORES.replace('scores.csv', 'predictions/dro.npz')}",
+            f"train_method {SCORES.replace('scores.csv', 'predictions/irm.npz')}",
             f"score {SCORES}",
         }
         copy.run(SCORES, *SMOKE)
     after = read_scores([copy.folder / SCORES])
-    new = (after["method"] == "DRO") & (after["selection"] == ORACLE)
-    assert new.any()
-    assert after[~new].to_csv(index=False) == before.to_csv(index=False)
-    own = after[(after["method"] == "DRO") & ~new]
-    assert set(own["value"]) != set(after.loc[new, "value"])
+    mine = (after["method"] == "IRM") & (after["selection"] == POOLED)
+    bound = (after["method"] == "IRM") & (after["selection"] == ORACLE)  # it has a set more
+    assert mine.any()
+    assert bound.any()
+    same = before.loc[~(mine | bound).to_numpy()]
+    assert after[~(mine | bound)].to_csv(index=False) == same.to_csv(index=False)
+    assert set(after.loc[mine, "value"]) != set(before.loc[mine.to_numpy(), "value"])
+
+
+def test_an_oracle_stands_where_the_search_looked_and_nowhere_else(results: Path) -> None:
+    for name, experiment in TUNED.items():
+        found = read_scores([results / "scores" / f"{name}.csv"])
+        shown = found[found["selection"] == ORACLE]
+        assert experiment.tuning
+        if experiment.protocol != "period":  # whose rows are called after periods
+            assert set(shown["setting"]) == set(experiment.tuning.settings)
+        titles = {row.title for m in experiment.tuned_methods for row in METHODS[m].rows}
+        assert set(shown["method"]) == titles

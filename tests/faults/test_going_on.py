@@ -37,7 +37,7 @@ def temporary(folder: Path) -> list[Path]:
 def test_a_stopped_job_goes_on(copies: Callable[[], Path], raw_dir: str | None) -> None:
     copy, rng = Checkout(copies(), raw_dir), random.Random(0)
     preset = copy.folder / "config" / "presets" / "smoke.yaml"
-    change = replace("steps: 20\n", f"steps: {STEPS}\n")
+    change = replace("selected: {steps: 20,", f"selected: {{steps: {STEPS},")  # of ERM
     preset.write_text(change(preset.read_text(encoding="utf-8")), encoding="utf-8")
 
     run = snakemake(copy, [TARGET])

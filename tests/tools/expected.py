@@ -5,11 +5,12 @@ from pathlib import Path
 
 from kerhrm.config.names import folder_of
 from kerhrm.config.resolve import resolve
-from kerhrm.config.schema import Experiment, Setting
+from kerhrm.config.schema import Experiment
 from kerhrm.config.sharing import Sharing
 from kerhrm.data.sources.king_county import PERIODS
-from kerhrm.methods.registry import METHODS, NONE, ORACLE, POOLED, ROWS
+from kerhrm.methods.registry import METHODS, NONE, ORACLE, ROWS
 from kerhrm.scoring.scores import CONSTANTS, closed_forms
+from kerhrm.sections import Section
 
 _ALL = resolve({"preset": "smoke"}, Path(__file__).parents[2] / "config").experiments
 EXPERIMENTS = {name: e for name, e in _ALL.items() if e.in_all}
@@ -24,8 +25,6 @@ METRICS = {
     "mean_error": ["mean_error", "std_error"],
     "period": ["mse"],
 }
-#: methods that choose among candidates, for whom other rules' choices are shown, too
-CHOOSERS = ("kerhrm-ntf", "kerhrm-network")
 #: Methods that are given the true environments, and KerHRM where it is given them.
 LABELLED = ("irm", "iga", "true_environments")
 
@@ -54,15 +53,29 @@ def place(experiment: str, setting: str, stage: str) -> str:
     return f"{owner}/{folder_of(name)}"
 
 
-def rows(experiment: Experiment, setting: Setting) -> Iterator[tuple[str, str]]:
+def chosen(experiment: Experiment, label: str, method: str) -> dict[str, Section]:
+    """Option sets of a method in a setting, by the selection rules that a table shows."""
+    section = getattr(experiment.settings[label].methods, METHODS[method].section)
+    own = METHODS[method].rule
+    if not METHODS[method].grid:
+        return {own: section}
+    return {own: section.selected} | section.rules
+
+
+def searched(experiment: Experiment, label: str) -> bool:
+    """Whether `tune` looks at a setting; there, and nowhere else, tables show an oracle."""
+    return experiment.tuning is not None and label in experiment.tuning.settings
+
+
+def rows(experiment: Experiment, label: str) -> Iterator[tuple[str, str]]:
     """Methods and selection rules that a setting shows."""
-    for stem in stems(setting.run):
-        yield ROWS[stem].title, ROWS[stem].rule
-        if stem in CHOOSERS:
-            yield ROWS[stem].title, POOLED
-            yield ROWS[stem].title, ORACLE
-        elif getattr(getattr(setting.methods, stem, None), "oracle", None):
-            yield ROWS[stem].title, ORACLE
+    setting = experiment.settings[label]
+    for name in setting.run:
+        rules = list(chosen(experiment, label, name))
+        if METHODS[name].grid and searched(experiment, label):
+            rules.append(ORACLE)
+        for row in METHODS[name].rows:
+            yield from ((row.title, rule) for rule in rules if row.chosen or rule != row.rule)
     constant = ROWS[CONSTANTS[experiment.protocol]]
     yield constant.title, constant.rule
     for name in closed_forms(setting.data.model_dump(mode="json")):
@@ -80,7 +93,7 @@ def cells(table: str) -> set[Cell]:
                 labels = [f"iteration={t + 1}" for t in range(setting.methods.kerhrm.iterations)]
                 metrics = ["train_acc", "test_acc", "d_kl"]
             else:
-                shown = set(rows(experiment, setting))
+                shown = set(rows(experiment, label))
                 mark = "".join(label.partition(",")[1:])
                 periods = [f"period={period}{mark}" for period in PERIODS]
                 labels = periods if experiment.protocol == "period" else [label]

@@ -3,26 +3,46 @@
 # --- scoring ---
 
 
-def scored(folder, skipped=()):
-    """Input function: the files of all methods of a setting, in the order of the rows."""
+def predictions_of(wildcards):
+    """The files of all methods of a setting, in the order of the rows."""
+    at = wildcards.experiment, setting_name(wildcards)
+    run = setting_of(wildcards).run
+    if experiment_of(wildcards).protocol == "iterations":  # which looks at theta itself
+        return []
+    return [
+        of_owner(*at, stage_of(name), f"predictions/{row.stem}.npz")
+        for name in METHODS
+        if name in run
+        for row in METHODS[name].rows
+    ]
 
-    def paths(wildcards):
-        at = wildcards.experiment, setting_name(wildcards)
-        run = setting_of(wildcards).run
-        if (
-            experiment_of(wildcards).protocol == "iterations"
-        ):  # which looks at theta itself
-            return []
-        return [
-            of_owner(*at, stage_of(name), f"{folder}/{row.stem}.npz")
-            for name in METHODS
-            if name in run
-            and (folder == "predictions" or METHODS[name].reads == "kerhrm")
-            for row in METHODS[name].rows
-            if row.stem not in skipped
-        ]
 
-    return paths
+def with_option_sets(wildcards):
+    """Methods of a setting whose predictions are of several option sets, and their rows."""
+    run = setting_of(wildcards).run
+    return [
+        (name, row)
+        for name in METHODS
+        if name in run and METHODS[name].reads != "kerhrm"
+        for row in METHODS[name].rows
+    ]
+
+
+def shown_in(wildcards):
+    """By file of predictions and selection rule: the number of the option set chosen."""
+    experiment, setting = experiment_of(wildcards), setting_name(wildcards)
+    return {
+        row.stem: experiment.shown(setting, name)
+        for name, row in with_option_sets(wildcards)
+    }
+
+
+def bounded_in(wildcards):
+    """Files of predictions among whose option sets an oracle chooses, too."""
+    if not experiment_of(wildcards).has_oracle(setting_name(wildcards)):
+        return []
+    pairs = with_option_sets(wildcards)
+    return [row.stem for name, row in pairs if METHODS[name].grid]
 
 
 def stage_of(method):
@@ -111,6 +131,16 @@ def tests_of(wildcards):
 # --- tuning ---
 
 
+def sets_on_trial(wildcards):
+    """By method what distinguishes the option sets of a search."""
+    tuned = SETUPS[f"tune-{wildcards.tuned}"]
+    first = next(iter(tuned.settings))
+    return {
+        name: [plain(one) for one in tuned.trained(first, name)]
+        for name in tuned.settings[first].run
+    }
+
+
 def tuning_files(stage, file):
     """Input function: a file of every setting of a search."""
 
@@ -163,6 +193,15 @@ def table_choices(wildcards):
     return [f"{RUN}/choices/{name}.csv" for name in of_table(wildcards.table)]
 
 
+def table_described(wildcards):
+    """What the page of a data set tells, beside the numbers."""
+    return described(wildcards.table) if wildcards.table in DATASETS else []
+
+
+def described(table):
+    return f"{RUN}/described/{DATASETS[table]}.json"
+
+
 def table_title(wildcards):
     return "; ".join(EXPERIMENTS[name].title for name in of_table(wildcards.table))
 
@@ -187,4 +226,5 @@ def products_of(table):
     files += [
         f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES
     ]
+    files += [f"pages/{table}.html"] if table in DATASETS else []
     return [f"{RUN}/{file}" for file in (*files, f"notebooks/{table}.ipynb")]

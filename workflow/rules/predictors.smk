@@ -1,5 +1,4 @@
 # What is learned -> predictions.  One file per row of the tables, all of the same form;
-# candidates/ holds what was tried on the way, for the selection rules' comparison.
 
 
 rule predict_ntf:
@@ -13,7 +12,6 @@ rule predict_ntf:
         direction=f"{SETTING}/direction.npz",
         static=f"{SETTING}/predictions/kerhrm-s.npz",
         final=f"{SETTING}/predictions/kerhrm-ntf.npz",
-        candidates=f"{SETTING}/candidates/kerhrm-ntf.npz",
     log:
         f"{LOGS}/predict_ntf/{ONE_SETTING}.log",
     benchmark:
@@ -49,7 +47,6 @@ rule train_network:
         direction=owned("direction", "direction.npz"),
     output:
         predictions=f"{SETTING}/predictions/kerhrm-network.npz",
-        candidates=f"{SETTING}/candidates/kerhrm-network.npz",
         network=f"{SETTING}/networks/kerhrm.npz",
     log:
         f"{LOGS}/train_network/{ONE_SETTING}.log",
@@ -78,8 +75,8 @@ rule train_network:
         "../scripts/train_network.py"
 
 
-# Outputs are (seeds, option sets, points): the selected option set, then the oracle's; in
-# `tune` all of the grid.
+# Outputs are (seeds, option sets, points): what rules have chosen and, in `tune` and in the
+# settings that it looks at, all that is on trial.
 rule train_method:
     input:
         train=owned("data", "data/train.npz"),
@@ -141,6 +138,7 @@ rule train_whole:
         test_inputs=owned("data", "data/test_inputs.npz"),
         features=owned("features", "features/training.npz"),
         test_features=owned("features", "features/test.npz"),
+        heterogeneity=guard_of_whole,
     output:
         network=f"{SETTING}/predictions/{{method}}.npz",
         ntf=f"{SETTING}/predictions/{{method}}-ntf.npz",
@@ -170,4 +168,4 @@ rule train_whole:
     message:
         "Train {wildcards.method} on {wildcards.experiment}, {wildcards.setting}"
     script:
-        "../scripts/train_whole.py"
+        "../scripts/train_method.py"

@@ -1,13 +1,10 @@
-# predictions + test labels -> scores: besides tune's oracle the only rules that read
-# test labels.
+# predictions + test labels -> scores: the only rules that read test labels.
 
 
 rule score:
     input:
-        predictions=scored("predictions"),
-        candidates=scored("candidates", skipped=["kerhrm-s"]),
+        predictions=predictions_of,
         train=owned("data", "data/train.npz"),
-        validation=owned("data", "data/validation.npz"),
         test_labels=owned("data", "data/test_labels.npz"),
         features=iterations_if_scored("training"),
         test_features=iterations_if_scored("test"),
@@ -29,6 +26,8 @@ rule score:
         replicates=of_experiment("seeds.names"),
         protocol=of_experiment("protocol"),
         data=option("data"),
+        shown=shown_in,
+        bounds=bounded_in,
         code=score_code,
     message:
         "Score {wildcards.experiment}, {wildcards.setting}"

@@ -1,12 +1,12 @@
-# Hyper-parameters of the baselines, searched on seeds that no table uses:
+# The option set of every method, searched on seeds that no table uses:
 #     snakemake --cores 2 tune
 #     snakemake publish_tuned      writes the choices to config/tuned, which `all` reads
 
 
 rule tune:
-    """Search the hyper-parameters of the baselines again."""
+    """Choose every method's option set again."""
     input:
-        expand(f"{TUNED}/{{tuned}}{{rule}}.yaml", tuned=TUNINGS, rule=["", "-oracle"]),
+        expand(f"{TUNED}/{{tuned}}.yaml", tuned=TUNINGS),
         lost_of(f"tune-{name}" for name in TUNINGS),
     localrule: True
 
@@ -14,7 +14,6 @@ rule tune:
 rule select_hyperparameters:
     input:
         predictions=tuning_predictions,
-        train=tuning_files("data", "data/train.npz"),
         validation=tuning_files("data", "data/validation.npz"),
         environments=tuning_files("data", "data/environments.npz"),
     output:
@@ -31,31 +30,9 @@ rule select_hyperparameters:
         ENVIRONMENT
     params:
         searched=searched_methods,
-        rules={name: METHODS[name].rule for name in tunable()},
-        key="selected",
+        options=sets_on_trial,
         code=code("select_hyperparameters"),
     message:
-        "Choose the baselines' options for {wildcards.tuned}"
+        "Choose option sets for {wildcards.tuned}"
     script:
         "../scripts/select_hyperparameters.py"
-
-
-# The bound: what the test points of the tuning seeds would choose.
-use rule select_hyperparameters as select_by_oracle with:
-    input:
-        predictions=tuning_predictions,
-        train=tuning_files("data", "data/train.npz"),
-        test_labels=tuning_files("data", "data/test_labels.npz"),
-    output:
-        choice=f"{TUNED}/{{tuned}}-oracle.yaml",
-        grid=f"{TUNED}/{{tuned}}-oracle.csv",
-    log:
-        f"{LOGS}/select_by_oracle/{{tuned}}.log",
-    benchmark:
-        f"{BENCHMARKS}/select_by_oracle/{{tuned}}.tsv"
-    localrule: True
-    params:
-        rules=dict.fromkeys(tunable(), "oracle"),
-        key="oracle",
-    message:
-        "Choose the baselines' options for {wildcards.tuned} by the oracle"

@@ -23,7 +23,5 @@ with job(snakemake), torch.inference_mode():
         ends = [guarded(end, pooled, tested.none_found) for end in ends]
     static, final = ends
     final.save(snakemake.output.direction)
-    every = torch.cat([directions.theta for directions in history], dim=1)
-    thetas = {"static": static.theta, "final": final.theta, "candidates": every}
-    for name, theta in thetas.items():
-        ntf_predictions(problem, test, theta).save(snakemake.output[name])
+    for name, end in {"static": static, "final": final}.items():
+        ntf_predictions(problem, test, end.theta).save(snakemake.output[name])

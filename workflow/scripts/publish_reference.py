@@ -1,10 +1,13 @@
-"""This run's tables and figures become the committed ones, and its numbers the README's."""
+"""This run's tables become the committed ones of its seeds, and the README's if published."""
 
 from pathlib import Path
 
 from kerhrm.jobs.job import job
+from kerhrm.reporting import development
 from kerhrm.reporting.publication import publish
 
 with job(snakemake):
-    run = Path(snakemake.input.checked).parent
-    publish(run, Path(snakemake.params.reference), Path(snakemake.params.readme))
+    run, checkout = Path(snakemake.input.checked).parent, Path(snakemake.params.checkout)
+    reference = Path(snakemake.params.reference)
+    publish(run, checkout, reference=reference, readme=checkout / "README.md")
+    development.write(reference, checkout / development.PAGE)

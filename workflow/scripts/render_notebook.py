@@ -15,4 +15,6 @@ with job(snakemake):
         # a figure is written by its notebook; a table has none
         "figure_stem": snakemake.output.get("png", "").removesuffix(".png"),
     }
+    if described := snakemake.input.get("described"):
+        parameters["described_json"] = described
     execute(snakemake.input.notebook, snakemake.output.notebook, parameters)

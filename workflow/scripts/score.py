@@ -12,5 +12,7 @@ with job(snakemake):
         protocol=params.protocol,
         seeds=params.replicates,
         data=params.data,
+        shown=params.shown,
+        bounds=params.bounds,
     )
     write_text(snakemake.output[0], scores.to_csv(index=False))

@@ -1,4 +1,4 @@
-"""A method, trained with every option set on trial."""
+"""A method, trained with every option set that is wanted; a file of predictions for each row."""
 
 from kerhrm.devices import resolve_device
 from kerhrm.entries import load
@@ -6,10 +6,11 @@ from kerhrm.jobs.job import job
 from kerhrm.methods.candidates import train_candidates
 
 with job(snakemake, resume=True):
-    params = snakemake.params
-    method, device = params.method, resolve_device(params.device)
+    params, method = snakemake.params, snakemake.params.method
     prepare = load(f"kerhrm.methods.{method['reads']}:prepare")
-    entry, kind = load(method["entry"]), load(method["options"])
-    train = prepare(entry, snakemake.input, params.seeds, params.network, device)
-    outputs = train_candidates([kind(**o) for o in params.options], train)
-    outputs.save(snakemake.output[0], options=params.options)
+    given = snakemake.input, params.seeds, params.network, resolve_device(params.device)
+    entry, kind, path = load(method["entry"]), load(method["options"]), method["path"]
+    train = prepare(entry, *given, path=path)
+    rows = train_candidates([kind(**o) for o in params.options], train, path=path)
+    for file, trial in zip(snakemake.output, rows, strict=True):
+        trial.save(file, options=params.options)

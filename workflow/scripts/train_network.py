@@ -24,7 +24,6 @@ with job(snakemake, resume=True):
         options,
         params.selection,
     )
-    predictions.save(snakemake.output.candidates, penalty=options.penalty)
     predictions.take(list(range(len(chosen))), chosen.tolist()).save(
         snakemake.output.predictions, penalty=[options.penalty[c] for c in chosen]
     )

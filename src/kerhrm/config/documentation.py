@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
+from kerhrm.config import datasets
 from kerhrm.config.schema import SHARED, VARIANTS, Config
 from kerhrm.methods.registry import METHODS
 
@@ -33,12 +34,33 @@ def schema() -> Schema:
     setting, experiment = (whole["$defs"][n]["properties"] for n in ("Setting", "Experiment"))
     experiment |= {name: setting[name] for name in SHARED}
     whole["properties"]["methods"] = setting["methods"]
+    whole["properties"] |= _datasets(whole["$defs"])
     experiment[VARIANTS] = experiment["settings"] | {
         "description": "by name, what each changes in every setting S: further settings S,NAME"
     }
     for one in (experiment["settings"], experiment[VARIANTS], whole["properties"]["experiments"]):
         one["additionalProperties"] = {"anyOf": [one["additionalProperties"], {"type": "null"}]}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | whole
+
+
+def _datasets(sections: Schema) -> Schema:
+    """The key ``datasets``; the section of a block joins the others."""
+    data, experiment = (sections[name]["properties"] for name in ("TabularData", "Experiment"))
+    sections["Block"] = {
+        "additionalProperties": False,
+        "description": "A table of one's own: `config/datasets/NAME.yaml`, the target dataset_NAME.",
+        "properties": {name: data[name] for name in datasets.DATA}
+        | {name: experiment[datasets.MEANT.get(name, name)] for name in datasets.OTHERS},
+        "title": "Block",
+        "type": "object",
+    }
+    return {
+        "datasets": {
+            "additionalProperties": {"$ref": "#/$defs/Block"},
+            "description": "tables of one's own, as those in config/datasets, by name",
+            "type": "object",
+        }
+    }
 
 
 def pages(checkout: Path) -> dict[Path, str]:
@@ -96,7 +118,7 @@ def _kind(field: Schema) -> str:
         case {"$ref": target}:
             name = target.rpartition("/")[2]
             link = f"[{_section(name)}](#{_section(name).lower()})"
-            return link if name == _section(name) else f"grid, selected, oracle of {link}"
+            return link if name == _section(name) else f"grid, selected, rules of {link}"
         case {"enum": values}:
             return ", ".join(f"`{value}`" for value in values)
         case {"const": value}:

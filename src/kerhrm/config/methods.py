@@ -1,6 +1,8 @@
 """What ``methods`` may say: a section for every method of the registry."""
 
-from itertools import product
+import math
+from collections.abc import Mapping, Sequence
+from itertools import count, product
 from typing import Annotated, Any, Self, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model, model_validator
@@ -8,33 +10,65 @@ from typing_extensions import TypedDict
 
 from kerhrm.entries import load
 from kerhrm.methods.registry import METHODS
+from kerhrm.randomness import stream
 from kerhrm.sections import Section, Some, only
 
+STEPS = "steps"  #: all values of it are combined with every draw of the other options
 
-class Baseline(Section):
-    """A method whose hyper-parameters `tune` searches.
 
-    ``grid`` has the values on trial, in all combinations; the rest is as ``selected``, the options
-    that its own rule has chosen.  ``oracle``: chosen on test data, a bound in rows of its own.
+class Tuned(Section):
+    """A method that everybody chooses an option set for: one of a given number.
+
+    ``grid`` has the values on trial; the rest is as ``selected``, what the method's own rule has
+    chosen.  ``rules``: what other rules have chosen, by their names.
     """
 
     grid: dict[str, list[Any]] = {}
     selected: Section = Section()
-    oracle: Section | None = None
+    rules: dict[str, Section] = {}
 
-    def candidates(self) -> list[Section]:
-        """All combinations of the grid; what it leaves out is as selected."""
+    def candidates(self, budget: int) -> list[Section]:
+        """Option sets on trial: all combinations of the grid, or ``budget`` of them.
+
+        Where there are more, values are drawn, each as often as any other, up to one; no set comes
+        twice.  The draw depends on the grid alone.
+        """
         kind, base = type(self.selected), self.selected.model_dump()
-        pairs = [[(name, value) for value in values] for name, values in self.grid.items()]
-        return [kind(**base | dict(chosen)) for chosen in product(*pairs)]
+        return [kind(**base | chosen) for chosen in _draw(self.grid, budget)]
 
     @model_validator(mode="after")
     def _grid_fits(self) -> Self:
-        self.candidates()
+        kind, base = type(self.selected), self.selected.model_dump()
+        for name, values in self.grid.items():
+            for value in values:
+                kind(**base | {name: value})
         return self
 
 
-def baseline(options: type[Section], grid: Any) -> type[Baseline]:
+def _draw(grid: Mapping[str, Sequence[Any]], budget: int) -> list[dict[str, Any]]:
+    """Combinations of a grid's values, at most ``budget`` (see :meth:`Tuned.candidates`)."""
+    names = sorted(grid, key=lambda name: name == STEPS)  # innermost
+    if math.prod(len(grid[name]) for name in names) <= budget:
+        return [dict(zip(names, chosen, strict=True)) for chosen in product(*map(grid.get, names))]
+    steps = [{STEPS: value} for value in grid.get(STEPS, [])] or [{}]
+    others = [name for name in names if name != STEPS]
+    draws = max(1, budget // len(steps))
+    for attempt in count():
+        columns = [_spread(grid[name], draws, attempt, name) for name in others]
+        sets = [dict(zip(others, chosen, strict=True)) for chosen in zip(*columns, strict=True)]
+        if all(one not in sets[:i] for i, one in enumerate(sets)):
+            return [one | step for one in sets for step in steps]
+    raise AssertionError  # count() has no end
+
+
+def _spread(values: Sequence[Any], draws: int, attempt: int, name: str) -> list[Any]:
+    """Every value as often as any other, or once more, in an order by chance."""
+    rng = stream(attempt, "grid", name)
+    places = [i for _ in range(-(-draws // len(values))) for i in rng.permutation(len(values))]
+    return [values[i] for i in rng.permutation(places[:draws])]
+
+
+def tuned(options: type[Section], grid: Any) -> type[Tuned]:
     """Model of a method whose options have values on trial; a file's lie over those of ``grid``."""
     fields = options.model_fields
     lists = {n: Some[Annotated[f.annotation, *f.metadata, Field()]] for n, f in fields.items()}  # type: ignore
@@ -46,16 +80,16 @@ def baseline(options: type[Section], grid: Any) -> type[Baseline]:
 
     return create_model(
         f"Tuned{options.__name__}",
-        __base__=Baseline,
+        __base__=Tuned,
         __doc__=options.__doc__,
         grid=(Annotated[values, BeforeValidator(whole)], Field(dict(grid), validate_default=True)),
         selected=(options, options()),
-        oracle=(cast(Any, options) | None, None),
+        rules=(dict[str, options], {}),
     )
 
 
 _KINDS = {
-    m.name: baseline(load(m.options), m.grid) if m.grid else load(m.options)
+    m.name: tuned(load(m.choice or m.options), m.grid) if m.grid else load(m.options)
     for m in METHODS.values()
     if m.section == m.name
 }

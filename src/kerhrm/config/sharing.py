@@ -55,13 +55,13 @@ def _stages(experiment: Experiment, name: str) -> Iterator[tuple[str, list[Any]]
     samples = [data, seeds, experiment.network.model_dump(mode="json")]
     reduced = [samples, experiment.features and experiment.features.model_dump(mode="json")]
     yield "data", [data, seeds["data"]]
+    kerhrm = setting.methods.kerhrm.model_dump(mode="json")
+    network, guard = kerhrm.pop("network"), kerhrm.pop("guard")
     if setting.dimensions:
         yield "features", reduced
-    if "kerhrm" in setting.run:
-        kerhrm = setting.methods.kerhrm.model_dump(mode="json")
-        network, guard = kerhrm.pop("network"), kerhrm.pop("guard")
-        end = [kerhrm.pop("iterations"), kerhrm.pop("end"), guard]
         yield "heterogeneity", [reduced, guard]
+    if "kerhrm" in setting.run:
+        end = [kerhrm.pop("iterations"), kerhrm.pop("end"), guard]
         yield "iterations", [reduced, kerhrm]
         yield "direction", [reduced, kerhrm, end]
         if "igd" in setting.run:
@@ -69,4 +69,5 @@ def _stages(experiment: Experiment, name: str) -> Iterator[tuple[str, list[Any]]
     for method in setting.run:
         if (reads := METHODS[method].reads) != "kerhrm":
             given = samples if reads == "points" else reduced
-            yield f"method:{method}", [given, experiment.choices(name, method)]
+            tested = guard if reads == "whole" else None  # by the test of KerHRM's steps
+            yield f"method:{method}", [given, tested, experiment.choices(name, method)]

@@ -1,6 +1,8 @@
 """How much work a job is, up to a factor that is its rule's own: what its loops multiply to."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kerhrm.config.names import setting_in
 from kerhrm.config.schema import Experiment, Setting
@@ -10,7 +12,7 @@ from kerhrm.methods.registry import METHODS
 #: rules whose jobs take the time of their start and no more, whatever they are of
 LIGHT = frozenset(
     ("write_configuration", "fetch_raw", "collect_scores", "summarise", "render_notebook",
-     "render_figure", "check_failures", "verify", "select_hyperparameters", "select_by_oracle")
+     "render_figure", "check_failures", "verify", "select_hyperparameters")
 )  # fmt: skip
 
 
@@ -39,11 +41,10 @@ def size_of(key: Key, experiments: Mapping[str, Experiment]) -> float | None:
         return float(points * _of_iteration(rule, setting, int(place[2])))
     if rule in ("train_network", "train_method", "train_whole"):
         weights = sum(experiment.network.widths)
-        if rule != "train_method":
-            section = "kerhrm" if rule == "train_network" else METHODS[place[-1]].section
-            network = getattr(setting.methods, section).network
-            return float(points * weights * network.steps * len(network.penalty))
-        return float(points * weights * _steps(experiment, name, place[-1]))
+        steps = _of_networks([setting.methods.kerhrm.model_dump()])
+        if rule != "train_network":
+            steps = _steps(experiment, name, place[-1])
+        return float(points * weights * steps)
     return float(points)
 
 
@@ -61,8 +62,22 @@ def _of_iteration(rule: str, setting: Setting, t: int) -> int:
     return starts * clustering.clusters * len(clustering.ridge)
 
 
+def _of_networks(options: Sequence[Mapping[str, Any]]) -> int:
+    """Steps of step 3, with every lambda."""
+    return sum(one["network"]["steps"] * len(one["network"]["penalty"]) for one in options)
+
+
 def _steps(experiment: Experiment, setting: str, method: str) -> int:
-    """Steps of all option sets on trial, where they are counted."""
+    """Steps of all option sets that are trained, where they are counted."""
     if method not in METHODS:
         return 1
-    return sum(options.get("steps", 1) for options in experiment.choices(setting, method))
+    options = experiment.choices(setting, method)
+    if METHODS[method].reads == "whole":
+        return _of_networks(options)
+    if not METHODS[method].path:
+        return sum(one.get("steps", 1) for one in options)
+    longest: dict[str, int] = {}  # of those that differ in nothing else
+    for one in options:
+        group = json.dumps(one | {"steps": 0}, sort_keys=True)
+        longest[group] = max(longest.get(group, 0), one["steps"])
+    return sum(longest.values())

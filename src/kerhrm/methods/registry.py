@@ -33,6 +33,7 @@ class Row:
     title: str  #: as printed; a reference row's begins with "ref: "
     track: Track
     rule: str  #: selection rule of the method's own row
+    chosen: bool = True  #: whether its file holds that row; else other rules' choices alone
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,17 @@ class Method:
     #: its own
     reads: Reads
     entry: str  #: "module:function"
-    options: str  #: "module:Class" of its section in ``methods:``
-    section: str = ""  #: name of that section, its own unless it shares another one's
-    uses: frozenset[str] | None = None  #: fields of that section; None: all
+    options: str  #: "module:Class" of what its entry point is told
+    section: str = ""  #: name of its section in ``methods:``, its own unless it shares another's
+    #: "module:Class" of what is chosen, if these are not the options themselves: its ``of`` lays a
+    #: choice over the section ``kerhrm``
+    choice: str = ""
+    uses: frozenset[str] | None = None  #: fields of the options; None: all
     labels: bool = False  #: whether it is given the true environments of the training points
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  #: what `tune` tries, combined
+    infers: bool = False  #: whether a rule may choose by the environments that it infers
+    #: whether option sets that differ in ``steps`` alone are met on the way of one training
+    path: bool = False
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  #: where option sets come from
     needs: str = ""  #: method that has to run, too
 
     def __post_init__(self) -> None:
@@ -62,6 +69,12 @@ class Method:
     def rule(self) -> str:
         """Selection rule of its own rows."""
         return self.rows[0].rule
+
+    @property
+    def rules(self) -> list[str]:
+        """Selection rules that can choose its option set without test data, its own first."""
+        others = {POOLED: True, WORST_VALIDATION: self.labels, WORST_LEARNED: self.infers}
+        return list(dict.fromkeys([self.rule, *(rule for rule, can in others.items() if can)]))
 
     @property
     def entries(self) -> list[str]:
@@ -80,40 +93,59 @@ def _baseline(
 
 
 _KERHRM = "kerhrm.algorithm.options:KerHRM"
+_IN_ONE = "kerhrm.methods.kerhrm.train:train_kerhrm"
+_CHOICES = "kerhrm.methods.kerhrm.options"
 _STEPS = tuple(
     Row(stem, title, "described", WORST_LEARNED)
     for stem, title in (("kerhrm-s", "KerHRM-s"), ("kerhrm-ntf", "KerHRM (NTF)"))
 )
 _NETWORK = Row("kerhrm-network", "KerHRM (network)", "described", WORST_LEARNED)
-_LITERAL = (
-    Row("literal", "KerHRM (literal)", "described", POOLED),
-    Row("literal-ntf", "KerHRM (literal, NTF)", "described", POOLED),
-)
 _RELEASED = Row("released", "KerHRM (released)", "released", "as released")
+
+
+def _in_one(name: str, titles: tuple[str, str], rule: str, **more: Any) -> Method:
+    """Algorithm 1 in one job: rows of the network and of the NTF predictor."""
+    chosen = not more.pop("others", False)
+    stems = zip((name, f"{name}-ntf"), titles, strict=True)
+    rows = tuple(Row(stem, title, "described", rule, chosen) for stem, title in stems)
+    return Method(name, rows, "whole", _IN_ONE, **more)
+
+
+#: Values on trial, eight combinations or, of KerHRM, as many that are drawn.  Weak penalties are
+#: among them, which every rule on the training distribution may prefer.
+_STEPS_OF_ADAM = [100, 200]
+_ERM = {"learning_rate": [3e-4, 1e-3, 3e-3, 1e-2], "steps": _STEPS_OF_ADAM}
 _BUILT_IN = (
-    _baseline("erm", "ERM", POOLED, "ERM"),
-    _baseline("dro", "DRO", POOLED, "DRO", grid={"rho": [0.1, 0.5, 1.0], "steps": [100, 200]}),
-    _baseline("eiil", "EIIL", POOLED, "EIIL",
-              grid={"loss": ["squared", "logistic"], "weight": [1e3, 1e4]}),
-    _baseline("hrm", "HRM", POOLED, "HRM",
-              grid={"penalty": [1e3, 1e4], "gate_cost": [0.01, 0.1]}),
-    # weights below 1e3 turn it into ERM, which every rule on the training distribution prefers
-    _baseline("irm", "IRM", WORST_VALIDATION, "IRM", labels=True,
-              grid={"weight": [1e3, 1e4], "anneal": [20, 50]}),
+    _baseline("erm", "ERM", POOLED, "ERM", path=True, grid=_ERM),
+    _baseline("dro", "DRO", POOLED, "DRO", path=True,
+              grid={"rho": [0.1, 0.5, 2.0, 8.0], "steps": _STEPS_OF_ADAM}),
+    _baseline("eiil", "EIIL", POOLED, "EIIL", path=True, infers=True,
+              grid={"loss": ["squared", "logistic"], "reference_steps": [20, 50, 200, 500]}),
+    _baseline("hrm", "HRM", POOLED, "HRM", infers=True,
+              grid={"gate_goal": ["few", "all"], "penalty": [10.0, 1e2, 1e3, 1e4]}),
+    _baseline("irm", "IRM", WORST_VALIDATION, "IRM", labels=True, path=True,
+              grid={"weight": [1.0, 1e2, 1e4, 1e6], "steps": _STEPS_OF_ADAM}),
     Method("kerhrm", _STEPS, "kerhrm", "kerhrm.algorithm.loop:fit", _KERHRM),
     Method("igd", (_NETWORK,), "kerhrm", "kerhrm.algorithm.network:train_networks", _KERHRM,
            section="kerhrm", needs="kerhrm"),
-    Method("literal", _LITERAL, "whole", "kerhrm.methods.literal.train:train_literal",
-           "kerhrm.methods.literal.options:Literal", needs="kerhrm"),
+    _in_one("kerhrm_grid", ("KerHRM (network)", "KerHRM (NTF)"), WORST_LEARNED, others=True,
+            options=_KERHRM, choice=f"{_CHOICES}:Choice", infers=True,
+            grid={"k": [10, 15, 20, 25], "alpha": [0.0, 1.0, 10.0, 100.0],
+                  "penalty": [10.0, 1e2, 1e3, 1e4]}),
+    _in_one("per_seed", ("KerHRM (per seed)", "KerHRM (per seed, NTF)"), WORST_LEARNED,
+            options=_KERHRM),
+    _in_one("literal", ("KerHRM (literal)", "KerHRM (literal, NTF)"), POOLED,
+            options=f"{_CHOICES}:Literal"),
     Method("released", (_RELEASED,), "features", "kerhrm.released.train:train_released",
            "kerhrm.released.options:Released", needs="kerhrm"),
     _baseline("iga", "ref: inter-gradient alignment (labels)", WORST_VALIDATION, "IGA", labels=True,
-              grid={"loss": ["squared", "logistic"], "penalty": [10.0, 100.0]}),
+              path=True, grid={"loss": ["squared", "logistic"],
+                               "penalty": [1.0, 10.0, 100.0, 1e3]}),
     _baseline("true_environments", "ref: KerHRM with true environments", WORST_VALIDATION, _KERHRM,
-              "features", section="kerhrm", uses=frozenset({"k", "invariance"}), labels=True,
-              needs="kerhrm"),
+              "features", choice=f"{_CHOICES}:Direction", uses=frozenset({"k", "invariance"}),
+              labels=True, grid={"k": [15, 25], "alpha": [0.0, 10.0, 100.0, 1e3]}),
     _baseline("grayscale", "ref: perfect invariant model", POOLED,
-              "kerhrm.methods.erm.options:ERM", section="erm"),
+              "kerhrm.methods.erm.options:ERM", path=True, grid=_ERM),
     _baseline("least_squares", "ref: least squares", NONE, "LeastSquares"),
 )  # fmt: skip
 _ADDED = (entry.load() for entry in entry_points(group="kerhrm.methods"))
@@ -131,9 +163,13 @@ _TITLES = {
 #: rows that no training makes
 CLOSED_FORMS = tuple(Row(s, f"ref: {title}", "reference", NONE) for s, title in _TITLES.items())
 _ALL = (*CLOSED_FORMS, *(row for method in METHODS.values() for row in method.rows))
-#: by stem; what nothing was chosen for comes last
-ROWS: dict[str, Row] = {row.stem: row for row in sorted(_ALL, key=lambda row: row.rule == NONE)}
-_BY_TITLE = {row.title: row for row in ROWS.values()}
+#: by stem; the NTF predictors stand below what Algorithm 1 gives, its network, and what nothing was
+#: chosen for comes last
+ROWS: dict[str, Row] = {
+    row.stem: row
+    for row in sorted(_ALL, key=lambda row: (row.rule == NONE, row.stem.endswith("-ntf")))
+}
+_BY_TITLE = {row.title: row for row in ROWS.values() if row.chosen}
 
 
 def tunable() -> list[str]:

@@ -29,14 +29,17 @@ values are parameters of the rules. Jobs behind those counted follow where input
 PACKAGE = Path(kerhrm.__file__).parent
 SCRIPTS, NOTEBOOKS = PACKAGE.parents[1] / "workflow/scripts", PACKAGE.parents[1] / "notebooks"
 #: of rules that use another's
-SCRIPT_OF = {"train_on_features": "train_method", "render_figure": "render_notebook"}
+SCRIPT_OF = {
+    **dict.fromkeys(("train_on_features", "train_whole"), "train_method"),
+    "render_figure": "render_notebook",
+}
 #: scripts whose code depends on the setting
 BY_NAME = (
     "generate_data", "extract_ntf", "reduce_ntf", "learn_direction", "train_network",
-    "train_method", "train_whole", "score",
+    "train_method", "score",
 )  # fmt: skip
 #: rules of `tune`, which no complete run needs
-TUNING = ("select_hyperparameters", "select_by_oracle")
+TUNING = ("select_hyperparameters",)
 #: files with a smaller share are only counted
 SMALL = 0.0005
 
@@ -64,14 +67,15 @@ def _entries(script: str, place: tuple[str, ...], experiments: Mapping[str, Any]
     if script == "score":
         truths = DATA_SETS[setting["data"]["generator"]].truths
         return [truths] if truths else []
-    method = METHODS.get(place[-1])
-    section = method.section if method and script == "train_whole" else "kerhrm"
-    penalty = [PENALTIES[setting["methods"][section]["invariance"]["penalty"]]]
+    method, methods = METHODS.get(place[-1]), setting["methods"]
     network = [m] if (m := experiment["network"]["module"]) else []
-    if method and script == "train_whole":
-        return [*method.entries, *penalty, *network]
+    told = methods["kerhrm"]
+    if method and not method.choice and method.reads == "whole":
+        told = methods[method.section]
+    penalty = [PENALTIES[told["invariance"]["penalty"]]]
     if method and script == "train_method":
-        return [*method.entries, *(penalty if method.section == "kerhrm" else network)]
+        learns = [] if method.reads == "points" else penalty
+        return [*method.entries, *learns, *(network if method.reads != "features" else [])]
     return penalty if script == "learn_direction" else network
 
 

@@ -44,7 +44,8 @@ class Look(NamedTuple):
 def look_of(method: str) -> Look:
     """The look of a method, the same in every figure."""
     reference = row_titled(method).track == "reference"
-    alike = [row.title for row in ROWS.values() if (row.track == "reference") == reference]
+    rows = [row for row in ROWS.values() if row.chosen]
+    alike = [row.title for row in rows if (row.track == "reference") == reference]
     again, number = divmod(alike.index(method), len(DASHES if reference else COLOURS))
     if reference:
         return Look(("0.25", "0.45", "0.6")[again % 3], "", DASHES[number])

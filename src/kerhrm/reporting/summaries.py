@@ -32,11 +32,12 @@ def verdict_counts(cells: pd.DataFrame, by: Sequence[str] = ("metric",)) -> str:
 
 
 def selection_cost(cells: pd.DataFrame, by: Sequence[str] = ("setting", "method")) -> str:
-    """Test result of each selection rule that chose among a method's candidates.
+    """Test result of each selection rule that chose among a method's option sets.
 
     A Markdown table of the methods that more than one rule chose for, the method's own rule in
     bold and the oracle last.  ``by`` names a row; where ``setting`` is not among its columns,
-    the mean over the settings that are compared with the paper.
+    the mean over the settings that are compared with the paper and in which each of the method's
+    rules has a cell.
     """
     parts = [part[part["metric"].isin(results_of(part))] for _, part in cells.groupby("table")]
     test = pd.concat([cells.head(0), *parts])
@@ -44,6 +45,10 @@ def selection_cost(cells: pd.DataFrame, by: Sequence[str] = ("setting", "method"
         judged = cells["verdict"].isin(JUDGED)
         places = pd.MultiIndex.from_frame(cells.loc[judged, ["table", "setting"]])
         test = test[pd.MultiIndex.from_frame(test[["table", "setting"]]).isin(places)]
+        rules = test.groupby(["table", "setting", "method", "metric"])["selection"]
+        test = test.assign(rules=rules.transform("size"))
+        most = test.groupby(["table", "method", "metric"])["rules"].transform("max")
+        test = test[test["rules"] == most]
     several = test.groupby(["table", "setting", "method", "metric"])["selection"].transform("size")
     test = test.assign(result=test["metric"].map(metric_name))[several > 1]
     if test.empty:

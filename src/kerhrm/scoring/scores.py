@@ -1,9 +1,9 @@
 """From saved predictions and test labels to the rows of a setting.
 
-The only code of the workflow, but for `tune`'s oracle, that reads test labels.
+The only code of the workflow that reads test labels.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,14 @@ from kerhrm.data.colored_mnist.channels import colour
 from kerhrm.data.dataset import Files
 from kerhrm.data.registry import data_set
 from kerhrm.entries import load
-from kerhrm.methods.registry import NONE, ORACLE, POOLED, ROWS
+from kerhrm.methods.registry import NONE, ORACLE, ROWS
 from kerhrm.scoring.iterations import score_iterations
 from kerhrm.scoring.metrics import COLUMNS, Labels, Protocol, load_labels, score_predictions
 from kerhrm.scoring.rules import RULES
 from kerhrm.storage.arrays import load_arrays
 
 #: the prediction without a look at the inputs that each protocol shows
-CONSTANTS = {"accuracy": "majority", "mean_error": "zero", "period": "mean"}
+CONSTANTS = {"accuracy": "majority", "mean_error": "zero", "period": "mean", "groups": "mean"}
 
 
 def score_setting(
@@ -31,23 +31,29 @@ def score_setting(
     protocol: Protocol,
     seeds: Sequence[int | str],
     data: Mapping[str, Any],
+    shown: Mapping[str, Mapping[str, int]],
+    bounds: Collection[str],
 ) -> pd.DataFrame:
-    """Score every predictor of a setting, and what other selection rules would have taken.
+    """Score every predictor of a setting, by every selection rule that chose one.
 
     Gives the columns :data:`kerhrm.scoring.metrics.COLUMNS`.
 
     Parameters
     ----------
     files : mapping
-        Paths of ``train``, ``validation`` and ``test_labels``.  ``predictions`` and
-        ``candidates``: lists of files of :class:`kerhrm.data.predictions.Predictions`, named
-        after :data:`kerhrm.methods.registry.ROWS`.  With protocol ``iterations`` instead of
-        these ``features``, ``test_features`` and, a file per iteration, ``environments`` and
-        ``theta``.
+        Paths of ``train`` and ``test_labels``.  ``predictions``: files of
+        :class:`kerhrm.data.predictions.Predictions` or, for C option sets, of
+        :class:`kerhrm.data.predictions.Trial`, named after
+        :data:`kerhrm.methods.registry.ROWS`.  With protocol ``iterations`` instead of these
+        ``features``, ``test_features`` and, a file per iteration, ``environments`` and ``theta``.
     seeds : sequence of int or str
         Names of the replicates.
     data : mapping
         The setting's ``data`` section.
+    shown : mapping
+        By file stem and selection rule the number of the option set that it has chosen.
+    bounds : collection of str
+        Stems of the files among whose option sets an oracle is to choose, too.
     """
     labels = load_labels(files, seeds)
     if protocol == "iterations":
@@ -61,9 +67,11 @@ def score_setting(
             colour(load_arrays(files["train"])[0]["x"]) if coloured else None,
             setting,
         )
-    constant = ROWS[CONSTANTS[protocol]]
+    by_class = protocol == "groups" and labels.task == "classification"
+    constant = ROWS["majority" if by_class else CONSTANTS[protocol]]
     outputs = constant_outputs(labels, 0.0 if constant.stem == "zero" else None)
-    scored = (*_all_predictions(files), (constant.title, constant.rule, outputs))
+    chosen = _all_predictions(files, shown, bounds)
+    scored = (*chosen, (constant.title, constant.rule, outputs))
     parts = [
         score_predictions(f, labels, protocol, setting=setting, method=method, selection=rule)
         for method, rule, f in scored
@@ -94,28 +102,27 @@ def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarra
     return {part: np.broadcast_to(level, size) for part, size in sizes.items()}
 
 
-def choose_candidates(candidates: Mapping[str, np.ndarray], files: Files) -> dict[str, Any]:
-    """What the paper's rule and the oracle would have picked among the same candidates.
+def oracle(arrays: Mapping[str, np.ndarray], files: Files) -> int:
+    """The option set of outputs (B, C, m) with the best mean test result over the seeds.
 
-    Predictions ``train``, ``validation``, ``test`` (B, C, m) to (B, m) by the name of the rule.
+    One for all seeds, as the rules choose: no such rule can do better.
     """
-    chosen = {}
-    for rule in (RULES[POOLED], RULES[ORACLE]):
-        best = rule.score(candidates[rule.sample], files).argmax(-1)
-        chosen[rule.name] = {p: a[np.arange(len(a)), best] for p, a in candidates.items()}
-    return chosen
+    return int(RULES[ORACLE].score(arrays, files).mean(0).argmax())
 
 
-def _all_predictions(files: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, np.ndarray]]]:
+def _all_predictions(
+    files: Mapping[str, Any], shown: Mapping[str, Mapping[str, int]], bounds: Collection[str]
+) -> Iterator[tuple[str, str, dict[str, np.ndarray]]]:
     """Method, selection rule and outputs (B, m) of everything that a setting shows."""
     for path in files["predictions"]:
-        row, outputs = ROWS[Path(path).stem], load_arrays(path)[0]
+        stem = Path(path).stem
+        row, arrays = ROWS[stem], load_arrays(path)[0]
+        outputs = {part: arrays[part] for part in ("train", "validation", "test")}
         if outputs["test"].ndim == 2:
-            outputs = {part: a[:, None] for part, a in outputs.items()}
-        # the selected option set and, where `tune` found one, the oracle's
-        rules = (row.rule, ORACLE)[: outputs["test"].shape[1]]
-        for number, rule in enumerate(rules):
+            yield row.title, row.rule, outputs
+            continue
+        numbers = {r: n for r, n in shown[stem].items() if row.chosen or r != row.rule}
+        if stem in bounds:
+            numbers[ORACLE] = oracle(arrays, files)
+        for rule, number in numbers.items():
             yield row.title, rule, {part: a[:, number] for part, a in outputs.items()}
-    for path in files["candidates"]:
-        for rule, outputs in choose_candidates(load_arrays(path)[0], files).items():
-            yield ROWS[Path(path).stem].title, rule, outputs

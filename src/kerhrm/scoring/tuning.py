@@ -1,11 +1,11 @@
-"""Hyper-parameters of the baselines: one choice per experiment and method.
+"""Option sets of the contest: one choice per experiment, method and rule.
 
-A candidate's score is its mean over the seeds and settings of the search, which no table
-uses; each seed and setting is scored by the method's own rule (:mod:`kerhrm.scoring.rules`).
+The score of an option set is its mean over the seeds and settings of the search, which no table
+uses; each seed and setting is scored by a rule (:mod:`kerhrm.scoring.rules`).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,61 +13,107 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from kerhrm.algorithm.options import KerHRM
 from kerhrm.data.dataset import Files
+from kerhrm.entries import load
+from kerhrm.methods.registry import METHODS
 from kerhrm.scoring.rules import RULES
 from kerhrm.storage.arrays import load_arrays, write_text
 
 COLUMNS = ["method", "rule", "setting", "candidate", "options", "score", "std", "n_seeds"]
+#: the method whose own choice KerHRM's steps take over
+GRID = "kerhrm_grid"
 
 
 def search(
     predictions: Mapping[tuple[str, str], str | PathLike[str]],
     data: Mapping[str, Files],
-    rules: Mapping[str, str],
+    options: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> pd.DataFrame:
-    """Score every candidate of every method in every setting: columns :data:`COLUMNS`.
+    """Score every option set of every method in every setting by every rule it can have.
 
-    ``score`` is a mean over seeds, ``std`` has ddof = 1.
+    Gives the columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1.
 
     Parameters
     ----------
     predictions : mapping
-        By (setting, method) the file with the candidates' outputs, and with their options.
+        By (setting, method) the file of :class:`kerhrm.data.predictions.Trial`, C option sets.
     data : mapping
         By setting the data set's files that the rules name.
-    rules : mapping
-        Name of the selection rule by method.
+    options : mapping
+        By method what distinguishes its C option sets.
     """
     rows = []
     for (setting, method), path in predictions.items():
-        rule = RULES[rules[method]]
-        arrays, facts = load_arrays(path)
-        scores = rule.score(arrays[rule.sample], data[setting])  # (B, C)
-        for number, (options, score) in enumerate(zip(facts["options"], scores.T, strict=True)):
-            spread = float(score.std(ddof=1)) if len(score) > 1 else float("nan")
-            row = (method, rule.name, setting, number, json.dumps(options))
-            rows.append((*row, float(score.mean()), spread, len(score)))
+        arrays = load_arrays(path)[0]
+        for rule in map(RULES.__getitem__, METHODS[method].rules):
+            scores = rule.score(arrays, data[setting])  # (B, C)
+            told = [json.dumps(one, sort_keys=True) for one in options[method]]
+            for number, (one, score) in enumerate(zip(told, scores.T, strict=True)):
+                spread = float(score.std(ddof=1)) if len(score) > 1 else float("nan")
+                row = (method, rule.name, setting, number, one)
+                rows.append((*row, float(score.mean()), spread, len(score)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def best(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Options of each method's best candidate; the first one among equals."""
-    chosen = {}
-    for method, group in scores.groupby("method", sort=False):
-        ranked = group.sort_values("candidate", kind="stable")
-        mean = ranked.groupby("options", sort=False)["score"].mean()
-        chosen[str(method)] = json.loads(str(mean.idxmax()))
+def best(scores: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
+    """Options by method and rule of the best candidate; the first one among equals."""
+    chosen: dict[str, dict[str, dict[str, Any]]] = {}
+    for (method, rule), group in scores.groupby(["method", "rule"], sort=False):
+        mean = group.groupby(["candidate", "options"])["score"].mean()
+        _, options = mean.index[mean.argmax()]
+        chosen.setdefault(str(method), {})[str(rule)] = json.loads(options)
     return chosen
 
 
+def configuration(chosen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The section ``methods`` that makes a choice count: what KerHRM's steps are told, too."""
+    tree: dict[str, Any] = {}
+    for method, by_rule in chosen.items():
+        own = METHODS[method].rule
+        others = {rule: dict(options) for rule, options in by_rule.items() if rule != own}
+        tree[method] = {"selected": dict(by_rule[own])} | ({"rules": others} if others else {})
+    if GRID in tree:
+        choice = load(METHODS[GRID].choice)(**tree[GRID]["selected"])
+        tree["kerhrm"] = _changes(KerHRM().model_dump(), choice.of(KerHRM()).model_dump())
+    return tree
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs, section by section."""
+    return {
+        name: _changes(before[name], new) if isinstance(new, Mapping) else new
+        for name, new in after.items()
+        if new != before[name]
+    }
+
+
+def edges(scores: pd.DataFrame, chosen: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
+    """Choices at an end of the numbers that were on trial: ``method.option = value (rule)``."""
+    found = []
+    for method, by_rule in chosen.items():
+        told = scores.loc[scores["method"] == method, "options"].unique()
+        tried = pd.DataFrame([json.loads(one) for one in told])
+        for rule, options in by_rule.items():
+            for name, value in options.items():
+                values = sorted(set(tried[name]))
+                number = isinstance(value, int | float) and len(values) > 1
+                if number and value in (values[0], values[-1]):
+                    found.append(f"{method}.{name} = {value:g} ({rule})")
+    return found
+
+
 def save_choice(
-    scores: pd.DataFrame, choice: str | PathLike[str], grid: str | PathLike[str], key: str
+    scores: pd.DataFrame, choice: str | PathLike[str], grid: str | PathLike[str]
 ) -> None:
-    """Write the choice as configuration (``method: {key: options}``), and the whole grid."""
+    """Write the choices as configuration, with those at an edge, and the scores of all sets."""
+    chosen = best(scores)
+    at_edge = "".join(f"#   {line}\n" for line in edges(scores, chosen))
     head = (
-        f"# Written by `snakemake tune`; chosen by: {', '.join(sorted(set(scores['rule'])))}.\n"
-        f"# The whole grid's scores: {Path(grid).name}.\n"
+        "# Written by `snakemake tune`.  `selected` by the method's own rule, `rules` by others.\n"
+        f"# The scores of all option sets: {Path(grid).name}.\n"
     )
-    tree = {method: {key: options} for method, options in best(scores).items()}
+    if at_edge:
+        head += f"# At an end of the values on trial:\n{at_edge}"
     write_text(grid, scores.to_csv(index=False))
-    write_text(choice, head + yaml.safe_dump(tree, sort_keys=False))
+    write_text(choice, head + yaml.safe_dump(configuration(chosen), sort_keys=False))

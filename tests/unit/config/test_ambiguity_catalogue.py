@@ -30,7 +30,7 @@ CHANGES = changes(EXPERIMENTS)
 TOGETHER = {
     "sigma=exchanged": {"data.sigma_s", "data.sigma_v"},
     "split=80": {"data.train_fraction", "data.validation_fraction"},
-    "erm=1000": {"methods.erm.steps", "methods.erm.evaluate_every"},
+    "erm=1000": {"methods.erm.selected.steps", "methods.erm.selected.evaluate_every"},
     # alpha of another penalty has another unit
     "penalty=scale": {"methods.kerhrm.invariance.penalty", "methods.kerhrm.invariance.alpha"},
 }

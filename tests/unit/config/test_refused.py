@@ -23,8 +23,8 @@ EXPERIMENTS = ", ".join(sorted(p.stem for p in (SHIPPED / "experiments").glob("*
     ("top", "message"),
     [
         ({"preset": "smok"}, "preset = 'smok': no such preset; did you mean 'smoke'?"),
-        ({"preset": "zzz"}, "preset = 'zzz': no such preset; known are: paper, smoke"),
-        ({"preset": None}, "preset = None: no such preset; known are: paper, smoke"),
+        ({"preset": "zzz"}, "preset = 'zzz': no such preset; known are: fresh, paper, smoke"),
+        ({"preset": None}, "preset = None: no such preset; known are: fresh, paper, smoke"),
         ({"devise": "cpu"}, "devise = 'cpu': no such key; did you mean 'device'?"),
         ({"device": "gpu"}, "device = 'gpu': choose auto, cpu, cuda or cuda:0, cuda:1, ..."),
         ({"device": "cuda:"}, "device = 'cuda:': choose auto, cpu, cuda or cuda:0, cuda:1, ..."),
@@ -44,7 +44,8 @@ EXPERIMENTS = ", ".join(sorted(p.stem for p in (SHIPPED / "experiments").glob("*
          "experiments.regresion = None: nothing to leave out; did you mean 'regression'?"),
         ({"experiments": {"regresion": {"seeds": 2}}},
          "experiments.regresion: title is missing; add it, or did you mean 'regression'?"),
-        ({"methods": {"erm": {"steps": 0}}}, "methods.erm.steps = 0: write a number above 0"),
+        ({"methods": {"erm": {"selected": {"steps": 0}}}},
+         "methods.erm.selected.steps = 0: write a number above 0"),
     ],
 )  # fmt: skip
 def test_the_command_line_is_checked(told: Told, top: dict[Any, Any], message: str) -> None:
@@ -94,9 +95,13 @@ def test_a_preset_of_ones_own_is_checked(
         ("metods: {}", "metods: no such key; did you mean 'methods'?"),
         ("thraeds: 3", "thraeds = 3: no such key; did you mean 'threads'?"),
         ("methods: {emr: {}}", "methods.emr: no such key; did you mean 'erm'?"),
-        ("methods: {erm: {step: 3}}", "methods.erm.step = 3: no such key; did you mean 'steps'?"),
-        ("methods: {erm: {zzz: 3}}",
-         "methods.erm.zzz = 3: no such key; known are: steps, learning_rate, evaluate_every"),
+        ("methods: {erm: {selected: {step: 3}}}",
+         "methods.erm.selected.step = 3: no such key; did you mean 'steps'?"),
+        ("methods: {erm: {steps: 3}}",
+         "methods.erm.steps = 3: no such key; known are: grid, selected, rules"),
+        ("methods: {erm: {selected: {zzz: 3}}}",
+         "methods.erm.selected.zzz = 3: no such key; known are: steps, learning_rate, "
+         "evaluate_every"),
         ("methods: {kerhrm: {clustering: {restart: 3}}}",
          "methods.kerhrm.clustering.restart = 3: no such key; did you mean 'restarts'?"),
         ("experiments: {classification: {data: {n_tset: 3}}}",
@@ -135,8 +140,8 @@ def test_an_unknown_key_is_told_with_the_nearest(spoilt: Spoil, text: str, messa
         ("methods/emr", {}, "no such key; did you mean 'erm'?"),
         ("tuned/regression", {"dro": {"selected": {"roh": 0.25}}},
          "dro.selected.roh = 0.25: no such key; did you mean 'rho'?"),
-        ("tuned/houses-oracle", {"dro": {"oracle": {"rho": "x"}}},
-         "dro.oracle.rho = 'x': write a number"),
+        ("tuned/houses", {"irm": {"rules": {"pooled validation": {"weight": "x"}}}},
+         "irm.rules.pooled validation.weight = 'x': write a number"),
     ],
 )  # fmt: skip
 def test_the_file_that_holds_the_key_is_named(

@@ -18,7 +18,8 @@ from kerhrm.config.schema import Config
 from kerhrm.data.classification.options import ClassificationData
 from kerhrm.data.regression.options import RegressionData
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.dro.options import DRO
+from kerhrm.methods.irm.options import IRM
+from kerhrm.methods.kerhrm.options import Choice
 from kerhrm.methods.registry import METHODS
 
 PRESETS = sorted(p.stem for p in (SHIPPED / "presets").glob("*.yaml"))
@@ -134,12 +135,11 @@ def test_resolving_leaves_the_command_line_alone(folder: Path) -> None:
 
 def test_the_later_source_wins(folder: Path, write: Write) -> None:
     """Each source on top of all earlier ones; the values count the sources."""
-    tuned, oracle = "tuned/classification", "tuned/classification-oracle"
+    tuned = "tuned/classification"
     shipped, smoke = "experiments/classification", "presets/smoke"
     sources: list[tuple[str, Callable[[dict[str, Any], dict[str, Any]], Any]]] = [
         ("methods/dro", lambda tree, dro: tree.update(dro)),
         (tuned, lambda tree, dro: tree.update(dro=dro)),
-        (oracle, lambda tree, dro: tree.update(dro=dro)),
         (smoke, lambda tree, dro: tree.update(methods={"dro": dro})),
         (shipped, lambda tree, dro: tree.update(methods={"dro": dro})),
         (
@@ -156,7 +156,7 @@ def test_the_later_source_wins(folder: Path, write: Write) -> None:
             ),
         ),
     ]
-    for name in ("methods/dro", smoke, tuned, oracle):
+    for name in ("methods/dro", smoke, tuned):
         write(name, {})
     seen = []
     places = [("classification", "r2=0.70"), ("classification", "r2=0.75")]
@@ -169,45 +169,58 @@ def test_the_later_source_wins(folder: Path, write: Write) -> None:
         chosen = [experiments[e].settings[s].methods.dro.selected for e, s in places]
         seen.append([options.steps - 1000 for options in chosen])
     assert seen == [
-        [1, 1, 1], [2, 2, 1], [3, 3, 1], [4, 4, 4], [5, 5, 4], [6, 6, 4], [7, 6, 4], [8, 6, 4]
+        [1, 1, 1], [2, 2, 1], [3, 3, 3], [4, 4, 3], [5, 5, 3], [6, 5, 3], [7, 5, 3]
     ]  # fmt: skip
 
 
 def test_what_was_tuned_is_for_one_experiment(folder: Path, write: Write) -> None:
     before = resolve({}, folder).experiments
-    write("tuned/regression", {"dro": {"selected": {"rho": 0.25}}})
-    write("tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0, "steps": 7}}})
+    irm = {"selected": {"weight": 3.0}, "rules": {"pooled validation": {"steps": 7}}}
+    kerhrm = {"k": [3], "invariance": {"alpha": [2.0]}, "network": {"penalty": [30.0]}}
+    write("tuned/regression", {"irm": irm, "kerhrm": kerhrm})
     after = resolve({}, folder).experiments
     assert all(after[name] == before[name] for name in before if name != "regression")
     for label, setting in after["regression"].settings.items():
         old, new = before["regression"].settings[label].methods, setting.methods
-        assert new.model_copy(update={"dro": old.dro}) == old
-        assert new.dro.selected == old.dro.selected.model_copy(update={"rho": 0.25})
-        assert new.dro.oracle == DRO(rho=2.0, steps=7)
-        assert old.dro.oracle is None
+        assert new.model_copy(update={"irm": old.irm, "kerhrm": old.kerhrm}) == old
+        assert new.irm.selected == old.irm.selected.model_copy(update={"weight": 3.0})
+        assert new.irm.rules == {"pooled validation": IRM(steps=7)}
+        assert old.irm.rules == {}
+        assert new.kerhrm == Choice(k=3, alpha=2.0, penalty=30.0).of(old.kerhrm)
 
 
 def test_an_experiment_may_have_what_was_tuned_for_another(folder: Path, write: Write) -> None:
-    write("tuned/classification", {"irm": {"selected": {"weight": 77.0}}})
-    write("tuned/classification-oracle", {"irm": {"oracle": {"weight": 78.0}}})
+    rules = {"pooled validation": {"weight": 78.0}}
+    write("tuned/classification", {"irm": {"selected": {"weight": 77.0}, "rules": rules}})
 
     def clusters(tuned_like: str) -> list[dict[str, Any]]:
         said = {"experiments": {"clusters": {"tuned_like": tuned_like}}}
         return resolve(said, folder).experiments["clusters"].options("r2=0.80", "irm")
 
-    (options,) = clusters("classification")  # the other's oracle has nothing to do with it
-    assert options["weight"] == 77.0
+    # it searches nothing, so that there is no more to train for an oracle
+    assert [options["weight"] for options in clusters("classification")] == [77.0, 78.0]
     with pytest.raises(KerhrmError, match=r"tuned_like = 'clasification'.*'classification'"):
         clusters("clasification")
 
 
-def test_a_preset_can_go_without_the_oracle(folder: Path, write: Write) -> None:
-    write("tuned/regression-oracle", {"dro": {"oracle": {"rho": 2.0}}})
-    write("presets/smoke", {"methods": {"dro": {"oracle": None}}})
-    for preset, expected in (("paper", DRO(rho=2.0)), ("smoke", None)):
+def test_a_preset_can_make_short_work_of_what_rules_have_chosen(folder: Path, write: Write) -> None:
+    rule = "pooled validation"
+    write("tuned/regression", {"irm": {"rules": {rule: {"weight": 2.0, "steps": 100}}}})
+    write("presets/smoke", {"methods": {"irm": {"rules": {rule: {"steps": 5}}}}})
+    for preset, steps in (("paper", 100), ("smoke", 5)):
         settings = resolve({"preset": preset}, folder).experiments["regression"].settings
-        found = [setting.methods.dro.oracle for setting in settings.values()]
-        assert found == [expected] * len(settings)
+        for setting in settings.values():
+            assert setting.methods.irm.rules == {rule: IRM(weight=2.0, steps=steps)}
+
+
+def test_a_study_shows_a_methods_own_rule_alone(folder: Path, write: Write) -> None:
+    rules = {"pooled validation": {"weight": 78.0}}
+    write("tuned/classification", {"irm": {"selected": {"weight": 77.0}, "rules": rules}})
+    found = resolve({"experiments": {"clusters": {"in_all": False}}}, folder).experiments
+    one = found["clusters"]
+    (options,) = one.options("r2=0.80", "irm")
+    assert options["weight"] == 77.0
+    assert one.shown("r2=0.80", "irm") == {METHODS["irm"].rule: 0}
 
 
 def test_a_preset_replaces_lists_and_merges_mappings(folder: Path) -> None:
@@ -323,9 +336,9 @@ def test_a_preset_may_be_any_file(folder: Path, shipped: bool) -> None:
 
 def test_methods_come_from_the_command_line(folder: Path) -> None:
     """As from a preset: what experiments and settings say of a method goes before."""
-    top = {"methods": {"released": {"k": 3}, "erm": {"steps": 4}}}
+    top = {"methods": {"released": {"k": 3}, "erm": {"selected": {"steps": 4}}}}
     found = resolve(top, folder).experiments
-    assert found["classification"].settings["r2=0.70"].methods.erm.steps == 4
+    assert found["classification"].settings["r2=0.70"].methods.erm.selected.steps == 4
     assert found["classification"].settings["r2=0.70"].methods.released.k == 15
     assert found["houses"].settings["houses"].methods.released.k == 3
 
@@ -337,25 +350,25 @@ def test_options_that_were_never_tuned_are_refused(folder: Path, write: Write) -
     """But not before they are needed, and not where `tune` itself needs them."""
     cure = "run `snakemake tune`, then `snakemake publish_tuned` or all with --config tuned="
 
-    def refused(name: str) -> None:
+    def refused() -> None:
         experiment = resolve({}, folder).experiments["houses"]
         with pytest.raises(KerhrmError) as caught:
             experiment.options("houses", "dro")
         text = str(caught.value)
         assert text.startswith(
-            f"config/tuned/{name}.yaml: there are no tuned options of dro; {cure}"
+            f"config/tuned/houses.yaml: there are no tuned options of dro; {cure}"
         )
-        assert experiment.options("houses", "erm")
-        assert len(experiment.for_tuning().options("houses", "dro")) == 6
+        assert experiment.options("houses", "least_squares")
+        assert len(experiment.for_tuning().options("houses", "dro")) == 8
 
-    refused("houses")
+    refused()
     write("tuned/houses", {"irm": {"selected": {}}})
-    refused("houses")
+    refused()
     write("tuned/houses", {"dro": {"selected": {"rho": 3.0}}})
-    refused("houses-oracle")
-    write("tuned/houses-oracle", {"dro": {"oracle": {"rho": 4.0}}})
-    options = resolve({}, folder).experiments["houses"].options("houses", "dro")
-    assert [o["rho"] for o in options] == [3.0, 4.0]
+    experiment = resolve({}, folder).experiments["houses"]
+    chosen, *others = experiment.options("houses", "dro")
+    assert chosen["rho"] == 3.0
+    assert others == experiment.for_tuning().options("houses", "dro")  # for the oracle
 
 
 def test_without_a_search_methods_have_their_own_options(folder: Path) -> None:
@@ -370,6 +383,5 @@ def test_without_a_search_methods_have_their_own_options(folder: Path) -> None:
 
 def test_tuned_files_lie_where_the_configuration_says(folder: Path, write: Write) -> None:
     write("../elsewhere/houses", {"dro": {"selected": {"rho": 3.0}}})
-    write("../elsewhere/houses-oracle", {"dro": {"oracle": {"rho": 4.0}}})
     experiment = resolve({"tuned": "elsewhere"}, folder).experiments["houses"]
-    assert [o["rho"] for o in experiment.options("houses", "dro")] == [3.0, 4.0]
+    assert experiment.options("houses", "dro")[0]["rho"] == 3.0

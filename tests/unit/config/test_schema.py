@@ -51,9 +51,10 @@ SETTING = "experiments.classification.settings.r2=0.70"
          "experiments.regression.data.n_train.1 = -1: write a number above 0"),
         ("experiments: {regression: {data: {n_train: [10]}}}",
          "experiments.regression.data.n_train = [10]: 1 is missing; add it"),
-        ("methods: {erm: {steps: many}}", "methods.erm.steps = 'many': write a whole number"),
-        ("methods: {erm: {steps: yes}}",
-         "methods.erm.steps = True: write a number, not a truth value"),
+        ("methods: {erm: {selected: {steps: many}}}",
+         "methods.erm.selected.steps = 'many': write a whole number"),
+        ("methods: {erm: {selected: {steps: yes}}}",
+         "methods.erm.selected.steps = True: write a number, not a truth value"),
         ("methods: {kerhrm: {k: []}}", "methods.kerhrm.k = []: write at least 1"),
         ("methods: {kerhrm: {k: [5, 0]}}", "methods.kerhrm.k.1 = 0: write a number above 0"),
         ("methods: {kerhrm: {clustering: 3}}",
@@ -128,6 +129,9 @@ def test_an_experiment_keeps_out_of_a_runs_folders(spoilt: Spoil, name: str) -> 
         ("methods: {kerhrm: {k: [5, 2001, 7]}}",
          "methods.kerhrm.k = [5, 2001, 7]: k=2001 exceeds the n=2000 training points; "
          "lower k or raise n"),
+        ("methods: {kerhrm_grid: {grid: {k: [5, 2001]}}}",
+         "methods.kerhrm_grid.grid.k = [5, 2001]: k=2001 exceeds the n=2000 training points; "
+         "lower k or raise n"),
         ("methods: {kerhrm: {clustering: {clusters: 2001}}}",
          "methods.kerhrm.clustering.clusters = 2001: K=2001 clusters exceed the n=2000 training "
          "points; lower K or raise n"),
@@ -137,7 +141,7 @@ def test_an_experiment_keeps_out_of_a_runs_folders(spoilt: Spoil, name: str) -> 
         *((f"experiments: {{classification: {{run: [erm, {name}]}}}}",
            f"experiments.classification.run = ['erm', '{name}']: "
            f"{name} needs kerhrm; add kerhrm to run")
-          for name in ("igd", "true_environments", "released")),
+          for name in ("igd", "released")),
         ("methods: {released: {environments_used: 3}}",
          "methods.released.environments_used = 3: environments_used=3 exceeds clusters=2"),
         ("methods: {released: {assignment: soft}}",
@@ -308,16 +312,17 @@ def test_the_data_tell_how_results_are_scored(name: str) -> None:
 def test_tuning_runs_what_has_a_grid_on_seeds_of_its_own() -> None:
     whole = experiment()
     tuned = whole.for_tuning()
-    assert whole.tuned_methods == ["irm", "dro", "hrm"]
+    assert whole.tuned_methods == ["erm", "irm", "dro", "hrm"]
     assert list(tuned.settings) == ["a", "b"]
     for name, setting in tuned.settings.items():
-        assert setting.run == ["irm", "dro", "hrm"]
+        assert setting.run == ["erm", "irm", "dro", "hrm"]
         assert setting.data == whole.settings[name].data
         assert setting.methods == whole.settings[name].methods
-    assert tuned.seeds.names == [100, 101, 102]
+    assert tuned.seeds.names == [100, 101, 102, 103, 104]
     assert tuned.tuning is None
     assert (tuned.network, tuned.table, tuned.title) == (whole.network, "table1", "A")
-    assert len(tuned.options("a", "dro")) == len(whole.settings["a"].methods.dro.candidates())
+    dro = whole.settings["a"].methods.dro
+    assert tuned.options("a", "dro") == [c.model_dump() for c in dro.candidates(whole.budget)]
     assert whole == experiment()  # is as it was
 
 
@@ -334,7 +339,14 @@ def test_no_table_uses_a_seed_of_the_search(folder: Path, shipped: str) -> None:
 
 @pytest.mark.parametrize(
     ("seeds", "first", "fits"),
-    [(4, 4, True), (4, 3, False), ([3, 4, 5], 6, True), ([3, 4, 5], 5, False), ([3, 9], 5, True)],
+    [
+        (4, 4, True),
+        (4, 3, False),
+        ([3, 4, 5], 6, True),
+        ([3, 4, 5], 5, False),
+        ([3, 10], 5, True),
+        ([3, 9], 5, False),
+    ],
 )
 def test_the_search_needs_other_seeds_than_the_table(seeds: Any, first: int, fits: bool) -> None:
     changed = {"seeds": seeds, "tuning": {"settings": ["a"], "first_seed": first}}

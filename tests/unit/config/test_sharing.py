@@ -55,9 +55,9 @@ def of(**sections: Any) -> dict[str, Any]:
         (of(kerhrm={"iterations": 7}), ALL - {"direction", "network"}),
         (of(kerhrm={"network": {"steps": 7}}), ALL - {"network"}),
         (of(released={"k": 7}), ALL - {"method:released"}),
-        (of(erm={"steps": 7}), ALL - {"method:erm"}),
+        (of(erm={"selected": {"steps": 7}}), ALL - {"method:erm"}),
         (of(dro={"selected": {"rho": 7.0}}), ALL - {"method:dro"}),
-        (of(dro={"oracle": {"rho": 7.0}}), ALL - {"method:dro"}),
+        (of(dro={"rules": {"a rule": {"rho": 7.0}}}), ALL - {"method:dro"}),
         (of(dro={"grid": {"rho": [7.0]}}), ALL),
     ],
 )
@@ -99,8 +99,9 @@ def test_a_search_has_its_own_candidates() -> None:
     one = experiment({"run": ["erm", "dro"]}, tuning={"settings": ["a"]})
     sharing = Sharing({"one": one, "tune-one": one.for_tuning()})
     assert sharing.owner("tune-one", "a", "method:dro") == ("tune-one", "a")
-    assert len(one.for_tuning().options("a", "dro")) == 6
-    assert len(one.options("a", "dro")) == 1
+    assert len(one.for_tuning().options("a", "dro")) == 8
+    assert len(one.options("a", "dro")) == 8  # the chosen one is among them
+    assert len(experiment({"run": ["erm", "dro"]}).options("a", "dro")) == 1
 
 
 def test_features_by_landmarks_are_others_but_points_are_the_same() -> None:

@@ -14,15 +14,21 @@ MINE: dict[str, Any] = {
     "table": "mine",
     "seeds": 2,
     "run": ["erm", "kerhrm"],
-    "methods": {"erm": {"steps": 7}},
+    "methods": {"erm": {"selected": {"steps": 7}}},
     "settings": {
         "a=1": {"data": {"generator": "classification", "r2": 0.7}},
-        "b=1": {"data": {"generator": "classification"}, "methods": {"erm": {"steps": 9}}},
+        "b=1": {
+            "data": {"generator": "classification"},
+            "methods": {"erm": {"selected": {"steps": 9}}},
+        },
     },
     "variants": {
         "k=3": {"methods": {"kerhrm": {"k": [3]}}},
         "T=1,k=3": {"methods": {"kerhrm": {"k": [3], "iterations": 1}}, "run": ["kerhrm"]},
-        "n=99": {"data": {"n_train_per_environment": 99}, "methods": {"erm": {"steps": 8}}},
+        "n=99": {
+            "data": {"n_train_per_environment": 99},
+            "methods": {"erm": {"selected": {"steps": 8}}},
+        },
     },
 }
 
@@ -50,7 +56,9 @@ def test_every_setting_comes_with_every_variant(settings: Any) -> None:
     kerhrm = plain.methods.kerhrm
     assert changed.methods.kerhrm == kerhrm.model_copy(update={"k": [3], "iterations": 1})
     # a variant lies over its setting, which lies over the experiment
-    assert [found[n].methods.erm.steps for n in ("a=1", "b=1", "a=1,n=99", "b=1,n=99")] == [
+    assert [
+        found[n].methods.erm.selected.steps for n in ("a=1", "b=1", "a=1,n=99", "b=1,n=99")
+    ] == [
         7,
         9,
         8,
@@ -70,10 +78,10 @@ def test_a_setting_or_a_variant_can_be_left_out(settings: Any) -> None:
 
 def test_a_setting_with_its_variant_can_be_changed(settings: Any) -> None:
     whole = settings()
-    found = settings({"settings": {"b=1,k=3": {"methods": {"erm": {"steps": 5}}}}})
+    found = settings({"settings": {"b=1,k=3": {"methods": {"erm": {"selected": {"steps": 5}}}}}})
     assert list(found) == list(whole)
     assert {n for n in whole if whole[n] != found[n]} == {"b=1,k=3"}
-    assert found["b=1,k=3"].methods.erm.steps == 5
+    assert found["b=1,k=3"].methods.erm.selected.steps == 5
     assert found["b=1,k=3"].methods.kerhrm.k == [3]
 
 

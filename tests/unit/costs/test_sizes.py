@@ -32,10 +32,40 @@ def test_more_seeds_and_points_are_more_work(rule: str) -> None:
 
 
 def test_every_option_set_is_work() -> None:
-    once, twice = (size("train_method", "dro", methods={"dro": {"oracle": o}})
-                   for o in (None, {"steps": 10}))  # fmt: skip
-    assert once is not None
-    assert twice == 2 * once
+    def work(**other_rules_choice: float) -> float:
+        """Of one option set, which is selected and all of the grid, and of another rule's."""
+        one = {"rho": 0.5, "steps": 10}
+        section = {"grid": {name: [value] for name, value in one.items()}, "selected": one}
+        methods = {"dro": section | {"rules": {"another rule": one | other_rules_choice}}}
+        found = size("train_method", "dro", methods=methods)
+        assert found is not None
+        return found
+
+    once = work()
+    assert work(rho=0.7) == 2 * once
+    assert work(rho=0.7, steps=20) == 3 * once
+    # fewer steps are met on the way to more
+    assert work(steps=5) == once
+    assert work(steps=20) == 2 * once
+
+
+def test_algorithm_1_in_one_job_is_the_work_of_its_networks() -> None:
+    def work(*k: int, steps: int = 20) -> float:
+        one = {"k": k[0], "alpha": 1.0, "penalty": 10.0}
+        grid = {name: [value] for name, value in one.items()} | {"k": list(k)}
+        section = {"grid": grid, "selected": one, "rules": {"pooled validation": one}}
+        kerhrm = {"network": {"steps": steps}}
+        found = size(
+            "train_whole", "kerhrm_grid", methods={"kerhrm_grid": section, "kerhrm": kerhrm}
+        )
+        assert found is not None
+        return found
+
+    assert work(5, 10) == 2 * work(5)
+    assert work(5, steps=60) == 3 * work(5)
+
+
+def test_the_first_iteration_is_more_work() -> None:
     first, second = (size("learn_environments", t) for t in "12")
     assert first is not None
     assert second is not None

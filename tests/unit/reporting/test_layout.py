@@ -36,9 +36,9 @@ COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_so
 OWN, POOLED, ORACLE = "worst learned environment", "pooled validation", "oracle"
 ROWS = {  # in another order than the tables'
     ("KerHRM (released)", "as released"): (0.50, 0.7),
-    ("KerHRM (NTF)", ORACLE): (0.78, 0.78),
-    ("KerHRM (NTF)", OWN): (0.77, 0.76),
-    ("KerHRM (NTF)", POOLED): (0.79, 0.73),
+    ("KerHRM (network)", ORACLE): (0.78, 0.78),
+    ("KerHRM (network)", OWN): (0.77, 0.76),
+    ("KerHRM (network)", POOLED): (0.79, 0.73),
     ("ERM", POOLED): (0.85, 0.40),
     ("DRO", POOLED): (0.80, 0.30),
     ("ref: Bayes pooled", "none"): (0.848, 0.479),
@@ -91,12 +91,12 @@ def test_rows_stand_in_the_readers_order(table1: pd.DataFrame) -> None:
     text = to_markdown(table1, "x")
     (_, own), _, (_, others), _ = markdown_tables(text)
     assert [row[0] for row in own[1:]] == [
-        "ERM", "DRO", "KerHRM (NTF)", "*References*", "ref: Bayes pooled", "*Released code*",
+        "ERM", "DRO", "KerHRM (network)", "*References*", "ref: Bayes pooled", "*Released code*",
         "KerHRM (released)",
     ]  # fmt: skip
     assert [row[0] for row in others[1:]] == [
-        "KerHRM (NTF), pooled validation",
-        "KerHRM (NTF), oracle",
+        "KerHRM (network), pooled validation",
+        "KerHRM (network), oracle",
     ]
     before, _, after = text.partition("<details>\n<summary>Other selection rules</summary>\n\n")
     assert "a bound, not a result" in after
@@ -113,7 +113,7 @@ def test_cells_hold_number_paper_and_verdict(table1: pd.DataFrame) -> None:
         f"{SYMBOLS['failed']} failed: diverged at step 5 (1 of 3 seeds)<br>0.500",
     ]
     better = f"0.760 ± 0.001<br>0.700 {SYMBOLS['differs (good)']} higher (good)"
-    assert cells["KerHRM (NTF)"][1] == better
+    assert cells["KerHRM (network)"][1] == better
     assert cells["ref: Bayes pooled"] == ["0.479", "0.479"]  # no ± 0.000
     assert cells["*References*"] == ["", ""]
     # no number of the paper's: ours alone
@@ -279,7 +279,7 @@ def test_latex_parses_to_the_same_table(table1: pd.DataFrame) -> None:
     assert header == ["", *SETTINGS]
     cells = {row[0]: row[1:] for row in body}
     assert list(cells) == [
-        "ERM", "DRO", "KerHRM (NTF)", r"\emph{References}", "ref: Bayes pooled",
+        "ERM", "DRO", "KerHRM (network)", r"\emph{References}", "ref: Bayes pooled",
         r"\emph{Released code}", "KerHRM (released)",
     ]  # fmt: skip
     assert cells["ERM"][0] == (r"\shortstack{0.400 $\pm$ 0.001\\0.400 \textcolor{teal}{agrees}}")

@@ -125,7 +125,7 @@ def test_table4_is_what_the_text_says_of_it(paper: PaperValues) -> None:
     assert number(paper, "table4", "cmnist", REFERENCE, "test_acc") == 1 - 0.2
 
 
-@pytest.mark.parametrize("variant", ["KerHRM (NTF)", "KerHRM (network)", "KerHRM (released)"])
+@pytest.mark.parametrize("variant", ["KerHRM (literal)", "KerHRM (network)", "KerHRM (released)"])
 def test_our_variants_compare_with_the_printed_kerhrm(paper: PaperValues, variant: str) -> None:
     assert paper.lookup("table1", "r2=0.70", variant, "test_acc") == 0.724
 

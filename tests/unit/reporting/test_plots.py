@@ -15,10 +15,14 @@ pytestmark = pytest.mark.usefixtures("no_window")
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
 OWN, POOLED, ORACLE = "worst learned environment", "pooled validation", "oracle"
-SETTINGS, METHODS, SEEDS = ["cmnist", "cmnist,k=extended"], ["ERM", "KerHRM (NTF)"], 5
+SETTINGS, METHODS, SEEDS = ["cmnist", "cmnist,k=extended"], ["ERM", "KerHRM (network)"], 5
 METRICS = ["train_acc", "test_acc"]
 #: the second setting runs KerHRM alone, whose rows come before ERM's
-SHOWN = [("cmnist", "KerHRM (NTF)"), ("cmnist", "ERM"), ("cmnist,k=extended", "KerHRM (NTF)")]
+SHOWN = [
+    ("cmnist", "KerHRM (network)"),
+    ("cmnist", "ERM"),
+    ("cmnist,k=extended", "KerHRM (network)"),
+]
 #: none for the first method
 PAPER = PaperValues({("table4", "cmnist", "KerHRM", metric): 0.648 for metric in METRICS})
 

@@ -81,7 +81,7 @@ def test_the_table_of_a_run(
         ("train_method/one/a=1+b=2/erm", 10.0),
         ("train_method/one/a=1+b=2/dro", 50.0),
         ("train_method/tune-one/a=1+b=2/dro", 1000.0),
-        ("select_by_oracle/one", 1000.0),
+        ("select_hyperparameters/one", 1000.0),
         ("summarise/mine", 40.0),
     ):
         path = tmp_path / "benchmarks" / f"{job}.tsv"

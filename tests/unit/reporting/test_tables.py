@@ -177,6 +177,11 @@ def test_a_number_of_another_kind_is_not_compared(
     assert (cell["verdict"] == "not comparable") == bool(reason)
 
 
+def test_fresh_seeds_are_compared_as_those_of_development_are() -> None:
+    pd.testing.assert_frame_equal(table(["r2=0.70"], preset="fresh"), table(["r2=0.70"]))
+    assert "fresh" not in full_title("T", table(["r2=0.70"]), "fresh")
+
+
 @pytest.mark.parametrize(
     ("preset", "source"),
     [("smoke", "synthetic"), ("paper", "stand-in:digits"), ("smoke", "stand-in:digits")],

@@ -211,7 +211,9 @@ def test_every_iteration_has_its_rows(
         for path, record in zip(paths[name], records, strict=True):
             record.save(path)
     data = {"generator": generator}
-    scores = score_setting("a,b=1", paths, protocol="iterations", seeds=["p", "q"], data=data)
+    scores = score_setting(
+        "a,b=1", paths, protocol="iterations", seeds=["p", "q"], data=data, shown={}, bounds=()
+    )
     assert list(scores.columns) == COLUMNS
     assert list(scores.index) == list(range(len(scores)))
     for column, value in (

@@ -14,8 +14,10 @@ N_ENVIRONMENTS = 3
 OPENED = {
     "pooled validation": {"validation"},
     "worst validation environment": {"validation", "environments"},
+    "worst learned environment": {"validation"},
     "oracle": {"test_labels"},
 }
+UNIT = np.array([1.0, 0.5, 3.0])  #: of each seed's test labels, in that of the tables
 TASKS: tuple[Task, ...] = ("classification", "regression")
 
 
@@ -37,13 +39,26 @@ def draw_outputs(part: str) -> np.ndarray:
     return rng.standard_normal((B, C, SIZES[part])).astype(np.float32)
 
 
+def draw_inferred() -> np.ndarray:
+    """Soft memberships of two environments with every option set, one of which is empty."""
+    rng = np.random.default_rng(3)
+    weights = rng.random((B, C, 2, SIZES["validation"])).astype(np.float32)
+    weights[:, 2, 1] = 0
+    return weights
+
+
+def draw_arrays(part: str) -> dict[str, np.ndarray]:
+    """What a method leaves, of one sample."""
+    return {part: draw_outputs(part), "environments": draw_inferred()}
+
+
 def write(folder: Path, task: Task, names: set[str]) -> dict[str, Path]:
     """The files that are named, and no other."""
     y, facts = draw_labels(task), {"task": task}
     contents = {
         "validation": {"y": y["validation"]},
         "environments": {"validation": draw_environments()},
-        "test_labels": {"y": y["test"]},
+        "test_labels": {"y": y["test"], "unit": UNIT},
     }
     for name in names:
         save_arrays(folder / f"{name}.npz", contents[name], facts)
@@ -59,6 +74,11 @@ def expected(name: str, task: Task, b: int, c: int) -> float:
     part = "test" if name == "oracle" else "validation"
     f, y = draw_outputs(part)[b, c].tolist(), draw_labels(task)[part][b].tolist()
     scores = [point(*pair, task) for pair in zip(f, y, strict=True)]
+    if name == "oracle" and task == "regression":
+        scores = [s * UNIT[b] ** 2 for s in scores]
+    if name == "worst learned environment":  # of any option set
+        weights = [w for w in draw_inferred()[b].reshape(-1, len(y)).tolist() if sum(w)]
+        return min(float(np.average(scores, weights=w)) for w in weights)
     if name != "worst validation environment":
         return sum(scores) / len(scores)
     of = draw_environments()[b].tolist()
@@ -71,7 +91,7 @@ def expected(name: str, task: Task, b: int, c: int) -> float:
 def test_a_rule_by_a_loop_over_points(tmp_path: Path, name: str, task: Task) -> None:
     """No file is there but those that the rule names."""
     rule = RULES[name]
-    score = rule.score(draw_outputs(rule.sample), write(tmp_path, task, OPENED[name]))
+    score = rule.score(draw_arrays(rule.sample), write(tmp_path, task, OPENED[name]))
     assert score.shape == (B, C)
     assert score.dtype == np.float64
     for b in range(B):
@@ -85,7 +105,7 @@ def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None
     for needed in OPENED[name]:
         others = {n: p for n, p in files.items() if n != needed}
         with pytest.raises(KeyError, match=needed):
-            rule.score(draw_outputs(rule.sample), others)
+            rule.score(draw_arrays(rule.sample), others)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
@@ -93,11 +113,12 @@ def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", OPENED)
 def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, bad: float) -> None:
     rule, files = RULES[name], write(tmp_path, task, OPENED[name])
-    outputs = draw_outputs(rule.sample)
-    sound = rule.score(outputs, files)
+    arrays = draw_arrays(rule.sample)
+    outputs = arrays[rule.sample]
+    sound = rule.score(arrays, files)
     outputs[0, 1, 3] = bad  # one point of one candidate
     outputs[2] = bad  # all of a seed
-    score = rule.score(outputs, files)
+    score = rule.score(arrays, files)
     spoilt = np.zeros((B, C), dtype=bool)
     spoilt[0, 1] = True
     spoilt[2] = True
@@ -107,9 +128,23 @@ def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, 
 
 def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> None:
     files = write(tmp_path, "regression", {"validation", "environments"})
-    outputs = draw_outputs("validation")
-    worst = RULES["worst validation environment"].score(outputs, files)
-    assert bool((worst < RULES["pooled validation"].score(outputs, files)).all())
+    arrays = draw_arrays("validation")
+    worst = RULES["worst validation environment"].score(arrays, files)
+    assert bool((worst < RULES["pooled validation"].score(arrays, files)).all())
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_all_option_sets_are_measured_by_one_yardstick(tmp_path: Path, task: Task) -> None:
+    """It does not matter which of them has inferred an environment."""
+    rule, files = RULES["worst learned environment"], write(tmp_path, task, {"validation"})
+    arrays = draw_arrays("validation")
+    there = rule.score(arrays, files)
+    arrays["environments"] = arrays["environments"][:, ::-1]
+    np.testing.assert_array_equal(rule.score(arrays, files), there)
+    # where one environment holds all points, it is the pooled rule
+    arrays["environments"] = np.ones((B, C, 1, SIZES["validation"]), np.float32)
+    pooled = RULES["pooled validation"].score(arrays, files)
+    np.testing.assert_allclose(rule.score(arrays, files), pooled, rtol=1e-12)
 
 
 def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
@@ -119,10 +154,11 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     outputs = {
         "validation": np.stack([y["validation"], -y["validation"]], axis=1),
         "test": np.stack([-y["test"], y["test"]], axis=1),
+        "environments": draw_inferred(),
     }
-    best = {n: r.score(outputs[r.sample], files).argmax(-1).tolist() for n, r in RULES.items()}
+    best = {n: r.score(outputs, files).argmax(-1).tolist() for n, r in RULES.items()}
     assert best.pop("oracle") == [1] * B
-    assert best == {"pooled validation": [0] * B, "worst validation environment": [0] * B}
+    assert set(map(tuple, best.values())) == {(0,) * B}
 
 
 def test_rules_are_found_by_name() -> None:

@@ -21,7 +21,7 @@ from kerhrm.scoring.metrics import (
     metrics,
     score_predictions,
 )
-from kerhrm.scoring.scores import CONSTANTS, choose_candidates, closed_forms, score_setting
+from kerhrm.scoring.scores import CONSTANTS, closed_forms, oracle, score_setting
 from kerhrm.storage.arrays import save_arrays
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
@@ -205,34 +205,24 @@ def test_labels_come_back_from_the_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_other_rules_choose_among_the_same_candidates(tmp_path: Path, task: str) -> None:
-    candidates, y = draw(1, B, C), true_labels(task)
-    chosen = choose_candidates(candidates, write_labels(tmp_path, task))
-    assert list(chosen) == ["pooled validation", "oracle"]
-    picks = {}
-    for rule, part in (("pooled validation", "validation"), ("oracle", "test")):
-        for b in range(B):
-            pairs = [(candidates[part][b, c], y[part][b]) for c in range(C)]
-            values = [share(*p) if task == "classification" else -error(*p) for p in pairs]
-            best = values.index(max(values))
-            picks[rule, b] = best
-            for name in SIZES:
-                np.testing.assert_array_equal(chosen[rule][name][b], candidates[name][b, best])
-    assert any(picks["oracle", b] != picks["pooled validation", b] for b in range(B))
-    assert len(set(picks.values())) > 1
+def test_the_oracle_takes_one_option_set_for_all_seeds(tmp_path: Path, task: str) -> None:
+    """The best on average; no choice of one is better."""
+    outputs, y = draw(1, B, C), true_labels(task)
+    means = []
+    for c in range(C):
+        pairs = [(outputs["test"][b, c], y["test"][b]) for b in range(B)]
+        if task == "classification":
+            means.append(np.mean([share(*p) for p in pairs]))
+        else:  # in the tables' unit
+            means.append(-np.mean([error(*p) * u**2 for p, u in zip(pairs, UNIT, strict=True)]))
+    assert oracle(outputs, write_labels(tmp_path, task)) == int(np.argmax(means))
 
 
-def test_a_diverged_candidate_is_chosen_only_where_all_are(files: dict[str, Path]) -> None:
-    candidates = draw(1, B, C)
-    y = true_labels("classification")
-    candidates["validation"][0] = -y["validation"][0]  # all wrong, and the rest not finite
-    candidates["validation"][0, [0, 1, 3], 0] = math.nan
-    candidates["validation"][1] = math.nan
-    chosen = choose_candidates(candidates, files)["pooled validation"]
-    np.testing.assert_array_equal(chosen["test"][0], candidates["test"][0, 2])
-    rows = score_predictions(chosen, labels(), "accuracy", setting="a", method="b", selection="c")
-    diverged = rows.groupby("seed")["value"].apply(lambda v: bool(v.isna().all()))
-    assert diverged.to_dict() == {SEEDS[0]: False, SEEDS[1]: True, SEEDS[2]: False}
+def test_an_oracle_does_not_take_what_diverged(files: dict[str, Path]) -> None:
+    outputs = draw(1, B, C)
+    best = oracle(outputs, files)
+    outputs["test"][1, best, 0] = math.nan
+    assert oracle(outputs, files) != best
 
 
 # whole settings
@@ -246,12 +236,15 @@ def write_outputs(path: Path, outputs: dict[str, np.ndarray], **meta: Any) -> Pa
 def score(
     files: dict[str, Path],
     predictions: Sequence[Path] = (),
-    candidates: Sequence[Path] = (),
     protocol: Protocol = "accuracy",
     data: dict[str, Any] = DATA,
+    shown: dict[str, dict[str, int]] | None = None,
+    bounds: Sequence[str] = (),
 ) -> pd.DataFrame:
-    every = files | {"predictions": predictions, "candidates": candidates}
-    return score_setting("a", every, protocol=protocol, seeds=SEEDS, data=data)
+    return score_setting(
+        "a", files | {"predictions": predictions}, protocol=protocol, seeds=SEEDS, data=data,
+        shown=shown or {}, bounds=bounds,
+    )  # fmt: skip
 
 
 def kinds(rows: pd.DataFrame) -> list[tuple[str, str]]:
@@ -262,60 +255,42 @@ def kinds(rows: pd.DataFrame) -> list[tuple[str, str]]:
 def test_a_setting_has_every_predictor_under_every_rule(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
-    names = ["erm", "kerhrm-s", "kerhrm-ntf", "kerhrm-network"]
-    scores = score(
-        files,
-        [
-            write_outputs(tmp_path / "predictions" / f"{name}.npz", draw(i, B))
-            for i, name in enumerate(names)
-        ],
-        [
-            write_outputs(tmp_path / "candidates" / f"{name}.npz", draw(10 + i, B, C))
-            for i, name in enumerate(names[2:])
-        ],
-    )
+    """KerHRM's own rows are its steps'; other rules chose among its option sets."""
+    steps = ["kerhrm-s", "kerhrm-ntf", "kerhrm-network"]
+    sets = ["irm", "kerhrm_grid", "kerhrm_grid-ntf"]
+    paths = [write_outputs(tmp_path / f"{n}.npz", draw(i, B)) for i, n in enumerate(steps)]
+    paths += [write_outputs(tmp_path / f"{n}.npz", draw(10 + i, B, C)) for i, n in enumerate(sets)]
+    own, worst, pooled = (
+        "worst learned environment", "worst validation environment", "pooled validation"
+    )  # fmt: skip
+    shown = {"irm": {worst: 0, pooled: 1}, **{n: {own: 0, pooled: 1} for n in sets[1:]}}
+    scores = score(files, paths, shown=shown, bounds=["irm", "kerhrm_grid"])
     assert list(scores.columns) == COLUMNS
     assert list(scores.index) == list(range(len(scores)))
-    own = "worst learned environment"
     assert kinds(scores) == [
-        ("ERM", "pooled validation"),
         ("KerHRM-s", own),
         ("KerHRM (NTF)", own),
         ("KerHRM (network)", own),
-        ("KerHRM (NTF)", "pooled validation"),
-        ("KerHRM (NTF)", "oracle"),
-        ("KerHRM (network)", "pooled validation"),
+        ("IRM", worst),
+        ("IRM", pooled),
+        ("IRM", "oracle"),
+        ("KerHRM (network)", pooled),
         ("KerHRM (network)", "oracle"),
+        ("KerHRM (NTF)", pooled),
         ("ref: majority", "none"),
     ]
     cells = scores.set_index(["method", "selection", "metric", "seed"])["value"]
-    assert len(cells) == 9 * 3 * B
+    assert len(cells) == 10 * 3 * B
     assert not cells.index.has_duplicates
     y = labels()
+    best = np.mean([[share(f, y.test[b]) for f in draw(10, B, C)["test"][b]] for b in range(B)], 0)
     for b, seed in enumerate(SEEDS):
-        expected = share(draw(2, B)["test"][b], y.test[b])
+        expected = share(draw(1, B)["test"][b], y.test[b])
         assert cells["KerHRM (NTF)", own, "test_acc", seed] == pytest.approx(expected)
-        best = max(share(f, y.test[b]) for f in draw(11, B, C)["test"][b])
-        assert cells["KerHRM (network)", "oracle", "test_acc", seed] == pytest.approx(best)
-
-
-@pytest.mark.parametrize("stem", ["dro", "irm", "iga"])
-@pytest.mark.parametrize("sets", [1, 2])
-def test_a_second_option_set_is_the_oracles(
-    files: dict[str, Path], tmp_path: Path, stem: str, sets: int
-) -> None:
-    outputs = draw(5, B, sets)
-    scores = score(files, [write_outputs(tmp_path / f"{stem}.npz", outputs, options=[{}] * sets)])
-    about = ROWS[stem]
-    rules = [about.rule, "oracle"][:sets]
-    assert kinds(scores)[:-1] == [(about.title, rule) for rule in rules]
-    cells = scores.set_index(["method", "selection", "metric", "seed"])["value"]
-    for number, rule in enumerate(rules):
-        own = {part: a[:, number] for part, a in outputs.items()}
-        for b, seed in enumerate(SEEDS):
-            for metric in ("train_acc", "test_acc"):
-                value = expected(own, labels(), b, metric)
-                assert cells[about.title, rule, metric, seed] == pytest.approx(value)
+        expected = share(draw(12, B, C)["test"][b, 1], y.test[b])
+        assert cells["KerHRM (NTF)", pooled, "test_acc", seed] == pytest.approx(expected)
+        expected = share(draw(10, B, C)["test"][b, best.argmax()], y.test[b])
+        assert cells["IRM", "oracle", "test_acc", seed] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -1,4 +1,4 @@
-"""The search scores every candidate by the method's rule; the choice is configuration."""
+"""The search scores every option set by every rule; the choices are configuration."""
 
 import json
 import shutil
@@ -13,7 +13,8 @@ import yaml
 from kerhrm.config.resolve import resolve
 from kerhrm.methods.dro.options import DRO
 from kerhrm.methods.irm.options import IRM
-from kerhrm.scoring.tuning import COLUMNS, best, save_choice, search
+from kerhrm.methods.kerhrm.options import Choice
+from kerhrm.scoring.tuning import COLUMNS, best, configuration, edges, save_choice, search
 from kerhrm.storage.arrays import save_arrays
 
 SHIPPED = Path(__file__).resolve().parents[3] / "config"
@@ -23,7 +24,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "dro": [DRO(rho=rho).model_dump(mode="json") for rho in (0.1, 0.5, 1.0)],
     "irm": [IRM(weight=weight).model_dump(mode="json") for weight in (1e3, 1e4)],
 }
-RULES = {"dro": "pooled validation", "irm": "worst validation environment"}
+POOLED, WORST = "pooled validation", "worst validation environment"
+RULES = {"dro": [POOLED], "irm": [WORST, POOLED]}
 
 
 def hits(method: str, setting: str) -> np.ndarray:
@@ -60,52 +62,49 @@ def files(tmp_path: Path) -> Files:
             save_arrays(path, contents[name], facts)
     for (setting, method), path in predictions.items():
         arrays = {"validation": outputs(hits(method, setting)), "test": np.zeros((B, 3, 1))}
-        save_arrays(path, arrays, {"options": OPTIONS[method]})
+        save_arrays(path, arrays, {})
     return predictions, data
 
 
-def mean(method: str, setting: str, candidate: int) -> float:
+def mean(method: str, setting: str, candidate: int, rule: str) -> float:
     count = hits(method, setting)[:, candidate]
-    if method == "irm":  # the worst environment is the one with all misses
+    if rule == WORST:  # the worst environment is the one with all misses
         return float(np.mean((count - M / 2) / (M / 2)))
     return float(np.mean(count / M))
 
 
-def test_a_row_a_method_setting_and_candidate(files: Files) -> None:
-    scores = search(*files, RULES)
+def test_a_row_a_method_rule_setting_and_candidate(files: Files) -> None:
+    scores = search(*files, OPTIONS)
     assert list(scores.columns) == COLUMNS
-    found = list(zip(scores["method"], scores["setting"], scores["candidate"], strict=True))
-    assert found == [(m, s, c) for m in OPTIONS for s in SETTINGS for c in range(len(OPTIONS[m]))]
+    keys = ["method", "setting", "rule", "candidate"]
+    assert [tuple(row) for row in scores[keys].to_numpy()] == [
+        (m, s, r, c) for m in OPTIONS for s in SETTINGS for r in RULES[m]
+        for c in range(len(OPTIONS[m]))
+    ]  # fmt: skip
     assert set(scores["n_seeds"]) == {B}
     for row in scores.itertuples():
-        assert row.rule == RULES[row.method]
         assert json.loads(row.options) == OPTIONS[row.method][row.candidate]
-        assert row.score == pytest.approx(mean(row.method, row.setting, row.candidate))
+        expected = mean(row.method, row.setting, row.candidate, row.rule)
+        assert row.score == pytest.approx(expected)
     dro = scores[(scores["method"] == "dro") & (scores["setting"] == "r2=0.75")]
     spread = [abs(a - b) / M / 2**0.5 for a, b in hits("dro", "r2=0.75").T]
     np.testing.assert_allclose(dro["std"], spread)
 
 
 def test_the_best_mean_over_settings_wins(files: Files) -> None:
-    scores = search(*files, RULES)
+    found = best(search(*files, OPTIONS))
     for method, options in OPTIONS.items():
-        means = [np.mean([mean(method, s, c) for s in SETTINGS]) for c in range(len(options))]
-        assert best(scores)[method] == options[int(np.argmax(means))]
+        for rule in RULES[method]:
+            means = [
+                np.mean([mean(method, s, c, rule) for s in SETTINGS]) for c in range(len(options))
+            ]
+            assert found[method][rule] == options[int(np.argmax(means))]
     # neither candidate is the best in every setting
-    assert best(scores) == {"dro": OPTIONS["dro"][1], "irm": OPTIONS["irm"][1]}
-
-
-def test_an_oracle_looks_at_test_points_alone(tmp_path: Path) -> None:
-    predictions = {(s, "dro"): tmp_path / s for s in SETTINGS}
-    for path in predictions.values():
-        test = np.stack([outputs(np.array([1, 2, 3]))] * B)
-        save_arrays(path, {"test": test}, {"options": OPTIONS["dro"]})
-    labels = {"test_labels": tmp_path / "test_labels"}  # which settings may share
-    save_arrays(labels["test_labels"], {"y": np.ones((B, M))}, {"task": "classification"})
-    scores = search(predictions, dict.fromkeys(SETTINGS, labels), {"dro": "oracle"})
-    np.testing.assert_allclose(scores["score"], [1 / M, 2 / M, 3 / M] * 2)
-    assert set(scores["rule"]) == {"oracle"}
-    assert best(scores) == {"dro": OPTIONS["dro"][2]}
+    second = {
+        "dro": {POOLED: OPTIONS["dro"][1]},
+        "irm": dict.fromkeys(RULES["irm"], OPTIONS["irm"][1]),
+    }
+    assert found == second
 
 
 def rows(values: list[list[float]]) -> pd.DataFrame:
@@ -131,12 +130,13 @@ def rows(values: list[list[float]]) -> pd.DataFrame:
     ],
 )
 def test_equals_go_to_the_first_candidate(values: list[list[float]], winner: int) -> None:
-    assert best(rows(values)) == {"dro": OPTIONS["dro"][winner]}
+    assert best(rows(values)) == {"dro": {POOLED: OPTIONS["dro"][winner]}}
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
     scores = rows([[0.5, 0.75, 0.75], [0.5, 0.75, 0.75]])
-    assert best(scores.iloc[::-1]) == best(scores) == {"dro": OPTIONS["dro"][1]}
+    expected = {"dro": {POOLED: OPTIONS["dro"][1]}}
+    assert best(scores.iloc[::-1]) == best(scores) == expected
 
 
 @pytest.fixture
@@ -144,30 +144,53 @@ def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(SHIPPED, tmp_path / "config"))
 
 
-@pytest.mark.parametrize("key", ["selected", "oracle"])
-def test_a_choice_is_configuration(files: Files, folder: Path, key: str) -> None:
+def test_a_choice_is_configuration(files: Files, folder: Path) -> None:
     """Read back by the next run, for this experiment alone."""
     shutil.rmtree(folder / "tuned", ignore_errors=True)
     before = resolve({}, folder).experiments
-    scores = search(*files, RULES)
-    name = "classification" if key == "selected" else "classification-oracle"
-    choice, grid = folder / "tuned" / f"{name}.yaml", folder / "tuned" / f"{name}.csv"
-    save_choice(scores, choice, grid, key)
-    assert yaml.safe_load(choice.read_text()) == {
-        m: {key: options} for m, options in best(scores).items()
-    }
+    scores = search(*files, OPTIONS)
+    choice, grid = (folder / "tuned" / f"classification.{end}" for end in ("yaml", "csv"))
+    save_choice(scores, choice, grid)
     after = resolve({}, folder).experiments
     for setting in after["classification"].settings.values():
-        chosen = {m: getattr(getattr(setting.methods, m), key) for m in OPTIONS}
-        assert chosen == {"dro": DRO(rho=0.5), "irm": IRM(weight=1e4)}
+        chosen = {m: getattr(setting.methods, m) for m in OPTIONS}
+        assert chosen["dro"].selected == DRO(rho=0.5)
+        assert chosen["dro"].rules == {}
+        assert chosen["irm"].selected == IRM(weight=1e4)
+        assert chosen["irm"].rules == {POOLED: IRM(weight=1e4)}
     assert after["regression"] == before["regression"]
 
 
-def test_the_choice_tells_its_rules_and_the_whole_grid(files: Files, tmp_path: Path) -> None:
-    scores = search(*files, RULES)
-    save_choice(scores, tmp_path / "a.yaml", tmp_path / "a.csv", "selected")
-    head = (tmp_path / "a.yaml").read_text().splitlines()[:2]
-    assert all(line.startswith("# ") for line in head)
-    assert all(rule in head[0] for rule in RULES.values())
+def test_kerhrms_steps_take_over_what_was_chosen(folder: Path) -> None:
+    own, other = Choice(k=20, alpha=10.0, penalty=1e4), Choice(k=10, alpha=0.0, penalty=10.0)
+    chosen = {"worst learned environment": own.model_dump(), POOLED: other.model_dump()}
+    text = yaml.safe_dump({**configuration({"kerhrm_grid": chosen})})
+    (folder / "tuned" / "classification.yaml").write_text(text)
+    experiments = resolve({}, folder).experiments
+    for name in ("classification", "clusters"):
+        for label, setting in experiments[name].settings.items():
+            methods = setting.methods
+            told = own.of(methods.per_seed)
+            assert methods.kerhrm == told
+            assert methods.kerhrm_grid.selected == own
+            assert experiments[name].trained(label, "kerhrm_grid")[:2] == [own, other]
+            first = experiments[name].choices(label, "kerhrm_grid")[0]
+            assert first == told.model_dump(mode="json")
+
+
+def test_numbers_at_an_end_are_told() -> None:
+    """Of what was on trial with several values; a choice of words has no end."""
+    sets = [{"rho": rho, "steps": 7, "loss": loss} for rho in (1, 2, 3) for loss in ("a", "b")]
+    grid = pd.DataFrame({"method": "dro", "options": list(map(json.dumps, sets))})
+    for rho, expected in ((1, ["dro.rho = 1 (x)"]), (2, []), (3, ["dro.rho = 3 (x)"])):
+        assert edges(grid, {"dro": {"x": {"rho": rho, "steps": 7, "loss": "a"}}}) == expected
+
+
+def test_the_choice_tells_its_edges_and_the_whole_grid(files: Files, tmp_path: Path) -> None:
+    scores = search(*files, OPTIONS)
+    save_choice(scores, tmp_path / "a.yaml", tmp_path / "a.csv")
+    head = [line for line in (tmp_path / "a.yaml").read_text().splitlines() if line[0] == "#"]
     assert "a.csv" in head[1]
+    assert [line for line in head if "irm.weight = 10000" in line]
+    assert not [line for line in head if "dro.rho" in line]
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "a.csv"), scores)

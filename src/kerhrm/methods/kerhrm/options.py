@@ -1,4 +1,4 @@
-"""What Algorithm 1 may be told where nothing is added to its words."""
+"""What Algorithm 1 may be told where one job runs it: as printed, or one option set of many."""
 
 from kerhrm.algorithm.options import (
     IGD,
@@ -9,7 +9,30 @@ from kerhrm.algorithm.options import (
     LastIteration,
     SelectionRule,
 )
-from kerhrm.sections import option
+from kerhrm.sections import Count, NonNegative, Section, option
+
+
+class Direction(Section):
+    """One dimension and one weight for all seeds."""
+
+    k: Count = option(15, "reduced dimension")
+    alpha: NonNegative = option(1.0, "weight of M_p's penalty")
+
+    def of(self, kerhrm: KerHRM) -> KerHRM:
+        """KerHRM's options, with this choice in place of theirs."""
+        invariance = kerhrm.invariance.model_copy(update={"alpha": [self.alpha]})
+        return kerhrm.model_copy(update={"k": [self.k], "invariance": invariance})
+
+
+class Choice(Direction):
+    """One option set of KerHRM for all seeds."""
+
+    penalty: NonNegative = option(100.0, "lambda of step 3")
+
+    def of(self, kerhrm: KerHRM) -> KerHRM:
+        """KerHRM's options, with this choice in place of theirs."""
+        network = kerhrm.network.model_copy(update={"penalty": [self.penalty]})
+        return super().of(kerhrm).model_copy(update={"network": network})
 
 
 class Literal(KerHRM):
