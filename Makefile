@@ -47,7 +47,7 @@ help:
 	@echo "make docs        renew what is written in docs/ by the code"
 	@echo "make bench       how fast it is: results/bench and docs/speed.md, some 12 minutes;"
 	@echo "                 BENCH=quick: two minutes, in results/bench-quick"
-	@echo "make clean       remove results/paper and results/smoke"
+	@echo "make clean       remove results/paper, results/fresh and results/smoke"
 
 env: .venv/installed
 
@@ -107,6 +107,9 @@ dag: env
 docs: env
 	$(BIN)/python -m kerhrm.config.documentation
 	$(BIN)/python -m kerhrm.reporting.ambiguities_page
+	$(BIN)/python -m kerhrm.reporting.option_sets_page
+	$(BIN)/python -m kerhrm.config.fresh
+	$(BIN)/python -m kerhrm.reporting.development
 	$(BIN)/python -m kerhrm.claims.page
 	$(BIN)/python -m kerhrm.reporting.reruns results/paper > docs/reruns.md
 
@@ -123,4 +126,4 @@ benchmarks/.venv/installed: envs/peers.txt
 	  benchmarks/.venv/bin/python -m pip install --quiet --no-deps -r envs/peers.txt && touch $@
 
 clean:
-	rm -rf results/paper results/smoke
+	rm -rf results/paper results/fresh results/smoke

@@ -2,17 +2,14 @@
 # publish_tuned write outside the results folder.
 
 
-# Tables of experiments that have not been published are not compared.
-PUBLISHED = [
-    t for t in IN_ALL_TABLES if os.path.exists(f"{REFERENCE}/tables/{t}.csv")
-] or IN_ALL_TABLES
+include: "committed.smk"
 
 
 rule verify:
-    """Compare every cell of this run with results/reference."""
+    """Compare every cell of this run with the committed one on the same seeds."""
     input:
-        tables=expand(f"{RUN}/tables/{{table}}.csv", table=PUBLISHED),
-        reference=expand(f"{REFERENCE}/tables/{{table}}.csv", table=PUBLISHED),
+        tables=tables_to_verify,
+        reference=committed_tables,
     log:
         f"{LOGS}/verify.log",
     benchmark:
@@ -27,7 +24,7 @@ rule verify:
 
 
 rule publish_reference:
-    """Make this run the committed one, and its numbers those of the README."""
+    """Make this run the committed one of its seeds; the published one's numbers are the README's."""
     input:
         EVERYTHING,
         checked=CHECKED,
@@ -40,9 +37,9 @@ rule publish_reference:
         ENVIRONMENT
     params:
         reference=REFERENCE,
-        readme=str(ROOT / "README.md"),
+        checkout=str(ROOT),
     message:
-        "Copy tables and figures to results/reference, and numbers into the README"
+        "Copy tables to results/reference; of the published run numbers into the README"
     script:
         "../scripts/publish_reference.py"
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from kerhrm.claims.labs import Labs
 from kerhrm.claims.parts import Part
+from kerhrm.config.fresh import MORE
 from kerhrm.methods.registry import is_headline
 
 OURS, NTF, LITERAL = "KerHRM (network)", "KerHRM (NTF)", "KerHRM (literal)"
@@ -26,8 +27,14 @@ class Scores:
 
     @classmethod
     def read(cls, paths: Iterable[str | Path]) -> "Scores":
-        """Rows of :mod:`kerhrm.scoring.scores`, a file per experiment, which names it."""
-        return cls({Path(path).stem: pd.read_csv(path) for path in paths})
+        """Rows of :mod:`kerhrm.scoring.scores`, a file per experiment, which names it.
+
+        Those of further seeds (:mod:`kerhrm.config.fresh`) join their experiment's.
+        """
+        frames: dict[str, list[pd.DataFrame]] = {}
+        for path in map(Path, paths):
+            frames.setdefault(path.stem.removesuffix(MORE), []).append(pd.read_csv(path))
+        return cls({name: pd.concat(parts, ignore_index=True) for name, parts in frames.items()})
 
     def of(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
         """Values of a cell by seed; :class:`NotInRunError` if there is none."""

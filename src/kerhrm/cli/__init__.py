@@ -4,11 +4,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from kerhrm.cli import cost
+from kerhrm.cli import cost, freeze
 from kerhrm.errors import KerhrmError
 
 #: each has ``HELP``, ``declare(parser)`` and ``run(options)``
-COMMANDS = {"cost": cost}
+COMMANDS = {"cost": cost, "freeze": freeze}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

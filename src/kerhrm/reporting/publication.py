@@ -5,7 +5,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -13,44 +13,56 @@ from typing import Any
 import yaml
 
 from kerhrm.config.files import read
+from kerhrm.config.presets import DEVELOPMENT, FRESH, FULL
 from kerhrm.config.schema import Config
 from kerhrm.costs.benchmarks import as_text, measured, sized
 from kerhrm.costs.rate import gemm_rate
 from kerhrm.costs.reference import FILE, RATE, VERSIONS
 from kerhrm.costs.sizes import size_of
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting.freeze import stored
 from kerhrm.reporting.readme import COMPARISONS, sections, with_sections
 from kerhrm.reporting.tables import is_stand_in, read_table
+from kerhrm.reporting.verify import RUNS
 from kerhrm.storage.arrays import atomic, write_text
 
 DISTRIBUTION = "kerhrm"
 FOLDERS = ("tables", "figures")
+APPENDIX = RUNS[1]  #: folder of the development tables, below the reference
 
 
-def publish(run: Path, reference: Path, readme: Path) -> None:
+def publish(run: Path, checkout: Path, *, reference: Path, readme: Path) -> None:
     """Make a run, ``results/<preset>``, the one that others are compared with, and the README's.
 
     Tables, figures and the resolved configuration of `all` replace those in ``reference``, what
     made them and how long its jobs took is noted, and the README's measured sections are written.
+    Once ``checkout`` has frozen them that is a run at preset ``fresh``; one at preset ``paper``
+    then goes to ``reference/development``, without figures, costs and README.
 
     Raises
     ------
     KerhrmError
-        If the run is not complete, used stand-in data or was not at preset ``paper``, or if
-        the README lacks a section; nothing is written then.
+        If the run is not complete, used stand-in data, was at another preset or is not what
+        was frozen, or if the README lacks a section; nothing is written then.
     """
-    config = _config_of(run, *FOLDERS)
+    frozen = stored(checkout)
+    config = _config_of(run, *FOLDERS, presets=FULL if frozen else (DEVELOPMENT,))
     config["experiments"] = {n: e for n, e in config["experiments"].items() if e["in_all"]}
     tables = {e["table"] for e in config["experiments"].values()}
     _refuse_stand_ins(_cells(run, tables))
+    if frozen:
+        frozen.check_run(config, checkout)
     copies = {*tables, *(f"{table}{COMPARISONS}" for table in tables)}
+    if frozen and config["preset"] == DEVELOPMENT:
+        folder = reference / APPENDIX
+        _replace(run / "tables", folder / "tables", copies)
+        _note(folder, config)
+        return
     link = os.path.relpath(reference / "tables", readme.parent)
     parts = sections(run, config["experiments"], link)
     text = with_sections(readme.read_text(encoding="utf-8"), parts)
     for name in FOLDERS:
-        copied = _copy(run / name, reference / name, copies)
-        for path in {*(reference / name).glob("*")} - copied:
-            path.unlink()
+        _replace(run / name, reference / name, copies)
     experiments = Config.model_validate(config).experiments
     costs = sized(measured(run), lambda key: size_of(key, experiments))
     write_text(reference / FILE, as_text(costs))
@@ -82,7 +94,7 @@ def publish_study(run: Path, folder: Path, study: str) -> None:
     KerhrmError
         As :func:`publish`.
     """
-    config = _config_of(run, f"{study}.csv")
+    config = _config_of(run, f"{study}.csv", presets=FULL)
     shown = {n: e for n, e in config["experiments"].items() if n.startswith(f"{study}_")}
     _refuse_stand_ins([run / f"{study}.csv"])
     for source in (run, run / "figures"):
@@ -136,15 +148,25 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def _config_of(run: Path, *names: str) -> dict[str, Any]:
-    """The configuration of a run at preset ``paper`` that has ``names``."""
+def _config_of(run: Path, *names: str, presets: Sequence[str] = (DEVELOPMENT,)) -> dict[str, Any]:
+    """The configuration of a run at one of these presets that has ``names``."""
     for name in ("config.yaml", *names):
         if not (run / name).exists():
             raise KerhrmError(f"{run} has no {name}", "run the workflow first")
     config = read(run / "config.yaml").content
-    if config["preset"] != "paper":
-        raise KerhrmError(f"{run} is no run at preset paper", "run without preset=...")
+    if config["preset"] not in presets:
+        cure = (
+            "run `kerhrm freeze` first" if config["preset"] == FRESH else "run without preset=..."
+        )
+        raise KerhrmError(f"{run} is no run at preset {' or '.join(presets)}", cure)
     return config
+
+
+def _replace(source: Path, target: Path, stems: Collection[str]) -> None:
+    """Copy a folder's files with these ``stems``; others that are in ``target`` go."""
+    copied = _copy(source, target, stems)
+    for path in {*target.glob("*")} - copied:
+        path.unlink()
 
 
 def _copy(source: Path, target: Path, stems: Collection[str] | None = None) -> set[Path]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from kerhrm.config.presets import FULL
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import is_headline, row_titled
 from kerhrm.scoring.statistics import summarise
@@ -31,10 +32,13 @@ METRIC_NAMES = {
     "mean_error": "mean error",
     "std_error": "standard deviation of the error",
     "mse": "mean squared error",
+    "worst_error": "error in the worst group",
+    "overall_error": "error over all test rows",
+    "group_error": "error in each group",
     "d_kl": "divergence of P(Y | C) between the learned environments",
 }
 #: metrics that say how good a method is
-RESULTS = ("test_acc", "mean_error", "mse")
+RESULTS = ("test_acc", "mean_error", "mse", "worst_error", "overall_error")
 #: Keys in a setting's name that the paper's name of it lacks; they tell nothing where the
 #: paper prints no number.  It has both values of H but does not say which one a number
 #: belongs to: both are compared with it.  It searched k less far: its number stands
@@ -47,9 +51,9 @@ def build_table(
 ) -> pd.DataFrame:
     """Summarise per-seed scores and judge them by :func:`kerhrm.scoring.verdicts.judge`.
 
-    A cell is comparable with the paper's number if it was measured at preset ``paper``, not
-    on a stand-in's data, in a setting without a mark, and chosen by the method's own rule, and
-    if :meth:`kerhrm.reporting.paper.PaperValues.caveat` has nothing against it.
+    A cell is comparable with the paper's number if it was measured at a preset of the paper's
+    sizes, not on a stand-in's data, in a setting without a mark, and chosen by the method's own
+    rule, and if :meth:`kerhrm.reporting.paper.PaperValues.caveat` has nothing against it.
 
     Columns are :data:`COLUMNS`: ``reason`` says why a cell has failed or is not comparable, the
     last four are those of :class:`kerhrm.scoring.verdicts.Judgement`.  Rows stand in the order in
@@ -163,18 +167,18 @@ def full_title(title: str, cells: pd.DataFrame, preset: str) -> str:
     """The title over a table's cells.
 
     ``table1`` and ``figure2`` are called Table 1 and Figure 2, other names are not shown;
-    behind the title stand the preset, unless it is ``paper``, and every stand-in.
+    behind the title stand the preset, unless it has the paper's sizes, and every stand-in.
     """
     number = re.fullmatch(r"(table|figure)(\d+)", cells["table"].iloc[0])
     prefix = f"{number[1].capitalize()} {number[2]}: " if number else ""
-    suffix = "" if preset == "paper" else f" [preset {preset}: not for comparison]"
+    suffix = "" if preset in FULL else f" [preset {preset}: not for comparison]"
     stand_ins = sorted({source for source in cells["data_source"] if is_stand_in(source)})
     return prefix + title + suffix + "".join(f" [{s}, not the real data]" for s in stand_ins)
 
 
 def _elsewhere(cell: Mapping[str, Any], preset: str) -> str:
     """Why the paper's number has no place beside a cell's."""
-    if preset != "paper":
+    if preset not in FULL:
         return f"preset {preset}"
     return "stand-in data" if is_stand_in(cell["data_source"]) else ""
 

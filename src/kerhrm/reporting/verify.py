@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from kerhrm.config.files import read
+from kerhrm.config.presets import DEVELOPMENT
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.tables import read_table
 from kerhrm.scoring.verdicts import CRITERIA, ROUNDING
@@ -14,7 +16,29 @@ KEYS = ["table", "setting", "method", "metric", "selection"]
 #: departures that an error lists before it only counts
 LISTED = 20
 
+#: committed runs, below the folder of the reference; the first is the one that is published
+RUNS = (".", "development")
+
 Cell = Mapping[str, Any]
+
+
+def committed(reference: Path, preset: str) -> Path:
+    """Folder with the committed tables of a preset's seeds.
+
+    Raises
+    ------
+    KerhrmError
+        If no run at that preset is committed; it names those that are.
+    """
+    presets: dict[str, Path] = {}
+    for folder in (reference / name for name in RUNS):
+        if (folder / "config.yaml").exists():
+            made = read(folder / "config.yaml").content.get("preset", DEVELOPMENT)
+            presets.setdefault(made, folder / "tables")
+    if preset not in presets:
+        known = f"verify one at {' or '.join(presets)}" if presets else "publish one first"
+        raise KerhrmError(f"{reference} has no run at preset {preset}", known)
+    return presets[preset]
 
 
 def compare(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:

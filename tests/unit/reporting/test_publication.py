@@ -1,18 +1,22 @@
 """A finished run at the paper's sizes, and no other, goes into the repository."""
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from kerhrm.config.fresh import FROZEN
 from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
-from kerhrm.reporting import publication
+from kerhrm.reporting import freeze, publication
+from kerhrm.reporting.freeze import Frozen, digest
 from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_apart, publish_tuned
 from kerhrm.reporting.readme import sections, with_sections
 from kerhrm.reporting.tables import COLUMNS
+from kerhrm.reporting.verify import committed
 
 SECTIONS = ("tables", "verdicts", "comparisons", "selection", "restarts", "times")
 README = "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in SECTIONS)
@@ -82,7 +86,7 @@ def test_tables_figures_and_configuration_are_copied(
     tmp_path: Path, reference: Path, readme: Path
 ) -> None:
     results = run(tmp_path)
-    publish(results, reference, readme)
+    publish(results, readme.parent, reference=reference, readme=readme)
     copied = content(reference)
     versions = json.loads(copied.pop("versions.json"))
     assert DISTRIBUTION in versions["packages"]
@@ -101,12 +105,12 @@ def test_tables_figures_and_configuration_are_copied(
 
 def test_what_an_earlier_run_left_is_gone(tmp_path: Path, reference: Path, readme: Path) -> None:
     results = run(tmp_path)
-    publish(results, reference, readme)
+    publish(results, readme.parent, reference=reference, readme=readme)
     first, text = content(reference), readme.read_text(encoding="utf-8")
     (reference / "tables" / "table9.md").write_text("old")
     (reference / "README.md").write_text("about the reference")
     (reference / "config.yaml").write_text("old")
-    publish(results, reference, readme)
+    publish(results, readme.parent, reference=reference, readme=readme)
     assert content(reference) == first | {"README.md": "about the reference"}
     assert readme.read_text(encoding="utf-8") == text
 
@@ -115,7 +119,7 @@ def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
     tmp_path: Path, reference: Path, readme: Path
 ) -> None:
     results = run(tmp_path)
-    publish(results, reference, readme)
+    publish(results, readme.parent, reference=reference, readme=readme)
     before = content(reference)
     publish_apart(results, reference / "apart", "apart")
     found = content(reference)
@@ -124,7 +128,7 @@ def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
     assert found["apart/apart.md"] == "## Another\n"
     names = ("apart.csv", "apart.md", "apart.svg", "config.yaml", "versions.json")
     assert sorted(n for n in found if n.startswith("apart/")) == [f"apart/{n}" for n in names]
-    publish(results, reference, readme)  # which leaves it alone
+    publish(results, readme.parent, reference=reference, readme=readme)  # which leaves it alone
     assert content(reference) == found
     table = results / "tables" / "apart.csv"
     table.write_text(table.read_text().replace("synthetic", "stand-in:digits"))
@@ -141,14 +145,17 @@ def test_choices_are_copied_beside_those_of_other_experiments(tmp_path: Path) ->
     assert content(tuned) == {"one.yaml": "irm: {}\n", "two.yaml": "stays"}
 
 
-@pytest.mark.parametrize("preset", ["smoke", "papers"])
+@pytest.mark.parametrize(
+    ("preset", "cure"),
+    [("smoke", "run without"), ("papers", "run without"), ("fresh", "run `kerhrm freeze`")],
+)
 def test_only_the_papers_sizes_are_published(
-    tmp_path: Path, reference: Path, readme: Path, preset: str
+    tmp_path: Path, reference: Path, readme: Path, preset: str, cure: str
 ) -> None:
     results = run(tmp_path, preset)
-    with pytest.raises(KerhrmError, match="no run at preset paper; run without preset"):
-        publish(results, reference, readme)
-    with pytest.raises(KerhrmError, match="no run at preset paper; run without preset"):
+    with pytest.raises(KerhrmError, match=f"no run at preset paper; {cure}"):
+        publish(results, readme.parent, reference=reference, readme=readme)
+    with pytest.raises(KerhrmError, match=f"no run at preset paper; {cure}"):
         publish_tuned(results, tmp_path / "tuned")
     assert not reference.exists()
     assert not (tmp_path / "tuned").exists()
@@ -162,19 +169,19 @@ def test_an_incomplete_run_is_told(
     results = run(tmp_path)
     (results / name).rename(tmp_path / "away")
     with pytest.raises(KerhrmError, match=f"has no {name}; run the workflow first"):
-        publish(results, reference, readme)
+        publish(results, readme.parent, reference=reference, readme=readme)
 
 
 def test_stand_ins_are_not_published(tmp_path: Path, reference: Path, readme: Path) -> None:
     results = run(tmp_path)
-    publish(results, reference, readme)
+    publish(results, readme.parent, reference=reference, readme=readme)
     before = content(tmp_path)
     path = results / "tables" / "table1.csv"
     real = path.read_text(encoding="utf-8")
     stand_in = CELL.replace("synthetic", "stand-in:digits")
     path.write_text(f"{','.join(COLUMNS)}\n{stand_in}\n", encoding="utf-8")
     with pytest.raises(KerhrmError, match=r"table1\.csv holds stand-in data; give the raw files"):
-        publish(results, reference, readme)
+        publish(results, readme.parent, reference=reference, readme=readme)
     path.write_text(real, encoding="utf-8")
     assert content(tmp_path) == before
 
@@ -184,6 +191,60 @@ def test_a_readme_without_marks_leaves_everything_alone(
 ) -> None:
     readme.write_text("# Name\n", encoding="utf-8")
     with pytest.raises(KerhrmError, match="the README has no section 'tables'"):
-        publish(run(tmp_path), reference, readme)
+        publish(run(tmp_path), tmp_path, reference=reference, readme=readme)
     assert not reference.exists()
     assert readme.read_text(encoding="utf-8") == "# Name\n"
+
+
+@pytest.fixture
+def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Frozen:
+    """What the checkout at ``tmp_path`` has frozen: the configuration of :func:`run`."""
+    now = {"code": "c", "python": "3", "versions": "v"} | {
+        name: digest(EXPERIMENTS, seeds=seeds)
+        for name, seeds in (("configuration", False), ("fresh", True))
+    }
+    monkeypatch.setattr(freeze, "_now", lambda checkout: now)
+    found = Frozen(**now, commit=None, further={})
+    (tmp_path / FROZEN).parent.mkdir()
+    (tmp_path / FROZEN).write_text(yaml.safe_dump(asdict(found)), encoding="utf-8")
+    return found
+
+
+@pytest.mark.usefixtures("frozen")
+def test_after_the_freeze_fresh_seeds_are_published_and_the_others_stand_by(
+    tmp_path: Path, reference: Path, readme: Path
+) -> None:
+    fresh, usual = run(tmp_path, "fresh"), run(tmp_path)
+    publish(usual, tmp_path, reference=reference, readme=readme)
+    assert readme.read_text(encoding="utf-8") == README
+    names = ["config.yaml", "tables/table1.csv", "tables/table1.md", "versions.json"]
+    appendix = content(reference)
+    assert sorted(appendix) == [f"development/{name}" for name in names]
+    assert committed(reference, "paper") == reference / "development" / "tables"
+    publish(fresh, tmp_path, reference=reference, readme=readme)
+    assert readme.read_text(encoding="utf-8") != README
+    found = content(reference)
+    assert found["config.yaml"] == configuration(EXPERIMENTS, "fresh")
+    assert {n: text for n, text in found.items() if n.startswith("development/")} == appendix
+    assert committed(reference, "fresh") == reference / "tables"
+    assert committed(reference, "paper") == reference / "development" / "tables"
+    with pytest.raises(KerhrmError, match="no run at preset paper or fresh; run without preset"):
+        publish(run(tmp_path, "smoke"), tmp_path, reference=reference, readme=readme)
+    assert content(reference) == found
+
+
+@pytest.mark.parametrize("preset", ["paper", "fresh"])
+def test_what_was_not_frozen_is_not_published(
+    tmp_path: Path, reference: Path, readme: Path, frozen: Frozen, preset: str
+) -> None:
+    results = run(tmp_path, preset)
+    for change, told in (
+        ({"code": "another"}, "the code is not the frozen one; freeze anew"),
+        ({"configuration": "another", "fresh": "another"}, "configuration is not the frozen one"),
+    ):
+        text = yaml.safe_dump(asdict(replace(frozen, **change)))
+        (tmp_path / FROZEN).write_text(text, encoding="utf-8")
+        with pytest.raises(KerhrmError, match=told):
+            publish(results, tmp_path, reference=reference, readme=readme)
+    assert not reference.exists()
+    assert readme.read_text(encoding="utf-8") == README

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.tables import build_table
-from kerhrm.reporting.verify import LISTED, compare, verify
+from kerhrm.reporting.verify import LISTED, committed, compare, verify
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
 PAPER = PaperValues({("table1", "r2=0.70", "ERM", "test_acc"): 0.4})
@@ -120,3 +120,23 @@ def test_the_error_lists_the_first_and_counts_the_rest(tmp_path: Path) -> None:
     assert len(lines) == LISTED
     assert all(re.search(r"0\.9 is outside \[", line) for line in lines)
     assert last == "and 10 more"
+
+
+def test_a_run_is_held_against_the_tables_of_its_seeds(tmp_path: Path) -> None:
+    def commit(folder: Path, preset: str) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "config.yaml").write_text(f"preset: {preset}\n", encoding="utf-8")
+
+    with pytest.raises(KerhrmError, match="has no run at preset paper; publish one first"):
+        committed(tmp_path, "paper")
+    commit(tmp_path, "paper")
+    assert committed(tmp_path, "paper") == tmp_path / "tables"
+    with pytest.raises(KerhrmError, match="has no run at preset smoke; verify one at paper"):
+        committed(tmp_path, "smoke")
+    commit(tmp_path / "development", "paper")  # as long as no fresh seeds are published
+    assert committed(tmp_path, "paper") == tmp_path / "tables"
+    commit(tmp_path, "fresh")
+    assert committed(tmp_path, "fresh") == tmp_path / "tables"
+    assert committed(tmp_path, "paper") == tmp_path / "development" / "tables"
+    with pytest.raises(KerhrmError, match="verify one at fresh or paper"):
+        committed(tmp_path, "smoke")

@@ -1,0 +1,201 @@
+"""Fresh seeds against the development seeds, cell by cell, and the page of it.
+
+``python -m kerhrm.reporting.development`` writes both again from the committed tables.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from kerhrm.config.files import read
+from kerhrm.config.fresh import ENLARGED
+from kerhrm.config.presets import DEVELOPMENT, FRESH
+from kerhrm.methods.registry import CLOSED_FORMS, is_headline
+from kerhrm.reporting.publication import APPENDIX
+from kerhrm.reporting.readme import COMPARISONS
+from kerhrm.reporting.tables import RESULTS, metric_name, read_table
+from kerhrm.reporting.verify import KEYS
+from kerhrm.scoring.statistics import LEVEL
+from kerhrm.scoring.verdicts import CRITERIA, ROUNDING
+from kerhrm.storage.arrays import write_text
+
+REFERENCE = Path("results/reference")
+PAGE = Path("docs/development.md")
+FILE = "difference.csv"
+COLUMNS = [
+    *KEYS, "fresh", "n_fresh", "development", "n_development",
+    "difference", "ci_low", "ci_high", "p", "differs", "direction",
+]  # fmt: skip
+LISTED = 3  #: cells of a table that the page names
+
+HEAD = """\
+# Fresh seeds against the seeds of development
+
+The published tables are the frozen configuration on seeds from 1000 on, which nothing was designed
+on ([the freeze](freeze.md)); those of the development seeds are in
+`results/reference/development`, the differences of all cells in `difference.csv` there. This page
+is made from that file.
+
+A difference is fresh less development, with the 95 % interval of Welch's t test. A cell *differs*
+if that leaves out zero. If design had not fitted the development seeds, one cell in twenty would,
+by chance: that is the column *expected*. Cells come in groups, as methods share data and metrics
+share seeds; and seeds of real data share images or houses, which makes differences rarer.
+"""
+
+
+def differences(fresh: pd.DataFrame, development: pd.DataFrame) -> pd.DataFrame:
+    """Every cell of two sets of tables, columns :data:`COLUMNS`; those of one alone come last.
+
+    ``differs`` at 5 % by Welch's t test, whose degrees of freedom are those of Satterthwaite; where
+    no seed departs from another, if the two numbers do.  ``direction`` of such a cell says whether
+    fresh is better, ``good``, or worse, ``bad``.  Where either has a single seed, or failed, there
+    is neither interval nor p.
+    """
+    kept = [*KEYS, "mean", "std", "n_seeds"]
+    both = fresh[kept].merge(
+        development[kept], on=KEYS, how="left", suffixes=("_fresh", "_development")
+    )
+    other = development[kept].merge(fresh[KEYS], on=KEYS, how="left", indicator=True)
+    alone = other[other.pop("_merge") == "left_only"]
+    both = pd.concat([
+        both, alone.rename(columns={k: f"{k}_development" for k in kept[len(KEYS):]})
+    ])  # fmt: skip
+    told = both.rename(columns={
+        "mean_fresh": "fresh", "n_seeds_fresh": "n_fresh",
+        "mean_development": "development", "n_seeds_development": "n_development",
+    })  # fmt: skip
+    ours, theirs = (
+        [both[f"{name}_{side}"].to_numpy(dtype=float) for name in ("mean", "std", "n_seeds")]
+        for side in ("fresh", "development")
+    )
+    low, high, p = welch(*ours, *theirs)
+    told = told.assign(difference=ours[0] - theirs[0], ci_low=low, ci_high=high, p=p)
+    told["differs"] = p <= LEVEL
+    told["direction"] = [_direction(row) for row in told.to_dict("records")]
+    return told[COLUMNS].reset_index(drop=True)
+
+
+def welch(
+    mean: np.ndarray, std: np.ndarray, n: np.ndarray,
+    mean_b: np.ndarray, std_b: np.ndarray, n_b: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Ends of the 95 % interval of mean - mean_b, and p of no difference; all (m,).
+
+    Two constants have their difference as both ends, and p of 0, or of 1 where they are equal.
+    SciPy has the interval for samples, but not for their means and deviations.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own, other = std**2 / n, std_b**2 / n_b
+        freedom = (own + other) ** 2 / (own**2 / (n - 1) + other**2 / (n_b - 1))
+        half = stats.t.isf(LEVEL / 2, freedom) * np.sqrt(own + other)
+        p = stats.ttest_ind_from_stats(mean, std, n, mean_b, std_b, n_b, equal_var=False).pvalue
+    change = mean - mean_b
+    constant = (std == 0) & (std_b == 0)
+    half = np.where(constant, 0.0, half)
+    p = np.where(constant, np.where(np.abs(change) > ROUNDING, 0.0, 1.0), p)
+    return change - half, change + half, p
+
+
+def _direction(row: Mapping[str, Any]) -> str:
+    criterion = CRITERIA.get(row["metric"])
+    if not row["differs"] or criterion is None:
+        return ""
+    return criterion.direction(row["fresh"], row["development"])
+
+
+def page(found: pd.DataFrame) -> str:
+    """Markdown of the page, from what :func:`differences` gives."""
+    own = list(map(is_headline, found["method"], found["selection"]))
+    trained = ~found["method"].isin([row.title for row in CLOSED_FORMS])
+    results = found[trained & pd.Series(own, index=found.index) & found["metric"].isin(RESULTS)]
+    counted = results[_spread(results)]
+    top = counted.assign(size=_size(counted)).sort_values("size", ascending=False, kind="stable")
+    top = top.groupby("table", sort=False).head(LISTED).sort_values("table", kind="stable")
+    alone = int(found[["fresh", "development"]].isna().any(axis=1).sum())
+    more = int((results["n_fresh"] == ENLARGED).sum())
+    return "\n".join([
+        HEAD,
+        "## Results of each method's own rule\n",
+        _counts(results, "table"),
+        _counts(results, "method"),
+        f"{more} of them have {ENLARGED} fresh seeds.\n",
+        "## All cells\n",
+        "With other metrics, other selection rules and what nothing was trained for.\n",
+        _counts(found, "table"),
+        f"Cells without a number, or that only one of the two has, are not counted: {alone}.\n",
+        "## The largest differences\n",
+        f"{LISTED} results of each table, by the difference in half widths of its interval.\n",
+        _listed(top),
+    ])  # fmt: skip
+
+
+def _spread(found: pd.DataFrame) -> pd.Series:
+    """Cells whose difference has an interval that is no point."""
+    return (found["ci_high"] - found["ci_low"]) > 0
+
+
+def _size(found: pd.DataFrame) -> pd.Series:
+    return (2 * found["difference"] / (found["ci_high"] - found["ci_low"])).abs()
+
+
+def _counts(found: pd.DataFrame, by: str) -> str:
+    """How many cells of each table or method differ, as Markdown."""
+    cells = found[_spread(found)]
+    groups = [*cells.groupby(by, sort=False), ("all", cells)]
+    rows = [
+        {
+            by: name,
+            "cells": len(part),
+            "expected": f"{LEVEL * len(part):.1f}",
+            "differ": int(part["differs"].sum()),
+            "fresh is better": int((part["direction"] == "good").sum()),
+            "fresh is worse": int((part["direction"] == "bad").sum()),
+        }
+        for name, part in groups
+    ]
+    return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True) + "\n"
+
+
+def _listed(cells: pd.DataFrame) -> str:
+    rows = [
+        {
+            "table": c.table, "setting": c.setting, "method": c.method,
+            "metric": metric_name(c.metric),
+            "fresh": f"{c.fresh:.3f}", "development": f"{c.development:.3f}",
+            "difference": f"{c.difference:+.3f} [{c.ci_low:+.3f}, {c.ci_high:+.3f}]",
+        }
+        for c in cells.itertuples(index=False)
+    ]  # fmt: skip
+    return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True) + "\n"
+
+
+def read_differences(path: Path) -> pd.DataFrame:
+    """What :func:`write` wrote."""
+    found = pd.read_csv(path)
+    return found.assign(direction=found["direction"].astype(object).fillna(""))
+
+
+def write(reference: Path, target: Path) -> bool:
+    """Compare the committed tables, if both are there: the file of differences and the page."""
+    sides = ((reference, FRESH), (reference / APPENDIX, DEVELOPMENT))
+    for folder, preset in sides:
+        path = folder / "config.yaml"
+        if not path.exists() or read(path).content["preset"] != preset:
+            return False
+    fresh, development = (_tables(folder / "tables") for folder, _ in sides)
+    file = reference / APPENDIX / FILE
+    write_text(file, differences(fresh, development).to_csv(index=False, float_format="%.6g"))
+    write_text(target, page(read_differences(file)))
+    return True
+
+
+def _tables(folder: Path) -> pd.DataFrame:
+    return read_table(*(p for p in sorted(folder.glob("*.csv")) if COMPARISONS not in p.stem))
+
+
+if __name__ == "__main__":
+    write(REFERENCE, PAGE)
