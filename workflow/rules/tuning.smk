@@ -14,6 +14,7 @@ rule tune:
 rule select_hyperparameters:
     input:
         predictions=tuning_predictions,
+        train=tuning_files("data", "data/train.npz"),
         validation=tuning_files("data", "data/validation.npz"),
         environments=tuning_files("data", "data/environments.npz"),
     output:

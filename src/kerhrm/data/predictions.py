@@ -29,18 +29,18 @@ class Trial(Predictions):
 
     Attributes
     ----------
-    environments : Tensor, (B, E, m), or (B, C, E, m), float32
-        Memberships, soft or 0 and 1, of the validation points in the environments that the
-        method inferred by itself.  E is 0 for methods that infer none, and the same for all
-        option sets of a method; an environment may have no points.
+    environments : Tensor, (B, E, n + m), or (B, C, E, n + m), float32
+        Memberships, soft or 0 and 1, of the n training points and then the m validation points in
+        the environments that the method inferred by itself.  E is 0 for methods that infer none,
+        and the same for all option sets of a method; an environment may have no points.
     """
 
     environments: Tensor
 
     @classmethod
     def of(cls, outputs: Predictions, environments: Tensor | None = None) -> Self:
-        """Outputs (B, m), with memberships (B, E, m), or with those of no environment."""
-        f = outputs.validation
+        """Outputs (B, m), with memberships (B, E, n + m), or with those of no environment."""
+        f = outputs.train
         if environments is None:
-            environments = f.new_empty(len(f), 0, f.shape[-1])
+            environments = f.new_empty(len(f), 0, f.shape[-1] + outputs.validation.shape[-1])
         return cls(outputs.train, outputs.validation, outputs.test, environments.to(torch.float32))

@@ -52,12 +52,12 @@ class Inferred:
     Attributes
     ----------
     predictor : callable
-    validation : Tensor, (B, E, m), float32
-        Memberships of the validation points in them, soft or 0 and 1.
+    memberships : Tensor, (B, E, n + m), float32
+        Of the training points and then the validation points in them, soft or 0 and 1.
     """
 
     predictor: Predictor
-    validation: Tensor
+    memberships: Tensor
 
     def __call__(self, x: Tensor) -> Tensor:
         """Outputs (B, m) of points (B, m, d)."""

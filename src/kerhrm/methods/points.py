@@ -57,7 +57,7 @@ def prepare(
         trials = []
         for predictor in predictors:
             outputs = Predictions(*(predictor(x).detach() for x in points))
-            inferred = predictor.validation if isinstance(predictor, Inferred) else None
+            inferred = predictor.memberships if isinstance(predictor, Inferred) else None
             trials.append([Trial.of(outputs, inferred)])
         return trials
 

@@ -1,9 +1,9 @@
 """Methods that go from features to a network.
 
 ``entry(network, problem, test, points, options, none_found)`` returns predictions of all points,
-one for each of the method's rows, and memberships (B, E, m) of the validation points in the
-environments that it inferred, or None.  ``none_found`` (B,), bool, says in which seeds the test
-of heterogeneity found nothing; it is None where there was no test.
+one for each of the method's rows, and memberships (B, E, n + m) of the training and then the
+validation points in the environments that it inferred, or None.  ``none_found`` (B,), bool, says in
+which seeds the test of heterogeneity found nothing; it is None where there was no test.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -16,6 +16,9 @@ from kerhrm.data.dataset import Files
 from kerhrm.methods.registry import ORACLE, POOLED, WORST_LEARNED, WORST_VALIDATION
 from kerhrm.storage.arrays import load_arrays
 
+#: a data set's files with the labels of each part of the points
+LABELS = {"train": "train", "validation": "validation", "test": "test_labels"}
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -25,18 +28,15 @@ class Rule:
     ----------
     name : str
         As the tables print it.
-    sample : str
-        The part of the predictions that is scored: ``"validation"`` or ``"test"``.
-    labels : str
-        The data set's file with its labels.
+    samples : tuple of str
+        The parts of the predictions that are scored: ``"train"``, ``"validation"``, ``"test"``.
     environments : "true", "inferred" or None
         Whether environments count one by one, and which: the true ones, or all that the method
         has inferred with any option set, so that all sets are measured by one yardstick.
     """
 
     name: str
-    sample: str
-    labels: str
+    samples: tuple[str, ...]
     environments: Literal["true", "inferred"] | None = None
 
     def score(self, arrays: Mapping[str, np.ndarray], files: Files) -> np.ndarray:
@@ -47,32 +47,36 @@ class Rule:
         data set's ``files`` is opened than the rule names.  Errors on test points are in the square
         of the tables' common unit, which makes seeds comparable.
         """
-        outputs = arrays[self.sample]
-        labels, facts = load_arrays(files[self.labels])
-        points = point_scores(outputs, labels["y"][:, None], facts["task"])
+        outputs = np.concatenate([arrays[sample] for sample in self.samples], axis=-1)
+        labels, facts = zip(*(load_arrays(files[LABELS[s]]) for s in self.samples), strict=True)
+        y, task = np.concatenate([part["y"] for part in labels], axis=-1), facts[0]["task"]
+        points = point_scores(outputs, y[:, None], task)
         if self.environments is None:
             scores = pooled_score(points)
         else:
             memberships = self._memberships(arrays, files)
             with np.errstate(invalid="ignore"):  # of points that are not finite
                 scores = worst_environment_score(points, memberships)
-        if facts["task"] == "regression" and self.sample == "test":
-            scores = scores * labels["unit"][:, None] ** 2
+        if task == "regression" and self.samples == ("test",):
+            scores = scores * labels[0]["unit"][:, None] ** 2
         return np.where(np.isfinite(outputs).all(-1), scores, -np.inf)
 
     def _memberships(self, arrays: Mapping[str, np.ndarray], files: Files) -> np.ndarray:
         """Of the points in all environments that count, (B, E, m)."""
         if self.environments == "inferred":
-            inferred = arrays["environments"]
+            inferred = arrays["environments"]  # of the same samples
             return inferred.reshape(len(inferred), -1, inferred.shape[-1]).astype(np.float64)
-        environment = load_arrays(files["environments"])[0][self.sample]
+        true = load_arrays(files["environments"])[0]
+        environment = np.concatenate([true[sample] for sample in self.samples], axis=-1)
         numbers = np.arange(environment.max() + 1)
         return (environment[:, None] == numbers[:, None]).astype(np.float64)
 
 
 RULES = {
-    POOLED: Rule(POOLED, "validation", "validation"),
-    WORST_VALIDATION: Rule(WORST_VALIDATION, "validation", "validation", "true"),
-    WORST_LEARNED: Rule(WORST_LEARNED, "validation", "validation", "inferred"),
-    ORACLE: Rule(ORACLE, "test", "test_labels"),
+    POOLED: Rule(POOLED, ("validation",)),
+    WORST_VALIDATION: Rule(WORST_VALIDATION, ("validation",), "true"),
+    # of a small environment the validation points are few: a minimum over means of few points is
+    # ruled by their noise, so that training points count, too, as inside KerHRM
+    WORST_LEARNED: Rule(WORST_LEARNED, ("train", "validation"), "inferred"),
+    ORACLE: Rule(ORACLE, ("test",)),
 }

@@ -17,8 +17,9 @@ def test_predictions_are_taken_per_seed() -> None:
 
 def test_a_trial_has_its_environments_or_none() -> None:
     outputs = Predictions(*(torch.randn(2, n, dtype=torch.float64) for n in SIZES.values()))
-    soft = torch.rand(2, 3, SIZES["validation"], dtype=torch.float64)
-    for given, expected in ((soft, soft.float()), (None, torch.empty(2, 0, SIZES["validation"]))):
+    both = SIZES["train"] + SIZES["validation"]
+    soft = torch.rand(2, 3, both, dtype=torch.float64)
+    for given, expected in ((soft, soft.float()), (None, torch.empty(2, 0, both))):
         trial = Trial.of(outputs, given)
         assert torch.equal(trial.environments, expected)
         assert trial.environments.dtype == torch.float32

@@ -83,7 +83,7 @@ def test_candidates_stand_on_the_second_axis(files: dict[str, Path]) -> None:
     found = run(Recorder(), OPTIONS, files)
     w0 = init_mlp(SEEDS["network"], (D, 8, 4, 1))
     assert isinstance(found, Trial)
-    assert found.environments.shape == (B, len(OPTIONS), 0, SIZES["validation"])
+    assert found.environments.shape == (B, len(OPTIONS), 0, SIZES["train"] + SIZES["validation"])
     for part, size in SIZES.items():
         outputs = getattr(found, part)
         assert outputs.shape == (B, len(OPTIONS), size)
@@ -191,7 +191,7 @@ def test_a_path_gives_the_bits_of_every_training(files: dict[str, Path]) -> None
 
 def test_inferred_environments_stand_beside_the_outputs(files: dict[str, Path]) -> None:
     """As many for every option set: those that are missing are empty."""
-    m = SIZES["validation"]
+    m = SIZES["train"] + SIZES["validation"]
     labels = torch.randint(0, 2, (B, m))
 
     def entry(samples: Samples, network: Network, options: ERM) -> Predictor:

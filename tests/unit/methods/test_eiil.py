@@ -139,9 +139,10 @@ def test_validation_points_are_split_where_the_reference_varies_most(
     options = EIIL(loss=loss, reference_steps=15, inference_steps=2000, inference_rate=0.05,
                    steps=3, learning_rate=1e-2)  # fmt: skip
     first, last = train_eiil(samples, mlp, options, [2, 3])
-    assert first.validation.dtype == torch.float32
-    assert torch.equal(first.validation, last.validation)
-    assert torch.equal(first.validation.sum(1), torch.ones(B, 50))
+    assert first.memberships.dtype == torch.float32
+    assert torch.equal(first.memberships, last.memberships)
+    assert torch.equal(first.memberships.sum(1), torch.ones(B, 60 + 50))
+    held_out = first.memberships[..., 60:]
     reference = train(
         mlp, samples.x, lambda f, r: point_loss(f, samples.y[r], loss).mean(-1),
         steps=15, learning_rate=1e-2,
@@ -149,7 +150,7 @@ def test_validation_points_are_split_where_the_reference_varies_most(
     gradient = scale_gradient(reference(samples.x_validation), samples.y_validation, loss)
     clear = gradient.abs() > 0.05 * gradient.abs().amax(-1, keepdim=True)
     for b in range(B):
-        environments = first.validation[b][:, clear[b]] == 1
+        environments = held_out[b][:, clear[b]] == 1
         up = gradient[b][clear[b]] > 0
         assert 0 < int(up.sum()) < len(up)
         assert any(torch.equal(environment, up) for environment in environments)

@@ -106,7 +106,7 @@ def test_literals_predictors_are_those_of_the_steps(case: Case) -> None:
 
     # the environments of every iteration and k, each point's shares of them as one: but for
     # those where no start was of use
-    m = problem.y_validation.shape[1]
+    m = problem.y.shape[1] + problem.y_validation.shape[1]
     for b in range(len(case.samples.seeds)):
         usable = torch.cat([e.usable[b] for e in learned])
         count = int(usable.sum()) or len(usable)

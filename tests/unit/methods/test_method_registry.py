@@ -62,7 +62,7 @@ def test_what_is_tuned_has_a_rule_that_sees_no_test_data() -> None:
     ]  # fmt: skip
     for name in tunable():
         rule = RULES[METHODS[name].rule]
-        assert rule.sample == "validation"
+        assert "test" not in rule.samples
         assert METHODS[name].labels == (rule.environments == "true")
 
 

@@ -62,7 +62,7 @@ def samples(case: Case, draw_samples: Draw) -> Samples:
 
 def told(predictor: Predictor, samples: Samples) -> list[Tensor]:
     """All that a predictor hands over."""
-    memberships = [predictor.validation] if isinstance(predictor, Inferred) else []
+    memberships = [predictor.memberships] if isinstance(predictor, Inferred) else []
     return [predictor(samples.x), predictor(samples.x_validation), *memberships]
 
 

@@ -74,7 +74,8 @@ def test_a_job_gets_a_trial_a_row(method: Method, files: dict[str, Any], tmp_pat
             assert bool(outputs.isfinite().all())
             assert not outputs.requires_grad
         environments = trial.environments
-        assert (*environments.shape[:2], environments.shape[-1]) == trial.validation.shape
+        assert environments.shape[:2] == trial.validation.shape[:2]
+        assert environments.shape[-1] == N + M
         assert environments.dtype == torch.float32
         assert bool(((environments >= 0) & (environments <= 1)).all())
         if method.infers:  # every point is somewhere
@@ -96,7 +97,7 @@ def test_whole_methods_are_told_where_the_test_found_nothing(
     if tested:
         found, p_value = torch.tensor([False, True]), torch.tensor([0.5, 0.01])
         HeterogeneityTest(p_value, p_value[:, None], p_value, found).save(files["heterogeneity"])
-    soft = torch.rand(len(SEEDS), 3, M, dtype=torch.float64)
+    soft = torch.rand(len(SEEDS), 3, N + M, dtype=torch.float64)
     seen: list[Tensor | None] = []
 
     def entry(
@@ -122,5 +123,5 @@ def test_whole_methods_are_told_where_the_test_found_nothing(
             torch.testing.assert_close(
                 got, torch.stack([factor * o.steps * w0(x) for o in options], 1)
             )
-        inferred = soft.float() if tested else torch.empty(len(SEEDS), 0, M)
+        inferred = soft.float() if tested else torch.empty(len(SEEDS), 0, N + M)
         assert torch.equal(trial.environments, torch.stack([inferred] * 3, 1))

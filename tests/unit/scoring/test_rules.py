@@ -9,12 +9,12 @@ from kerhrm.data.dataset import Task
 from kerhrm.scoring.rules import RULES
 from kerhrm.storage.arrays import save_arrays
 
-B, C, SIZES = 3, 4, {"validation": 11, "test": 9}
+B, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
 N_ENVIRONMENTS = 3
 OPENED = {
     "pooled validation": {"validation"},
     "worst validation environment": {"validation", "environments"},
-    "worst learned environment": {"validation"},
+    "worst learned environment": {"train", "validation"},
     "oracle": {"test_labels"},
 }
 UNIT = np.array([1.0, 0.5, 3.0])  #: of each seed's test labels, in that of the tables
@@ -42,20 +42,23 @@ def draw_outputs(part: str) -> np.ndarray:
 def draw_inferred() -> np.ndarray:
     """Soft memberships of two environments with every option set, one of which is empty."""
     rng = np.random.default_rng(3)
-    weights = rng.random((B, C, 2, SIZES["validation"])).astype(np.float32)
+    size = SIZES["train"] + SIZES["validation"]
+    weights = rng.random((B, C, 2, size)).astype(np.float32)
     weights[:, 2, 1] = 0
     return weights
 
 
-def draw_arrays(part: str) -> dict[str, np.ndarray]:
-    """What a method leaves, of one sample."""
-    return {part: draw_outputs(part), "environments": draw_inferred()}
+def draw_arrays(name: str) -> dict[str, np.ndarray]:
+    """What a method leaves, of the samples that a rule looks at."""
+    outputs = {part: draw_outputs(part) for part in RULES[name].samples}
+    return outputs | {"environments": draw_inferred()}
 
 
 def write(folder: Path, task: Task, names: set[str]) -> dict[str, Path]:
     """The files that are named, and no other."""
     y, facts = draw_labels(task), {"task": task}
     contents = {
+        "train": {"y": y["train"]},
         "validation": {"y": y["validation"]},
         "environments": {"validation": draw_environments()},
         "test_labels": {"y": y["test"], "unit": UNIT},
@@ -71,8 +74,9 @@ def point(f: float, y: float, task: Task) -> float:
 
 
 def expected(name: str, task: Task, b: int, c: int) -> float:
-    part = "test" if name == "oracle" else "validation"
-    f, y = draw_outputs(part)[b, c].tolist(), draw_labels(task)[part][b].tolist()
+    parts = RULES[name].samples
+    f = [v for part in parts for v in draw_outputs(part)[b, c].tolist()]
+    y = [v for part in parts for v in draw_labels(task)[part][b].tolist()]
     scores = [point(*pair, task) for pair in zip(f, y, strict=True)]
     if name == "oracle" and task == "regression":
         scores = [s * UNIT[b] ** 2 for s in scores]
@@ -91,7 +95,7 @@ def expected(name: str, task: Task, b: int, c: int) -> float:
 def test_a_rule_by_a_loop_over_points(tmp_path: Path, name: str, task: Task) -> None:
     """No file is there but those that the rule names."""
     rule = RULES[name]
-    score = rule.score(draw_arrays(rule.sample), write(tmp_path, task, OPENED[name]))
+    score = rule.score(draw_arrays(name), write(tmp_path, task, OPENED[name]))
     assert score.shape == (B, C)
     assert score.dtype == np.float64
     for b in range(B):
@@ -105,7 +109,7 @@ def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None
     for needed in OPENED[name]:
         others = {n: p for n, p in files.items() if n != needed}
         with pytest.raises(KeyError, match=needed):
-            rule.score(draw_arrays(rule.sample), others)
+            rule.score(draw_arrays(name), others)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
@@ -113,8 +117,8 @@ def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", OPENED)
 def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, bad: float) -> None:
     rule, files = RULES[name], write(tmp_path, task, OPENED[name])
-    arrays = draw_arrays(rule.sample)
-    outputs = arrays[rule.sample]
+    arrays = draw_arrays(name)
+    outputs = arrays[rule.samples[-1]]
     sound = rule.score(arrays, files)
     outputs[0, 1, 3] = bad  # one point of one candidate
     outputs[2] = bad  # all of a seed
@@ -128,7 +132,7 @@ def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, 
 
 def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> None:
     files = write(tmp_path, "regression", {"validation", "environments"})
-    arrays = draw_arrays("validation")
+    arrays = draw_arrays("worst validation environment")
     worst = RULES["worst validation environment"].score(arrays, files)
     assert bool((worst < RULES["pooled validation"].score(arrays, files)).all())
 
@@ -136,22 +140,27 @@ def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> Non
 @pytest.mark.parametrize("task", TASKS)
 def test_all_option_sets_are_measured_by_one_yardstick(tmp_path: Path, task: Task) -> None:
     """It does not matter which of them has inferred an environment."""
-    rule, files = RULES["worst learned environment"], write(tmp_path, task, {"validation"})
-    arrays = draw_arrays("validation")
+    rule = RULES["worst learned environment"]
+    files = write(tmp_path, task, {"train", "validation"})
+    arrays = draw_arrays(rule.name)
     there = rule.score(arrays, files)
     arrays["environments"] = arrays["environments"][:, ::-1]
     np.testing.assert_array_equal(rule.score(arrays, files), there)
     # where one environment holds all points, it is the pooled rule
-    arrays["environments"] = np.ones((B, C, 1, SIZES["validation"]), np.float32)
-    pooled = RULES["pooled validation"].score(arrays, files)
-    np.testing.assert_allclose(rule.score(arrays, files), pooled, rtol=1e-12)
+    arrays["environments"] = np.ones((B, C, 1, SIZES["train"] + SIZES["validation"]), np.float32)
+    both = np.concatenate([arrays[part] for part in rule.samples], -1)
+    y = np.concatenate([draw_labels(task)[part] for part in rule.samples], -1)[:, None]
+    points = (both > 0) == (y > 0) if task == "classification" else -((both - y) ** 2)
+    np.testing.assert_allclose(rule.score(arrays, files), points.mean(-1), rtol=1e-5)
 
 
 def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     """Candidate 0 is right on validation points, candidate 1 on test points."""
-    files = write(tmp_path, "classification", {"validation", "environments", "test_labels"})
+    needed = {"train", "validation", "environments", "test_labels"}
+    files = write(tmp_path, "classification", needed)
     y = draw_labels("classification")
     outputs = {
+        "train": np.stack([y["train"], -y["train"]], axis=1),
         "validation": np.stack([y["validation"], -y["validation"]], axis=1),
         "test": np.stack([-y["test"], y["test"]], axis=1),
         "environments": draw_inferred(),
@@ -163,4 +172,4 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
 
 def test_rules_are_found_by_name() -> None:
     assert {name: rule.name for name, rule in RULES.items()} == {n: n for n in OPENED}
-    assert [n for n, rule in RULES.items() if rule.sample == "test"] == ["oracle"]
+    assert [n for n, rule in RULES.items() if "test" in rule.samples] == ["oracle"]

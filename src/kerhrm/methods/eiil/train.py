@@ -69,7 +69,8 @@ def train_eiil(
     held_out = split(samples.x_validation, samples.y_validation, "eiil-validation")
     labelled = dataclasses.replace(samples, environment=environment)
     trained = train_irmv1(labelled, network, options, stops)
-    return [Inferred(invariant, memberships(held_out, 2)) for invariant in trained]
+    inferred = memberships(torch.cat([environment, held_out], dim=-1), 2)
+    return [Inferred(invariant, inferred) for invariant in trained]
 
 
 def infer_environments(

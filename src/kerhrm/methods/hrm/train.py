@@ -55,18 +55,18 @@ def train_hrm(samples: Samples, network: Network, options: HRM) -> Inferred:
 
     Validation points, environment labels and ``network`` are not looked at; x is neither centred
     nor scaled.  The predictor is linear, without intercept.  Its environments are the clusters of
-    the last turn, and a validation point goes to that of its smallest squared residual.
+    the last turn, and a point goes to that of its smallest squared residual.
     """
     x, y, seeds = samples.x, samples.y, samples.seeds
-    new = samples.x_validation, samples.y_validation
+    every = torch.cat([x, samples.x_validation], 1), torch.cat([y, samples.y_validation], 1)
     together = 1 if x.device.type == "cpu" and x.shape[-1] > SMALL else len(seeds)
     parts, splits = [], []
     for first in range(0, len(seeds), together):
         rows = slice(first, first + together)
         last = select_features(x[rows], y[rows], seeds[rows], options)
         parts.append(least_squares(x[rows], y[rows], kept_features(last.centre, options)))
-        held_out, labels = (part[rows] for part in new)
-        splits.append(nearest(variant(held_out, last.p), labels, last.models))
+        points, labels = (part[rows] for part in every)
+        splits.append(nearest(variant(points, last.p), labels, last.models))
     w, split = torch.cat(parts), torch.cat(splits)
     return Inferred(
         lambda points: (points @ w.unsqueeze(-1)).squeeze(-1), memberships(split, options.clusters)

@@ -26,12 +26,14 @@ def train_kerhrm(
     """Predictions (B, m) of the network of step 3, and of the NTF predictor.
 
     Where ``none_found``, (B,), holds and the options have the test for environments, the direction
-    is that of pooled ERM.  Besides the memberships (B, E, m) of the validation points in all
-    environments learned, or, where there are none to find, in one.
+    is that of pooled ERM.  Besides the memberships (B, E, n + m) of the training and validation
+    points in all environments learned, or, where there are none to find, in one.
     """
     with torch.no_grad():
         found = fit(problem, options, points[:2])
-        final, learned = found.final, yardstick(found.learned)
+        final = found.final
+        parts = [yardstick(found.learned, "train"), yardstick(found.learned, "validation")]
+        learned = torch.cat(parts, dim=-1)
         if none_found is not None and options.guard is not None:
             final = guarded(final, pooled_direction(problem, options.k), none_found)
             learned = torch.where(none_found[:, None, None], 1.0, learned)
