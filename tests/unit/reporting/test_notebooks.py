@@ -161,7 +161,7 @@ def test_one_notebook_shows_any_table(tmp_path: Path, protocol: str) -> None:
 
 
 def test_the_notebooks_are_one_for_all_tables_and_one_a_figure() -> None:
-    assert {path.stem for path in COMMITTED} == {"table", "figure2", "figure3"}
+    assert {path.stem for path in COMMITTED} == {"table", "figure2", "figure3", "eiil_reference", "dataset"}
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
