@@ -31,7 +31,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.features.extract import extract
 from kerhrm.features.options import Landmarks
-from kerhrm.features.reduction import Reduction, fix_signs
+from kerhrm.features.reduction import RankError, Reduction, fix_signs
 from kerhrm.networks.build import load_network, save_network
 from kerhrm.networks.protocol import Network
 from kerhrm.randomness import stream
@@ -166,8 +166,7 @@ def _inverse_root(gram: Tensor, k: int) -> Tensor:
     values, vectors = torch.linalg.eigh((gram + gram.mT).double() / 2)
     kept = values > values[-1] * torch.finfo(torch.float32).eps  # a kernel's own precision
     if (rank := int(kept.sum())) < k:
-        problem = f"the neural tangent features have rank {rank}, less than k={k}"
-        raise KerhrmError(problem, f"set k <= {rank}")
+        raise RankError(rank, k)
     return (vectors[:, kept] / values[kept].sqrt()).to(gram.dtype)
 
 

@@ -14,6 +14,15 @@ TOLERANCE, MAX_PASSES = 1e-9, 200
 MOST_ROWS = 300  #: of the Krylov space, unless k needs more
 
 
+class RankError(KerhrmError):
+    """Fewer dimensions than asked for; ``rank`` says how many there are."""
+
+    def __init__(self, rank: int, k: int) -> None:
+        self.rank = rank
+        problem = f"the neural tangent features have rank {rank}, less than k={k}"
+        super().__init__(problem, f"set k <= {rank}")
+
+
 @dataclass(frozen=True)
 class Reduction:
     """Truncated SVD Phi = U S V^T; V stays implicit.
@@ -63,8 +72,7 @@ def reduce(gram: Tensor, k: int) -> Reduction:
     floor = values[:, :1] * max(torch.finfo(gram.dtype).eps, n * torch.finfo(u.dtype).eps)
     if bool((values <= floor).any()):
         rank = int((values > floor).sum(-1).min())
-        problem = f"the neural tangent features have rank {rank}, less than k={k}"
-        raise KerhrmError(problem, f"set k <= {rank}")
+        raise RankError(rank, k)
     return Reduction(fix_signs(u), values.sqrt())
 
 

@@ -1,0 +1,236 @@
+"""What KerHRM is compared with, made from the registry of methods.
+
+Each is the method's own entry point, with its options as parameters.
+"""
+
+import functools
+import inspect
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from kerhrm.data.dataset import Task
+from kerhrm.entries import load
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators.base import TableEstimator
+from kerhrm.estimators.notices import DataWarning
+from kerhrm.estimators.predictors import as_predictor, initial_network
+from kerhrm.estimators.surroundings import cores, seed_of
+from kerhrm.estimators.training import train_method
+from kerhrm.methods.registry import METHODS
+
+#: parameters of all of them, and their defaults
+COMMON: dict[str, Any] = {
+    "task": "classification",
+    "network": (1024,),
+    "validation_fraction": 0.2,
+    "random_state": None,
+    "device": "auto",
+    "n_jobs": None,
+}
+DOCSTRING = """{title}
+
+Inputs are standardised, and so is the target of a regression.
+
+Parameters
+----------
+{options}
+task : {{"classification", "regression"}}
+    Of two labels of any kind, or of numbers.
+network : sequence of int, str or callable
+    Hidden widths; or a function at the top level of a module, which makes a torch module with one
+    output from the number of columns, or its name, ``"package.module:function"``.
+validation_fraction : float
+    Share of the rows that are held out, unless ``fit`` is given others.
+random_state : int, RandomState or None
+    Seed of everything that is drawn.
+device : str
+    ``"auto"``, ``"cpu"`` or ``"cuda"``.
+n_jobs : int, optional
+    Cores; -1: all.
+
+Attributes
+----------
+classes_ : ndarray of shape (2,)
+    In classification.
+n_features_in_ : int
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Of a table with column names.
+
+Examples
+--------
+>>> from sklearn.datasets import load_breast_cancer
+>>> from kerhrm import {name}
+>>> X, y = load_breast_cancer(return_X_y=True)
+>>> model = {name}({example}random_state=0).fit(X, y{given})
+>>> print(model.score(X, y) > 0.8)
+True
+"""
+FIT = """Train on a table.
+
+Parameters
+----------
+X : array-like of shape (n_samples, n_features)
+y : array-like of shape (n_samples,)
+sample_weight : array-like of shape (n_samples,), optional
+    Whole numbers: a row of weight 2 is two rows.
+validation : (X, y), optional
+    Rows that are held out; by default a ``validation_fraction`` of the rows.{environments}
+
+Returns
+-------
+self
+
+Raises
+------
+KerhrmError
+    A ``ValueError`` of one line that names the column or parameter, and the cure.
+"""
+
+
+class MethodEstimator(TableEstimator):
+    """Base of the generated classes; ``_method`` is the registry's name."""
+
+    _method: str
+    task: Task
+
+    @property
+    def _task(self) -> Task:  # type: ignore[override]
+        return self.task
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        validation: Any,
+        environments: Callable[[int], np.ndarray] | None = None,
+    ) -> Self:
+        if self.task not in ("classification", "regression"):
+            raise KerhrmError(f"task={self.task!r} is not known", "classification or regression")
+        given = {n: v for n, v in self.get_params(deep=False).items() if n not in COMMON}
+        if given.get("loss", "") is None:
+            del given["loss"]
+            if self.task == "regression":
+                given["loss"] = "squared"
+        self.seed_ = seed_of(self.random_state)
+        with cores(self.n_jobs):
+            samples = self._samples(X, y, sample_weight, validation, self.seed_, environments)
+            d = samples.x.shape[-1]
+            network = initial_network(self.network, self.seed_, d).to(samples.x.device)
+            trained = train_method(self._method, samples, network, given)
+            predictor = as_predictor(trained, samples.x, self._method)
+        self._predictor = predictor.to(torch.device("cpu"))
+        options = load(METHODS[self._method].options)(**given)
+        self._logistic = getattr(options, "loss", "squared") == "logistic"
+        return self
+
+
+def _fit(
+    self: MethodEstimator, X: Any, y: Any, sample_weight: Any = None, validation: Any = None
+) -> MethodEstimator:
+    return self._fit(X, y, sample_weight, validation)
+
+
+def _fit_labelled(
+    self: MethodEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    validation: Any = None,
+    environments: Any = None,
+) -> MethodEstimator:
+    labels = functools.partial(environments_of, environments)
+    return self._fit(X, y, sample_weight, validation, labels)
+
+
+def environments_of(environments: Any, n: int) -> np.ndarray:
+    """Labels 0, 1, ... of any labels of n rows' environments; without them all 0.
+
+    Raises
+    ------
+    KerhrmError
+        Unless there is one for each row.
+    """
+    if environments is None:
+        told = "no environments given: all rows count as one; fit(X, y, environments=...)"
+        warnings.warn(told, DataWarning, stacklevel=5)
+        return np.zeros(n, dtype=np.int64)
+    labels = np.asarray(environments)
+    if labels.shape != (n,):
+        problem = f"environments have shape {labels.shape} for {n} rows"
+        raise KerhrmError(problem, "give one label for each row")
+    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+
+
+def estimator(method: str, name: str) -> type[MethodEstimator]:
+    """Class ``name`` of a method of the registry that reads points.
+
+    Raises
+    ------
+    KerhrmError
+        If the method reads something else.
+    """
+    declared = METHODS[method]
+    if declared.reads != "points":
+        raise KerhrmError(f"method '{method}' reads no points", "name one that does")
+    options = load(declared.options)
+    # the loss of a classification may be none of a regression
+    own = {n: None if n == "loss" else f.get_default() for n, f in options.model_fields.items()}
+    parameters = own | COMMON
+
+    def __init__(self: Any, **given: Any) -> None:
+        for parameter, default in parameters.items():
+            setattr(self, parameter, given.pop(parameter, default))
+        if given:
+            raise TypeError(f"{name} has no parameter '{next(iter(given))}'")
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+            *(inspect.Parameter(n, keyword, default=v) for n, v in parameters.items()),
+        ]
+    )
+    fit = _copied(_fit_labelled if declared.labels else _fit)
+    more = "\nenvironments : array-like of shape (n_samples,), optional\n    Labels of any kind."
+    fit.__doc__ = FIT.format(environments=more if declared.labels else "")
+    described = [
+        f"{n} : {'str, optional' if n == 'loss' else type(own[n]).__name__}\n"
+        f"    {(f.description or n)[0].upper()}{(f.description or n)[1:]}."
+        for n, f in options.model_fields.items()
+    ]
+    title = " ".join(str(options.__doc__).split("\n")[0].split())
+    body = {
+        "__init__": __init__,
+        "fit": fit,
+        "_method": method,
+        "__module__": __name__,
+        "__qualname__": name,
+        "__doc__": DOCSTRING.format(
+            title=title,
+            options="\n".join(described),
+            name=name,
+            example="network=(64,), " if method != "hrm" else "iterations=1, ",
+            given=", environments=X[:, 0] > 14" if declared.labels else "",
+        ),
+    }
+    return type(name, (MethodEstimator,), body)
+
+
+def _copied(function: Any) -> Any:
+    """The function with a docstring of its own, called ``fit``."""
+    copy = types.FunctionType(function.__code__, function.__globals__, "fit", function.__defaults__)
+    copy.__annotations__ = dict(function.__annotations__)
+    return copy
+
+
+ERM = estimator("erm", "ERM")
+ChiSquareDRO = estimator("dro", "ChiSquareDRO")
+IRM = estimator("irm", "IRM")
+EIIL = estimator("eiil", "EIIL")
+HRM = estimator("hrm", "HRM")

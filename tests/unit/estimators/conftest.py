@@ -1,0 +1,46 @@
+"""Tables with hidden environments."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+
+class Table(NamedTuple):
+    """Rows, targets, and whether a row's relation is turned."""
+
+    x: np.ndarray
+    y: np.ndarray
+    hidden: np.ndarray
+
+
+def flipped_labels(n: int, seed: int, share: float = 0.2) -> Table:
+    """The first feature tells the label everywhere, the second its opposite in a share of rows."""
+    random = np.random.default_rng(seed)
+    y = random.choice([-1.0, 1.0], n)
+    hidden = random.random(n) < share
+    spurious = np.where(hidden, -y, y) + 0.1 * random.normal(size=n)
+    return Table(np.column_stack([y + random.normal(size=n), spurious]), y, hidden)
+
+
+def flipped_slopes(n: int, seed: int, share: float = 0.2) -> Table:
+    """The slope of the second feature is 1, and -1 in a share of the rows; none is null data."""
+    random = np.random.default_rng(seed)
+    x, hidden = random.normal(size=(n, 3)), random.random(n) < share
+    y = 3 * x[:, 0] + np.where(hidden, -4.0, 4.0) * x[:, 1] + 0.8 * random.normal(size=n) + 7
+    return Table(x, y, hidden)
+
+
+@pytest.fixture(scope="session")
+def labels() -> Table:
+    return flipped_labels(400, 0)
+
+
+@pytest.fixture(scope="session")
+def slopes() -> Table:
+    return flipped_slopes(500, 0)
+
+
+@pytest.fixture(scope="session")
+def null() -> Table:
+    return flipped_slopes(300, 1, share=0.0)
