@@ -30,7 +30,7 @@ rule select_hyperparameters:
     conda:
         ENVIRONMENT
     params:
-        searched=searched_methods,
+        searched=searched_rows,
         options=sets_on_trial,
         code=code("select_hyperparameters"),
     message:

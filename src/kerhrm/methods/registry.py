@@ -34,6 +34,7 @@ class Row:
     track: Track
     rule: str  #: selection rule of the method's own row
     chosen: bool = True  #: whether its file holds that row; else other rules' choices alone
+    closed_form: bool = False  #: of few coefficients, which gain little by having seen points
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,9 @@ def _in_one(name: str, titles: tuple[str, str], rule: str, **more: Any) -> Metho
     """Algorithm 1 in one job: rows of the network and of the NTF predictor."""
     chosen = not more.pop("others", False)
     stems = zip((name, f"{name}-ntf"), titles, strict=True)
-    rows = tuple(Row(stem, title, "described", rule, chosen) for stem, title in stems)
+    rows = tuple(
+        Row(stem, title, "described", rule, chosen, stem.endswith("-ntf")) for stem, title in stems
+    )
     return Method(name, rows, "whole", _IN_ONE, **more)
 
 

@@ -164,8 +164,8 @@ def spreading(run: Path, experiments: Mapping[str, Any]) -> dict[str, dict[str, 
 
     That is by a standard deviation over seeds (ddof = 1) above
     :data:`~kerhrm.config.fresh.SPREAD` margins of the verdicts; settings without one are left out.
-    Results are the metrics of :data:`kerhrm.reporting.tables.RESULTS`, in the units of the tables, of what each
-    method's own rule has chosen; one of several periods or iterations suffices.
+    Results are the metrics of :data:`kerhrm.reporting.tables.RESULTS`, in the units of the tables,
+    of what each method's own rule has chosen; one of several periods or iterations suffices.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for name, experiment in experiments.items():

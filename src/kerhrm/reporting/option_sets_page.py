@@ -23,9 +23,13 @@ every selection rule that the method can have without test data:
 
 - **pooled validation**: accuracy, or minus the squared error, on the pooled validation sample;
 - **worst validation environment**: of methods that are given the true environments;
-- **worst learned environment**: of methods that infer environments (KerHRM, EIIL, HRM), over all
-  environments that were inferred with any of the option sets, on training and validation points
-  (the smallest environments have too few of the latter).
+- **worst learned environment**: of methods that infer environments (KerHRM, EIIL, HRM), on the
+  validation points of all environments that were inferred with any of the option sets.
+
+KerHRM's option set serves two predictors, the network and the NTF predictor; its score, by any
+rule, is the mean of both. Of the NTF predictor, a closed form, the learned environments' training
+points count, too, as inside the algorithm; a network has fitted them.
+
 
 The method's own rule makes its row of the tables (in bold below), the others have rows of their
 own. In the settings that `tune` looks at the tables train every option set again, and an

@@ -10,13 +10,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
 from kerhrm.algorithm.options import KerHRM
 from kerhrm.data.dataset import Files
 from kerhrm.entries import load
-from kerhrm.methods.registry import METHODS
+from kerhrm.methods.registry import METHODS, ROWS
 from kerhrm.scoring.rules import RULES
 from kerhrm.storage.arrays import load_arrays, write_text
 
@@ -26,28 +27,36 @@ GRID = "kerhrm_grid"
 
 
 def search(
-    predictions: Mapping[tuple[str, str], str | PathLike[str]],
+    predictions: Mapping[tuple[str, str, str], str | PathLike[str]],
     data: Mapping[str, Files],
     options: Mapping[str, Sequence[Mapping[str, Any]]],
 ) -> pd.DataFrame:
     """Score every option set of every method in every setting by every rule it can have.
 
-    Gives the columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1.
+    Gives the columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1.  The
+    score of a method with two rows is the mean of both, for one option set has to serve both.
 
     Parameters
     ----------
     predictions : mapping
-        By (setting, method) the file of :class:`kerhrm.data.predictions.Trial`, C option sets.
+        By (setting, method, stem of the row) the file of
+        :class:`kerhrm.data.predictions.Trial`, C option sets.
     data : mapping
         By setting the data set's files that the rules name.
     options : mapping
         By method what distinguishes its C option sets.
     """
     rows = []
-    for (setting, method), path in predictions.items():
-        arrays = load_arrays(path)[0]
+    of_method: dict[tuple[str, str], dict[str, dict[str, np.ndarray]]] = {}
+    for (setting, method, stem), path in predictions.items():
+        of_method.setdefault((setting, method), {})[stem] = load_arrays(path)[0]
+    for (setting, method), files in of_method.items():
         for rule in map(RULES.__getitem__, METHODS[method].rules):
-            scores = rule.score(arrays, data[setting])  # (B, C)
+            parts = [
+                rule.score(arrays, data[setting], ROWS[stem].closed_form)
+                for stem, arrays in files.items()
+            ]
+            scores = np.mean(parts, axis=0)  # (B, C)
             told = [json.dumps(one, sort_keys=True) for one in options[method]]
             for number, (one, score) in enumerate(zip(told, scores.T, strict=True)):
                 spread = float(score.std(ddof=1)) if len(score) > 1 else float("nan")

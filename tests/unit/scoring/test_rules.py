@@ -14,7 +14,7 @@ N_ENVIRONMENTS = 3
 OPENED = {
     "pooled validation": {"validation"},
     "worst validation environment": {"validation", "environments"},
-    "worst learned environment": {"train", "validation"},
+    "worst learned environment": {"validation"},
     "oracle": {"test_labels"},
 }
 UNIT = np.array([1.0, 0.5, 3.0])  #: of each seed's test labels, in that of the tables
@@ -48,10 +48,9 @@ def draw_inferred() -> np.ndarray:
     return weights
 
 
-def draw_arrays(name: str) -> dict[str, np.ndarray]:
-    """What a method leaves, of the samples that a rule looks at."""
-    outputs = {part: draw_outputs(part) for part in RULES[name].samples}
-    return outputs | {"environments": draw_inferred()}
+def draw_arrays() -> dict[str, np.ndarray]:
+    """What a method leaves."""
+    return {part: draw_outputs(part) for part in SIZES} | {"environments": draw_inferred()}
 
 
 def write(folder: Path, task: Task, names: set[str]) -> dict[str, Path]:
@@ -73,15 +72,18 @@ def point(f: float, y: float, task: Task) -> float:
     return float((1 if f > 0 else -1) == y) if task == "classification" else -((f - y) ** 2)
 
 
-def expected(name: str, task: Task, b: int, c: int) -> float:
+def expected(name: str, task: Task, b: int, c: int, closed_form: bool = False) -> float:
     parts = RULES[name].samples
+    if closed_form and name == "worst learned environment":
+        parts = ("train", "validation")
     f = [v for part in parts for v in draw_outputs(part)[b, c].tolist()]
     y = [v for part in parts for v in draw_labels(task)[part][b].tolist()]
     scores = [point(*pair, task) for pair in zip(f, y, strict=True)]
     if name == "oracle" and task == "regression":
         scores = [s * UNIT[b] ** 2 for s in scores]
     if name == "worst learned environment":  # of any option set
-        weights = [w for w in draw_inferred()[b].reshape(-1, len(y)).tolist() if sum(w)]
+        inferred = draw_inferred()[b, :, :, -len(y) :]  # behind the training points
+        weights = [w for w in inferred.reshape(-1, len(y)).tolist() if sum(w)]
         return min(float(np.average(scores, weights=w)) for w in weights)
     if name != "worst validation environment":
         return sum(scores) / len(scores)
@@ -95,12 +97,25 @@ def expected(name: str, task: Task, b: int, c: int) -> float:
 def test_a_rule_by_a_loop_over_points(tmp_path: Path, name: str, task: Task) -> None:
     """No file is there but those that the rule names."""
     rule = RULES[name]
-    score = rule.score(draw_arrays(name), write(tmp_path, task, OPENED[name]))
+    score = rule.score(draw_arrays(), write(tmp_path, task, OPENED[name]))
     assert score.shape == (B, C)
     assert score.dtype == np.float64
     for b in range(B):
         for c in range(C):
             assert float(score[b, c]) == pytest.approx(expected(name, task, b, c), rel=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_of_a_closed_form_training_points_count_for_learned_environments(
+    tmp_path: Path, task: Task
+) -> None:
+    for name, rule in RULES.items():
+        files = write(tmp_path, task, OPENED[name] | {"train"})
+        score = rule.score(draw_arrays(), files, closed_form=True)
+        for b in range(B):
+            for c in range(C):
+                value = expected(name, task, b, c, closed_form=True)
+                assert float(score[b, c]) == pytest.approx(value, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", OPENED)
@@ -109,7 +124,7 @@ def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None
     for needed in OPENED[name]:
         others = {n: p for n, p in files.items() if n != needed}
         with pytest.raises(KeyError, match=needed):
-            rule.score(draw_arrays(name), others)
+            rule.score(draw_arrays(), others)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
@@ -117,7 +132,7 @@ def test_a_rule_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None
 @pytest.mark.parametrize("name", OPENED)
 def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, bad: float) -> None:
     rule, files = RULES[name], write(tmp_path, task, OPENED[name])
-    arrays = draw_arrays(name)
+    arrays = draw_arrays()
     outputs = arrays[rule.samples[-1]]
     sound = rule.score(arrays, files)
     outputs[0, 1, 3] = bad  # one point of one candidate
@@ -132,7 +147,7 @@ def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: Task, 
 
 def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> None:
     files = write(tmp_path, "regression", {"validation", "environments"})
-    arrays = draw_arrays("worst validation environment")
+    arrays = draw_arrays()
     worst = RULES["worst validation environment"].score(arrays, files)
     assert bool((worst < RULES["pooled validation"].score(arrays, files)).all())
 
@@ -141,26 +156,23 @@ def test_the_worst_environment_is_no_better_than_the_pool(tmp_path: Path) -> Non
 def test_all_option_sets_are_measured_by_one_yardstick(tmp_path: Path, task: Task) -> None:
     """It does not matter which of them has inferred an environment."""
     rule = RULES["worst learned environment"]
-    files = write(tmp_path, task, {"train", "validation"})
-    arrays = draw_arrays(rule.name)
+    files = write(tmp_path, task, {"validation"})
+    arrays = draw_arrays()
     there = rule.score(arrays, files)
     arrays["environments"] = arrays["environments"][:, ::-1]
     np.testing.assert_array_equal(rule.score(arrays, files), there)
     # where one environment holds all points, it is the pooled rule
     arrays["environments"] = np.ones((B, C, 1, SIZES["train"] + SIZES["validation"]), np.float32)
-    both = np.concatenate([arrays[part] for part in rule.samples], -1)
-    y = np.concatenate([draw_labels(task)[part] for part in rule.samples], -1)[:, None]
-    points = (both > 0) == (y > 0) if task == "classification" else -((both - y) ** 2)
-    np.testing.assert_allclose(rule.score(arrays, files), points.mean(-1), rtol=1e-5)
+    pooled = RULES["pooled validation"].score(arrays, files)
+    np.testing.assert_allclose(rule.score(arrays, files), pooled, rtol=1e-12)
 
 
 def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     """Candidate 0 is right on validation points, candidate 1 on test points."""
-    needed = {"train", "validation", "environments", "test_labels"}
+    needed = {"validation", "environments", "test_labels"}
     files = write(tmp_path, "classification", needed)
     y = draw_labels("classification")
     outputs = {
-        "train": np.stack([y["train"], -y["train"]], axis=1),
         "validation": np.stack([y["validation"], -y["validation"]], axis=1),
         "test": np.stack([-y["test"], y["test"]], axis=1),
         "environments": draw_inferred(),

@@ -45,8 +45,8 @@ def outputs(count: np.ndarray) -> np.ndarray:
     return np.where(np.arange(M) >= M - count[..., None], 1.0, -1.0)
 
 
-#: predictions by setting and method, data files by setting
-Files = tuple[dict[tuple[str, str], Path], dict[str, dict[str, Path]]]
+#: predictions by setting, method and row, data files by setting
+Files = tuple[dict[tuple[str, str, str], Path], dict[str, dict[str, Path]]]
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def files(tmp_path: Path) -> Files:
     environment = np.stack([np.arange(M) // (M // 2)] * B)
     contents = {"validation": {"y": np.ones((B, M))}, "environments": {"validation": environment}}
     data = {s: {name: tmp_path / f"{s}-{name}" for name in contents} for s in SETTINGS}
-    predictions = {(s, m): tmp_path / f"{s}-{m}" for m in OPTIONS for s in SETTINGS}
+    predictions = {(s, m, m): tmp_path / f"{s}-{m}" for m in OPTIONS for s in SETTINGS}
     for paths in data.values():
         for name, path in paths.items():
             save_arrays(path, contents[name], facts)
-    for (setting, method), path in predictions.items():
+    for (setting, method, _), path in predictions.items():
         arrays = {"validation": outputs(hits(method, setting)), "test": np.zeros((B, 3, 1))}
         save_arrays(path, arrays, {})
     return predictions, data
@@ -105,6 +105,26 @@ def test_the_best_mean_over_settings_wins(files: Files) -> None:
         "irm": dict.fromkeys(RULES["irm"], OPTIONS["irm"][1]),
     }
     assert found == second
+
+
+def test_an_option_set_serves_both_rows_of_a_method(files: Files, tmp_path: Path) -> None:
+    """Its score is the mean of both; training points count for the closed form alone."""
+    data = files[1]["r2=0.70"] | {"train": tmp_path / "train"}
+    save_arrays(data["train"], {"y": np.ones((B, M))}, {"task": "classification"})
+    both, held_out = [[8, 0], [0, 8]], [[4, 6], [2, 8]]  # right of M, by row and option set
+    predictions = {}
+    for i, stem in enumerate(("kerhrm_grid", "kerhrm_grid-ntf")):
+        counts = {"train": both[i], "validation": held_out[i]}
+        arrays = {p: np.stack([outputs(np.array(c))] * B) for p, c in counts.items()}
+        arrays["environments"] = np.ones((B, 2, 1, 2 * M))
+        predictions["r2=0.70", "kerhrm_grid", stem] = tmp_path / f"{stem}.npz"
+        save_arrays(tmp_path / f"{stem}.npz", arrays, {})
+    sets = [Choice(k=k).model_dump() for k in (10, 20)]
+    scores = search(predictions, {"r2=0.70": data}, {"kerhrm_grid": sets})
+    found = {rule: list(part["score"]) for rule, part in scores.groupby("rule")}
+    assert found[POOLED] == pytest.approx([(4 + 2) / 2 / M, (6 + 8) / 2 / M])
+    learned = [(4 + (0 + 2) / 2) / 2 / M, (6 + (8 + 8) / 2) / 2 / M]
+    assert found["worst learned environment"] == pytest.approx(learned)
 
 
 def rows(values: list[list[float]]) -> pd.DataFrame:
