@@ -110,6 +110,7 @@ docs: env
 	$(BIN)/python -m kerhrm.reporting.option_sets_page
 	$(BIN)/python -m kerhrm.config.fresh
 	$(BIN)/python -m kerhrm.reporting.development
+	$(BIN)/python -m kerhrm.reporting.results_page
 	$(BIN)/python -m kerhrm.claims.page
 	$(BIN)/python -m kerhrm.reporting.reruns results/paper > docs/reruns.md
 

@@ -8,7 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo "torch ; python_version < '3'" > "$work/without-torch.txt"
 printf '%s\n' filelock fsspec jinja2 networkx 'sympy>=1.13.3' typing-extensions > "$work/torch-needs.in"
-uv pip compile --quiet --universal --python-version 3.11 --all-extras \
+uv pip compile --quiet --universal --python-version 3.11 \
+    --extra workflow --extra dev --extra progress \
     --generate-hashes --no-header --no-annotate --override "$work/without-torch.txt" \
     pyproject.toml "$work/torch-needs.in" -o "$work/requirements.lock" "$@"
 mv "$work/requirements.lock" envs/requirements.lock

@@ -61,7 +61,8 @@ def kinds(folder: Path) -> Kinds:
     """What each kind of jobs runs: a kind is a rule or, where that runs many codes, one of them."""
     scripts = {p.stem: [str(p)] for p in sorted((folder / "workflow" / "scripts").glob("*.py"))}
     found: Kinds = dict(scripts)
-    apart = {"verify", "check_claims", "measure_ambiguities"}  # no part of `all`
+    # no part of `all`
+    apart = {"verify", "check_claims", "measure_ambiguities", "describe_dataset", "write_page"}
     for rule in [rule for rule in found if rule.startswith("publish_") or rule in apart]:
         del found[rule]
     shared = "fetch_raw", "generate_data", "train_method", "score", "render_notebook"

@@ -35,7 +35,7 @@ def jobs_from_nothing():
             made |= {
                 *owned,
                 (name, setting, "score"),
-                DATA_SETS[options.data.generator].raw,
+                source_of(options.data),
             }
     return len(made - {None})
 

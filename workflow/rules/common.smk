@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import hashlib
 import inspect
 import os
 import re
@@ -11,12 +12,13 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.config.fresh import MORE
 from kerhrm.config.names import folder_of, setting_in
 from kerhrm.costs.benchmarks import measured
 from kerhrm.costs.predict import PREDICTED, Job, predict, told
 from kerhrm.costs.reference import stored
 from kerhrm.costs.sizes import size_of
-from kerhrm.data.registry import DATA_SETS, RAW
+from kerhrm.data.registry import DATA_SETS, RAW, file_of, source_of, task_of
 from kerhrm.errors import KerhrmError
 from kerhrm.jobs.fingerprint import fingerprint
 from kerhrm.jobs.lost import lost_files
@@ -60,6 +62,7 @@ TUNED = f"{RUN}/tuned"
 PAPER_VALUES = os.path.relpath(ROOT / "config" / "paper_values.yaml")
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
 FIGURES = sorted({e.table for e in EXPERIMENTS.values() if e.notebook != "table"})
+DATASETS = {e.table: n for n, e in EXPERIMENTS.items() if e.notebook == "dataset"}
 CHECKED = f"{RUN}/checked.txt"
 REFERENCE = os.path.relpath(ROOT / "results/reference")
 # Made by an earlier run and gone since: a run that failed while it replaced them.

@@ -58,6 +58,7 @@ rule generate_data:
         ENVIRONMENT
     params:
         data=option("data"),
+        file=digest_of,
         seeds=of_experiment("seeds.data"),
         code=data_code,
     message:

@@ -89,15 +89,25 @@ def network_code(wildcards):
 
 
 def raw_of(wildcards):
-    """Raw file that a setting is made from."""
-    raw = DATA_SETS[setting_of(wildcards).data.generator].raw
-    return f"{RUN}/raw/{raw}.npz" if raw else []
+    """Raw file that a setting is made from, or the user's own."""
+    data = setting_of(wildcards).data
+    raw = source_of(data)
+    return f"{RUN}/raw/{raw}.npz" if raw else file_of(data) or []
+
+
+def digest_of(wildcards):
+    """Hash of the user's file: another content makes the data anew, whatever the file's time."""
+    path = file_of(setting_of(wildcards).data)
+    if path is None or not os.path.exists(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def data_code(wildcards):
-    data_set = DATA_SETS[setting_of(wildcards).data.generator]
-    raw = [RAW[data_set.raw]] if data_set.raw else []
-    return code("generate_data", data_set.entry, *raw)
+    data = setting_of(wildcards).data
+    raw = [RAW[source_of(data)]] if source_of(data) else []
+    return code("generate_data", DATA_SETS[data.generator].entry, *raw)
 
 
 def ntf_code(wildcards):
@@ -181,7 +191,7 @@ def penalty_code(wildcards):
 
 def is_tested(setting):
     """Whether a setting's data are tested for environments: binary labels cannot be."""
-    regression = DATA_SETS[setting.data.generator].task == "regression"
+    regression = task_of(setting.data) == "regression"
     return regression and setting.methods.kerhrm.guard is not None
 
 
@@ -222,20 +232,36 @@ def reading(kind):
 def method_of(wildcards):
     """What the training script has to know of a method."""
     method = METHODS[wildcards.method]
-    return {"entry": method.entry, "options": method.options, "reads": method.reads}
+    names = ("entry", "options", "reads", "path")
+    return {name: getattr(method, name) for name in names}
 
 
 def method_code(wildcards):
     method, entries = METHODS[wildcards.method], network_code(wildcards)
-    if method.section == "kerhrm":
+    if method.reads == "features":
         entries = [PENALTIES[kerhrm_of(wildcards).invariance.penalty]]
     return code("train_method", *method.entries, *entries)
 
 
+def told_whole(wildcards):
+    """What Algorithm 1 is told where one job runs it: the first of its option sets."""
+    return experiment_of(wildcards).choices(setting_name(wildcards), wildcards.method)[
+        0
+    ]
+
+
 def whole_code(wildcards):
-    section = getattr(setting_of(wildcards).methods, METHODS[wildcards.method].section)
-    entries = [PENALTIES[section.invariance.penalty], *network_code(wildcards)]
-    return code("train_whole", *METHODS[wildcards.method].entries, *entries)
+    penalty = PENALTIES[told_whole(wildcards)["invariance"]["penalty"]]
+    entries = [penalty, *network_code(wildcards)]
+    return code("train_method", *METHODS[wildcards.method].entries, *entries)
+
+
+def guard_of_whole(wildcards):
+    """The test for environments, where the options have one."""
+    regression = task_of(setting_of(wildcards).data) == "regression"
+    if not regression or told_whole(wildcards)["guard"] is None:
+        return []
+    return owned("heterogeneity", "heterogeneity.npz")(wildcards)
 
 
 def labels_of(wildcards):
@@ -246,7 +272,7 @@ def labels_of(wildcards):
 
 
 def options_of(wildcards):
-    """Option sets to train with: the selected and the oracle's, or in `tune` the grid."""
+    """Option sets to train with: those that rules have chosen, and all on trial for an oracle."""
     experiment = experiment_of(wildcards)
     try:
         return experiment.options(setting_name(wildcards), wildcards.method)

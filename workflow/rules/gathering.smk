@@ -151,22 +151,23 @@ def tuning_files(stage, file):
     return paths
 
 
-def searched_methods(wildcards):
-    """Setting and method of every prediction of a search."""
+def searched_rows(wildcards):
+    """Setting, method and row of every prediction of a search."""
     tuned = SETUPS[f"tune-{wildcards.tuned}"]
     return [
-        (s, m)
+        (s, m, row.stem)
         for m in METHODS
         for s, setting in tuned.settings.items()
         if m in setting.run
+        for row in METHODS[m].rows
     ]
 
 
 def tuning_predictions(wildcards):
     tuned = f"tune-{wildcards.tuned}"
     return [
-        of_owner(tuned, s, f"method:{m}", f"predictions/{m}.npz")
-        for s, m in searched_methods(wildcards)
+        of_owner(tuned, s, f"method:{m}", f"predictions/{stem}.npz")
+        for s, m, stem in searched_rows(wildcards)
     ]
 
 

@@ -62,6 +62,7 @@ for apart in sorted(set(TABLES) - set(IN_ALL_TABLES)):
             ENVIRONMENT
         params:
             folder=f"{REFERENCE}/{apart}",
+            checkout=str(ROOT),
             table=apart,
         message:
             "Copy {params.table} to results/reference"

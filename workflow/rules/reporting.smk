@@ -34,6 +34,7 @@ rule render_notebook:
         scores=table_scores,
         restarts=table_restarts,
         choices=table_choices,
+        described=table_described,
     output:
         notebook=f"{RUN}/notebooks/{{table}}.ipynb",
     log:

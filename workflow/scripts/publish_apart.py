@@ -3,8 +3,11 @@
 from pathlib import Path
 
 from kerhrm.jobs.job import job
+from kerhrm.reporting import results_page
 from kerhrm.reporting.publication import publish_apart
 
 with job(snakemake):
     params, run = snakemake.params, Path(snakemake.input.config).parent
-    publish_apart(run, Path(params.folder), params.table)
+    folder, checkout = Path(params.folder), Path(params.checkout)
+    publish_apart(run, folder, params.table)
+    results_page.write(folder.parent, checkout)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from kerhrm.claims.page import PAGE, PUBLISHED, page, read_claims
 from kerhrm.jobs.job import job
+from kerhrm.reporting import results_page
 from kerhrm.reporting.publication import publish_study
 from kerhrm.storage.arrays import write_text
 
@@ -11,3 +12,4 @@ with job(snakemake):
     checkout, run = Path(snakemake.params.checkout), Path(snakemake.input.config).parent
     publish_study(run, checkout / PUBLISHED.parent, "claims")
     write_text(checkout / PAGE, page(read_claims(checkout / PUBLISHED)))
+    results_page.write(checkout / PUBLISHED.parents[1], checkout)

@@ -48,8 +48,9 @@ def _datasets(sections: Schema) -> Schema:
     data, experiment = (sections[name]["properties"] for name in ("TabularData", "Experiment"))
     sections["Block"] = {
         "additionalProperties": False,
-        "description": "A table of one's own: `config/datasets/NAME.yaml`, the target dataset_NAME.",
+        "description": "A table of one's own, in config/datasets/NAME.yaml: target dataset_NAME.",
         "properties": {name: data[name] for name in datasets.DATA}
+        | {"max_rows": data["max_rows"] | {"default": datasets.MOST_ROWS}}
         | {name: experiment[datasets.MEANT.get(name, name)] for name in datasets.OTHERS},
         "title": "Block",
         "type": "object",

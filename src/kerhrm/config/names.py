@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 
 #: what a run keeps beside the folders of its experiments
 KEPT = (
-    *("benchmarks", "figures", "logs", "notebooks", "raw"),
+    *("benchmarks", "described", "figures", "logs", "notebooks", "pages", "raw"),
     *("restarts", "scores", "tables", "tuned"),
 )
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from kerhrm.config import datasets
 from kerhrm.config.files import ABSENT, MAPPING, Key, Source, Tree, merge, read, shown, text_keys
 from kerhrm.config.schema import SHARED, VARIANTS, Config, Experiment
 from kerhrm.errors import KerhrmError
 from kerhrm.sections import suggest
 
-#: ends of the names of the files that `tune` makes for an experiment
-CHOSEN = ("", "-oracle")
 #: of what pydantic finds
 _CURES = {
     **dict.fromkeys(("list_type", "tuple_type"), "write a list"),
@@ -76,7 +75,7 @@ class _Files:
         self.preset_name, preset = self._preset()
         self.general = preset, self.machine, self.top
         self.methods = self._by_stem("methods")
-        self.own = self._by_stem("experiments")
+        self.own = dict(sorted((self._by_stem("experiments") | self._datasets()).items()))
         named = [name for s in self.general for name in s.section(("experiments",))]
         self.experiments = dict.fromkeys([*self.own, *named])
         self.tuned = self._tuned()
@@ -85,6 +84,21 @@ class _Files:
         """The files of a folder, in the order of their names without ending."""
         paths = sorted((self.folder / name).glob("*.yaml"), key=lambda path: path.stem)
         return {path.stem: read(path) for path in paths}
+
+    def _datasets(self) -> dict[str, Source]:
+        """Experiments that stand for data sets, of files and of ``datasets`` in general ones."""
+        blocks: dict[str, tuple[Source, Key]] = {
+            name: (source, ()) for name, source in self._by_stem(datasets.FOLDER).items()
+        }
+        for source in self.general:
+            for name, block in source.section((datasets.FOLDER,)).items():
+                at = (datasets.FOLDER, name)
+                same = [f for f in self.configfiles if source is self.top and f.get(at) == block]
+                blocks[name] = ((same or [source])[-1], at)
+        return {
+            f"{datasets.PREFIX}{name}": datasets.experiment(source, at, name)
+            for name, (source, at) in blocks.items()
+        }
 
     def _preset(self) -> tuple[str, Source]:
         """The preset's name, which is that of the results' folder, and its file."""
@@ -108,7 +122,7 @@ class _Files:
     def _tuned(self) -> dict[str, Source]:
         said = [t for s in self.general if isinstance(t := s.get(("tuned",)), str)]
         folder = Path(said[-1]).expanduser() if said else self.folder / "tuned"
-        paths = [folder / f"{name}{end}.yaml" for name in self.experiments for end in CHOSEN]
+        paths = [folder / f"{name}.yaml" for name in self.experiments]
         there = folder.glob("*.yaml")  # of experiments that are left out, too
         return {p.stem: read(p) if p.exists() else Source(shown(p), {}) for p in (*paths, *there)}
 
@@ -119,8 +133,7 @@ class _Files:
                 if shared == "methods":
                     if rest and rest[0] in self.methods:
                         yield self.methods[rest[0]], tuple(rest[1:])
-                    for tuned in self._tuned_names(name):
-                        yield self.tuned[tuned], tuple(rest)
+                    yield self.tuned[self._tuned_as(name)], tuple(rest)
                     for source in self.general:
                         yield source, ("methods", *rest)
                 for place in ((), *self._origins(name, label)):
@@ -131,16 +144,13 @@ class _Files:
                 for source in self.general:
                     yield source, key
 
-    def _tuned_names(self, name: str) -> list[str]:
-        """Files of tuned options; of another experiment's the oracle's are not for this one."""
+    def _tuned_as(self, name: str) -> str:
+        """The experiment whose tuned options an experiment's methods have."""
         said = self.said(("experiments", name, "tuned_like"))
-        other = said[-1][2] if said else None
-        if other is None:
-            return [f"{name}{end}" for end in CHOSEN]
-        if f"{other}{CHOSEN[0]}" not in self.tuned:
-            source, at, _ = said[-1]
+        source, at, other = said[-1] if said else (self.machine, (), None)
+        if other is not None and other not in self.tuned:
             raise source.error(at, f"no such experiment; {suggest(str(other), self.experiments)}")
-        return [f"{other}{CHOSEN[0]}"]
+        return name if other is None else str(other)
 
     def _experiment(self, name: str, key: Key) -> Iterator[tuple[Source, Key]]:
         if name in self.own:
@@ -186,7 +196,8 @@ class _Files:
         """The resolved tree, not yet validated."""
         kept = [n for n in self.experiments if not self._left_out(("experiments", n), self.own)]
         tree = self.merged() | {"experiments": {name: self._expand(name) for name in kept}}
-        return {k: v for k, v in tree.items() if k != "methods"} | {"preset": self.preset_name}
+        said = {k: v for k, v in tree.items() if k not in Config.also}
+        return said | {"preset": self.preset_name}
 
     def _left_out(self, key: Key, known: Collection[str]) -> bool:
         """Whether the last word on an experiment or a setting is ``null``."""
@@ -214,15 +225,9 @@ class _Files:
 
     def untuned(self, name: str, experiment: Experiment) -> dict[str, str]:
         """Methods that still have to be tuned, and the file that lacks them."""
-        at = ("experiments", name, "settings", next(iter(experiment.settings)), "methods")
-        chosen, bound = (self.tuned[f"{name}{end}"] for end in CHOSEN)
-        missing = {}
-        for method in experiment.tuned_methods:
-            if not self.said((*at, method, "oracle")):
-                missing[method] = bound.name
-            if chosen.get((method, "selected")) is ABSENT:
-                missing[method] = chosen.name
-        return missing
+        chosen = self.tuned[name]
+        methods = experiment.tuned_methods
+        return {m: chosen.name for m in methods if chosen.get((m, "selected")) is ABSENT}
 
     def refuse(self, key: Key, told: str, missing: bool = False) -> KerhrmError:
         """Error about a key of the resolved tree, in the words of the file that wrote it.

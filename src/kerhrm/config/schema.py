@@ -4,13 +4,14 @@
 and methods, which stand beside their code.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
 
-from kerhrm.config.methods import Baseline, Methods
+from kerhrm.config.methods import Methods, Tuned
 from kerhrm.config.names import Device, ExperimentName, Folder, Name, SettingName
-from kerhrm.data.registry import DATA_SETS
+from kerhrm.data.registry import DATA_SETS, task_of
 from kerhrm.entries import check, load
 from kerhrm.errors import KerhrmError
 from kerhrm.features.options import Landmarks
@@ -61,9 +62,15 @@ class Setting(Section):
     def dimensions(self) -> dict[str, list[int]]:
         """Numbers of reduced features that its methods ask for, by section."""
         names = {METHODS[m].section: m for m in self.run if METHODS[m].reads != "points"}
-        usual = self.methods.kerhrm.k
-        found = {name: getattr(getattr(self.methods, name), "k", usual) for name in names}
-        return {name: k if isinstance(k, list) else [k] for name, k in found.items()}
+        found = {name: _dimensions(getattr(self.methods, name)) for name in names}
+        return {name: k or self.methods.kerhrm.k for name, k in found.items()}
+
+    def option_sets(self, method: str, chosen: Iterable[Section]) -> list[Options]:
+        """What a method's job is told of option sets that were chosen for it."""
+        if METHODS[method].choice:
+            chosen = [one.of(self.methods.kerhrm) for one in chosen]  # type: ignore[attr-defined]
+        used = METHODS[method].uses
+        return [one.model_dump(mode="json", include=used) for one in chosen]
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -75,12 +82,22 @@ class Setting(Section):
         for section, k in self.dimensions.items():
             if max(k) > n:
                 why = f"k={max(k)} exceeds the n={n} training points; lower k or raise n"
-                raise misfit(why, "methods", section, "k")
+                grid = ["grid"] * isinstance(getattr(self.methods, section), Tuned)
+                raise misfit(why, "methods", section, *grid, "k")
         clusters = self.methods.kerhrm.clustering.clusters
         if "kerhrm" in self.run and clusters > n:
             why = f"K={clusters} clusters exceed the n={n} training points; lower K or raise n"
             raise misfit(why, "methods", "kerhrm", "clustering", "clusters")
         return self
+
+
+def _dimensions(section: Section) -> list[int]:
+    """Numbers of reduced features that a method's options name, if they do."""
+    if isinstance(section, Tuned):
+        chosen = [section.selected, *section.rules.values()]
+        return [*section.grid.get("k", []), *(k for one in chosen for k in _dimensions(one))]
+    k = getattr(section, "k", [])
+    return k if isinstance(k, list) else [k]
 
 
 class Seeds(Section):
@@ -127,8 +144,10 @@ SeedsAsWritten = Annotated[Seeds, BeforeValidator(_spelt_out, json_schema_input_
 class Tuning(Section):
     """What `tune` does for an experiment."""
 
-    settings: Some[SettingName] = Field(description="scores are averaged over them")
-    seeds: Count = option(3, "number of replicates")
+    settings: Some[SettingName] = Field(
+        description="scores are averaged over them; the tables train all option sets here, too"
+    )
+    seeds: Count = option(5, "number of replicates")
     first_seed: Natural = option(100, "their first number, beyond those of the tables")
 
     @property
@@ -138,12 +157,15 @@ class Tuning(Section):
 
 
 #: how results may be scored, by the data's task; the first is the usual one
-PROTOCOLS = {"classification": ("accuracy", "iterations"), "regression": ("mean_error", "period")}
+PROTOCOLS = {
+    "classification": ("accuracy", "iterations", "groups"),
+    "regression": ("mean_error", "period", "groups"),
+}
 
 
 def _usual_protocol(validated: dict[str, Any]) -> Any:
     first: Setting = next(iter(validated["settings"].values()))
-    return PROTOCOLS[DATA_SETS[first.data.generator].task][0]
+    return PROTOCOLS[task_of(first.data)][0]
 
 
 class Experiment(Section):
@@ -166,10 +188,11 @@ class Experiment(Section):
     settings: Annotated[dict[SettingName, Setting], NonEmpty] = Field(
         description="by name, what differs from the experiment's own; null leaves one out"
     )
-    protocol: Literal["accuracy", "mean_error", "period", "iterations"] = Field(
+    protocol: Literal["accuracy", "mean_error", "period", "iterations", "groups"] = Field(
         default_factory=_usual_protocol,
         description="how results are scored; accuracy for classification, else mean_error",
     )
+    budget: Count = option(8, "option sets that every method is tuned by")
     tuning: Tuning | None = option(
         None, "without it methods have the options that stand under methods"
     )
@@ -178,13 +201,37 @@ class Experiment(Section):
     )
     _untuned: dict[str, str] = {}  # method: the file that lacks it
 
-    def choices(self, setting: str, method: str) -> list[Options]:
-        """Option sets that a method is trained with: the selected one, then the oracle's."""
+    def chosen(self, setting: str, method: str) -> dict[str, Section]:
+        """Option sets that rules have chosen for a method, its own rule's first."""
         section = getattr(self.settings[setting].methods, METHODS[method].section)
-        tuned = isinstance(section, Baseline)
-        chosen = [section.selected, section.oracle] if tuned else [section]
-        used = METHODS[method].uses
-        return [c.model_dump(mode="json", include=used) for c in chosen if c is not None]
+        if not isinstance(section, Tuned):
+            return {METHODS[method].rule: section}
+        others = section.rules if self.in_all else {}  # studies show a method's own rule
+        return {METHODS[method].rule: section.selected} | others
+
+    def trained(self, setting: str, method: str) -> list[Section]:
+        """Option sets that a method is trained with: the chosen ones, then the others on trial.
+
+        The others only in the settings of the search, where an oracle has all of them.
+        """
+        sets = list(self.chosen(setting, method).values())
+        section = getattr(self.settings[setting].methods, METHODS[method].section)
+        if isinstance(section, Tuned) and self.has_oracle(setting):
+            sets += section.candidates(self.budget)
+        return [one for i, one in enumerate(sets) if one not in sets[:i]]
+
+    def has_oracle(self, setting: str) -> bool:
+        """Whether the tables train every option set of the search here."""
+        return self.tuning is not None and setting in self.tuning.settings
+
+    def shown(self, setting: str, method: str) -> dict[str, int]:
+        """By selection rule the number of its choice among :meth:`trained`."""
+        sets = self.trained(setting, method)
+        return {rule: sets.index(one) for rule, one in self.chosen(setting, method).items()}
+
+    def choices(self, setting: str, method: str) -> list[Options]:
+        """What a method's job is told: one after the other of :meth:`trained`."""
+        return self.settings[setting].option_sets(method, self.trained(setting, method))
 
     def options(self, setting: str, method: str) -> list[Options]:
         """Give :meth:`choices`; a :class:`KerhrmError` if they have yet to be made."""
@@ -198,7 +245,7 @@ class Experiment(Section):
 
     @property
     def tuned_methods(self) -> list[str]:
-        """Methods of the tuning settings that have a grid."""
+        """Methods of the tuning settings that are tuned."""
         settings = self.tuning.settings if self.tuning else []
         run = [method for name in settings for method in self.settings[name].run]
         return [method for method in dict.fromkeys(run) if METHODS[method].grid]
@@ -214,7 +261,7 @@ class Experiment(Section):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         for setting in self.settings.values():
-            task = DATA_SETS[setting.data.generator].task
+            task = task_of(setting.data)
             if self.protocol not in PROTOCOLS[task]:
                 raise misfit(f"{task} is scored by {' or '.join(PROTOCOLS[task])}", "protocol")
         if self.tuning is None:
@@ -228,18 +275,18 @@ class Experiment(Section):
 
 
 class Search(Experiment):
-    """What `tune` runs: every candidate of the grids."""
+    """What `tune` runs: every option set on trial."""
 
-    def choices(self, setting: str, method: str) -> list[Options]:
-        """Option sets that a method is trained with: all combinations of its grid."""
-        section: Baseline = getattr(self.settings[setting].methods, METHODS[method].section)
-        return [c.model_dump(mode="json") for c in section.candidates()]
+    def trained(self, setting: str, method: str) -> list[Section]:
+        """Option sets that a method is trained with."""
+        section: Tuned = getattr(self.settings[setting].methods, METHODS[method].section)
+        return section.candidates(self.budget)
 
 
 class Config(Section):
     """The resolved configuration."""
 
-    also = ("methods",)
+    also = ("methods", "datasets")
     preset: str = option("paper", "a name in config/presets, or the path of a file like those")
     results: Annotated[str, NonEmpty] = option("results", "folder for everything that is generated")
     raw_dir: Folder | None = option(

@@ -55,6 +55,8 @@ class Dataset:
     task : "classification" or "regression"
     unit : ndarray, (B,), optional
         What y = 1 comes to in the unit that all replicates' errors are told in; absent: 1.
+    about : mapping, optional
+        What a report should tell of the data, JSON-able: names of the features, for example.
     """
 
     train: Split
@@ -65,6 +67,7 @@ class Dataset:
     seeds: Sequence[int]
     task: Task
     unit: np.ndarray | None = None
+    about: Mapping[str, Any] | None = None
 
     def save(self, paths: Any) -> None:
         """Write the files named in :data:`FILES`; ``paths[name]`` is each one's path."""
@@ -73,7 +76,7 @@ class Dataset:
             "test_environments": list(self.test_environments),
             "seeds": list(self.seeds),
             "task": self.task,
-        }
+        } | ({"about": dict(self.about)} if self.about else {})
         train, validation, test = self.train, self.validation, self.test
         unit = np.ones(len(self.seeds)) if self.unit is None else self.unit
         contents = {

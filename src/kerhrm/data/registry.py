@@ -23,12 +23,12 @@ class DataSet:
     name: str  #: ``generator`` in the configuration
     options: str  #: the :class:`kerhrm.sections.Section` of what it may be told
     entry: str  #: ``generate(options, seeds)``, with raw data ``generate(options, seeds, raw)``
-    task: "Task"
+    task: "Task | None"  #: None: that of its options, see :func:`task_of`
     raw: str | None = None  #: name in :data:`RAW` of the data that it is made from
     truths: str | None = None  #: options to what is known without training, by row and metric
 
 
-def _entry(name: str, options: str, task: "Task", **more: str) -> DataSet:
+def _entry(name: str, options: str, task: "Task | None", **more: str) -> DataSet:
     """A data set with a folder of its own in ``kerhrm.data``."""
     room = f"kerhrm.data.{name}"
     return DataSet(name, f"{room}.options:{options}", f"{room}.generator:generate", task, **more)
@@ -45,6 +45,7 @@ DATA_SETS = {
         _entry("colored_mnist", "ColoredMnistData", "classification", raw="mnist"),
         _entry("regression", "RegressionData", "regression", truths=f"{_TRUTHS}:regression"),
         _entry("houses", "HousesData", "regression", raw="houses"),
+        _entry("tabular", "TabularData", None),
     )
 }  # fmt: skip
 
@@ -52,7 +53,10 @@ DATA_SETS = {
 RAW = {
     "mnist": "kerhrm.data.sources.mnist:Digits",
     "houses": "kerhrm.data.sources.king_county:Houses",
+    "king_county": "kerhrm.data.sources.king_county_table:Sales",
 }
+#: those of them that are tables, with a ``frame``: a path may be raw:NAME
+TABLES = ("king_county",)
 
 
 def data_set(name: str) -> DataSet:
@@ -66,6 +70,21 @@ def data_set(name: str) -> DataSet:
     if name not in DATA_SETS:
         raise KerhrmError(f"no data set is called '{name}'", f"known are: {', '.join(DATA_SETS)}")
     return DATA_SETS[name]
+
+
+def task_of(options: Any) -> "Task":
+    """Task of a data set, of which its options are given."""
+    return DATA_SETS[options.generator].task or options.kind
+
+
+def source_of(options: Any) -> str | None:
+    """Name in :data:`RAW` of what a data set is made from, if it is made from such."""
+    return DATA_SETS[options.generator].raw or getattr(options, "source", None)
+
+
+def file_of(options: Any) -> str | None:
+    """Path of the user's file that a data set is made from, if it is."""
+    return getattr(options, "file", None)
 
 
 def generate(
@@ -87,11 +106,14 @@ def generate(
     """
     chosen = data_set(data["generator"])
     options, make = load(chosen.options)(**data), load(chosen.entry)
-    if chosen.raw is None:
+    if file := file_of(options):
+        return make(options, seeds, file)
+    source = source_of(options)
+    if source is None:
         return make(options, seeds)
     if raw is None:
-        raise KerhrmError(f"{chosen.name} is made from raw data", f"give the file of {chosen.raw}")
-    return make(options, seeds, load(RAW[chosen.raw]).load(raw))
+        raise KerhrmError(f"{chosen.name} is made from raw data", f"give the file of {source}")
+    return make(options, seeds, load(RAW[source]).load(raw))
 
 
 def fetch(

@@ -20,6 +20,7 @@ from kerhrm.costs.rate import gemm_rate
 from kerhrm.costs.reference import FILE, RATE, VERSIONS
 from kerhrm.costs.sizes import size_of
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting import results_page
 from kerhrm.reporting.freeze import stored
 from kerhrm.reporting.readme import COMPARISONS, sections, with_sections
 from kerhrm.reporting.tables import is_stand_in, read_table
@@ -35,7 +36,8 @@ def publish(run: Path, checkout: Path, *, reference: Path, readme: Path) -> None
     """Make a run, ``results/<preset>``, the one that others are compared with, and the README's.
 
     Tables, figures and the resolved configuration of `all` replace those in ``reference``, what
-    made them and how long its jobs took is noted, and the README's measured sections are written.
+    made them and how long its jobs took is noted, and the README's measured sections and
+    ``docs/results.md`` are written.
     Once ``checkout`` has frozen them that is a run at preset ``fresh``; one at preset ``paper``
     then goes to ``reference/development``, without figures, costs and README.
 
@@ -59,7 +61,7 @@ def publish(run: Path, checkout: Path, *, reference: Path, readme: Path) -> None
         _note(folder, config)
         return
     link = os.path.relpath(reference / "tables", readme.parent)
-    parts = sections(run, config["experiments"], link)
+    parts = sections(run, config["experiments"], link) | {results_page.SECTION: ""}
     text = with_sections(readme.read_text(encoding="utf-8"), parts)
     for name in FOLDERS:
         _replace(run / name, reference / name, copies)
@@ -68,6 +70,7 @@ def publish(run: Path, checkout: Path, *, reference: Path, readme: Path) -> None
     write_text(reference / FILE, as_text(costs))
     _note(reference, config)
     write_text(readme, text)
+    results_page.write(reference, checkout)
 
 
 def publish_apart(run: Path, folder: Path, table: str) -> None:

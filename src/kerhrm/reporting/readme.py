@@ -5,7 +5,7 @@ the picture of the rules into it.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,29 +27,44 @@ COMPARISONS = "-comparisons"
 def sections(run: Path, experiments: Mapping[str, Any], link: str) -> dict[str, str]:
     """Markdown by the name of the section, from the files of ``run``, ``results/<preset>``.
 
+    Those of :func:`committed`, and two that need more than tables: ``restarts`` and ``times``.
+    ``experiments`` are the configuration's.
+    """
+    reports = [run / "restarts" / f"{name}.csv" for name in sorted(experiments)]
+    starts = {path.stem: pd.read_csv(path) for path in reports if path.exists()}
+    jobs = read_benchmarks(run / "benchmarks")
+    return committed(run, experiments, link) | {
+        "restarts": restart_counts(starts, ["experiment", "iteration"]),
+        "times": f"{compute_times(jobs, sorted(experiments))}\n{in_all(jobs['seconds'])}\n",
+    }
+
+
+def committed(folder: Path, experiments: Mapping[str, Any], link: str) -> dict[str, str]:
+    """Sections for which the tables suffice, of a run or of ``results/reference``.
+
     ``tables``: the first block of each table that the paper prints, with a ``link`` to the
     folder of the others; ``verdicts``: how many of their cells agree; ``comparisons``: the
-    network against other methods; ``selection``: what selection rules cost; ``restarts``;
-    ``times``.  ``experiments`` are the configuration's.
+    network against other methods; ``selection``: what selection rules cost.
     """
-    pairs = sorted(run.glob(f"tables/*{COMPARISONS}.csv"))
-    cells = read_table(*sorted({*run.glob("tables/*.csv")} - {*pairs}))
+    pairs = sorted(folder.glob(f"tables/*{COMPARISONS}.csv"))
+    cells = read_table(*sorted({*folder.glob("tables/*.csv")} - {*pairs}))
     cells = cells[cells.groupby("table")["paper"].transform("count") > 0]
     shown = []
     for table, own in cells.groupby("table"):
         title = "; ".join(e["title"] for e in experiments.values() if e["table"] == table)
         more = f"All metrics and selection rules: [{table}.md]({link}/{table}.md).\n"
         shown.append(f"{excerpt(own, full_title(title, own, 'paper'))}\n{more}")
-    reports = [run / "restarts" / f"{name}.csv" for name in sorted(experiments)]
-    starts = {path.stem: pd.read_csv(path) for path in reports if path.exists()}
     return {
         "tables": "\n".join(shown),
         "verdicts": verdict_counts(cells, ["table", "metric"]),
         "comparisons": comparison_counts(_compared(pairs), "table"),
         "selection": selection_cost(cells, ["table", "method"]),
-        "restarts": restart_counts(starts, ["experiment", "iteration"]),
-        "times": compute_times(read_benchmarks(run / "benchmarks"), sorted(experiments)),
     }
+
+
+def in_all(seconds: Collection[float]) -> str:
+    """Number and sum of the jobs' times."""
+    return f"The run's {len(seconds)} jobs took {sum(seconds) / 60:.0f} minutes in all."
 
 
 def _compared(paths: Sequence[Path]) -> pd.DataFrame:

@@ -12,9 +12,11 @@ from kerhrm.storage.arrays import load_arrays
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
 
-#: accuracy, mean_error: one row per seed; period: a row per test environment, too;
+#: accuracy, mean_error: one row per seed; period: a row per test environment; groups: both;
 #: iterations: a row per iteration of KerHRM (:mod:`kerhrm.scoring.iterations`)
-Protocol = Literal["accuracy", "mean_error", "period", "iterations"]
+Protocol = Literal["accuracy", "mean_error", "period", "iterations", "groups"]
+#: what stands before the name of a test environment that has rows of its own
+NAMED = {"period": "period", "groups": "group"}
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,36 @@ def metrics(
     ``accuracy``: ``train_acc``, ``test_acc`` and their difference ``generalisation_gap``;
     ``mean_error``: ``mean_error`` and ``std_error``, mean and standard deviation (ddof = 1)
     of the mean squared errors of the test environments (paper, section 5); ``period``:
-    ``mse`` of every test environment; errors in the square of ``labels.unit``.
+    ``mse`` of every test environment; ``groups``: ``group_error`` of every test environment,
+    ``overall_error`` of all test points and ``worst_error``, the largest of the groups', where the
+    error is the share of wrong signs or the mean squared error; errors of numbers in the square of
+    ``labels.unit``.
     """
     if protocol == "accuracy":
         train = accuracy(predictions["train"], labels.train)
         test = accuracy(predictions["test"], labels.test)
         pooled = {"train_acc": train, "test_acc": test, "generalisation_gap": test - train}
         return {("", metric): values for metric, values in pooled.items()}
+    if protocol == "groups":
+        return _of_groups(predictions["test"], labels)
     errors = environment_errors(predictions["test"], labels.test, labels.test_environment)
     errors = errors * labels.unit[:, None] ** 2  # (B, E), now comparable between seeds
     if protocol == "period":
         return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
     mean, std = errors.mean(axis=-1), errors.std(axis=-1, ddof=1)
     return {("", "mean_error"): mean, ("", "std_error"): std}
+
+
+def _of_groups(outputs: np.ndarray, labels: Labels) -> dict[tuple[str, str], np.ndarray]:
+    """Errors of outputs (B, m) overall, in the worst group and in each."""
+    y, scale = labels.test, labels.unit[:, None] ** 2
+    if labels.task == "classification":  # 0 and 1 are their own squares
+        outputs, y = (outputs > 0).astype(np.float64), y > 0
+    errors = environment_errors(outputs, y, labels.test_environment) * scale
+    overall = environment_errors(outputs, y, np.zeros_like(labels.test_environment)) * scale
+    pooled = {("", "overall_error"): overall[:, 0], ("", "worst_error"): errors.max(axis=-1)}
+    each = {(name, "group_error"): errors[:, e] for e, name in enumerate(labels.names)}
+    return pooled | each
 
 
 def failures(predictions: Mapping[str, np.ndarray]) -> list[str]:
@@ -121,12 +140,12 @@ def score_predictions(
         ``train`` (B, n) and ``test`` (B, m); what else is there must be finite, too.
     setting, method, selection : str
         Copied into the rows; with test environments in rows of their own, ``setting`` is
-        ``period=NAME``, and a marked setting's mark follows.
+        ``period=NAME`` or ``group=NAME``, and a marked setting's mark follows.
     """
     reasons = failures(predictions)
     rows = [
         (
-            f"{protocol}={name}{mark(setting)}" if name else setting,
+            f"{NAMED[protocol]}={name}{mark(setting)}" if name else setting,
             method,
             seed,
             metric,

@@ -47,6 +47,7 @@ CRITERIA: Mapping[str, Criterion] = {
     "mean_error": _ERROR,
     "std_error": _ERROR,
     "mse": _ERROR,
+    **dict.fromkeys(("overall_error", "worst_error", "group_error"), _ERROR),
     "d_kl": Criterion(0.10, True, operator.pos),
 }
 #: of sums and differences of numbers such as .71 and .70

@@ -11,7 +11,9 @@ from kerhrm.config.documentation import pages, schema
 from kerhrm.config.schema import Config, Experiment, Seeds, Setting, Tuning
 
 FILES = sorted(
-    str(p.relative_to(SHIPPED)) for d in ("presets", "experiments") for p in (SHIPPED / d).iterdir()
+    str(p.relative_to(SHIPPED))
+    for d in ("presets", "experiments", "datasets")
+    for p in (SHIPPED / d).iterdir()
 )
 
 
@@ -38,6 +40,8 @@ def test_the_schema_takes_the_shipped_files(path: str) -> None:
         ("presets/a.yaml", {"threads": 0}),
         ("presets/a.yaml", {"methods": {"erm": {"step": 3}}}),
         ("presets/a.yaml", {"methods": {"dro": {"grid": {"rho": [-1.0]}}}}),
+        ("presets/a.yaml", {"datasets": {"mine": {"targets": "price"}}}),
+        ("datasets/a.yaml", {"missing": "mean"}),
         ("experiments/a.yaml", {"seeds": 0}),
         ("experiments/a.yaml", {"run": ["emr"]}),
         ("experiments/a.yaml", {"data": {"r2": 0.7, "n_train": 3}}),
@@ -52,5 +56,5 @@ def test_the_schema_refuses_what_is_wrong(path: str, content: dict[str, object])
 def part(path: str) -> dict[str, object]:
     """The schema of a file."""
     whole = schema()
-    inside = {"$ref": "#/$defs/Experiment", "$defs": whole["$defs"]}
-    return inside if path.startswith("experiments") else whole
+    section = {"experiments": "Experiment", "datasets": "Block"}.get(Path(path).parts[0])
+    return {"$ref": f"#/$defs/{section}", "$defs": whole["$defs"]} if section else whole

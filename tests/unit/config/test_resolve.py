@@ -23,7 +23,11 @@ from kerhrm.methods.kerhrm.options import Choice
 from kerhrm.methods.registry import METHODS
 
 PRESETS = sorted(p.stem for p in (SHIPPED / "presets").glob("*.yaml"))
-EXPERIMENTS = sorted(p.stem for p in (SHIPPED / "experiments").glob("*.yaml"))
+EXPERIMENTS = sorted(
+    prefix + path.stem
+    for prefix, folder in (("", "experiments"), ("dataset_", "datasets"))
+    for path in (SHIPPED / folder).glob("*.yaml")
+)
 #: experiments by which others are tuned
 TUNED_LIKE = {
     read(p).content.get("tuned_like") for p in (SHIPPED / "experiments").glob("*.yaml")
@@ -305,7 +309,7 @@ def test_a_setting_is_added_and_takes_what_its_experiment_says(folder: Path) -> 
     assert "r2=0.70" not in found
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", [e for e in EXPERIMENTS if not e.startswith("dataset_")])
 def test_any_experiment_can_be_left_out(folder: Path, name: str) -> None:
     left = [e for e in EXPERIMENTS if e != name]
     assert [*resolve({"experiments": {name: None}}, folder).experiments] == left

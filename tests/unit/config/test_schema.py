@@ -38,7 +38,7 @@ SETTING = "experiments.classification.settings.r2=0.70"
          "_ and -"),
         ("experiments: {classification: {protocol: recall}}",
          "experiments.classification.protocol = 'recall': choose 'accuracy', 'mean_error', "
-         "'period' or 'iterations'"),
+         "'period', 'iterations' or 'groups'"),
         ("experiments: {classification: {data: {n_test: 0}}}",
          "experiments.classification.data.n_test = 0: write a number above 0"),
         ("experiments: {classification: {data: {r1: 1.5}}}",

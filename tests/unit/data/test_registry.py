@@ -10,8 +10,9 @@ import pytest
 from pydantic import ValidationError
 
 from kerhrm.data.dataset import Split
-from kerhrm.data.registry import DATA_SETS, RAW, fetch, generate
+from kerhrm.data.registry import DATA_SETS, RAW, fetch, generate, source_of, task_of
 from kerhrm.data.sources.king_county import Houses
+from kerhrm.data.sources.king_county_table import Sales
 from kerhrm.data.sources.mnist import Digits
 from kerhrm.entries import check, load
 from kerhrm.errors import KerhrmError
@@ -29,6 +30,10 @@ SECTIONS: dict[str, dict[str, Any]] = {
     },
     "houses": {"train_fraction": 0.4, "scale": "all"},
     "regression": {"r": 1.9, "n_train": [30, 10], "n_validation": 8, "n_test": 5},
+    "tabular": {
+        "path": "raw:king_county", "target": "price", "task": "regression", "drop": ["date"],
+        "max_rows": 100, "groups": {"column": "zipcode", "values": [98004, 98039]},
+    },
 }  # fmt: skip
 
 
@@ -38,7 +43,9 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("raw")
     Digits.stand_in().save(folder / "mnist.npz")
     Houses.stand_in().save(folder / "houses.npz")
-    return {n: folder / f"{d.raw}.npz" for n, d in DATA_SETS.items() if d.raw}
+    Sales.stand_in().save(folder / "king_county.npz")
+    sources = {name: source_of(model(name, **said)) for name, said in SECTIONS.items()}
+    return {name: folder / f"{source}.npz" for name, source in sources.items() if source}
 
 
 def model(name: str, **changed: Any) -> Any:
@@ -58,7 +65,7 @@ def test_entry_points_exist() -> None:
                 check(entry)
     for entry in RAW.values():
         check(entry)
-    assert {d.raw for d in DATA_SETS.values()} - {None} == RAW.keys()
+    assert {source_of(model(n, **s)) for n, s in SECTIONS.items()} - {None} == RAW.keys()
     assert SECTIONS.keys() == DATA_SETS.keys()
 
 
@@ -144,8 +151,8 @@ def test_raw_data_are_fetched_by_name(
 def test_options_and_raw_data_reach_the_generator(name: str, raw: dict[str, Path]) -> None:
     options = model(name, **SECTIONS[name])
     data = generate(section(name, **SECTIONS[name]), SEEDS, raw.get(name))
-    sources = {"mnist": Digits, "houses": Houses, None: None}
-    own = sources[DATA_SETS[name].raw]
+    sources = {"mnist": Digits, "houses": Houses, "king_county": Sales, None: None}
+    own = sources[source_of(options)]
     expected = load(DATA_SETS[name].entry)(options, SEEDS, *([own.stand_in()] if own else []))
     for part in ("train", "validation", "test"):
         for array in Split.__dataclass_fields__:
@@ -178,4 +185,4 @@ def test_the_schema_knows_the_number_of_points(name: str, raw: dict[str, Path]) 
     options = model(name, **SECTIONS[name])
     data = generate(options.model_dump(mode="json"), SEEDS, raw.get(name))
     assert data.train.y.shape == (len(SEEDS), options.n_points)
-    assert data.task == DATA_SETS[name].task
+    assert data.task == task_of(options)

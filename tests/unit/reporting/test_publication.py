@@ -15,10 +15,11 @@ from kerhrm.reporting import freeze, publication
 from kerhrm.reporting.freeze import Frozen, digest
 from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_apart, publish_tuned
 from kerhrm.reporting.readme import sections, with_sections
+from kerhrm.reporting.results_page import pages
 from kerhrm.reporting.tables import COLUMNS
 from kerhrm.reporting.verify import committed
 
-SECTIONS = ("tables", "verdicts", "comparisons", "selection", "restarts", "times")
+SECTIONS = ("findings", "tables", "verdicts", "comparisons", "selection", "restarts", "times")
 README = "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in SECTIONS)
 CONFIG = resolve({"preset": "smoke"}, Path(__file__).parents[3] / "config").plain()
 EXPERIMENTS = {"one": CONFIG["experiments"]["classification"]}
@@ -100,7 +101,10 @@ def test_tables_figures_and_configuration_are_copied(
     shown = {"tables/table1.md", "tables/table1.csv", "figures/table1.svg"}
     assert copied == {n: text for n, text in content(results).items() if n in shown}
     parts = sections(results, EXPERIMENTS, "results/reference/tables")
-    assert readme.read_text(encoding="utf-8") == with_sections(README, parts)
+    page, findings = pages(reference, tmp_path)
+    assert readme.read_text(encoding="utf-8") == with_sections(README, parts | findings)
+    assert (tmp_path / "docs" / "results.md").read_text(encoding="utf-8") == page
+    assert "KerHRM (literal)**: not in this run." in page
 
 
 def test_what_an_earlier_run_left_is_gone(tmp_path: Path, reference: Path, readme: Path) -> None:

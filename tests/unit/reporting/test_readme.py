@@ -105,9 +105,19 @@ def test_sections_come_from_a_runs_files(tmp_path: Path) -> None:
     assert [line.split() for line in parts["times"].splitlines()][2][1:] == [
         "score", "|", "0.0", "|", "0.0", "|", "2.5", "|",
     ]  # fmt: skip
+    assert parts["times"].endswith("\nThe run's 1 jobs took 0 minutes in all.\n")
 
 
 def test_the_repositorys_readme_has_every_section() -> None:
     text = REPOSITORY.read_text(encoding="utf-8")
-    for name in ("tables", "verdicts", "comparisons", "selection", "restarts", "times", "dag"):
+    for name in (
+        "findings",
+        "tables",
+        "verdicts",
+        "comparisons",
+        "selection",
+        "restarts",
+        "times",
+        "dag",
+    ):
         assert with_sections(text, {name: "x"}) != text

@@ -84,7 +84,9 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
             environment = period if name == "test" else decade
             parts[name].append(Split(x[chosen], y[chosen], environment[chosen]))
     return Dataset(
-        **{name: stack(splits) for name, splits in parts.items()},
+        train=stack(parts["train"]),
+        validation=stack(parts["validation"]),
+        test=stack(parts["test"]),
         source=houses.source,
         test_environments=PERIODS,
         seeds=seeds,
