@@ -13,7 +13,9 @@ from kerhrm.data.registry import DATA_SETS, DataSet
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS, Method, Row
 
-EXPERIMENTS = ", ".join(sorted(p.stem for p in (SHIPPED / "experiments").glob("*.yaml")))
+NAMES = [p.stem for p in (SHIPPED / "experiments").glob("*.yaml")]
+TABLES = [f"dataset_{p.stem}" for p in (SHIPPED / "datasets").glob("*.yaml")]
+EXPERIMENTS = ", ".join(sorted([*NAMES, *TABLES]))
 
 
 # the command line
@@ -38,7 +40,7 @@ EXPERIMENTS = ", ".join(sorted(p.stem for p in (SHIPPED / "experiments").glob("*
         ({"raw_dir": "nowhere"}, "raw_dir = 'nowhere': there is no such folder"),
         ({"tuned": "nowhere"}, "tuned = 'nowhere': there is no such folder"),
         ({3: 4}, "3 = 4: no such key; known are: preset, results, raw_dir, tuned, on_missing, "
-         "device, threads, experiments, methods"),
+         "device, threads, experiments, methods, datasets"),
         ({"experiments": 3}, "experiments = 3: write 'key: value' lines"),
         ({"experiments": {"regresion": None}},
          "experiments.regresion = None: nothing to leave out; did you mean 'regression'?"),
@@ -277,6 +279,7 @@ def test_a_missing_folder_is_told(told: Told, folder: Path) -> None:
 
 def test_no_experiment_at_all_is_told(told: Told, folder: Path) -> None:
     shutil.rmtree(folder / "experiments")
+    shutil.rmtree(folder / "datasets")
     assert told({}) == "config: experiments: write at least 1"
 
 

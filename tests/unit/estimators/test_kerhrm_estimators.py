@@ -25,6 +25,7 @@ from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.network import train_networks
 from kerhrm.algorithm.options import IGD, Clustering
 from kerhrm.algorithm.problem import Problem
+from kerhrm.errors import KerhrmError
 from kerhrm.estimators import verdicts
 from kerhrm.estimators.inputs import read_target
 from kerhrm.estimators.learning import reduced
@@ -195,7 +196,7 @@ def test_an_error_that_is_not_about_rank_is_told(
     labels: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
-        raise kerhrm.estimators.learning.KerhrmError("the disk is full")
+        raise KerhrmError("the disk is full")
 
     monkeypatch.setattr("kerhrm.estimators.learning._reduced", broken)
     _, _, _, samples = by_hand(labels, "classification")
