@@ -171,6 +171,33 @@ def tuning_predictions(wildcards):
     ]
 
 
+# --- data sets of one's own ---
+
+
+def of_dataset(stage, file):
+    """Input function: a file of the one setting that a data set has."""
+
+    def path(wildcards):
+        (setting,) = SETUPS[wildcards.experiment].settings
+        return of_owner(wildcards.experiment, setting, stage, file)
+
+    return path
+
+
+def dataset_iterations(wildcards):
+    """Environments of every iteration; none without KerHRM."""
+    found = searches_of(wildcards.experiment)
+    return environments_of(wildcards) if found else []
+
+
+def dataset_truth(wildcards):
+    """The hidden rows of a semi-synthetic table, which environments are compared with."""
+    (setting,) = SETUPS[wildcards.experiment].settings.values()
+    if setting.data.inject is None:
+        return []
+    return of_dataset("data", "data/environments.npz")(wildcards)
+
+
 # --- reporting ---
 
 

@@ -49,7 +49,8 @@ def _draw(grid: Mapping[str, Sequence[Any]], budget: int) -> list[dict[str, Any]
     """Combinations of a grid's values, at most ``budget`` (see :meth:`Tuned.candidates`)."""
     names = sorted(grid, key=lambda name: name == STEPS)  # innermost
     if math.prod(len(grid[name]) for name in names) <= budget:
-        return [dict(zip(names, chosen, strict=True)) for chosen in product(*map(grid.get, names))]
+        every = product(*(grid[name] for name in names))
+        return [dict(zip(names, chosen, strict=True)) for chosen in every]
     steps = [{STEPS: value} for value in grid.get(STEPS, [])] or [{}]
     others = [name for name in names if name != STEPS]
     draws = max(1, budget // len(steps))
@@ -84,7 +85,7 @@ def tuned(options: type[Section], grid: Any) -> type[Tuned]:
         __doc__=options.__doc__,
         grid=(Annotated[values, BeforeValidator(whole)], Field(dict(grid), validate_default=True)),
         selected=(options, options()),
-        rules=(dict[str, options], {}),
+        rules=(cast(Any, dict)[str, options], {}),
     )
 
 

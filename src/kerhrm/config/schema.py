@@ -69,7 +69,8 @@ class Setting(Section):
         """What a method's job is told of option sets that were chosen for it."""
         if METHODS[method].choice:
             chosen = [one.of(self.methods.kerhrm) for one in chosen]  # type: ignore[attr-defined]
-        used = METHODS[method].uses
+        fields = METHODS[method].uses
+        used = None if fields is None else set(fields)
         return [one.model_dump(mode="json", include=used) for one in chosen]
 
     @model_validator(mode="after")
