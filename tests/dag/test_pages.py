@@ -13,6 +13,7 @@ from expected import EXPERIMENTS, FIGURES, TABLES, of_table
 from matplotlib import image
 
 from kerhrm.methods.registry import is_headline
+from kerhrm.reporting.paper import PRINTED_AS
 from kerhrm.reporting.tables import METRIC_NAMES, is_stand_in, read_scores, read_table
 from kerhrm.scoring.verdicts import JUDGED
 
@@ -137,7 +138,7 @@ def test_paper_values_only_beside_real_data(as_paper: Checkout) -> None:
     )
     beside = 0
     for cell in real.to_dict("records"):
-        method = "KerHRM" if cell["method"].startswith("KerHRM (") else cell["method"]
+        method = PRINTED_AS.get(cell["method"], cell["method"])
         of_setting = printed["table1"][cell["setting"].removesuffix(",H=I")]
         value = of_setting.get(method, {}).get(cell["metric"])
         assert (value is None) == pd.isna(cell["paper"]), cell
