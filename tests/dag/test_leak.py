@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from dagtools import Job, with_ancestors, with_descendants
-from expected import LABELLED, TUNED
+from expected import LABELLED, TRAINING, TUNED
 
 from kerhrm.methods.registry import tunable
 from kerhrm.storage.arrays import load_arrays
@@ -16,19 +16,6 @@ pytestmark = pytest.mark.dag
 TEST_LABELS = r"/data/test_labels\.npz$"
 ENVIRONMENTS = r"/data/environments\.npz$"
 TEST_INPUTS = r"/data/test_inputs\.npz$"
-#: rules between the data set and the predictions
-TRAINING = {
-    "extract_ntf",
-    "reduce_ntf",
-    "learn_environments",
-    "learn_direction",
-    "predict_ntf",
-    "train_network",
-    "train_method",
-    "train_on_features",
-    "train_whole",
-    "test_heterogeneity",
-}
 #: whatever may come of test labels: figures for people
 AFTER_LABELS = {
     "score",

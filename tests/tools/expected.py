@@ -28,6 +28,20 @@ METRICS = {
 #: Methods that are given the true environments, and KerHRM where it is given them.
 LABELLED = ("irm", "iga", "true_environments")
 
+#: rules between the data set and the predictions
+TRAINING = {
+    "extract_ntf",
+    "reduce_ntf",
+    "learn_environments",
+    "learn_direction",
+    "predict_ntf",
+    "train_network",
+    "train_method",
+    "train_on_features",
+    "train_whole",
+    "test_heterogeneity",
+}
+
 Cell = tuple[str, str, str, str]  # setting, method, selection, metric
 
 

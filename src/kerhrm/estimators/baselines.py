@@ -17,6 +17,7 @@ from kerhrm.data.dataset import Task
 from kerhrm.entries import load
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators.base import TableEstimator
+from kerhrm.estimators.docstrings import DRAWN, NETWORK, SEEN, fit_docstring
 from kerhrm.estimators.notices import DataWarning
 from kerhrm.estimators.predictors import as_predictor, initial_network
 from kerhrm.estimators.surroundings import cores, seed_of
@@ -41,26 +42,14 @@ Parameters
 {options}
 task : {{"classification", "regression"}}
     Of two labels of any kind, or of numbers.
-network : sequence of int, str or callable
-    Hidden widths; or a function at the top level of a module, which makes a torch module with one
-    output from the number of columns, or its name, ``"package.module:function"``.
-validation_fraction : float
+{network}validation_fraction : float
     Share of the rows that are held out, unless ``fit`` is given others.
-random_state : int, RandomState or None
-    Seed of everything that is drawn.
-device : str
-    ``"auto"``, ``"cpu"`` or ``"cuda"``.
-n_jobs : int, optional
-    Cores; -1: all.
-
+{drawn}
 Attributes
 ----------
 classes_ : ndarray of shape (2,)
     In classification.
-n_features_in_ : int
-feature_names_in_ : ndarray of shape (n_features_in_,)
-    Of a table with column names.
-
+{seen}
 Examples
 --------
 >>> from sklearn.datasets import load_breast_cancer
@@ -69,26 +58,6 @@ Examples
 >>> model = {name}({example}random_state=0).fit(X, y{given})
 >>> print(model.score(X, y) > 0.8)
 True
-"""
-FIT = """Train on a table.
-
-Parameters
-----------
-X : array-like of shape (n_samples, n_features)
-y : array-like of shape (n_samples,)
-sample_weight : array-like of shape (n_samples,), optional
-    Whole numbers: a row of weight 2 is two rows.
-validation : (X, y), optional
-    Rows that are held out; by default a ``validation_fraction`` of the rows.{environments}
-
-Returns
--------
-self
-
-Raises
-------
-KerhrmError
-    A ``ValueError`` of one line that names the column or parameter, and the cure.
 """
 
 
@@ -198,7 +167,7 @@ def estimator(method: str, name: str) -> type[MethodEstimator]:
     )
     fit = _copied(_fit_labelled if declared.labels else _fit)
     more = "\nenvironments : array-like of shape (n_samples,), optional\n    Labels of any kind."
-    fit.__doc__ = FIT.format(environments=more if declared.labels else "")
+    fit.__doc__ = fit_docstring("Train on a table.", "are held out", more * declared.labels)
     described = [
         f"{n} : {'str, optional' if n == 'loss' else type(own[n]).__name__}\n"
         f"    {(f.description or n)[0].upper()}{(f.description or n)[1:]}."
@@ -213,6 +182,9 @@ def estimator(method: str, name: str) -> type[MethodEstimator]:
         "__qualname__": name,
         "__doc__": DOCSTRING.format(
             title=title,
+            network=NETWORK,
+            drawn=DRAWN,
+            seen=SEEN,
             options="\n".join(described),
             name=name,
             example="network=(64,), " if method != "hrm" else "iterations=1, ",

@@ -13,6 +13,7 @@ from kerhrm.algorithm.options import KerHRM
 from kerhrm.data.samples import Samples
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators.base import TableEstimator
+from kerhrm.estimators.docstrings import fit_docstring
 from kerhrm.estimators.inputs import read_features, read_target
 from kerhrm.estimators.learning import Learned, Space, keep, lowered, reduced, run
 from kerhrm.estimators.memberships import Memberships
@@ -92,28 +93,6 @@ class InvariantEstimator(TableEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, validation: Any = None) -> Self:
-        """Find environments, and a model that is invariant over them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers; standardised inside.
-        y : array-like of shape (n_samples,)
-            Two labels of any kind, or numbers, which are standardised inside.
-        sample_weight : array-like of shape (n_samples,), optional
-            Whole numbers: a row of weight 2 is two rows.
-        validation : (X, y), optional
-            Rows that choose k, alpha and lambda; by default a ``validation_fraction`` of the rows.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        KerhrmError
-            A ``ValueError`` of one line that names the column or parameter, and the cure.
-        """
         options = self._options()
         self.seed_ = seed_of(self.random_state)
         with cores(self.n_jobs):
@@ -162,6 +141,10 @@ class InvariantEstimator(TableEstimator):
             return np.ones((len(x), 1))
         points = self._units.inputs(x)
         return np.asarray(self._memberships(points, target).numpy())
+
+    fit.__doc__ = fit_docstring(
+        "Find environments, and a model that is invariant over them.", "choose k, alpha and lambda"
+    )
 
     def _options(self) -> KerHRM:
         """The options that the parameters come to; a :class:`KerhrmError` if they are none."""

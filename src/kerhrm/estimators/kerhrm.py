@@ -1,9 +1,11 @@
 """KerHRM for a table: the two estimators."""
 
 from kerhrm.data.dataset import Task
+from kerhrm.estimators.docstrings import completed
 from kerhrm.estimators.invariant import InvariantEstimator
 
 
+@completed
 class KerHRMClassifier(InvariantEstimator):
     """Classify two labels by what holds in all hidden environments.
 
@@ -17,52 +19,17 @@ class KerHRMClassifier(InvariantEstimator):
 
     Parameters
     ----------
-    n_environments : int, optional
-        K, an upper bound; by default 2.
-    k : int or sequence of int, optional
-        Reduced dimensions to try, by default 10, 15, 20 and 25; lowered to the rank of the
-        features and to the training rows per environment, where these are fewer.  Many columns
-        that have nothing to do with each other need a k as large as their number.
-    n_iterations : int, optional
-        T, by default 3.
-    alpha : float or sequence of float, optional
-        Weights to try of what differs between environments, by default 0, .1, 1 and 10.
-    penalty : str, optional
-        What of it: ``"gradient_variance"`` (default), ``"whitened_gradient_variance"`` or
-        ``"scale_gradient_variance"``.
-    cosine_weight : float or sequence of float, optional
-        lambda of the network, by default 10, 100 and 1000.
-    n_init : int, optional
-        Random starts of the clustering, by default 10.
-    ridge : float or sequence of float, optional
-        Of the clusters' regressions, by default .001 and .01.
-    selection : {"worst_learned", "pooled"}, optional
-        What chooses among k, alpha, lambda and iterations: the worst learned environment (default),
-        or all validation rows together.
-    predictor : {"ntf", "network"}
-        What predicts: the invariant direction itself, or a network that is trained along it, which
-        takes longer.
-    network : sequence of int, str or callable
-        Hidden widths; or a function at the top level of a module, which makes a torch module with
-        one output from the number of columns, or its name, ``"package.module:function"``.
+    <algorithm>
+    <network>
     when_homogeneous : {"erm", "ignore"}
         Of no consequence here, see :class:`KerHRMRegressor`.
     validation_fraction : float
         Share of the rows that choose, unless ``fit`` is given others.
-    max_exact : int
-        Training rows above which features are reduced by way of ``n_landmarks`` of them.
-    n_landmarks : int
-        More are more exact, and take longer.
+    <sizes>
     options : kerhrm.KerHRM, optional
         All there is to tell the algorithm; parameters above that are not None come before it.
-    random_state : int, RandomState or None
-        Seed of everything that is drawn.
-    device : str
-        ``"auto"``, ``"cpu"`` or ``"cuda"``.
-    n_jobs : int, optional
-        Cores; -1: all.
-    verbose : int
-        1: a progress bar, if tqdm is installed.
+    <drawn>
+    <verbose>
 
     Attributes
     ----------
@@ -86,9 +53,7 @@ class KerHRMClassifier(InvariantEstimator):
         Verdict, and here assumption and cost.
     predictor_ : str
         What predicts.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Of a table with column names.
+    <seen>
 
     Examples
     --------
@@ -128,6 +93,7 @@ class KerHRMClassifier(InvariantEstimator):
     _task: Task = "classification"
 
 
+@completed
 class KerHRMRegressor(InvariantEstimator):
     """Regress on what holds in all hidden environments, if there are any.
 
@@ -139,53 +105,18 @@ class KerHRMRegressor(InvariantEstimator):
 
     Parameters
     ----------
-    n_environments : int, optional
-        K, an upper bound; by default 2.
-    k : int or sequence of int, optional
-        Reduced dimensions to try, by default 10, 15, 20 and 25; lowered to the rank of the
-        features and to the training rows per environment, where these are fewer.  Many columns
-        that have nothing to do with each other need a k as large as their number.
-    n_iterations : int, optional
-        T, by default 3.
-    alpha : float or sequence of float, optional
-        Weights to try of what differs between environments, by default 0, .1, 1 and 10.
-    penalty : str, optional
-        What of it: ``"gradient_variance"`` (default), ``"whitened_gradient_variance"`` or
-        ``"scale_gradient_variance"``.
-    cosine_weight : float or sequence of float, optional
-        lambda of the network, by default 10, 100 and 1000.
-    n_init : int, optional
-        Random starts of the clustering, by default 10.
-    ridge : float or sequence of float, optional
-        Of the clusters' regressions, by default .001 and .01.
-    selection : {"worst_learned", "pooled"}, optional
-        What chooses among k, alpha, lambda and iterations: the worst learned environment (default),
-        or all validation rows together.
-    predictor : {"ntf", "network"}
-        What predicts: the invariant direction itself, or a network that is trained along it, which
-        takes longer.
-    network : sequence of int, str or callable
-        Hidden widths; or a function at the top level of a module, which makes a torch module with
-        one output from the number of columns, or its name, ``"package.module:function"``.
+    <algorithm>
+    <network>
     when_homogeneous : {"erm", "ignore"}
         Where no environments are found: pooled ERM, or go on all the same.
     validation_fraction : float
         Share of the rows that choose, unless ``fit`` is given others.
-    max_exact : int
-        Training rows above which features are reduced by way of ``n_landmarks`` of them.
-    n_landmarks : int
-        More are more exact, and take longer.
+    <sizes>
     options : kerhrm.KerHRM, optional
         All there is to tell the algorithm and, as ``guard``, the test; parameters above that are
         not None come before it.
-    random_state : int, RandomState or None
-        Seed of everything that is drawn.
-    device : str
-        ``"auto"``, ``"cpu"`` or ``"cuda"``.
-    n_jobs : int, optional
-        Cores; -1: all.
-    verbose : int
-        1: a progress bar, if tqdm is installed.
+    <drawn>
+    <verbose>
 
     Attributes
     ----------
@@ -210,9 +141,7 @@ class KerHRMRegressor(InvariantEstimator):
         Verdict, p-value and statistic of the test, of at most 4000 rows.
     predictor_ : str
         What predicts; ``"erm"`` where no environments were found.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Of a table with column names.
+    <seen>
 
     Examples
     --------

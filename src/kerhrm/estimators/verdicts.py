@@ -12,7 +12,7 @@ from kerhrm.heterogeneity.records import BINARY, HeterogeneityTest
 from kerhrm.heterogeneity.verdict import LEAST, heterogeneity_test
 from kerhrm.randomness import stream
 
-#: rows that are tested at most: by then the test misses next to nothing (docs/heterogeneity.md)
+#: rows that are tested at most, for a kernel ridge regression takes their number cubed
 MOST = 4000
 NOT_ASKED = "not tested: the options say so"
 TWO_VALUES = "cannot be tested: the target has two values"
