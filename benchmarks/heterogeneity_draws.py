@@ -67,11 +67,13 @@ class Case:
     seeds: int = 26
 
 
-def linear(random: Random, n: int, noise: str, scale: str = "", flipped: float = 0.0) -> Points:
+def linear(
+    random: Random, n: int, noise: str, scale: str = "", flipped: float = 0.0, size: float = 1.0
+) -> Points:
     """Ten inputs; the coefficient of the first is -1 in a share of the rows, else 1."""
     x = random.standard_normal((n, 10))
     mean = x @ np.resize([1.0, -1.0, 0.5, -0.5], 10)
-    e = SCALES[scale](x, mean) * NOISES[noise](random, n)
+    e = size * SCALES[scale](x, mean) * NOISES[noise](random, n)
     return x, mean - 2 * x[:, 0] * (random.random(n) < flipped) + e
 
 
@@ -125,8 +127,13 @@ def environments() -> Iterator[Case]:
                 yield Case(
                     f"{share:.0%} flipped, {noise} noise", law, n, seeds=10 if n < 2000 else 5
                 )
+            for size in (0.1, 0.3) if share == SMALL else ():
+                law = functools.partial(linear, noise="Gaussian", flipped=share, size=size)
+                name = f"{share:.0%} flipped, Gaussian noise of deviation {size:g}"
+                yield Case(name, law, n, seeds=10 if n < 2000 else 5)
 
 
+SMALL = 0.15  #: share of flipped rows that is tried with less noise, too
 CASES = {"size": [*no_environments()], "power": [*environments()]}
 SETS: dict[str, Callable[[Random, int], Points]] = {
     "exponential noise": functools.partial(linear, noise="exponential"),

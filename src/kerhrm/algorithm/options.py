@@ -119,7 +119,6 @@ class Heterogeneity(Section):
     ridge: PositiveFloat = option(1e-2, "of the mixture's centres")
     max_iterations: Count = option(200, "EM steps at most")
     tolerance: PositiveFloat = option(1e-4, "EM ends when its objective falls by less")
-    max_label_information: Probability = option(0.5, "above: the split only repeats the residual")
     min_share: Probability = option(0.02, "below: an environment counts as empty")
 
 

@@ -20,7 +20,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.degeneracy import label_bins, label_information
 from kerhrm.algorithm.mixture import LOG_2PI, Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import Heterogeneity
 
@@ -30,9 +29,11 @@ DIRECTIONS = 2  #: of second moments that EM begins with
 def gains(features: np.ndarray, residuals: np.ndarray, options: Heterogeneity, seed: int) -> Tensor:
     """Gain of the best usable start for each of B sets of residuals, nats per point: (B,).
 
-    Features (n, k) have orthonormal columns up to a factor, residuals (B, n) variance one.  A
-    start is unusable if it leaves an environment empty or the residual's sign and size alone tell
-    the environment; without a usable one the gain is 0, and below 0 it never is.
+    Features (n, k) have orthonormal columns up to a factor, residuals (B, n) are normal scores.  A
+    start that leaves an environment empty is unusable; without a usable one the gain is 0, and
+    below 0 it never is.  That the residual tells its environment is no reason to set a start
+    aside, as it is where environments are learned: normal scores have nothing to gain by a split
+    of their own, and with little noise the true environments look like one.
     """
     psi = torch.from_numpy(features).expand(len(residuals), -1, -1)
     e = torch.from_numpy(residuals)
@@ -48,10 +49,7 @@ def gains(features: np.ndarray, residuals: np.ndarray, options: Heterogeneity, s
     points = psi.unsqueeze(1), e.unsqueeze(1)
     alone = torch.maximum(one.log_likelihood(*points), matched_likelihood(mixtures, *points))
     gain = mixtures.log_likelihood(*points) - alone
-    bins = label_bins(e).unsqueeze(1)
-    repeats = label_information(mixtures.responsibilities(*points), bins)
-    usable = repeats <= options.max_label_information
-    usable &= (mixtures.weights >= options.min_share).all(-1)
+    usable = (mixtures.weights >= options.min_share).all(-1)
     return torch.where(usable, gain, 0.0).amax(-1).clamp_min(0)
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from kerhrm.algorithm.degeneracy import label_bins, label_information
 from kerhrm.algorithm.mixture import Mixture
 from kerhrm.algorithm.options import Heterogeneity
 from kerhrm.heterogeneity.residuals import normal_scores, scaled_residuals
@@ -56,6 +57,25 @@ def test_a_cone_is_no_environment_and_two_lines_are() -> None:
     gain = gains(features, np.stack([cone / cone.std(), lines / lines.std()]), FEW, 0)
     assert float(gain[0]) < 0.02
     assert float(gain[1]) > 0.1
+
+
+def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
+    random = np.random.default_rng(0)
+    x, flipped = random.standard_normal(800), random.random(800) < 0.2
+    residual = np.where(flipped, -1.6, 0.4) * np.sign(x) + 0.05 * random.standard_normal(800)
+    features = orthonormal(np.column_stack([np.sign(x), np.ones(800)]))
+    e = normal_scores(residual)
+    size = torch.from_numpy(np.abs(e))[None]
+    told = label_information(_memberships(flipped), label_bins(size).unsqueeze(1))
+    assert float(told[0, 0]) > 0.5  # what a split by the label looks like
+    permuted = random.permuted(np.tile(e, (5, 1)), axis=1)
+    gain = gains(features, np.vstack([e, permuted]), FEW, 0)
+    assert float(gain[0]) > 10 * float(gain[1:].max())
+
+
+def _memberships(second: np.ndarray) -> torch.Tensor:
+    """Responsibilities (1, 1, n, 2) of two known environments."""
+    return torch.from_numpy(np.stack([~second, second], -1).astype(float))[None, None]
 
 
 def test_without_a_usable_start_nothing_is_gained() -> None:
