@@ -21,6 +21,7 @@ GROUPS = {
         "train_on_features",
         "train_whole",
         "test_heterogeneity",
+        "learn_beside",
     },
     "methods": {"train_method"},
 }

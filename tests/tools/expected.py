@@ -40,6 +40,7 @@ TRAINING = {
     "train_on_features",
     "train_whole",
     "test_heterogeneity",
+    "learn_beside",
 }
 
 Cell = tuple[str, str, str, str]  # setting, method, selection, metric

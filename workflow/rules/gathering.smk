@@ -63,6 +63,17 @@ def iterations_if_scored(name):
     return paths
 
 
+def beside_iterations(name):
+    """Input function: what is scored beside the iterations, where the protocol is theirs."""
+
+    def path(wildcards):
+        if experiment_of(wildcards).protocol != "iterations":
+            return []
+        return f"{RUN}/{wildcards.experiment}/{wildcards.setting}/{name}.npz"
+
+    return path
+
+
 # --- collecting ---
 
 

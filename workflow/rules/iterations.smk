@@ -96,3 +96,35 @@ rule test_heterogeneity:
         "Test {wildcards.experiment}, {wildcards.setting} for environments"
     script:
         "../scripts/test_heterogeneity.py"
+
+
+# What Figure 2 shows beside the iterations: where they begin, and the released code's.
+rule learn_beside:
+    input:
+        features=owned("features", "features/training.npz"),
+    output:
+        pooled=f"{SETTING}/pooled.npz",
+        released=f"{SETTING}/released.npz",
+    log:
+        f"{LOGS}/learn_beside/{ONE_SETTING}.log",
+    benchmark:
+        f"{BENCHMARKS}/learn_beside/{ONE_SETTING}.tsv"
+    group:
+        "kerhrm"
+    conda:
+        ENVIRONMENT
+    threads: THREADS
+    resources:
+        mem_mb=memory(4000),
+        runtime=minutes(15),
+        gpu=GPU,
+    params:
+        k=option("methods.kerhrm.k"),
+        released=option("methods.released"),
+        device=CONFIG.device,
+        threads=THREADS,
+        code=code("learn_beside"),
+    message:
+        "Pooled ERM and released iterations of {wildcards.experiment}, {wildcards.setting}"
+    script:
+        "../scripts/learn_beside.py"

@@ -10,6 +10,8 @@ rule score:
         test_features=iterations_if_scored("test"),
         environments=iterations_if_scored("environments"),
         theta=iterations_if_scored("theta"),
+        pooled=beside_iterations("pooled"),
+        released=beside_iterations("released"),
     output:
         f"{SETTING}/scores.csv",
     log:

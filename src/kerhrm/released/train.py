@@ -33,6 +33,8 @@ for a penalty.
 """
 
 import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -44,13 +46,36 @@ from kerhrm.errors import KerhrmError
 from kerhrm.released.clustering import adam, assign, xavier
 from kerhrm.released.options import Released
 from kerhrm.storage.checkpoints import once
+from kerhrm.storage.records import Record
 
 GAIN = 0.1  # of theta's Xavier start
 RIDGE = 1e-9  # of the converged theta: the clusters in use may hold fewer than k points
 
 
+@dataclass(frozen=True)
+class ReleasedIteration(Record):
+    """What one iteration leaves.
+
+    Attributes
+    ----------
+    members : Tensor, (B, n, K)
+        The clusters; hard ones have a single 1 in a row.
+    theta : Tensor, (B, k_max), zero beyond k
+    """
+
+    members: Tensor
+    theta: Tensor
+
+
 def train_released(problem: Problem, options: Released, environments: None = None) -> Tensor:
-    """Directions (B, k_max), zero beyond k, after the last iteration.
+    """Directions (B, k_max) after the last iteration; errors as :func:`iterate_released`."""
+    for last in iterate_released(problem, options):  # noqa: B007
+        pass
+    return last.theta
+
+
+def iterate_released(problem: Problem, options: Released) -> Iterator[ReleasedIteration]:
+    """What iterations t = 1, ... leave, one after the other.
 
     The first k columns of Psi are used.  The problem's seeds are those of the first assignment
     and of all models' starts.
@@ -87,9 +112,10 @@ def train_released(problem: Problem, options: Released, environments: None = Non
         iteration = functools.partial(iterate, t, variant, members, theta)
         done = once("iteration", iteration, psi.device)
         members, theta = done["members"], done["theta"]
+        yield ReleasedIteration(
+            members, torch.nn.functional.pad(theta, (0, k_max - options.k))
+        )
         variant = orthogonal_update(psi, theta)
-    assert theta is not None  # at least one iteration
-    return torch.nn.functional.pad(theta, (0, k_max - options.k))
 
 
 def learn_theta(

@@ -10,15 +10,19 @@ environments that it was learned from differ in P(Y | C), C being the colour:
 
 in nats, with the training points' labels and responsibilities.  The half counts (Jeffreys'
 prior) keep environments without overlap finite.  True environments are not needed.
+
+Iteration 0 is pooled ERM on Psi, which needs no environments and has no divergence: where
+Algorithm 1 falls back to where there is nothing to find.  The released code's iterations are rows
+of their own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from kerhrm.algorithm.linear import predict
-from kerhrm.methods.registry import ROWS
+from kerhrm.methods.registry import ROWS, Row
 from kerhrm.scoring.metrics import COLUMNS, Labels, mark, score_predictions
 
 Arrays = Mapping[str, np.ndarray]
@@ -57,11 +61,14 @@ def score_iterations(
     labels: Labels,
     attribute: np.ndarray | None,
     setting: str,
+    pooled: Arrays,
+    released: Arrays,
 ) -> pd.DataFrame:
     """Scores of T iterations of a classification, with an ``attribute`` (B, n) also ``d_kl``.
 
     As :func:`kerhrm.scoring.metrics.score_predictions`'s, without the generalisation gap.  The
-    rows' settings are ``iteration=t``, and the mark of ``setting`` follows.
+    rows' settings are ``iteration=t``, and the mark of ``setting`` follows; iteration 0 is
+    pooled ERM.
 
     Parameters
     ----------
@@ -69,25 +76,25 @@ def score_iterations(
         What :class:`kerhrm.algorithm.problem.Problem` and ``TestFeatures`` hold.
     learned, history : sequence of mapping
         What :mod:`kerhrm.algorithm.records` hold of every iteration.
+    pooled, released : mapping
+        What :class:`kerhrm.algorithm.prediction.FinalDirection` holds of pooled ERM, and
+        :class:`kerhrm.released.train.ReleasedIteration` of every iteration, (T, B, ...).
     """
-    row = ROWS["kerhrm-ntf"]
     points = {
         "train": (features["u"] * features["s"][:, None], features["f0_train"]),
         "validation": (features["psi_validation"], features["f0_validation"]),
         "test": (test_features["psi"], test_features["f0"]),
     }
     parts = []
-    for t, (environments, directions) in enumerate(zip(learned, history, strict=True), start=1):
-        theta = winner(directions, "theta")
+    for row, t, theta, r in _iterations(learned, history, pooled, released):
         outputs = {part: predict(psi, f0, theta) for part, (psi, f0) in points.items()}
         name = f"iteration={t}{mark(setting)}"
         scores = score_predictions(
             outputs, labels, "accuracy", setting=name, method=row.title, selection=row.rule
         )
         parts.append(scores[scores["metric"] != "generalisation_gap"])
-        if attribute is None:
+        if attribute is None or r is None:
             continue
-        r = of_winner(environments, directions)
         values = divergence(r, features["y"], attribute).tolist()
         rows = [
             (name, row.title, seed, "d_kl", value, row.rule, labels.source, "")
@@ -95,6 +102,18 @@ def score_iterations(
         ]
         parts.append(pd.DataFrame(rows, columns=COLUMNS))
     return pd.concat(parts, ignore_index=True)
+
+
+def _iterations(
+    learned: Sequence[Arrays], history: Sequence[Arrays], pooled: Arrays, released: Arrays
+) -> Iterator[tuple[Row, int, np.ndarray, np.ndarray | None]]:
+    """Row, t, theta (B, k_max) and responsibilities (B, n, K) of all that there is to score."""
+    described, other = ROWS["kerhrm-ntf"], ROWS["released"]
+    yield described, 0, pooled["theta"], None
+    for t, (environments, directions) in enumerate(zip(learned, history, strict=True), start=1):
+        yield described, t, winner(directions, "theta"), of_winner(environments, directions)
+    for t, theta in enumerate(released["theta"], start=1):
+        yield other, t, theta, released["members"][t - 1]
 
 
 def winner(directions: Arrays, name: str) -> np.ndarray:

@@ -45,7 +45,8 @@ def score_setting(
         :class:`kerhrm.data.predictions.Predictions` or, for C option sets, of
         :class:`kerhrm.data.predictions.Trial`, named after
         :data:`kerhrm.methods.registry.ROWS`.  With protocol ``iterations`` instead of these
-        ``features``, ``test_features`` and, a file per iteration, ``environments`` and ``theta``.
+        ``features``, ``test_features``, ``pooled``, ``released`` and, a file per iteration,
+        ``environments`` and ``theta``.
     seeds : sequence of int or str
         Names of the replicates.
     data : mapping
@@ -66,6 +67,8 @@ def score_setting(
             labels,
             colour(load_arrays(files["train"])[0]["x"]) if coloured else None,
             setting,
+            load_arrays(files["pooled"])[0],
+            load_arrays(files["released"])[0],
         )
     by_class = protocol == "groups" and labels.task == "classification"
     constant = ROWS["majority" if by_class else CONSTANTS[protocol]]

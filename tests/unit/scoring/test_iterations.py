@@ -12,8 +12,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kerhrm.algorithm.prediction import FinalDirection
 from kerhrm.algorithm.problem import Problem, TestFeatures
 from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.released.train import ReleasedIteration
 from kerhrm.scoring.iterations import divergence, of_winner
 from kerhrm.scoring.metrics import COLUMNS
 from kerhrm.scoring.scores import score_setting
@@ -206,6 +208,15 @@ def test_every_iteration_has_its_rows(
     paths: dict[str, Any] = files | {n: tmp_path / n for n in ("features", "test_features")}
     known.save(paths["features"])
     test.save(paths["test_features"])
+    begin = torch.randn(len(SEEDS), K_MAX, dtype=torch.float64)
+    others = [torch.randn(len(SEEDS), K_MAX, dtype=torch.float64) for _ in range(2)]
+    members = torch.eye(2, dtype=torch.float64)[torch.from_numpy(channels())]
+    paths["pooled"], paths["released"] = tmp_path / "pooled", tmp_path / "released"
+    blank = torch.zeros(len(SEEDS))
+    FinalDirection(begin, blank, blank, blank, blank).save(paths["pooled"])
+    ReleasedIteration.stack(ReleasedIteration(members, own) for own in others).save(
+        paths["released"]
+    )
     for name, records in zip(("environments", "theta"), zip(*runs, strict=True), strict=True):
         paths[name] = [tmp_path / f"{name}{t}" for t in range(len(runs))]
         for path, record in zip(paths[name], records, strict=True):
@@ -216,19 +227,30 @@ def test_every_iteration_has_its_rows(
     )
     assert list(scores.columns) == COLUMNS
     assert list(scores.index) == list(range(len(scores)))
-    for column, value in (
-        ("method", "KerHRM (NTF)"),
-        ("selection", "worst learned environment"),
-        ("data_source", "mnist"),
-        ("reason", ""),
-    ):
+    for column, value in (("data_source", "mnist"), ("reason", "")):
         assert set(scores[column]) == {value}
     assert scores["value"].dtype == np.float64
-    cells = scores.set_index(["setting", "metric", "seed"])["value"]
-    assert not cells.index.has_duplicates
     has_colour = generator == "colored_mnist"
-    assert len(cells) == len(runs) * (2 + has_colour) * len(SEEDS)
+    every = scores.set_index(["method", "setting", "metric", "seed"])["value"]
+    assert not every.index.has_duplicates
+    assert len(every) == ((len(runs) + len(others)) * (2 + has_colour) + 2) * len(SEEDS)
     points = {"train": (known.psi_train, known.f0_train), "test": (test.psi, test.f0)}
+    released = every["KerHRM (released)"]
+    for t, theta in enumerate(others, start=1):
+        for b, seed in enumerate(["p", "q"]):
+            at = f"iteration={t},b=1"
+            hits = ((test.f0[b] + test.psi[b] @ theta[b]).numpy() > 0) == (labels("test")[b] > 0)
+            assert released[at, "test_acc", seed] == pytest.approx(hits.mean())
+            if has_colour:
+                own = members[b].numpy()
+                assert released[at, "d_kl", seed] == pytest.approx(
+                    by_loop(own, labels("train")[b], channels()[b])
+                )
+    cells = every["KerHRM (NTF)"]
+    for b, seed in enumerate(["p", "q"]):  # before the first iteration
+        hits = ((test.f0[b] + test.psi[b] @ begin[b]).numpy() > 0) == (labels("test")[b] > 0)
+        assert cells["iteration=0,b=1", "test_acc", seed] == pytest.approx(hits.mean())
+        assert ("iteration=0,b=1", "d_kl", seed) not in cells.index
     for t, (found, chosen) in enumerate(runs, start=1):
         for b, seed in enumerate(["p", "q"]):
             at = f"iteration={t},b=1"
