@@ -4,13 +4,14 @@
 # TORCH         which PyTorch; torch==2.13.0+cpu chooses the CPU build where the package
 #               index has one (TORCH_INDEX: address of an index that does, see pytorch.org)
 # CORES         how many cores to use (default: all)
-# CONFIG        recover: configuration of the run that was interrupted, KEY=VALUE ...
+# CONFIG        recover, report: configuration of the run, KEY=VALUE ...
 # TARGET        recover: its targets (default: all)
 # PROFILE       recover: its profile, as in profiles/slurm (default: on this machine)
 # WORKFLOW_TESTS  test: folders of tests that run Snakemake (default: tests/dag)
 # FAULTS        test-faults: how many faults (default: 5)
 # FAULT_SEED    test-faults: which ones, and when (default: 0)
 # BENCH         bench: sizes, full or quick (default: full)
+# REPOSITORY    site: address below which the repository's files are (default: this checkout)
 
 PYTHON ?= python3
 TORCH ?= $(shell cat envs/torch.txt)
@@ -18,6 +19,7 @@ TORCH_INDEX ?=
 CORES ?= all
 WORKFLOW_TESTS ?= tests/dag
 BENCH ?= full
+REPOSITORY ?=
 BENCH_ENV = BENCH=$(BENCH) BENCH_RESULTS=results/bench$(if $(filter full,$(BENCH)),,-$(BENCH))
 # Not ?=, lest a variable of the environment is taken for them.
 CONFIG =
@@ -27,11 +29,14 @@ PROFILE =
 BIN := .venv/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 OPTIONS = $(TARGET) $(if $(PROFILE),--workflow-profile $(PROFILE)) $(if $(CONFIG),--config $(CONFIG))
+WITH = $(if $(CONFIG),--config $(CONFIG))
+# folder of the run of CONFIG
+REPORTED = $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),results)/$(or $(patsubst preset=%,%,$(filter preset=%,$(CONFIG))),paper)
 # where the interrupted run wrote
 WRITTEN = $(wildcard $(or $(patsubst results=%,%,$(filter results=%,$(CONFIG))),results)/*)
 
 .PHONY: help env reproduce smoke recover test lint unit dag-test test-cluster test-faults lock dag docs \
-  bench bench-peers clean
+  site report bench bench-peers clean
 
 help:
 	@echo "make reproduce   every table from raw data, at the paper's sizes"
@@ -45,6 +50,10 @@ help:
 	@echo "make lock        renew envs/requirements.lock"
 	@echo "make dag         renew the picture of the DAG in the README"
 	@echo "make docs        renew what is written in docs/ by the code"
+	@echo "make site        the documentation as a site, in build/site; REPOSITORY=https://... makes"
+	@echo "                 links to other files of the repository go there"
+	@echo "make report      the page of results/paper, results/paper/report.html, and Snakemake's own"
+	@echo "                 report beside it; make report CONFIG=preset=smoke: of that run"
 	@echo "make bench       how fast it is: results/bench and docs/speed.md, some 12 minutes;"
 	@echo "                 BENCH=quick: two minutes, in results/bench-quick"
 	@echo "make clean       remove results/paper, results/fresh and results/smoke"
@@ -86,7 +95,7 @@ lint: env
 	$(BIN)/snakemake --lint --config preset=smoke
 
 unit: env
-	$(BIN)/python -m pytest -n auto tests/unit
+	$(BIN)/python -m pytest -n auto tests/unit tests/site
 
 dag-test: env
 	$(BIN)/python -m pytest $(WORKFLOW_TESTS)
@@ -113,6 +122,16 @@ docs: env
 	$(BIN)/python -m kerhrm.reporting.results_page
 	$(BIN)/python -m kerhrm.claims.page
 	$(BIN)/python -m kerhrm.reporting.reruns results/paper > docs/reruns.md
+	$(BIN)/python -m kerhrm.reporting.page
+
+site: env
+	REPOSITORY=$(REPOSITORY) $(BIN)/sphinx-build -W --keep-going -n -b html -d build/doctrees docs build/site
+	@echo "open build/site/index.html"
+
+report: env
+	$(SNAKEMAKE) report $(WITH)
+	$(SNAKEMAKE) report $(WITH) --report $(REPORTED)/snakemake_report.html
+	@echo "open $(REPORTED)/report.html and $(REPORTED)/snakemake_report.html"
 
 bench: env bench-peers
 	-$(BENCH_ENV) $(BIN)/python -m pytest -c benchmarks/pytest.ini benchmarks

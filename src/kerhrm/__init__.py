@@ -18,6 +18,7 @@ What stands here is imported when it is first asked for.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kerhrm import plots as plots
     from kerhrm.algorithm.loop import fit as fit
     from kerhrm.algorithm.loop import iterate as iterate
     from kerhrm.algorithm.options import KerHRM as KerHRM
@@ -64,6 +65,7 @@ __all__ = [
     "build",
     "fit",
     "iterate",
+    "plots",
 ]
 
 
@@ -72,10 +74,12 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("kerhrm")
-    if name not in _ENTRIES:
+    if name not in __all__:
         raise AttributeError(f"module 'kerhrm' has no attribute '{name}'")
     from importlib import import_module
 
+    if name == "plots":
+        return import_module("kerhrm.plots")
     return getattr(import_module(_ENTRIES[name]), name)
 
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -78,6 +79,15 @@ def test_one_line_for_what_is_not_there(
     assert f"'{entry}'" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.cure
+
+
+def test_the_main_script_has_no_specification(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = ModuleType("__main__")
+    script.network_of_a_script = len  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "__main__", script)
+    check("__main__:network_of_a_script")
+    with pytest.raises(KerhrmError, match=r"cannot load '__main__:another': .*no attribute"):
+        check("__main__:another")
 
 
 def test_a_missing_library_is_named(package: Path) -> None:

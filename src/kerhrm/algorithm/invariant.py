@@ -65,8 +65,7 @@ def minimise_risks(risks: Risks, alpha: Tensor | float, penalty: Penalty) -> Ten
     """theta_inv of the paper's equation "theta_inv": (..., k).
 
     Minimises, for alpha >= 0 (of the bare penalty, not in its unit; broadcastable to (...)),
-
-        sum_e w_e L^e(theta) + alpha penalty(theta) + rho |theta|^2.
+    ``sum_e w_e L^e(theta) + alpha penalty(theta) + rho |theta|^2``.
     """
     dtype, device = risks.cross.dtype, risks.cross.device
     return penalty.minimise(risks, torch.as_tensor(alpha, dtype=dtype, device=device))

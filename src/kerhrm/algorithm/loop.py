@@ -42,10 +42,47 @@ class Fit:
 def iterate(
     problem: Problem, options: KerHRM, inputs: tuple[Tensor, Tensor] | None = None
 ) -> Iterator[tuple[Environments, Directions]]:
-    """Algorithm 1: what iterations t = 1, ..., T leave, one after the other.
+    """Run Algorithm 1: what iterations t = 1, ..., T leave, one after the other.
 
-    ``inputs`` are x of the training and validation points, (B, n, d) and (B, m, d), for options
-    that take the first kernel from them.
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels of B data sets.
+    options : KerHRM
+        All there is to tell the algorithm.
+    inputs : two Tensors, (B, n, d) and (B, m, d), optional
+        Training and validation points x, for options that take the first kernel from them.
+
+    Yields
+    ------
+    Environments, Directions
+        Of iteration t.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`~kerhrm.algorithm.exploration.learn_environments`.
+
+    Examples
+    --------
+    The first two of four features have opposite coefficients in two halves of the rows.
+
+    >>> import torch
+    >>> from kerhrm import KerHRM, Problem, iterate
+    >>> draw = torch.Generator().manual_seed(0)
+    >>> psi = torch.randn(1, 300, 4, generator=draw, dtype=torch.float64)
+    >>> sign = torch.where(torch.arange(300) % 2 == 0, 1.0, -1.0)
+    >>> y = psi[..., 2] + 2 * sign * (psi[..., 0] - psi[..., 1])
+    >>> zeros = torch.zeros_like(y)
+    >>> u, s, v = torch.linalg.svd(psi[:, :200], full_matrices=False)
+    >>> problem = Problem(
+    ...     u, s, psi[:, 200:] @ v.mT, zeros[:, :200], zeros[:, 200:], y[:, :200], y[:, 200:],
+    ...     "regression", [0],
+    ... )
+    >>> for learned, directions in iterate(problem, KerHRM(k=[4], iterations=2)):
+    ...     print(learned.train.shape, directions.winner.theta.shape)
+    torch.Size([1, 1, 200, 2]) torch.Size([1, 4])
+    torch.Size([1, 1, 200, 2]) torch.Size([1, 4])
     """
     learned: list[Environments] = []
     history: list[Directions] = []
@@ -61,7 +98,47 @@ def iterate(
 
 
 def fit(problem: Problem, options: KerHRM, inputs: tuple[Tensor, Tensor] | None = None) -> Fit:
-    """Algorithm 1 to its end, and the choice of T; errors as :func:`learn_environments`."""
+    """Run Algorithm 1 to its end, and choose T.
+
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels of B data sets.
+    options : KerHRM
+        All there is to tell the algorithm.
+    inputs : two Tensors, (B, n, d) and (B, m, d), optional
+        Training and validation points x, for options that take the first kernel from them.
+
+    Returns
+    -------
+    Fit
+        Environments and directions of every iteration, and the direction that predicts.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`~kerhrm.algorithm.exploration.learn_environments`.
+
+    Examples
+    --------
+    From points to predictions, with a small network:
+
+    >>> import torch
+    >>> from kerhrm import KerHRM, NetworkOptions, NTFMap, Problem, build, fit
+    >>> draw = torch.Generator().manual_seed(0)
+    >>> x = torch.randn(1, 300, 3, generator=draw)
+    >>> slope = torch.where(torch.rand(1, 300, generator=draw) < 0.3, -2.0, 2.0)
+    >>> y = (x[..., 0] + slope * x[..., 1]).double()
+    >>> features = NTFMap.fit(build(NetworkOptions(widths=[64]), [0], 3), x[:, :200], k=5)
+    >>> psi, f0 = features.transform(x[:, 200:])
+    >>> problem = Problem(
+    ...     features.reduction.u, features.reduction.s, psi, features.f0, f0,
+    ...     y[:, :200], y[:, 200:], "regression", [0],
+    ... )
+    >>> found = fit(problem, KerHRM(k=[5], iterations=2))
+    >>> len(found.history), found.final.predict(psi, f0).shape
+    (2, torch.Size([1, 100]))
+    """
     learned, history = zip(*iterate(problem, options, inputs), strict=True)
     final = finish(problem, learned, history, options.selection, options.end)
     return Fit(learned, history, final)

@@ -135,10 +135,11 @@ def fit_mixture(
 
 
 def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
-    """Psi_V = Psi - (Psi theta) theta^T / |theta|^2 (paper, equation "transform").
+    """Take a direction out of Psi (paper, equation "transform").
 
-    Always taken from Psi (..., n, k), never from the last Psi_V, so the result depends on the
-    newest theta (..., k) alone.  Where theta is zero, Psi is returned unchanged.
+    ``Psi_V = Psi - (Psi theta) theta^T / |theta|^2``, always of Psi (..., n, k), never of the last
+    Psi_V, so the result depends on the newest theta (..., k) alone.  Where theta is zero, Psi is
+    returned unchanged.
     """
     length = theta.norm(dim=-1, keepdim=True)
     unit = torch.where(length > 0, theta / length, 0.0)

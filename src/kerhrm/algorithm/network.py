@@ -54,7 +54,8 @@ def train_networks(
     """Train along theta_inv with every lambda; the selection rule decides, on validation points.
 
     Where the direction comes of no iteration, for there are no environments
-    (:mod:`kerhrm.heterogeneity.guard`), this is ERM: no penalty, and the pooled rule.
+    (:func:`~kerhrm.heterogeneity.guard.pooled_direction`), this is ERM: no penalty, and the pooled
+    rule.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def train_igd(
 ) -> N:
     """Train B networks from w_0 along their invariant directions, with lambda = ``penalty`` (B,).
 
-    Of points x (B, n, d), y and f_0 (B, n), U (B, n, k) of :func:`within`, S (B, k) and theta
+    Of points x (B, n, d), y and f_0 (B, n), U (B, n, k) of ``within``, S (B, k) and theta
     (B, k); the other lambdas of ``options`` do not count; ``best`` looks on.
     """
     weight = torch.as_tensor(penalty, dtype=x.dtype, device=x.device).expand(len(x))

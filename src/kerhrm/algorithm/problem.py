@@ -16,7 +16,7 @@ class Problem(Record):
     ----------
     u, s : Tensor, (B, n, k), (B, k)
         Truncated SVD of the training points' NTF; float64, or float32 where features are
-        themselves no more exact (:mod:`kerhrm.features.landmarks`).
+        themselves no more exact (:class:`~kerhrm.features.landmarks.LandmarkMap`).
     psi_validation : Tensor, (B, m, k)
     f0_train, f0_validation : Tensor, (B, n), (B, m)
         Outputs of the untrained networks.
@@ -25,6 +25,16 @@ class Problem(Record):
     task : "classification" (labels -1, +1) or "regression"
     seeds : list of int, length B
         Numbers by which the random starts go.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import Problem
+    >>> u, s, v = torch.linalg.svd(torch.randn(1, 6, 2).double(), full_matrices=False)
+    >>> zeros = torch.zeros(1, 6).double()
+    >>> problem = Problem(u, s, u * s[:, None], zeros, zeros, zeros, zeros, "regression", [0])
+    >>> problem.psi_train.shape, problem.target.shape
+    (torch.Size([1, 6, 2]), torch.Size([1, 6]))
     """
 
     u: Tensor

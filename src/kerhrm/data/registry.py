@@ -1,31 +1,21 @@
 """Data sets by name, and the raw data that some are made from.
 
-Another data set is its folder and one entry here (with raw data: a second one).
+Another data set is its folder and one entry here (with raw data: a second one).  Other packages
+add theirs by an entry point in the group ``kerhrm.data_sets`` that loads to a
+:class:`~kerhrm.data.declared.DataSet` (docs/extending.md).
 """
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from kerhrm.entries import load
+from kerhrm.data.declared import DataSet as DataSet
+from kerhrm.entries import added, check, load
 from kerhrm.errors import KerhrmError
 
 if TYPE_CHECKING:
     from kerhrm.data.dataset import Dataset, Task
     from kerhrm.data.sources.raw import RawData
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """A data set's entry points, see :mod:`kerhrm.entries`; nothing of it is imported here."""
-
-    name: str  #: ``generator`` in the configuration
-    options: str  #: the :class:`kerhrm.sections.Section` of what it may be told
-    entry: str  #: ``generate(options, seeds)``, with raw data ``generate(options, seeds, raw)``
-    task: "Task | None"  #: None: that of its options, see :func:`task_of`
-    raw: str | None = None  #: name in :data:`RAW` of the data that it is made from
-    truths: str | None = None  #: options to what is known without training, by row and metric
 
 
 def _entry(name: str, options: str, task: "Task | None", **more: str) -> DataSet:
@@ -34,8 +24,23 @@ def _entry(name: str, options: str, task: "Task | None", **more: str) -> DataSet
     return DataSet(name, f"{room}.options:{options}", f"{room}.generator:generate", task, **more)
 
 
+def _of_a_package(name: str, entry: str, so_far: Mapping[str, DataSet]) -> DataSet:
+    """A data set that another package declares."""
+    found = load(entry)
+    if not isinstance(found, DataSet):
+        raise KerhrmError(f"{entry} is no kerhrm.data.declared.DataSet")
+    if found.name != name:
+        raise KerhrmError(f"{entry} is called '{found.name}'")
+    if found.raw is not None and found.raw not in RAW:
+        raise KerhrmError(f"there are no raw data '{found.raw}'")
+    if "generator" not in getattr(load(found.options), "model_fields", ()):
+        raise KerhrmError(f"{found.options} is no kerhrm.sections.Section with a generator")
+    check(found.entry)
+    return found
+
+
 _TRUTHS = "kerhrm.scoring.truths"
-DATA_SETS = {
+_BUILT_IN = {
     data_set.name: data_set
     for data_set in (
         _entry(
@@ -57,6 +62,7 @@ RAW = {
 }
 #: those of them that are tables, with a ``frame``: a path may be raw:NAME
 TABLES = ("king_county",)
+DATA_SETS = added("kerhrm.data_sets", _BUILT_IN, _of_a_package)
 
 
 def data_set(name: str) -> DataSet:

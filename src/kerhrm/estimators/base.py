@@ -113,6 +113,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples,)
+            Labels of ``classes_``, or numbers in the target's own unit.
         """
         outputs = self._outputs(X)
         if self._units.classes is None:
@@ -126,10 +127,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The columns of the fit.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Of labels -1 and +1.
         """
         return self._outputs(X)
 
@@ -143,10 +146,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The columns of the fit.
 
         Returns
         -------
         ndarray of shape (n_samples, 2)
+            Which sum to one in each row.
         """
         outputs = self._outputs(X)
         if getattr(self, "_logistic", False):
@@ -161,12 +166,16 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The columns of the fit.
         y : array-like of shape (n_samples,)
+            What is to be predicted.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, 0 or more.
 
         Returns
         -------
         float
+            The higher the better.
         """
         measure = accuracy_score if _classifies(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
@@ -177,6 +186,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         path : path-like
+            Of the file to be written.
 
         Raises
         ------
@@ -193,6 +203,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         path : path-like
+            Of the file.
 
         Returns
         -------

@@ -53,7 +53,7 @@ classes_ : ndarray of shape (2,)
 Examples
 --------
 >>> from sklearn.datasets import load_breast_cancer
->>> from kerhrm import {name}
+>>> from {home} import {name}
 >>> X, y = load_breast_cancer(return_X_y=True)
 >>> model = {name}({example}random_state=0).fit(X, y{given})
 >>> print(model.score(X, y) > 0.8)
@@ -136,8 +136,8 @@ def environments_of(environments: Any, n: int) -> np.ndarray:
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
-def estimator(method: str, name: str) -> type[MethodEstimator]:
-    """Class ``name`` of a method of the registry that reads points.
+def estimator(method: str, name: str, module: str = __name__) -> type[MethodEstimator]:
+    """Class ``name`` of a method of the registry that reads points, to be found in ``module``.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def estimator(method: str, name: str) -> type[MethodEstimator]:
         "__init__": __init__,
         "fit": fit,
         "_method": method,
-        "__module__": __name__,
+        "__module__": module,
         "__qualname__": name,
         "__doc__": DOCSTRING.format(
             title=title,
@@ -187,6 +187,7 @@ def estimator(method: str, name: str) -> type[MethodEstimator]:
             seen=SEEN,
             options="\n".join(described),
             name=name,
+            home="kerhrm" if module == __name__ else module,
             example="network=(64,), " if method != "hrm" else "iterations=1, ",
             given=", environments=X[:, 0] > 14" if declared.labels else "",
         ),

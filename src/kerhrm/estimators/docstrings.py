@@ -20,7 +20,8 @@ n_jobs : int, optional
 """
 SEEN = """\
 n_features_in_ : int
-feature_names_in_ : ndarray of shape (n_features_in_,)
+    Columns of the fit.
+feature_names_in_ : ndarray of shape (n_features,)
     Of a table with column names.
 """
 #: of the two estimators of KerHRM
@@ -78,6 +79,7 @@ validation : (X, y), optional
 Returns
 -------
 self
+    Fitted.
 
 Raises
 ------

@@ -127,12 +127,14 @@ class InvariantEstimator(TableEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The columns of the fit.
         y : array-like of shape (n_samples,)
             Labels of the fit's classes, or numbers.
 
         Returns
         -------
         ndarray of shape (n_samples, n_environments found)
+            Which sum to one in each row.
         """
         check_is_fitted(self)
         x = read_features(self, X, reset=False)

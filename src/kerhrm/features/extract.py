@@ -21,7 +21,7 @@ class TangentFeatures(Protocol):
         """Phi(X) Phi(X')^T, (B, n, n'), with features of the same networks."""
 
     def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:
-        """Write them and f_0 (B, n) to one file, which :func:`load_ntf` reads."""
+        """Write them and f_0 (B, n) to one file, which ``load_ntf`` reads."""
 
 
 def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:

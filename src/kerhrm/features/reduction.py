@@ -52,7 +52,7 @@ def reduce(gram: Tensor, k: int) -> Reduction:
     Phi Phi^T = U S^2 U^T, so the top-k eigenpairs of the Gram matrix G (B, n, n), symmetric and
     positive semi-definite, are all that is needed.  Found in float64 by block Lanczos iteration
     with full orthogonalisation and Rayleigh-Ritz (Golub & Underwood 1977), until the residuals
-    ||G u_j - s_j^2 u_j|| fall below 1e-9 s_j^2: matrix products and small decompositions only,
+    ``||G u_j - s_j^2 u_j||`` fall below 1e-9 s_j^2: matrix products and small decompositions only,
     so it runs alike on CPU and GPU.  Where k is not small against n the dense solver is used.
 
     Sign convention: the entry of largest modulus in every column of U is positive.

@@ -45,7 +45,7 @@ def heterogeneity_test(
     options: Heterogeneity | None = None,
     seed: int = 0,
 ) -> HeterogeneityTest:
-    """Test one data set.
+    """Test one data set for environments.
 
     Parameters
     ----------
@@ -56,13 +56,35 @@ def heterogeneity_test(
         Labels; with two values or fewer the verdict is that they cannot be tested.
     x : ndarray, (n, d), optional
         Inputs of the flexible regression; the features themselves by default.
+    options : Heterogeneity, optional
+        Sizes and thresholds of the test.
     seed : int
         Draws folds, permutations and starts.
+
+    Returns
+    -------
+    HeterogeneityTest
+        Of scalars; its ``verdict`` is in words.
 
     Raises
     ------
     KerhrmError
         If shapes do not fit, a value is not finite, or there are fewer than 80 points.
+
+    Examples
+    --------
+    The second slope is the opposite in a hidden fifth of the rows; then in none.
+
+    >>> import numpy as np
+    >>> from kerhrm.heterogeneity.verdict import heterogeneity_test
+    >>> random = np.random.default_rng(0)
+    >>> x = random.normal(size=(600, 2))
+    >>> noise = 0.5 * random.normal(size=600)
+    >>> slope = np.where(random.random(600) < 0.2, -2.0, 2.0)
+    >>> heterogeneity_test(x, x[:, 0] + slope * x[:, 1] + noise).verdict
+    'environments found'
+    >>> heterogeneity_test(x, x[:, 0] + 2 * x[:, 1] + noise).verdict
+    'no environments found beyond noise'
     """
     options = options or Heterogeneity()
     x = features if x is None else x

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
@@ -36,18 +37,21 @@ def sources(script: str | Path, *entries: str, package: str = PACKAGE) -> list[P
 
     Import statements within the package are followed, except behind ``TYPE_CHECKING``.  What
     is imported by name is given as ``entries``, like ``"kerhrm.methods.irm.train:train_irm"``;
-    one of another package counts by itself alone.  A :class:`KerhrmError` tells what cannot be
-    read or parsed, or is not there.
+    from one of another package those within that package are followed, too.  A
+    :class:`KerhrmError` tells what cannot be read or parsed, or is not there.
     """
     graph = _graph(package)
     new = _imported(Path(script), package) | {entry.partition(":")[0] for entry in entries}
     modules: set[str] = set()
     while new := new - modules:
         modules |= new
-        for module in new & graph.modules:
+        for module in new:
             # To import a.b.c runs a/__init__.py and a/b/__init__.py as well.
-            parent = module.rpartition(".")[0] or package
-            new = new | graph.find_upstream_modules(module) | {parent}
+            parent = module.rpartition(".")[0]
+            if module in graph.modules:
+                new = new | graph.find_upstream_modules(module) | {parent or package}
+            elif module.split(".")[0] != package:
+                new = new | _imported(_file(module), package, module) | {parent} - {""}
     counted = (m for m in modules if not m.endswith(".options") and m != f"{package}.sections")
     return [Path(script), *map(_file, sorted(counted))]
 
@@ -60,31 +64,56 @@ def _graph(package: str) -> grimp.ImportGraph:
         raise KerhrmError(str(error), "correct the module") from error
 
 
-def _imported(script: Path, package: str) -> set[str]:
-    """Modules of the package that a script itself imports."""
+def _imported(path: Path, package: str, module: str = "") -> set[str]:
+    """Modules of the package that a file itself imports.
+
+    And, if it is the ``module`` of another package, those of that one that are there.
+    """
+    graph, own = _graph(package), module.split(".")[0]
+    home = module if path.name == "__init__.py" else module.rpartition(".")[0]
     found: set[str] = set()
-    for node in ast.walk(_parsed(script)):
+    for node in _statements(_parsed(path)):
         match node:
             case ast.Import(names=names):
                 found |= {alias.name for alias in names}
-            case ast.ImportFrom(module=str(module), names=names, level=0):
-                inner = {f"{module}.{alias.name}" for alias in names}
-                found |= {module} | inner & _graph(package).modules
-    return {module for module in found if module.split(".")[0] == package}
+            case ast.ImportFrom(module=name, names=names, level=level) if home or not level:
+                base = importlib.util.resolve_name("." * level + (name or ""), home)
+                inner = {f"{base}.{alias.name}" for alias in names}
+                theirs = {m for m in inner if base.split(".")[0] == own and _path(m)}
+                found |= {base} | inner & graph.modules | theirs
+    ours = {name for name in found if name.split(".")[0] == package}
+    return ours | {name for name in found if name.split(".")[0] == own and _path(name)}
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All below a node, except behind ``TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            child = ast.Module(child.orelse, [])
+        yield child
+        yield from _statements(child)
 
 
 def _file(module: str) -> Path:
-    top, *inner = module.split(".")
-    spec = importlib.util.find_spec(top)
-    if spec and spec.origin:
-        base = Path(spec.origin).parent.joinpath(*inner)
-        for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
-            if path.is_file() and (path.parent / "__init__.py").is_file():
-                return path
-        if not inner:
-            return Path(spec.origin)
+    if path := _path(module):
+        return path
     cure = "correct the name; each folder of the package needs an __init__.py"
     raise KerhrmError(f"there is no module {module}, which a rule's script imports", cure)
+
+
+def _path(module: str) -> Path | None:
+    """File of a module, if it is there; nothing is imported."""
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if not spec or not spec.origin or (inner and not spec.submodule_search_locations):
+        return None
+    if not inner:
+        return Path(spec.origin)
+    base = Path(spec.origin).parent.joinpath(*inner)
+    for path in (base / "__init__.py", base.with_name(f"{base.name}.py")):
+        if path.is_file() and (path.parent / "__init__.py").is_file():
+            return path
+    return None
 
 
 @functools.cache

@@ -3,84 +3,25 @@
 Nothing heavy is imported: options and code stand as ``"module:name"``.  Another method is its
 folder, one entry here and, where it departs from its defaults, a file in ``config/methods``.
 Other packages add theirs by an entry point in the group ``kerhrm.methods`` that loads to a
-:class:`Method`.
+:class:`~kerhrm.methods.declared.Method` (docs/extending.md).
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import entry_points
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
+from kerhrm.entries import added, check, load
 from kerhrm.errors import KerhrmError
-
-Track = Literal["described", "released", "reference"]
-Reads = Literal["points", "features", "whole", "kerhrm"]
-#: the order of the rows in tables and figures; within a track, that of ROWS
-TRACKS: tuple[Track, ...] = ("described", "reference", "released")
-
-POOLED = "pooled validation"
-WORST_VALIDATION = "worst validation environment"
-WORST_LEARNED = "worst learned environment"
-ORACLE = "oracle"  #: picks on test data: a bound, and never a result
-NONE = "none"  #: nothing is chosen: a closed form
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a table: of the papers' methods, of the released code, or a yardstick."""
-
-    stem: str  #: name of its file of predictions; closed forms, which leave none, have one too
-    title: str  #: as printed; a reference row's begins with "ref: "
-    track: Track
-    rule: str  #: selection rule of the method's own row
-    chosen: bool = True  #: whether its file holds that row; else other rules' choices alone
-    closed_form: bool = False  #: of few coefficients, which gain little by having seen points
-
-
-@dataclass(frozen=True)
-class Method:
-    """What `run:` may name."""
-
-    name: str  #: also that of its rule's wildcard
-    #: but for KerHRM's steps a single one, with the method's name as stem; of "whole" methods a
-    #: second one, NAME-ntf
-    rows: tuple[Row, ...]
-    #: what :mod:`kerhrm.methods.points`, :mod:`kerhrm.methods.features` or
-    #: :mod:`kerhrm.methods.whole` give its entry point; "kerhrm": a step of KerHRM with rules of
-    #: its own
-    reads: Reads
-    entry: str  #: "module:function"
-    options: str  #: "module:Class" of what its entry point is told
-    section: str = ""  #: name of its section in ``methods:``, its own unless it shares another's
-    #: "module:Class" of what is chosen, if these are not the options themselves: its ``of`` lays a
-    #: choice over the section ``kerhrm``
-    choice: str = ""
-    uses: frozenset[str] | None = None  #: fields of the options; None: all
-    labels: bool = False  #: whether it is given the true environments of the training points
-    infers: bool = False  #: whether a rule may choose by the environments that it infers
-    #: whether option sets that differ in ``steps`` alone are met on the way of one training
-    path: bool = False
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  #: where option sets come from
-    needs: str = ""  #: method that has to run, too
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "section", self.section or self.name)
-
-    @property
-    def rule(self) -> str:
-        """Selection rule of its own rows."""
-        return self.rows[0].rule
-
-    @property
-    def rules(self) -> list[str]:
-        """Selection rules that can choose its option set without test data, its own first."""
-        others = {POOLED: True, WORST_VALIDATION: self.labels, WORST_LEARNED: self.infers}
-        return list(dict.fromkeys([self.rule, *(rule for rule, can in others.items() if can)]))
-
-    @property
-    def entries(self) -> list[str]:
-        """What its job loads by name."""
-        return [self.entry] + [f"kerhrm.methods.{self.reads}:prepare"] * (self.reads != "kerhrm")
+from kerhrm.methods.declared import NONE as NONE
+from kerhrm.methods.declared import ORACLE as ORACLE
+from kerhrm.methods.declared import POOLED as POOLED
+from kerhrm.methods.declared import TRACKS as TRACKS
+from kerhrm.methods.declared import WORST_LEARNED as WORST_LEARNED
+from kerhrm.methods.declared import WORST_VALIDATION as WORST_VALIDATION
+from kerhrm.methods.declared import Method as Method
+from kerhrm.methods.declared import Reads as Reads
+from kerhrm.methods.declared import Row as Row
+from kerhrm.methods.declared import Track as Track
+from kerhrm.sections import Section
 
 
 def _baseline(
@@ -151,9 +92,6 @@ _BUILT_IN = (
               "kerhrm.methods.erm.options:ERM", path=True, grid=_ERM),
     _baseline("least_squares", "ref: least squares", NONE, "LeastSquares"),
 )  # fmt: skip
-_ADDED = (entry.load() for entry in entry_points(group="kerhrm.methods"))
-#: by name
-METHODS: dict[str, Method] = {method.name: method for method in (*_BUILT_IN, *_ADDED)}
 _TITLES = {
     "majority": "majority",
     "bayes-pooled": "Bayes pooled",
@@ -165,6 +103,32 @@ _TITLES = {
 }
 #: rows that no training makes
 CLOSED_FORMS = tuple(Row(s, f"ref: {title}", "reference", NONE) for s, title in _TITLES.items())
+
+
+def _of_a_package(name: str, entry: str, so_far: Mapping[str, Method]) -> Method:
+    """A method that another package declares."""
+    method = load(entry)
+    if not isinstance(method, Method):
+        raise KerhrmError(f"{entry} is no kerhrm.methods.declared.Method")
+    stems = [name, f"{name}-ntf"] if method.reads == "whole" else [name]
+    if (method.name, method.section) != (name, name):
+        raise KerhrmError(f"{entry} is called '{method.name}', its section '{method.section}'")
+    if method.reads == "kerhrm" or [row.stem for row in method.rows] != stems:
+        raise KerhrmError(f"the stems of its rows are not {stems}, or it is a step of KerHRM")
+    rows = (*CLOSED_FORMS, *(row for other in so_far.values() for row in other.rows))
+    if taken := {row.title for row in rows} & {row.title for row in method.rows}:
+        raise KerhrmError(f"another row is called '{min(taken)}'")
+    for options in filter(None, (method.options, method.choice)):
+        if not issubclass(load(options), Section):
+            raise KerhrmError(f"{options} is no kerhrm.sections.Section")
+    check(method.entry)
+    return method
+
+
+#: by name
+METHODS: dict[str, Method] = added(
+    "kerhrm.methods", {method.name: method for method in _BUILT_IN}, _of_a_package
+)
 _ALL = (*CLOSED_FORMS, *(row for method in METHODS.values() for row in method.rows))
 #: by stem; the NTF predictors stand below what Algorithm 1 gives, its network, and what nothing was
 #: chosen for comes last

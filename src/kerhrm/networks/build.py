@@ -18,10 +18,34 @@ from kerhrm.storage.records import load_tensors
 def build(options: NetworkOptions, seeds: Sequence[int], n_inputs: int) -> Network:
     """Draw w_0 of one network per seed, each from its own stream; float32, on the CPU.
 
+    Parameters
+    ----------
+    options : NetworkOptions
+        The architecture.
+    seeds : sequence of int, length B
+        Of the networks.
+    n_inputs : int
+        Columns of the inputs, d.
+
+    Returns
+    -------
+    Network
+        B networks; parameters and outputs have them as their first axis.
+
     Raises
     ------
     KerhrmError
         If the options name a module that is no network with one output.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import NetworkOptions, build
+    >>> network = build(NetworkOptions(widths=[8]), seeds=[0, 1], n_inputs=3)
+    >>> network.n_networks, network.n_parameters
+    (2, 41)
+    >>> network(torch.zeros(2, 5, 3)).shape
+    torch.Size([2, 5])
     """
     if options.module is not None:
         return init_modules(options.module, seeds, n_inputs)

@@ -353,11 +353,42 @@ def test_type_checking_is_not_followed(root: Path) -> None:
 def test_entry_points_are_followed(root: Path) -> None:
     (root / "src" / "mine.py").write_text("import toy.alone\n")
     found = sources(root / "none.py", "toy.plots.lazy:draw", "mine:net", package=PACKAGE)
-    assert set(found[1:]) == {root / "src" / "mine.py", *(module_file(root, m) for m in DRAW)}
+    modules = {module_file(root, module) for module in DRAW | {"alone"}}
+    assert set(found[1:]) == {root / "src" / "mine.py", *modules}
     before = fingerprint(root / "none.py", "mine:net", package=PACKAGE)
     (root / "src" / "mine.py").write_text("import toy.alone, math\n")
     forget()
     assert fingerprint(root / "none.py", "mine:net", package=PACKAGE) != before
+
+
+def test_another_package_is_followed(root: Path) -> None:
+    """Its own modules and those of the project, but for options and what is there for types."""
+    texts = {
+        "__init__.py": "from os import path\n",
+        "method.py": "from . import parts\nfrom .parts.deep import x\nfrom toy import alone\n",
+        "options.py": "",
+        "unused.py": "",
+        "typed.py": "",
+        "parts/__init__.py": "from ..options import y\nimport mine.absent\n",
+        "parts/deep.py": "import typing as t\nif t.TYPE_CHECKING:\n    from .. import typed\n"
+        "else:\n    from toy.core import solve\n",
+    }
+    for name, text in texts.items():
+        path = root / "src" / "mine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = sources(root / "none.py", "mine.method:fit", package=PACKAGE)
+    own = {"__init__.py", "method.py", "parts/__init__.py", "parts/deep.py"}
+    expected = {root / "src" / "mine" / name for name in own}
+    assert set(found[1:]) == expected | {module_file(root, m) for m in LATE | {"alone"}}
+    before = fingerprint(root / "none.py", "mine.method:fit", package=PACKAGE)
+    for name in texts:
+        path = root / "src" / "mine" / name
+        path.write_text(texts[name] + "EDITED = 1\n")
+        forget()
+        after = fingerprint(root / "none.py", "mine.method:fit", package=PACKAGE)
+        assert (after != before) == (name in own), name
+        path.write_text(texts[name])
 
 
 def test_the_project_itself_is_the_default(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ class Risks:
     ----------
     second, cross : Tensor, (..., K, k, k) and (..., K, k), A_e and b_e
     weights : Tensor, (..., K), w_e, which sum to one; 0 for environments without any point
-    rho : Tensor, (...), the ridge of the pooled risk sum_e w_e L^e + rho |theta|^2
+    rho : Tensor, (...), rho of the pooled risk ``sum_e w_e L^e + rho |theta|^2``
     """
 
     second: Tensor

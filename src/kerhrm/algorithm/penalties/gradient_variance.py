@@ -7,8 +7,9 @@ from kerhrm.algorithm.penalties.base import QuadraticPenalty, Risks
 
 
 class GradientVariance(QuadraticPenalty):
-    """sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2, |g|_M^2 = g^T M g with M = I.
+    """Variance of the environments' gradients, in the Euclidean metric M = I.
 
+    ``sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2`` with ``|g|_M^2 = g^T M g``;
     alpha counts in units of 1 / (mean eigenvalue of Psi^T Psi / n).
     """
 

@@ -14,12 +14,13 @@ TOLERANCE = 1e-10  #: of the gradient's entries at the minimum, as a share of th
 
 
 class ScaleGradientVariance(Penalty):
-    """sum_e w_e (g_e - sum_f w_f g_f)^2, g_e = d L^e(s theta) / ds at s = 1, the gradient of IRMv1.
+    """Variance of the environments' scale-gradients, which IRMv1 knows.
 
-    With squared losses g_e = 2 theta^T (A_e theta - b_e), so that the penalty is of fourth order.
-    It is zero at theta = 0 and need not be convex: the minimum is the one that a trust region finds
-    from alpha = 0 on.  alpha has no unit; the released weight, 60 on the squared difference of two
-    environments, is alpha = 240.
+    sum_e w_e (g_e - sum_f w_f g_f)^2, g_e = d L^e(s theta) / ds at s = 1.  With squared losses
+    g_e = 2 theta^T (A_e theta - b_e), so that the penalty is of fourth order.  It is zero at theta
+    = 0 and need not be convex: the minimum is the one that a trust region finds from alpha = 0 on.
+    alpha has no unit; the released weight, 60 on the squared difference of two environments, is
+    alpha = 240.
     """
 
     def unit(self, psi: Tensor) -> Tensor:

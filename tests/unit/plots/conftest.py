@@ -1,0 +1,53 @@
+"""Fits that are drawn, and figures without a window."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from kerhrm import KerHRM, KerHRMClassifier, KerHRMRegressor
+
+
+class Fitted(NamedTuple):
+    """An estimator, its rows, and whether a row's relation is turned."""
+
+    model: Any
+    x: pd.DataFrame
+    y: pd.Series
+    hidden: np.ndarray
+
+
+@pytest.fixture(autouse=True)
+def no_window() -> Iterator[None]:
+    before = mpl.get_backend()
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+    plt.switch_backend(before)
+
+
+@pytest.fixture(scope="session")
+def labels() -> Fitted:
+    """``shade`` tells the opposite of the answer in a fifth of the rows."""
+    random = np.random.default_rng(0)
+    sign, hidden = random.choice([-1, 1], 300), random.random(300) < 0.2
+    shade = np.where(hidden, -sign, sign) + 0.1 * random.normal(size=300)
+    x = pd.DataFrame({"shape": sign + random.normal(size=300), "shade": shade})
+    y = pd.Series(np.where(sign > 0, "yes", "no"), name="answer")
+    return Fitted(KerHRMClassifier(k=5, network=(128,), random_state=0).fit(x, y), x, y, hidden)
+
+
+@pytest.fixture(scope="session")
+def numbers() -> Fitted:
+    """The slope of ``shade`` is 2, and -2 in a fifth of the rows; ``size`` tells nothing."""
+    random = np.random.default_rng(0)
+    x = pd.DataFrame(random.normal(size=(400, 3)), columns=["age", "size", "shade"])
+    hidden = random.random(400) < 0.2
+    y = x["age"] + 2 * np.where(hidden, -1, 1) * x["shade"] + 0.3 * random.normal(size=400)
+    options = KerHRM(guard=None)
+    model = KerHRMRegressor(k=5, network=(256,), n_init=4, random_state=0, options=options)
+    return Fitted(model.fit(x, y.rename("price")), x, y.rename("price"), hidden)

@@ -1,0 +1,41 @@
+"""The example on images, small and on the stand-in."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from kerhrm.data.sources.mnist import Digits
+
+FILE = Path(__file__).parents[3] / "examples" / "images.py"
+
+
+@pytest.fixture
+def images(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The example as a module, whose network an estimator finds by its name."""
+    spec = importlib.util.spec_from_file_location("images_example", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "images_example", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_it_compares_three_models(images: ModuleType) -> None:
+    options = {"k": 5, "n_iterations": 1, "n_init": 2, "alpha": [0.0, 10.0], "cosine_weight": 10.0}
+    table = images.compare(Digits.stand_in(), 120, **options)
+    assert list(table.index) == ["ERM", "KerHRM (NTF)", "KerHRM (network)"]
+    assert table[["training", "test"]].to_numpy().min() >= 0
+    assert table[["training", "test"]].to_numpy().max() <= 1
+    assert table["environments"].notna().tolist() == [False, True, True]
+
+
+def test_agreement_is_that_of_the_colour(images: ModuleType) -> None:
+    X = np.zeros((4, 2, 3))
+    X[[0, 1], 1] = X[[2, 3], 0] = 0.5
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    assert images.agrees(X.reshape(4, -1), y).tolist() == [True, False, False, True]
