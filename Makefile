@@ -48,7 +48,7 @@ help:
 	@echo "make test-faults runs that are killed, starved and interrupted; FAULTS=20 for more"
 	@echo "make env         only the environment .venv"
 	@echo "make lock        renew envs/requirements.lock"
-	@echo "make dag         renew the picture of the DAG in the README"
+	@echo "make dag         renew the picture of the DAG in docs/workflow.md"
 	@echo "make docs        renew what is written in docs/ by the code"
 	@echo "make site        the documentation as a site, in build/site; REPOSITORY=https://... makes"
 	@echo "                 links to other files of the repository go there"
@@ -111,7 +111,7 @@ lock: env
 	PATH="$(CURDIR)/$(BIN):$$PATH" ./envs/lock.sh
 
 dag: env
-	$(BIN)/snakemake --rulegraph mermaid-js all | $(BIN)/python -m kerhrm.reporting.readme dag README.md
+	$(BIN)/snakemake --rulegraph mermaid-js all | $(BIN)/python -m kerhrm.reporting.readme dag docs/workflow.md
 
 docs: env
 	$(BIN)/python -m kerhrm.config.documentation

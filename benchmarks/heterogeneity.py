@@ -22,8 +22,9 @@ from kerhrm.storage.arrays import write_text
 FOLDER, PAGE = Path("results/study"), Path("docs/heterogeneity.md")
 TEMPLATE = Path(__file__).with_name("heterogeneity.md.j2")
 DRAWS, SUMMARY, ERRORS = (f"heterogeneity{end}.csv" for end in ("_draws", "", "_errors"))
-NAMES = ("size", "power", "project", "binary", "null sets", "houses")
+NAMES = ("size", "power", "project", "binary", "null sets", "houses", "estimators")
 METHODS = ["ERM (network)", "pooled ERM on the features", "KerHRM", "KerHRM without guard"]
+CALLED = ["estimators.ERM", "KerHRMRegressor"]
 #: a law outside of the null hypothesis, among those without environments
 OUTSIDE = "skew with the sign of the mean"
 #: the first seed that was drawn, at n = 1000, after all constants of the test had been fixed
@@ -93,7 +94,8 @@ def text(folder: Path = FOLDER, page: Path = PAGE) -> str:
     """The page."""
     tests, errors = pd.read_csv(folder / SUMMARY), pd.read_csv(folder / ERRORS)
     errors = errors.fillna({"environment": ""})
-    nulls, houses = (errors[errors["part"] == part] for part in ("null sets", "houses"))
+    parts = "null sets", "houses", "estimators"
+    nulls, houses, called = (errors[errors["part"] == part] for part in parts)
     size = tests[(tests["part"] == "size") & (tests["case"] != OUTSIDE)]
     fresh = pd.read_csv(folder / DRAWS).query(
         "part == 'size' and n == 1000 and seed >= @FRESH and case != @OUTSIDE"
@@ -113,7 +115,9 @@ def text(folder: Path = FOLDER, page: Path = PAGE) -> str:
         nothing=NONE,
         outside=OUTSIDE,
         seconds=f"{size['seconds'].median():.1f}",
-        nulls=relative(nulls),
+        nulls=relative(nulls, METHODS, "KerHRM"),
+        called=relative(called, CALLED, "KerHRMRegressor"),
+        called_seeds=int(called["seeds"].max()),
         houses=by_period(houses),
         above=f"{above_interval(houses)} of {len(houses) // len(METHODS)}",
         house_seeds=int(houses["seeds"].max()),
@@ -146,12 +150,12 @@ def against_nulls(tests: pd.DataFrame) -> str:
     return markdown(shown.assign(z=shown["z"].map("{:.1f}".format)))
 
 
-def relative(errors: pd.DataFrame) -> str:
-    """Mean errors of every method, and KerHRM's over those of both kinds of ERM."""
-    wide = errors.pivot_table(index="case", columns="method", values="mean", sort=False)[METHODS]
+def relative(errors: pd.DataFrame, methods: list[str], own: str) -> str:
+    """Mean errors of every method, and those of ``own`` over those of ERM of each kind."""
+    wide = errors.pivot_table(index="case", columns="method", values="mean", sort=False)[methods]
     shown = wide.map("{:.3f}".format)
-    for method in METHODS[:2]:
-        shown[f"KerHRM / {method}"] = (wide["KerHRM"] / wide[method]).map("{:.3f}".format)
+    for method in [name for name in methods if "ERM" in name]:
+        shown[f"{own} / {method}"] = (wide[own] / wide[method]).map("{:.3f}".format)
     shown.insert(0, "found", errors.groupby("case", sort=False)["found"].first())
     return markdown(shown.rename_axis(index="data", columns=None).reset_index())
 

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +22,11 @@ from kerhrm.data.houses.options import HousesData
 from kerhrm.data.registry import generate
 from kerhrm.data.samples import Samples
 from kerhrm.data.sources.king_county import PERIODS, Houses
+from kerhrm.estimators.baselines import ERM as ERMEstimator
+from kerhrm.estimators.kerhrm import KerHRMRegressor
 from kerhrm.features.map import NTFMap
 from kerhrm.heterogeneity.guard import guarded, pooled_direction
+from kerhrm.heterogeneity.records import FOUND
 from kerhrm.heterogeneity.statistic import gains
 from kerhrm.heterogeneity.verdict import examine, heterogeneity_test, orthonormal
 from kerhrm.methods.erm.options import ERM
@@ -247,6 +251,38 @@ def null_sets() -> Iterator[Draw]:
             yield name, 1000, seed, functools.partial(one, name, seed)
 
 
+def estimators() -> Iterator[Draw]:
+    """The regressor as one calls it, on null sets and on flips: (data, seed, fits and test)."""
+
+    def one(name: str, law: Callable[[Random, int], Points], seed: int) -> Rows:
+        n = 442 if name == "diabetes" else 3250
+        x, y = law(stream(seed, "heterogeneity", "estimators", name.replace("/", "by")), n)
+        first = 353 if name == "diabetes" else 1250
+        train, test = (x[:first], y[:first]), (x[first:], y[first:])
+        rows = []
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # nothing found
+            for title, model in (
+                ("KerHRMRegressor", KerHRMRegressor(random_state=seed)),
+                ("estimators.ERM", ERMEstimator(task="regression", random_state=seed)),
+            ):
+                error = float(np.mean((model.fit(*train).predict(test[0]) - test[1]) ** 2))
+                rows.append({"method": title, "error": round(error / train[1].var(), 6)})
+                if title == "KerHRMRegressor":
+                    found = model.heterogeneity_.verdict == FOUND
+        return [row | {"environment": "", "found": found} for row in rows]
+
+    flips: dict[str, Callable[[Random, int], Points]] = {
+        f"20% flipped, noise {size:g}": functools.partial(
+            linear, noise="Gaussian", flipped=0.2, size=size
+        )
+        for size in (0.1, 0.3, 1.0)
+    }
+    heavy = {"t3 noise": functools.partial(linear, noise="t3")}
+    for seed in range(10):
+        for name, law in (SETS | heavy | flips).items():
+            yield name, 1250, seed, functools.partial(one, name, law, seed)
+
+
 def house_sets() -> Iterator[Draw]:
     """Errors on the houses, by period."""
 
@@ -301,4 +337,5 @@ PARTS: dict[str, Callable[[], Iterator[Draw]]] = {
     "binary": binary,
     "null sets": null_sets,
     "houses": house_sets,
+    "estimators": estimators,
 }

@@ -13,7 +13,7 @@ import torch
 
 from benchmarks import flops
 from benchmarks.sizes import chosen
-from kerhrm.reporting.publication import provenance
+from kerhrm.reporting.provenance import provenance
 
 #: of all cases
 THREADS = 1 if chosen().name == "tiny" else min(2, os.cpu_count() or 1)

@@ -64,3 +64,6 @@ html_theme_options = {
     "footer_start": [],
     "footer_end": ["sphinx-version"],
 }
+
+# The picture of the rules is Mermaid: drawn where the file itself is read, and shown as text here.
+suppress_warnings = ["misc.highlighting_failure"]

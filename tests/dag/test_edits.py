@@ -62,7 +62,14 @@ def kinds(folder: Path) -> Kinds:
     scripts = {p.stem: [str(p)] for p in sorted((folder / "workflow" / "scripts").glob("*.py"))}
     found: Kinds = dict(scripts)
     # no part of `all`
-    apart = {"verify", "check_claims", "measure_ambiguities", "describe_dataset", "write_page"}
+    apart = {
+        "verify",
+        "check_claims",
+        "measure_ambiguities",
+        "describe_dataset",
+        "write_page",
+        "write_report",
+    }
     for rule in [rule for rule in found if rule.startswith("publish_") or rule in apart]:
         del found[rule]
     shared = "fetch_raw", "generate_data", "train_method", "score", "render_notebook"
@@ -92,7 +99,7 @@ def kind(job: Job) -> str:
         return f"fetch:{stem}"
     if job.rule == "render_notebook":
         return "notebook:table"
-    if job.rule == "render_figure":
+    if job.rule in ("render_figure", "render_variants"):
         return f"notebook:{stem}"
     if job.rule in ("generate_data", "score"):
         _, _, experiment, setting, *_ = job.output[0].split("/")

@@ -23,6 +23,7 @@ AFTER_LABELS = {
     "summarise",
     "render_notebook",
     "render_figure",
+    "render_variants",
     "check_failures",
     "all",
 }

@@ -24,6 +24,7 @@ def test_files_of_the_contract(results: Path) -> None:
     expected += [f"tables/{table}-comparisons.csv" for table in TABLES]
     expected += [f"notebooks/{table}.ipynb" for table in TABLES]
     expected += [f"figures/{figure}.{suffix}" for figure in FIGURES for suffix in ("png", "pdf")]
+    expected += [f"figures/figure3-variants.{suffix}" for suffix in ("png", "pdf")]
     for experiment in EXPERIMENTS:
         expected += [f"{kind}/{experiment}.csv" for kind in ("scores", "restarts", "choices")]
     assert [name for name in expected if not (results / name).is_file()] == []

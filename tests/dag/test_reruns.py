@@ -56,6 +56,7 @@ def test_one_rule_by_force(smoke: Checkout, dag: list[Job]) -> None:
         "summarise",
         "render_notebook",
         "render_figure",
+        "render_variants",
         "check_failures",
     }
 
@@ -204,6 +205,6 @@ def test_paper_values_rerun_tables_and_notebooks(smoke: Checkout, dag: list[Job]
     with edited(path, replace("test_acc: 0.724", "test_acc: 0.725")):
         planned = smoke.plan(*TARGETS, *SMOKE)
     assert names(planned) == with_descendants(dag, lambda job: job.rule == "summarise")
-    reports = {"summarise", "render_notebook", "render_figure", "check_failures"}
+    reports = {"summarise", "render_notebook", "render_figure", "render_variants", "check_failures"}
     assert rules(planned) == reports
     assert len([job for job in planned if job.output]) == 2 * len(TABLES) + 1

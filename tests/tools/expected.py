@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kerhrm.config.names import folder_of
 from kerhrm.config.resolve import resolve
-from kerhrm.config.schema import Experiment
+from kerhrm.config.schema import Experiment, Setting
 from kerhrm.config.sharing import Sharing
 from kerhrm.data.sources.king_county import PERIODS
 from kerhrm.methods.registry import METHODS, NONE, ORACLE, ROWS
@@ -97,21 +97,30 @@ def rows(experiment: Experiment, label: str) -> Iterator[tuple[str, str]]:
         yield name, NONE
 
 
+def of_iterations(setting: Setting) -> set[Cell]:
+    """Cells of Figure 2, whose iteration 0 has no environments to differ."""
+    found: set[Cell] = set()
+    ends = {"kerhrm-ntf": setting.methods.kerhrm, "released": setting.methods.released}
+    for stem, options in ends.items():
+        row, begin = ROWS[stem], 0 if stem == "kerhrm-ntf" else 1
+        for t in range(begin, options.iterations + 1):
+            metrics = ("train_acc", "test_acc", "d_kl") if t else ("train_acc", "test_acc")
+            found |= {(f"iteration={t}", row.title, row.rule, metric) for metric in metrics}
+    return found
+
+
 def cells(table: str) -> set[Cell]:
     """Every cell of a table."""
     found: set[Cell] = set()
     for experiment in of_table(table).values():
         for label, setting in experiment.settings.items():
             if table == "figure2":
-                method = ROWS["kerhrm-ntf"]
-                shown = {(method.title, method.rule)}
-                labels = [f"iteration={t + 1}" for t in range(setting.methods.kerhrm.iterations)]
-                metrics = ["train_acc", "test_acc", "d_kl"]
-            else:
-                shown = set(rows(experiment, label))
-                mark = "".join(label.partition(",")[1:])
-                periods = [f"period={period}{mark}" for period in PERIODS]
-                labels = periods if experiment.protocol == "period" else [label]
-                metrics = METRICS[experiment.protocol]
+                found |= of_iterations(setting)
+                continue
+            shown = set(rows(experiment, label))
+            mark = "".join(label.partition(",")[1:])
+            periods = [f"period={period}{mark}" for period in PERIODS]
+            labels = periods if experiment.protocol == "period" else [label]
+            metrics = METRICS[experiment.protocol]
             found |= {(s, *row, metric) for s in labels for row in shown for metric in metrics}
     return found

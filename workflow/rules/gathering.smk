@@ -265,5 +265,10 @@ def products_of(table):
     files += [
         f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES
     ]
+    files += [
+        f"figures/{table}-variants.{suffix}"
+        for suffix in ("png", "pdf")
+        if table in VARIED
+    ]
     files += [f"pages/{table}.html"] if table in DATASETS else []
     return [f"{RUN}/{file}" for file in (*files, f"notebooks/{table}.ipynb")]

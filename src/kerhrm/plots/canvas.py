@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 5.5, 3.6  #: of a figure, inches
 NARROW = 3.5  #: axes, inches
 
 
-def look(number: int) -> dict[str, str]:
+def look(number: int) -> dict[str, Any]:
     """Colour and marker of the first, second, ... of several."""
     return {
         "color": COLOURS[number % len(COLOURS)],
@@ -57,7 +57,7 @@ def axes(ax: Any, height: float = HEIGHT) -> "Axes":
     elif not hasattr(ax, "errorbar"):
         problem = f"ax is no Axes but of type {type(ax).__name__}"
         raise KerhrmError(problem, "give one of the axes of plt.subplots()")
-    return ax  # type: ignore[no-any-return]
+    return ax
 
 
 def legend(ax: "Axes", scale: float = 1.0) -> None:
@@ -65,6 +65,7 @@ def legend(ax: "Axes", scale: float = 1.0) -> None:
 
     Of two columns, or one where axes are narrow.
     """
-    columns = 2 if ax.get_position().width * ax.figure.get_figwidth() > NARROW else 1
+    figure: Any = ax.figure
+    columns = 2 if ax.get_position().width * figure.get_figwidth() > NARROW else 1
     place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4.0}
     ax.legend(**place, ncols=columns, markerscale=scale, fontsize="small", frameon=False)

@@ -60,7 +60,7 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
         ax.set_yscale("log")
     else:
         ax.set_ylim(bottom=0)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("dimension of the neural tangent features")
     ax.set_ylabel("singular value")
     legend(ax)

@@ -1,7 +1,7 @@
 """The pictures from plain arrays, without an estimator; each draws on the axes that it is given."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +45,12 @@ def points(
     for e, name in enumerate(names or names_of(memberships)):
         here, behind = likeliest == e, (counts > counts[e]).sum() - len(counts)
         label = f"{name} ({here.mean():.0%} of the rows)"
-        looks = {**look(e), "s": 18, "alpha": 0.5 if lines else 0.7, "linewidths": 0}
+        looks: dict[str, Any] = {
+            **look(e),
+            "s": 18,
+            "alpha": 0.5 if lines else 0.7,
+            "linewidths": 0,
+        }
         ax.scatter(x[here], y[here], **looks, zorder=2 + 0.01 * behind, label=label)
         if lines:
             _line(ax, x, y, memberships[:, e], COLOURS[e % len(COLOURS)])
@@ -142,7 +147,7 @@ def matrix(ax: "Axes", names: Sequence[str], values: np.ndarray) -> None:
         ax.axhline(edge, color="white")
         ax.axvline(edge, color="white")
     ax.set_yticks(range(len(names)), names)
-    turned = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(names)), names, **(turned if max(map(len, names)) > 8 else {}))
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)

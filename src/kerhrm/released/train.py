@@ -112,9 +112,7 @@ def iterate_released(problem: Problem, options: Released) -> Iterator[ReleasedIt
         iteration = functools.partial(iterate, t, variant, members, theta)
         done = once("iteration", iteration, psi.device)
         members, theta = done["members"], done["theta"]
-        yield ReleasedIteration(
-            members, torch.nn.functional.pad(theta, (0, k_max - options.k))
-        )
+        yield ReleasedIteration(members, torch.nn.functional.pad(theta, (0, k_max - options.k)))
         variant = orthogonal_update(psi, theta)
 
 

@@ -32,6 +32,7 @@ SCRIPTS, NOTEBOOKS = PACKAGE.parents[1] / "workflow/scripts", PACKAGE.parents[1]
 SCRIPT_OF = {
     **dict.fromkeys(("train_on_features", "train_whole"), "train_method"),
     "render_figure": "render_notebook",
+    "render_variants": "render_notebook",
 }
 #: scripts whose code depends on the setting
 BY_NAME = (

@@ -1,4 +1,4 @@
-"""The tables as Markdown and LaTeX, read back by parsers."""
+"""The tables as Markdown, read back by a parser."""
 
 import re
 from collections.abc import Iterator
@@ -8,24 +8,13 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 import pytest
-from pylatexenc.latexwalker import (
-    LatexEnvironmentNode,
-    LatexMacroNode,
-    LatexNode,
-    LatexWalker,
-    LatexWalkerParseError,
-    get_default_latex_context_db,
-)
-from pylatexenc.macrospec import MacroSpec, std_macro
 
 from kerhrm.reporting.layout import (
-    COLOURS,
     SYMBOLS,
     blocks,
     excerpt,
     layout,
     outcome,
-    to_latex,
     to_markdown,
 )
 from kerhrm.reporting.paper import PaperValues
@@ -142,12 +131,12 @@ def test_the_legend_says_that_h_is_not_known() -> None:
 
 def test_a_preset_of_ours_shows_no_number_of_the_papers() -> None:
     smoke = build(preset="smoke")
-    for text in (to_markdown(smoke, "x"), to_latex(smoke, "x")):
+    for text in (to_markdown(smoke, "x"),):
         assert "paper" not in text
         assert "0.700" not in text.replace("0.700 ±", "").replace(r"0.700 $\pm$", "")
 
 
-@pytest.mark.parametrize("write", [to_markdown, to_latex])
+@pytest.mark.parametrize("write", [to_markdown])
 def test_a_single_seed_has_no_deviation(write: object) -> None:
     text = write(build(["r2=0.70"], seeds=1), "x")  # type: ignore[operator]
     assert "nan" not in text.lower()
@@ -183,7 +172,7 @@ def test_an_excerpt_is_the_first_block_with_its_legend(table1: pd.DataFrame) -> 
     assert "details" not in shown
 
 
-@pytest.mark.parametrize("write", [to_markdown, to_latex])
+@pytest.mark.parametrize("write", [to_markdown])
 def test_another_experiment_needs_no_number_of_the_papers(write: object) -> None:
     """Names of settings and metrics that no table of the paper has."""
     settings = ["k=5", "k=10,price=log", "H=I"]
@@ -203,126 +192,11 @@ def test_training_accuracy_is_neither_good_nor_bad(table1: pd.DataFrame) -> None
     assert f"0.700 {SYMBOLS['differs']} higher |" in text
 
 
-def test_every_verdict_has_a_symbol_and_a_colour() -> None:
+def test_every_verdict_has_a_symbol() -> None:
     found = {outcome(v, d) for v in get_args(Verdict) for d in get_args(Direction)
              if v and (not d or v.startswith("differs"))}  # fmt: skip
-    assert set(SYMBOLS) == set(COLOURS) == found
-    assert len(set(SYMBOLS.values())) == len(set(COLOURS.values())) == len(SYMBOLS)
-
-
-# What the tables use beyond the parser's own list of macros and environments.
-CONTEXT = get_default_latex_context_db()
-CONTEXT.add_context_category(
-    "booktabs, xcolor",
-    macros=[
-        *(MacroSpec(name, "") for name in ("toprule", "midrule", "bottomrule", "centering")),
-        MacroSpec("caption", "{"),
-        MacroSpec("setlength", "{{"),
-        MacroSpec("shortstack", "[{"),
-        std_macro("textcolor", "{{"),
-    ],
-    prepend=True,
-)
-
-
-def nodes_of(nodes: list[LatexNode]) -> Iterator[LatexNode]:
-    """All nodes below, groups and arguments opened."""
-    for node in nodes:
-        if node is None:
-            continue
-        yield node
-        yield from nodes_of(list(getattr(node, "nodelist", None) or []))
-        arguments = getattr(node, "nodeargd", None)
-        yield from nodes_of(list(arguments.argnlist) if arguments else [])
-
-
-def parse(text: str) -> list[LatexEnvironmentNode]:
-    """The tabulars of a document; refuses what does not parse."""
-    walker = LatexWalker(text, latex_context=CONTEXT, tolerant_parsing=False)
-    nodes, _, _ = walker.get_latex_nodes()
-    tables = [node for node in nodes if isinstance(node, LatexEnvironmentNode)]
-    assert {node.environmentname for node in tables} == {"table"}
-    return [
-        node
-        for node in nodes_of(nodes)
-        if isinstance(node, LatexEnvironmentNode) and node.environmentname == "tabular"
-    ]
-
-
-def rows_of(tabular: LatexEnvironmentNode) -> list[list[str]]:
-    """Cells of a tabular as LaTeX, split at its own `&` and `\\` and at no inner ones."""
-    rows: list[list[str]] = [[""]]
-    for node in tabular.nodelist:
-        if isinstance(node, LatexMacroNode) and node.macroname == "\\":
-            rows.append([""])
-        elif isinstance(node, LatexMacroNode) and node.macroname.endswith("rule"):
-            assert rows[-1][0].strip() == ""  # a rule begins a line
-        elif node.latex_verbatim() == "&":
-            rows[-1].append("")
-        else:
-            rows[-1][-1] += node.latex_verbatim()
-    assert [cell.strip() for cell in rows.pop()] == [""]
-    return [[cell.strip() for cell in row] for row in rows]
-
-
-def test_latex_parses_to_the_same_table(table1: pd.DataFrame) -> None:
-    text = to_latex(table1, "Table 1: a heading")
-    tabulars = parse(text)
-    assert text.isascii()
-    assert "booktabs,xcolor" in text.splitlines()[0]
-    assert len(tabulars) == 4  # two metrics, two blocks
-    for tabular in tabulars:
-        specification = tabular.nodeargd.argnlist[-1].latex_verbatim()
-        assert specification == "{lrr}"
-        assert {len(row) for row in rows_of(tabular)} == {3}
-    header, *body = rows_of(tabulars[0])
-    assert header == ["", *SETTINGS]
-    cells = {row[0]: row[1:] for row in body}
-    assert list(cells) == [
-        "ERM", "DRO", "KerHRM (network)", r"\emph{References}", "ref: Bayes pooled",
-        r"\emph{Released code}", "KerHRM (released)",
-    ]  # fmt: skip
-    assert cells["ERM"][0] == (r"\shortstack{0.400 $\pm$ 0.001\\0.400 \textcolor{teal}{agrees}}")
-    assert r"\textcolor{red}{failed: diverged at}" in cells["DRO"][1]
-    assert cells["ref: Bayes pooled"] == ["0.479", "0.479"]
-    labels = re.findall(r"\\label\{(.+?)\}", text)
-    assert labels == ["tab:table1-1", "tab:table1-2", "tab:table1-others-1", "tab:table1-others-2"]
-    assert text.count(r"\caption{Table 1: a heading") == 4
-    assert text.count("a bound, not a result") == 2
-
-
-def test_dashes_are_latexs(table1: pd.DataFrame) -> None:
-    here = (table1["method"] == "ERM") & (table1["setting"] == "r2=0.80")
-    first, *_ = parse(to_latex(table1[~here], "x"))
-    assert rows_of(first)[1][2] == "--"
-
-
-@pytest.mark.parametrize("character", list("&%$#_{}~^\\"))
-def test_latex_escapes_what_it_must(table1: pd.DataFrame, character: str) -> None:
-    odd = f"Q{character}Z"
-    table1["setting"] = table1["setting"].replace("r2=0.70", odd)
-    table1["reason"] = table1["reason"].mask(table1["verdict"] == "failed", odd)
-    text = to_latex(table1, f"Heading {odd}")
-    tabulars = parse(text)
-    assert {len(row) for row in rows_of(tabulars[0])} == {3}
-    found = re.findall("Q(.+?)Z", text)
-    assert len(found) > len(tabulars) * 2
-    assert all(len(escaped) > 1 and escaped[0] == "\\" for escaped in found)
-
-
-def test_the_parser_refuses_what_latex_would(table1: pd.DataFrame) -> None:
-    good = to_latex(table1, "x")
-    parse(good)
-    for spoilt in (
-        good.replace(r"\end{tabular}", "", 1),
-        good.replace("ERM &", "ER{M &", 1),
-        good.replace(r"0.001\\0.400", r"0.001}\\0.400", 1),
-        good.replace(r"$\pm$", r"$\pm", 1),
-        good.replace(r"\end{tabular}", r"\end{table}", 1),
-    ):
-        assert spoilt != good
-        with pytest.raises((LatexWalkerParseError, AssertionError)):
-            parse(spoilt)
+    assert set(SYMBOLS) == found
+    assert len(set(SYMBOLS.values())) == len(SYMBOLS)
 
 
 def test_every_metric_can_be_shown(table1: pd.DataFrame) -> None:

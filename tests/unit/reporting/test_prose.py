@@ -16,8 +16,8 @@ from scipy import stats
 
 from kerhrm.config.resolve import resolve
 from kerhrm.reporting.published import load
-from kerhrm.reporting.readme import with_sections
-from kerhrm.reporting.results_page import PAGE, README, REFERENCE, names, pages
+from kerhrm.reporting.readme import written
+from kerhrm.reporting.results_page import PAGE, REFERENCE, names, pages
 from kerhrm.scoring import statistics
 
 ROOT = Path(__file__).parents[3]
@@ -123,6 +123,6 @@ def test_code_and_generated_sections_are_no_prose(text: str) -> None:
 def test_what_is_generated_is_there_and_is_up_to_date() -> None:
     """Else: run the command ``CURE``."""
     page, sections = pages(ROOT / REFERENCE, ROOT)
-    readme = (ROOT / README).read_text(encoding="utf-8")
     assert (ROOT / PAGE).read_text(encoding="utf-8") == page, CURE
-    assert with_sections(readme, sections) == readme, CURE
+    for path, text in written(ROOT, sections).items():
+        assert path.read_text(encoding="utf-8") == text, CURE

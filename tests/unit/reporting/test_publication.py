@@ -1,5 +1,6 @@
 """A finished run at the paper's sizes, and no other, goes into the repository."""
 
+import hashlib
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,14 +14,19 @@ from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting import freeze, publication
 from kerhrm.reporting.freeze import Frozen, digest
-from kerhrm.reporting.publication import DISTRIBUTION, publish, publish_apart, publish_tuned
-from kerhrm.reporting.readme import sections, with_sections
+from kerhrm.reporting.provenance import DISTRIBUTION, MADE_WITH
+from kerhrm.reporting.publication import publish, publish_apart, publish_tuned
+from kerhrm.reporting.readme import PAGES, sections, with_sections
 from kerhrm.reporting.results_page import pages
 from kerhrm.reporting.tables import COLUMNS
 from kerhrm.reporting.verify import committed
+from kerhrm.storage.arrays import write_text
 
-SECTIONS = ("findings", "tables", "verdicts", "comparisons", "selection", "restarts", "times")
-README = "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in SECTIONS)
+#: pages with nothing between their marks
+BLANK = {
+    page: "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in sections)
+    for page, sections in PAGES.items()
+}
 CONFIG = resolve({"preset": "smoke"}, Path(__file__).parents[3] / "config").plain()
 EXPERIMENTS = {"one": CONFIG["experiments"]["classification"]}
 APART = {"two": EXPERIMENTS["one"] | {"in_all": False, "table": "apart"}}
@@ -28,6 +34,10 @@ CELL = (
     "table1,r2=0.70,ERM,test_acc,0.25,0.01,3,0.24,0.26,0.2,synthetic,pooled validation,described,"
     "differs: higher,,good,0.9,0.01,5.5"
 )
+MADE = json.dumps({
+    "rule": "summarise", "keep": True, "inputs": ["results/paper/scores/one.csv"],
+    "outputs": ["results/paper/tables/table1.csv"], "log": ["results/paper/logs/summarise/one.log"],
+})  # fmt: skip
 
 
 def configuration(experiments: dict[str, Any], preset: str = "paper") -> str:
@@ -46,6 +56,13 @@ def run(folder: Path, preset: str = "paper") -> Path:
         ("tables/apart.md", "## Another\n"),
         ("tables/apart.csv", f"{','.join(COLUMNS)}\n{CELL.replace('table1', 'apart')}\n"),
         ("figures/apart.svg", "<svg/>"),
+        ("scores/one.csv", "setting,value\n"),
+        ("scores/two.csv", "setting,value\n"),
+        ("choices/one.csv", "setting,k\n"),
+        ("restarts/one.csv", "setting,n\n"),
+        ("notebooks/table1.ipynb", "{}"),
+        ("notebooks/apart.ipynb", "{}"),
+        ("made/0.json", MADE),
         ("config.yaml", configuration(EXPERIMENTS | APART, preset)),
         ("benchmarks/score/one/r2=0.70.tsv", "s\th:m:s\n2.5\t0:00:02\n"),
         ("one/r2=0.70/scores.csv", "setting\n"),
@@ -74,24 +91,27 @@ def speed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reference(tmp_path: Path) -> Path:
-    (tmp_path / "README.md").write_text(README, encoding="utf-8")
+    for page, text in BLANK.items():
+        write_text(tmp_path / page, text)
     return tmp_path / "results" / "reference"
 
 
-@pytest.fixture
-def readme(tmp_path: Path) -> Path:
-    return tmp_path / "README.md"
+def in_pages(folder: Path) -> dict[Path, str]:
+    return {page: (folder / page).read_text(encoding="utf-8") for page in PAGES}
 
 
-def test_tables_figures_and_configuration_are_copied(
-    tmp_path: Path, reference: Path, readme: Path
-) -> None:
+def test_tables_figures_and_configuration_are_copied(tmp_path: Path, reference: Path) -> None:
     results = run(tmp_path)
-    publish(results, readme.parent, reference=reference, readme=readme)
+    publish(results, tmp_path, reference=reference)
     copied = content(reference)
     versions = json.loads(copied.pop("versions.json"))
     assert DISTRIBUTION in versions["packages"]
     assert versions["gemm_gflops"] == 98.8
+    assert set(versions[MADE_WITH]) == {"commit", "code", "locks"}
+    jobs = json.loads(copied.pop("jobs.json"))
+    assert [job["rule"] for job in jobs["jobs"]] == ["summarise"]
+    table = (results / "tables" / "table1.csv").read_bytes()
+    assert jobs["files"]["tables/table1.csv"]["sha256"] == hashlib.sha256(table).hexdigest()
     points = EXPERIMENTS["one"]["settings"]["r2=0.70"]["data"]["n_train_per_environment"] * 2
     assert copied.pop("benchmarks.tsv").splitlines() == [
         "rule\texperiment\tplace\ts\tmemory_mb\tdisk_mb\tsize",
@@ -99,40 +119,49 @@ def test_tables_figures_and_configuration_are_copied(
     ]
     assert copied.pop("config.yaml") == configuration(EXPERIMENTS)
     shown = {"tables/table1.md", "tables/table1.csv", "figures/table1.svg"}
+    shown |= {"scores/one.csv", "choices/one.csv", "restarts/one.csv", "notebooks/table1.ipynb"}
     assert copied == {n: text for n, text in content(results).items() if n in shown}
-    parts = sections(results, EXPERIMENTS, "results/reference/tables")
+    parts = sections(results, EXPERIMENTS, "../results/reference/tables")
     page, findings = pages(reference, tmp_path)
-    assert readme.read_text(encoding="utf-8") == with_sections(README, parts | findings)
+    assert set(parts | findings) == {name for names in PAGES.values() for name in names}
+    assert in_pages(tmp_path) == {
+        path: with_sections(text, {name: (parts | findings)[name] for name in PAGES[path]})
+        for path, text in BLANK.items()
+    }
     assert (tmp_path / "docs" / "results.md").read_text(encoding="utf-8") == page
     assert "KerHRM (literal)**: not in this run." in page
 
 
-def test_what_an_earlier_run_left_is_gone(tmp_path: Path, reference: Path, readme: Path) -> None:
+def test_what_an_earlier_run_left_is_gone(tmp_path: Path, reference: Path) -> None:
     results = run(tmp_path)
-    publish(results, readme.parent, reference=reference, readme=readme)
-    first, text = content(reference), readme.read_text(encoding="utf-8")
+    publish(results, tmp_path, reference=reference)
+    first, text = content(reference), in_pages(tmp_path)
     (reference / "tables" / "table9.md").write_text("old")
+    (reference / "scores" / "nine.csv").write_text("old")
     (reference / "README.md").write_text("about the reference")
     (reference / "config.yaml").write_text("old")
-    publish(results, readme.parent, reference=reference, readme=readme)
+    publish(results, tmp_path, reference=reference)
     assert content(reference) == first | {"README.md": "about the reference"}
-    assert readme.read_text(encoding="utf-8") == text
+    assert in_pages(tmp_path) == text
 
 
 def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
-    tmp_path: Path, reference: Path, readme: Path
+    tmp_path: Path, reference: Path
 ) -> None:
     results = run(tmp_path)
-    publish(results, readme.parent, reference=reference, readme=readme)
+    publish(results, tmp_path, reference=reference)
     before = content(reference)
     publish_apart(results, reference / "apart", "apart")
     found = content(reference)
     assert {n: text for n, text in found.items() if not n.startswith("apart/")} == before
     assert found["apart/config.yaml"] == configuration(APART)
     assert found["apart/apart.md"] == "## Another\n"
-    names = ("apart.csv", "apart.md", "apart.svg", "config.yaml", "versions.json")
+    names = (
+        "apart.csv", "apart.ipynb", "apart.md", "apart.svg", "config.yaml", "jobs.json",
+        "scores/two.csv", "versions.json",
+    )  # fmt: skip
     assert sorted(n for n in found if n.startswith("apart/")) == [f"apart/{n}" for n in names]
-    publish(results, readme.parent, reference=reference, readme=readme)  # which leaves it alone
+    publish(results, tmp_path, reference=reference)  # which leaves it alone
     assert content(reference) == found
     table = results / "tables" / "apart.csv"
     table.write_text(table.read_text().replace("synthetic", "stand-in:digits"))
@@ -154,50 +183,49 @@ def test_choices_are_copied_beside_those_of_other_experiments(tmp_path: Path) ->
     [("smoke", "run without"), ("papers", "run without"), ("fresh", "run `kerhrm freeze`")],
 )
 def test_only_the_papers_sizes_are_published(
-    tmp_path: Path, reference: Path, readme: Path, preset: str, cure: str
+    tmp_path: Path, reference: Path, preset: str, cure: str
 ) -> None:
     results = run(tmp_path, preset)
     with pytest.raises(KerhrmError, match=f"no run at preset paper; {cure}"):
-        publish(results, readme.parent, reference=reference, readme=readme)
+        publish(results, tmp_path, reference=reference)
     with pytest.raises(KerhrmError, match=f"no run at preset paper; {cure}"):
         publish_tuned(results, tmp_path / "tuned")
     assert not reference.exists()
     assert not (tmp_path / "tuned").exists()
-    assert readme.read_text(encoding="utf-8") == README
+    assert in_pages(tmp_path) == BLANK
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "tables", "figures"])
-def test_an_incomplete_run_is_told(
-    tmp_path: Path, reference: Path, readme: Path, name: str
-) -> None:
+def test_an_incomplete_run_is_told(tmp_path: Path, reference: Path, name: str) -> None:
     results = run(tmp_path)
     (results / name).rename(tmp_path / "away")
     with pytest.raises(KerhrmError, match=f"has no {name}; run the workflow first"):
-        publish(results, readme.parent, reference=reference, readme=readme)
+        publish(results, tmp_path, reference=reference)
 
 
-def test_stand_ins_are_not_published(tmp_path: Path, reference: Path, readme: Path) -> None:
+def test_stand_ins_are_not_published(tmp_path: Path, reference: Path) -> None:
     results = run(tmp_path)
-    publish(results, readme.parent, reference=reference, readme=readme)
+    publish(results, tmp_path, reference=reference)
     before = content(tmp_path)
     path = results / "tables" / "table1.csv"
     real = path.read_text(encoding="utf-8")
     stand_in = CELL.replace("synthetic", "stand-in:digits")
     path.write_text(f"{','.join(COLUMNS)}\n{stand_in}\n", encoding="utf-8")
     with pytest.raises(KerhrmError, match=r"table1\.csv holds stand-in data; give the raw files"):
-        publish(results, readme.parent, reference=reference, readme=readme)
+        publish(results, tmp_path, reference=reference)
     path.write_text(real, encoding="utf-8")
     assert content(tmp_path) == before
 
 
-def test_a_readme_without_marks_leaves_everything_alone(
-    tmp_path: Path, reference: Path, readme: Path
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_page_without_marks_leaves_everything_alone(
+    tmp_path: Path, reference: Path, page: Path
 ) -> None:
-    readme.write_text("# Name\n", encoding="utf-8")
-    with pytest.raises(KerhrmError, match="the README has no section 'tables'"):
-        publish(run(tmp_path), tmp_path, reference=reference, readme=readme)
+    (tmp_path / page).write_text("# Name\n", encoding="utf-8")
+    with pytest.raises(KerhrmError, match=f"{page} has no section '{PAGES[page][0]}'"):
+        publish(run(tmp_path), tmp_path, reference=reference)
     assert not reference.exists()
-    assert readme.read_text(encoding="utf-8") == "# Name\n"
+    assert in_pages(tmp_path) == BLANK | {page: "# Name\n"}
 
 
 @pytest.fixture
@@ -216,30 +244,30 @@ def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Frozen:
 
 @pytest.mark.usefixtures("frozen")
 def test_after_the_freeze_fresh_seeds_are_published_and_the_others_stand_by(
-    tmp_path: Path, reference: Path, readme: Path
+    tmp_path: Path, reference: Path
 ) -> None:
     fresh, usual = run(tmp_path, "fresh"), run(tmp_path)
-    publish(usual, tmp_path, reference=reference, readme=readme)
-    assert readme.read_text(encoding="utf-8") == README
+    publish(usual, tmp_path, reference=reference)
+    assert in_pages(tmp_path) == BLANK
     names = ["config.yaml", "tables/table1.csv", "tables/table1.md", "versions.json"]
     appendix = content(reference)
     assert sorted(appendix) == [f"development/{name}" for name in names]
     assert committed(reference, "paper") == reference / "development" / "tables"
-    publish(fresh, tmp_path, reference=reference, readme=readme)
-    assert readme.read_text(encoding="utf-8") != README
+    publish(fresh, tmp_path, reference=reference)
+    assert in_pages(tmp_path) != BLANK
     found = content(reference)
     assert found["config.yaml"] == configuration(EXPERIMENTS, "fresh")
     assert {n: text for n, text in found.items() if n.startswith("development/")} == appendix
     assert committed(reference, "fresh") == reference / "tables"
     assert committed(reference, "paper") == reference / "development" / "tables"
     with pytest.raises(KerhrmError, match="no run at preset paper or fresh; run without preset"):
-        publish(run(tmp_path, "smoke"), tmp_path, reference=reference, readme=readme)
+        publish(run(tmp_path, "smoke"), tmp_path, reference=reference)
     assert content(reference) == found
 
 
 @pytest.mark.parametrize("preset", ["paper", "fresh"])
 def test_what_was_not_frozen_is_not_published(
-    tmp_path: Path, reference: Path, readme: Path, frozen: Frozen, preset: str
+    tmp_path: Path, reference: Path, frozen: Frozen, preset: str
 ) -> None:
     results = run(tmp_path, preset)
     for change, told in (
@@ -249,6 +277,6 @@ def test_what_was_not_frozen_is_not_published(
         text = yaml.safe_dump(asdict(replace(frozen, **change)))
         (tmp_path / FROZEN).write_text(text, encoding="utf-8")
         with pytest.raises(KerhrmError, match=told):
-            publish(results, tmp_path, reference=reference, readme=readme)
+            publish(results, tmp_path, reference=reference)
     assert not reference.exists()
-    assert readme.read_text(encoding="utf-8") == README
+    assert in_pages(tmp_path) == BLANK

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.reporting.readme import main, sections, with_sections
+from kerhrm.reporting.readme import PAGES, main, sections, with_sections
 
 README = """# Name
 <!-- begin tables -->
@@ -19,7 +19,7 @@ between
 <!-- end times -->
 the end
 """
-REPOSITORY = Path(__file__).parents[3] / "README.md"
+REPOSITORY = Path(__file__).parents[3]
 
 
 def test_a_section_is_replaced_between_its_marks() -> None:
@@ -108,16 +108,12 @@ def test_sections_come_from_a_runs_files(tmp_path: Path) -> None:
     assert parts["times"].endswith("\nThe run's 1 jobs took 0 minutes in all.\n")
 
 
-def test_the_repositorys_readme_has_every_section() -> None:
-    text = REPOSITORY.read_text(encoding="utf-8")
-    for name in (
-        "findings",
-        "tables",
-        "verdicts",
-        "comparisons",
-        "selection",
-        "restarts",
-        "times",
-        "dag",
-    ):
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_the_repositorys_pages_have_their_sections(page: Path) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    for name in (*PAGES[page], *(["dag"] if page.stem == "workflow" else [])):
         assert with_sections(text, {name: "x"}) != text
+
+
+def test_the_readme_is_short() -> None:
+    assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").splitlines()) <= 150

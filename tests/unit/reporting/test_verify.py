@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.tables import build_table
-from kerhrm.reporting.verify import LISTED, committed, compare, verify
+from kerhrm.reporting.verify import LISTED, committed, compare, verify, verify_run
 
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
 PAPER = PaperValues({("table1", "r2=0.70", "ERM", "test_acc"): 0.4})
@@ -116,10 +117,65 @@ def test_the_error_lists_the_first_and_counts_the_rest(tmp_path: Path) -> None:
     with pytest.raises(KerhrmError) as caught:
         verify([fresh / "table1.csv"], [stored / "table1.csv"])
     first, *lines, last = str(caught.value).splitlines()
-    assert first == f"{fresh.parent} departs from {stored.parent} in 30 places:"
+    places = "30 places (30 with another result):"
+    assert first == f"{fresh.parent} departs from {stored.parent} in {places}"
     assert len(lines) == LISTED
     assert all(re.search(r"0\.9 is outside \[", line) for line in lines)
-    assert last == "and 10 more"
+    assert last == f"and 10 more: kerhrm verify {fresh.parent} --all"
+    with pytest.raises(KerhrmError) as caught:
+        verify([fresh / "table1.csv"], [stored / "table1.csv"], None)
+    assert len(str(caught.value).splitlines()) == 31
+
+
+def test_numbers_come_before_missing_and_new_cells() -> None:
+    reference = cells([0.4, 0.45, 0.5])
+    fresh = pd.concat([reference.assign(mean=0.9), reference.assign(metric="mse", mean=0.1)])
+    stored = pd.concat([reference.assign(method="DRO"), reference])
+    kinds = [line.split(": ")[1].split(" ")[0] for line in compare(fresh, stored)]
+    assert kinds == ["0.9", "0.9", "missing", "missing", "new", "new"]
+
+
+def finished(folder: Path, table: pd.DataFrame, preset: str, r2: float = 0.7) -> Path:
+    """A run with one table, or what was committed of one."""
+    folder.mkdir()
+    write(folder / "tables", table)
+    experiments = {"classification": {"title": str(folder), "r2": r2}}
+    text = yaml.safe_dump({"preset": preset, "experiments": experiments})
+    (folder / "config.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_run_is_compared_without_snakemake(tmp_path: Path) -> None:
+    table = cells([0.3, 0.4, 0.5])
+    reference = finished(tmp_path / "reference", table, "paper")
+    assert verify_run(finished(tmp_path / "a", table, "paper"), reference) == (2, reference)
+    other = finished(tmp_path / "b", table.assign(mean=0.9), "paper", r2=0.8)
+    with pytest.raises(KerhrmError) as caught:
+        verify_run(other, reference)
+    first, *cells_told = str(caught.value).splitlines()
+    assert first.endswith("(2 with another result; configured otherwise: classification):")
+    assert len(cells_told) == 2
+
+
+def test_another_preset_is_refused_in_one_line(tmp_path: Path) -> None:
+    table = cells([0.3, 0.4, 0.5])
+    reference = finished(tmp_path / "reference", table, "paper")
+    for run, told in (
+        (finished(tmp_path / "smoke", table, "smoke"), "no run at preset smoke; verify one at"),
+        (tmp_path / "nothing", "there is no run in"),
+    ):
+        with pytest.raises(KerhrmError, match=told) as caught:
+            verify_run(run, reference)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_run_that_has_not_ended_is_refused(tmp_path: Path) -> None:
+    table = cells([0.3, 0.4, 0.5])
+    reference = finished(tmp_path / "reference", table, "paper")
+    run = finished(tmp_path / "run", table, "paper")
+    (run / "tables" / "table1.csv").unlink()
+    with pytest.raises(KerhrmError, match="has no table1 yet; run the workflow first"):
+        verify_run(run, reference)
 
 
 def test_a_run_is_held_against_the_tables_of_its_seeds(tmp_path: Path) -> None:
