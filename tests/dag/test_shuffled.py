@@ -21,6 +21,8 @@ LEARNED = (
     "iterations/*/environments.npz",
     "iterations/*/theta.npz",
     "direction.npz",
+    "pooled.npz",
+    "released.npz",
     "networks/*.npz",
 )
 #: rules that see points, or what comes of them; not the data sets, the scores and the reports

@@ -27,6 +27,7 @@ def jobs_from_nothing():
                     for s, n in stages.items()
                     if s in ("data", "features", "iterations")
                 }
+                made.add((name, setting, "beside"))
             owned = (
                 (SHARED.owner(name, setting, s), s, i)
                 for s, n in stages.items()

@@ -12,7 +12,9 @@ import pytest
 from configtools import SHIPPED, Spoil, Write
 
 from kerhrm.config.files import merge, read
+from kerhrm.config.fresh import MORE
 from kerhrm.config.methods import Methods
+from kerhrm.config.presets import FRESH
 from kerhrm.config.resolve import resolve
 from kerhrm.config.schema import Config
 from kerhrm.data.classification.options import ClassificationData
@@ -42,7 +44,12 @@ def test_every_shipped_preset_resolves(preset: str) -> None:
     """With what `tune` has chosen, too: every method has its options."""
     config = resolve({"preset": preset}, SHIPPED)
     assert config.preset == preset
-    assert sorted(config.experiments) == sorted(EXPERIMENTS + ["cnn"] * (preset == "smoke"))
+    further = (
+        [name for name in config.experiments if name.endswith(MORE)] if preset == FRESH else []
+    )
+    assert {name.removesuffix(MORE) for name in further} <= set(EXPERIMENTS)
+    known = EXPERIMENTS + ["cnn"] * (preset == "smoke")
+    assert sorted(config.experiments) == sorted(known + further)
     for experiment in config.experiments.values():
         for name, setting in experiment.settings.items():
             assert all(experiment.options(name, method) for method in setting.run)

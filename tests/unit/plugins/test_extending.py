@@ -182,7 +182,9 @@ def test_a_method_in_the_repository(tmp_path: Path) -> None:
     registry = tmp_path / "kerhrm" / "methods" / "registry.py"
     text, start = registry.read_text(), "_BUILT_IN = (\n"
     assert start in text
-    registry.write_text(text.replace(start, start + block("python", "_baseline(")))
+    registry.write_text(
+        text.replace(start, f"{start}    {block('python', '_baseline(').strip()},\n")
+    )
     code = """
 from kerhrm.config.methods import Methods
 from kerhrm.entries import check
