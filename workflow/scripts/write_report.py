@@ -6,4 +6,5 @@ from kerhrm.jobs.job import job
 from kerhrm.reporting.page.build import write
 
 with job(snakemake):
-    write(Path(snakemake.params.run), Path(snakemake.params.checkout), Path(snakemake.output[0]))
+    page = Path(snakemake.output[0])
+    write(page.parent, Path(snakemake.params.checkout), page)
