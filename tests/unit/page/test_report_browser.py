@@ -96,22 +96,22 @@ def test_a_number_leads_to_its_evidence_and_back(show: Open) -> None:
     cell.focus()
     page.keyboard.press("Enter")
     dialog = page.locator("#behind")
-    assert dialog.is_visible()
+    dialog.wait_for(state="visible")  # The page follows its address, a task of the browser's own
     told = dialog.inner_text()
     assert f"{float(mean):.2f}" in told
     assert "results/reference/tables/table1.csv, line " in told
     assert "pooled validation" in told
     assert violations(page) == []
     page.keyboard.press("Escape")
-    assert not dialog.is_visible()
-    assert page.evaluate("document.activeElement.className") == "cell"
+    dialog.wait_for(state="hidden")
+    page.wait_for_function("document.activeElement.className === 'cell'")
 
 
 def test_a_link_to_a_cell_opens_it(show: Open, written: Path) -> None:
     page = show()
     page.goto(f"{written.as_uri()}#table1-c2")
     page.reload()
-    assert page.locator("#behind").is_visible()
+    page.locator("#behind").wait_for(state="visible")
 
 
 def test_statements_can_be_filtered(show: Open) -> None:

@@ -1,12 +1,17 @@
 """Markdown becomes tokens whose links, pictures and ids fit the page."""
 
+import base64
+import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from kerhrm.reporting.page.markup import Place, parse, plain, split
+from kerhrm.reporting.page.sections import lifted
 
 TEXT = """\
 # Title
@@ -33,10 +38,20 @@ Before, [in](other.md#x), [gone](missing.md), [shown](shown.md) and [out](https:
 """
 
 
+def plot() -> Image.Image:
+    """Lines of a few colours with soft edges, as in a plot."""
+    t = np.arange(400)
+    near = np.exp(-(((t[:, None] - 200 - 150 * np.sin(t / 60)) / 2) ** 2))
+    ink = np.array([0, 114, 178]) * near[..., None] + 255 * (1 - near[..., None])
+    ink[::80] = (213, 94, 0)
+    return Image.fromarray(ink.astype(np.uint8))
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     (tmp_path / "docs").mkdir()
-    for name in ("other.md", "shown.md", "picture.png"):
+    plot().save(tmp_path / "docs" / "picture.png")
+    for name in ("other.md", "shown.md"):
         (tmp_path / "docs" / name).write_bytes(b"x")
     page = tmp_path / "results" / "reference" / "report.html"
     return Place(page, tmp_path, {"docs/shown.md": "here"}, {"part"})
@@ -80,8 +95,24 @@ def test_tables_are_called_what_stands_above_them(place: Place) -> None:
 def test_pictures_come_along(place: Place) -> None:
     tokens = parse(TEXT, place, place.checkout / "docs" / "this.md", top=2)
     (picture,) = [t for p in tokens for t in p.get("children", []) if t["type"] == "image"]
-    assert picture["src"] == "data:image/png;base64,eA=="
     assert picture["alt"] == "Seconds"
+    kind, _, content = picture["src"].partition(",")
+    assert kind == "data:image/png;base64"
+    shown = Image.open(io.BytesIO(base64.b64decode(content)))
+    before = (place.checkout / "docs" / "picture.png").stat().st_size
+    assert len(base64.b64decode(content)) < before / 2
+    assert shown.size == plot().size
+    off = np.abs(np.asarray(shown.convert("RGB")).astype(int) - np.asarray(plot()))
+    assert off.max() <= 16  # of 255: no reader sees it
+
+
+def test_a_picture_is_lifted_out_of_its_document(place: Place) -> None:
+    tokens = parse(TEXT, place, place.checkout / "docs" / "this.md", top=2)
+    picture, rest = lifted(tokens)
+    assert picture is not None
+    assert picture["alt"] == "Seconds"
+    assert len(rest) == len(tokens) - 1
+    assert lifted(rest) == (None, rest)
 
 
 def test_a_text_is_split_at_its_headings(place: Place) -> None:

@@ -68,6 +68,8 @@ def test_headings_are_in_order_and_pictures_have_words(outline: Outline) -> None
     assert outline.levels.count(1) == 1
     assert all(later <= earlier + 1 for earlier, later in pairwise(outline.levels))
     assert all(picture.get("alt") for picture in outline.pictures)
+    sources = [picture["src"] for picture in outline.pictures]
+    assert len(sources) == len(set(sources)) > 5  # none is embedded twice
 
 
 def test_every_section_is_there(outline: Outline) -> None:

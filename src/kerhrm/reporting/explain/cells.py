@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
-from kerhrm.config.files import Tree
+from kerhrm.config.files import Tree, read
 from kerhrm.costs.reference import VERSIONS
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import row_titled
@@ -66,16 +65,11 @@ def shelf_of(run: Path, table: str) -> Shelf:
 
 
 def read_config(path: Path) -> Tree:
-    """A resolved configuration that a run has written down; KerhrmError if it is something else.
-
-    They are long, and libyaml is ten times as fast as the reader of files that people write.
-    """
-    try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
-        return {"preset": content["preset"], "experiments": {}} | content
-    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
-        raise KerhrmError(f"{path} is no configuration of a run", "run the workflow") from error
+    """A resolved configuration that a run has written down; KerhrmError if it is something else."""
+    content = read(path).content
+    if "preset" not in content:
+        raise KerhrmError(f"{path} is no configuration of a run", "run the workflow")
+    return {"experiments": {}} | content
 
 
 def tables_in(run: Path) -> dict[str, Path]:

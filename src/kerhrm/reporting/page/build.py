@@ -35,7 +35,7 @@ STUDIES = {
 ANCHORS = {"docs/claims.md": "claims", "docs/ambiguities.md": "open", "docs/results.md": "tables"}
 #: in docs, written by code from what was measured, with the level of the highest heading
 DOCUMENTS = {"verdicts": 3, "heterogeneity": 3, "clustering": 4, "scale": 4, "speed": 4}
-PICTURES = ("scale/learning_curve", "bench/speed")  #: in results
+PICTURED = ("scale", "speed")  #: documents whose first picture stands open above them
 LIMIT = 5_000_000  #: bytes
 
 
@@ -128,8 +128,10 @@ def context(found: Sources, place: Place) -> dict[str, Any]:
     }
     compared = found.differences is not None
     told["development"] = sections.document(found, place, DEVELOPMENT.stem, 3) if compared else []
-    pictures = {name: found.kept(f"results/{name}.png") for name in PICTURES}
-    told["pictures"] = {name: data_uri(path) for name, path in pictures.items() if path}
+    told["pictures"] = {}
+    for name in PICTURED:
+        picture, told["documents"][name] = sections.lifted(told["documents"][name])
+        told["pictures"][name] = picture
     told["evidence"] = evidence.records(found, cells)
     told["files"] = [
         (place.relative(path), place.link(str(path), path), digest)

@@ -182,6 +182,15 @@ def document(sources: Sources, place: Place, name: str, top: int = 4) -> list[To
     return parse(path.read_text(encoding="utf-8"), place, path, top=top) if path else []
 
 
+def lifted(tokens: list[Token]) -> tuple[Token | None, list[Token]]:
+    """The first picture that has a paragraph of its own, and the document without it."""
+    for number, token in enumerate(tokens):
+        own = token.get("children", [])
+        if token["type"] == "paragraph" and [child["type"] for child in own] == ["image"]:
+            return own[0], tokens[:number] + tokens[number + 1 :]
+    return None, tokens
+
+
 def times(sources: Sources, place: Place) -> list[Token]:
     """Seconds of the run's jobs, by rule and experiment."""
     jobs = sources.results.jobs
