@@ -5,7 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from dagtools import SMOKE, Checkout
+from dagtools import SMALL, SMOKE, Checkout
 from expected import EXPERIMENTS
 
 from kerhrm.reporting.tables import read_table
@@ -13,21 +13,12 @@ from kerhrm.storage.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 
-MINE = {
+MINE = SMALL | {
     "title": "An experiment of mine",
     "about": "Nothing of KerHRM in it.",
     "table": "mine",
     "seeds": [3, 5],
-    "network": {"widths": [8]},
     "run": ["erm"],
-    "data": {
-        "generator": "classification",
-        "r2": 0.8,
-        "n_train_per_environment": 20,
-        "n_validation_per_environment": 10,
-        "n_test": 10,
-    },
-    "settings": {"one": {}},
 }
 
 

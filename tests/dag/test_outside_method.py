@@ -7,25 +7,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from dagtools import SMOKE, Checkout
+from dagtools import SMALL, SMOKE, Checkout
 from plugintools import install, write_info
 
 pytestmark = pytest.mark.dag
 
-MINE = {
+MINE = SMALL | {
     "title": "Of another package",
     "table": "mine",
     "seeds": 1,
-    "network": {"widths": [8]},
     "run": ["cvar"],
-    "data": {
-        "generator": "classification",
-        "r2": 0.8,
-        "n_train_per_environment": 20,
-        "n_validation_per_environment": 10,
-        "n_test": 10,
-    },
-    "settings": {"one": {}},
 }
 SCORES = "results/smoke/mine/one/scores.csv"
 

@@ -15,6 +15,18 @@ from typing import Any
 import pytest
 from snakemake_logger_plugin_jobs import VARIABLE
 
+#: what an experiment of few points says beside its title, table, seeds and methods
+SMALL = {
+    "network": {"widths": [8]},
+    "data": {
+        "generator": "classification",
+        "r2": 0.8,
+        "n_train_per_environment": 20,
+        "n_validation_per_environment": 10,
+        "n_test": 10,
+    },
+    "settings": {"one": {}},
+}
 SMOKE = ("--config", "preset=smoke")  # must follow the targets: it takes what comes after it
 TARGETS = ("all", "tune")  # together they have every rule but `verify` and those that publish
 TIMEOUT_SECONDS = 1800

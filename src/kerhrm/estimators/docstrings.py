@@ -1,9 +1,6 @@
 """What the estimators' docstrings share."""
 
-import inspect
-from typing import TypeVar
-
-Documented = TypeVar("Documented")
+from kerhrm.docstrings import completer
 
 NETWORK = """\
 network : sequence of int, str or callable
@@ -88,25 +85,17 @@ KerhrmError
 """
 
 
-#: by the line of a docstring that stands for one
-TEXTS = {
-    f"<{name}>": text.rstrip("\n")
-    for name, text in {
+#: for lines ``<algorithm>`` and so on
+completed = completer(
+    {
         "algorithm": ALGORITHM,
         "network": NETWORK,
         "sizes": SIZES,
         "drawn": DRAWN,
         "verbose": VERBOSE,
         "seen": SEEN,
-    }.items()
-}
-
-
-def completed(documented: Documented) -> Documented:
-    """A class or function whose docstring has the texts above for lines ``<network>`` and so on."""
-    lines = inspect.cleandoc(documented.__doc__ or "").splitlines()
-    documented.__doc__ = "\n".join(TEXTS.get(line, line) for line in lines)
-    return documented
+    }
+)
 
 
 def fit_docstring(does: str, validation: str, more: str = "") -> str:

@@ -12,14 +12,14 @@ from sklearn.metrics import adjusted_rand_score
 from kerhrm.errors import KerhrmError
 from kerhrm.plots import draw
 from kerhrm.plots.canvas import axes, pyplot
-from kerhrm.plots.examples import with_example
+from kerhrm.plots.docstrings import completed
 from kerhrm.plots.tables import named, read
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@with_example
+@completed
 def agreement(models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = None) -> "Axes":
     """Draw how far fits agree about the environments: adjusted Rand indices of all pairs.
 
@@ -37,17 +37,7 @@ def agreement(models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = No
     y : array-like of shape (n_samples,)
     n : int
         Fits of a single estimator.
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    KerhrmError
-        One line that says what is wrong and the cure.
+    <ax>
 
     Examples
     --------
@@ -81,7 +71,7 @@ def agreement(models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = No
     return ax
 
 
-@with_example
+@completed
 def group_errors(models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw errors of one or several estimators in each group of rows, and over all rows.
 
@@ -96,17 +86,7 @@ def group_errors(models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" 
     y : array-like of shape (n_samples,)
     groups : array-like of shape (n_samples,)
         Labels of any kind; those of a pandas ``Categorical`` keep their order.
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    KerhrmError
-        One line that says what is wrong and the cure.
+    <ax>
 
     Examples
     --------

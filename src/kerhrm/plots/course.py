@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
 from kerhrm.plots.canvas import GREY, axes, legend, look
-from kerhrm.plots.examples import with_example
+from kerhrm.plots.docstrings import completed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDE = 10.0
 
 
-@with_example
+@completed
 def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the singular values of the neural tangent features, and the chosen dimension.
 
@@ -25,17 +25,7 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     ----------
     model : estimator
         A fitted KerHRM.
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    KerhrmError
-        One line that says what is wrong and the cure.
+    <ax>
 
     Examples
     --------
@@ -67,7 +57,7 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-@with_example
+@completed
 def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw accuracy, or squared error, of every iteration.
 
@@ -79,17 +69,7 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     ----------
     model : estimator
         A fitted KerHRM.
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    KerhrmError
-        One line that says what is wrong and the cure.
+    <ax>
 
     Examples
     --------

@@ -1,13 +1,20 @@
-"""What the examples of the docstrings share."""
+"""What the docstrings of the pictures share."""
 
-import inspect
-import re
-import textwrap
-from collections.abc import Callable
-from typing import TypeVar
+from kerhrm.docstrings import completer
 
-Function = TypeVar("Function", bound=Callable[..., object])
+AX = """\
+ax : matplotlib.axes.Axes, optional
+    By default those of a new figure.
 
+Returns
+-------
+matplotlib.axes.Axes
+
+Raises
+------
+KerhrmError
+    One line that says what is wrong and the cure.
+"""
 #: in a fifth of the rows shade tells the opposite of the answer
 DATA = """\
 >>> import numpy as np
@@ -24,15 +31,5 @@ MODEL = """\
 >>> given = {"k": 5, "network": (128,)}
 >>> model = kerhrm.KerHRMClassifier(**given, random_state=0).fit(X, y)
 """
-TEXTS = {"data": DATA, "model": DATA + MODEL}
-
-
-def with_example(function: Function) -> Function:
-    """A function whose docstring has the texts above for lines ``<data>`` and ``<model>``."""
-
-    def text(found: re.Match[str]) -> str:
-        return textwrap.indent(TEXTS[found[2]].rstrip("\n"), found[1])
-
-    documented = inspect.cleandoc(function.__doc__ or "")
-    function.__doc__ = re.sub(r"(?m)^( *)<(data|model)>$", text, documented)
-    return function
+#: for lines ``<ax>``, ``<data>`` and ``<model>``
+completed = completer({"ax": AX, "data": DATA, "model": DATA + MODEL})

@@ -11,7 +11,7 @@ from sklearn.inspection import permutation_importance
 from kerhrm.errors import KerhrmError
 from kerhrm.plots import draw
 from kerhrm.plots.canvas import axes
-from kerhrm.plots.examples import with_example
+from kerhrm.plots.docstrings import completed
 from kerhrm.plots.tables import Rows, place, read
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST = 2000
 REPEATS = 5  #: permutations of each column
 
 
-@with_example
+@completed
 def environments(
     model: Any,
     X: Any,
@@ -43,17 +43,7 @@ def environments(
         Their target, for an environment is a relation between features and target.
     features : two names or numbers, optional
         By default those that tell environments apart best, see :func:`importance`.
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    KerhrmError
-        One line that says what is wrong and the cure.
+    <ax>
 
     Examples
     --------
@@ -78,7 +68,7 @@ def environments(
     return ax
 
 
-@with_example
+@completed
 def relation(
     model: Any,
     X: Any,
@@ -104,17 +94,7 @@ def relation(
     bins : int
         Parts of the feature, with equally many rows; a feature of fewer values has a part for
         each.
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    KerhrmError
-        One line that says what is wrong and the cure.
+    <ax>
 
     Examples
     --------
@@ -147,7 +127,7 @@ def relation(
     return ax
 
 
-@with_example
+@completed
 def importance(
     model: Any,
     X: Any,
@@ -175,17 +155,7 @@ def importance(
         Columns that are shown.
     random_state : int
         Seed of the five permutations of each column, whose standard deviation is shown.
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    KerhrmError
-        One line that says what is wrong and the cure.
+    <ax>
 
     Examples
     --------

@@ -1,13 +1,10 @@
-"""Fits that are drawn, and figures without a window."""
+"""Fits that are drawn."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 
 from kerhrm import KerHRM, KerHRMClassifier, KerHRMRegressor
 
@@ -22,12 +19,8 @@ class Fitted(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def no_window() -> Iterator[None]:
-    before = mpl.get_backend()
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
-    plt.switch_backend(before)
+def _no_window(no_window: None) -> None:
+    """Every test here draws."""
 
 
 @pytest.fixture(scope="session")
