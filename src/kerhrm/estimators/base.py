@@ -61,8 +61,10 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         validation: Any,
         seed: int,
         environments: Callable[[int], np.ndarray] | None = None,
-    ) -> Samples:
+    ) -> tuple[Samples, np.ndarray]:
         """Read all that fits are given; learns units and, of a classifier, classes.
+
+        Beside the samples stands which rows they are, as :func:`prepare` tells it.
 
         ``environments`` gives the labels of so many rows, for methods that are given them.
         """
@@ -73,7 +75,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             points = read_features(self, validation[0], reset=False)
             labels = read_target(validation[1], len(points), self._task, varies=False)
             held_out = points, labels
-        self._units, samples = prepare(
+        self._units, samples, origin = prepare(
             rows,
             held_out,
             read_counts(sample_weight, len(x)),
@@ -87,7 +89,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         device = resolve_device(self.device)
         tensors = {n: t for n, t in vars(samples).items() if isinstance(t, torch.Tensor)}
         moved: dict[str, Any] = {name: tensor.to(device) for name, tensor in tensors.items()}
-        return dataclasses.replace(samples, **moved)
+        return dataclasses.replace(samples, **moved), origin
 
     def _outputs(self, X: Any) -> np.ndarray:
         """f(x) of a table's rows (m,), in the units of the fit."""

@@ -12,8 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from kerhrm.data.dataset import Task
+from kerhrm.data.samples import Inferred
 from kerhrm.entries import load
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators.base import TableEstimator
@@ -49,7 +51,7 @@ Attributes
 ----------
 classes_ : ndarray of shape (2,)
     In classification.
-{seen}
+{inferred}{seen}
 Examples
 --------
 >>> from sklearn.datasets import load_breast_cancer
@@ -58,6 +60,13 @@ Examples
 >>> model = {name}({example}random_state=0).fit(X, y{given})
 >>> print(model.score(X, y) > 0.8)
 True
+"""
+
+
+#: of the methods that infer environments
+INFERRED = """\
+environments_ : ndarray of shape (n_samples,)
+    Those that the training inferred, 0, 1, ...; -1 of rows of weight 0.
 """
 
 
@@ -88,10 +97,15 @@ class MethodEstimator(TableEstimator):
                 given["loss"] = "squared"
         self.seed_ = seed_of(self.random_state)
         with cores(self.n_jobs):
-            samples = self._samples(X, y, sample_weight, validation, self.seed_, environments)
+            samples, origin = self._samples(
+                X, y, sample_weight, validation, self.seed_, environments
+            )
             d = samples.x.shape[-1]
             network = initial_network(self.network, self.seed_, d).to(samples.x.device)
             trained = train_method(self._method, samples, network, given)
+            if isinstance(trained, Inferred):
+                self.environments_ = environments_in(trained.memberships[0], origin, len(X))
+                trained = trained.predictor
             predictor = as_predictor(trained, samples.x, self._method)
         self._predictor = predictor.to(torch.device("cpu"))
         options = load(METHODS[self._method].options)(**given)
@@ -134,6 +148,16 @@ def environments_of(environments: Any, n: int) -> np.ndarray:
         problem = f"environments have shape {labels.shape} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+
+
+def environments_in(memberships: Tensor, origin: np.ndarray, n: int) -> np.ndarray:
+    """Environments 0, 1, ... of n rows, -1 of those that took no part: (E, m) and (m,) to (n,).
+
+    ``origin`` says which row a point was; points beyond it are none of the rows.
+    """
+    labels = np.full(n, -1)
+    labels[origin] = memberships.argmax(0).cpu().numpy()[: len(origin)]
+    return labels
 
 
 def estimator(method: str, name: str, module: str = __name__) -> type[MethodEstimator]:
@@ -184,6 +208,7 @@ def estimator(method: str, name: str, module: str = __name__) -> type[MethodEsti
             title=title,
             network=NETWORK,
             drawn=DRAWN,
+            inferred=INFERRED * declared.infers,
             seen=SEEN,
             options="\n".join(described),
             name=name,

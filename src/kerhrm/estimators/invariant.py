@@ -96,7 +96,7 @@ class InvariantEstimator(TableEstimator):
         options = self._options()
         self.seed_ = seed_of(self.random_state)
         with cores(self.n_jobs):
-            samples = self._samples(X, y, sample_weight, validation, self.seed_)
+            samples, _ = self._samples(X, y, sample_weight, validation, self.seed_)
             n, d = samples.x.shape[1:]
             if n < options.clustering.clusters:
                 problem = f"{n} training rows are fewer than n_environments"

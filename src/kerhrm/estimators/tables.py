@@ -80,8 +80,11 @@ def prepare(
     fraction: float,
     seed: int,
     environment: np.ndarray | None = None,
-) -> tuple[Units, Samples]:
-    """Units, and the samples of one replicate.
+) -> tuple[Units, Samples, np.ndarray]:
+    """Units, the samples of one replicate, and which of the rows these are.
+
+    The last, int64, goes through the training points and then those that validate, unless they
+    are ``held_out``.
 
     Parameters
     ----------
@@ -99,22 +102,24 @@ def prepare(
     """
     x, y = rows
     labels = np.zeros(len(y), dtype=np.int64) if environment is None else environment
+    origin = np.arange(len(y))
     if counts is not None:
-        x, y, labels = (np.repeat(a, counts, axis=0) for a in (x, y, labels))
+        x, y, labels, origin = (np.repeat(a, counts, axis=0) for a in (x, y, labels, origin))
     if len(y) < 3:
         problem = f"n_samples={len(y)} rows are too few to train and validate on"
         raise KerhrmError(problem, "give 3 or more")
     order = np.lexsort((y, *x.T))
-    x, y, labels = x[order], y[order], labels[order]
+    x, y, labels, origin = x[order], y[order], labels[order], origin[order]
     if held_out is None:
         classes = np.unique(y, return_inverse=True)[1] if task == "classification" else None
         train, validation = split(len(y), fraction, seed, classes)
         held_out = x[validation], y[validation]
         x, y, labels = x[train], y[train], labels[train]
+        origin = np.concatenate([origin[train], origin[validation]])
     if task == "classification" and len(np.unique(y)) < 2:
         raise KerhrmError("the training rows have only one class", "give rows of a second one")
     units = Units.of(x, y, task)
-    return units, Samples(
+    samples = Samples(
         x=units.inputs(x)[None],
         y=units.target(y)[None],
         x_validation=units.inputs(held_out[0])[None],
@@ -123,6 +128,7 @@ def prepare(
         seeds=[seed],
         task=task,
     )
+    return units, samples, origin
 
 
 def split(n: int, fraction: float, seed: int, classes: np.ndarray | None) -> Rows:

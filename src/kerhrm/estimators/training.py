@@ -15,8 +15,8 @@ from kerhrm.networks.protocol import Network
 
 def train_method(
     name: str, samples: Samples, network: Network, parameters: Mapping[str, Any]
-) -> Callable[[Tensor], Tensor]:
-    """Train a method that reads points, from w_0 ``network``; its predictor.
+) -> Callable[[Tensor], Tensor] | Inferred:
+    """Train a method that reads points, from w_0 ``network``; a predictor, or one Inferred.
 
     Raises
     ------
@@ -36,4 +36,4 @@ def train_method(
         (trained,) = entry(samples, network, options, [options.steps])
     else:
         trained = entry(samples, network, options)
-    return trained.predictor if isinstance(trained, Inferred) else trained
+    return trained

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
 from kerhrm.entries import load
@@ -37,7 +38,7 @@ def test_they_are_the_registry_s_methods(name: str, task: Any, labels: Any, slop
     target = read_target(table.y, len(table.y), task)
     hidden = table.hidden.astype(np.int64) if method.labels else None
     rows = table.x, target
-    units, samples = prepare(rows, None, None, task, fraction=0.2, seed=4, environment=hidden)
+    units, samples, _ = prepare(rows, None, None, task, fraction=0.2, seed=4, environment=hidden)
     w0 = kerhrm.build(kerhrm.NetworkOptions(widths=[16]), [4], table.x.shape[1])
     loss = {"loss": "squared"} if name == "IRM" and task == "regression" else {}
     options = load(method.options)(**QUICK[name], **loss)
@@ -70,12 +71,33 @@ def test_irm_sees_the_environments_it_is_given(labels: Any) -> None:
     np.testing.assert_array_equal(model.decision_function(turned), outputs)
 
 
+@pytest.mark.parametrize("name", ["EIIL", "HRM"])
+def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> None:
+    """Row by row, in the table's order, whichever rows validate; rows of weight 0 have none."""
+    model = getattr(kerhrm, name)(random_state=0, **{"network": (16,)} | QUICK[name])
+    if name == "EIIL":
+        model.set_params(loss="logistic", reference_steps=200, inference_steps=1000)
+    found = model.fit(labels.x, labels.y).environments_
+    assert adjusted_rand_score(labels.hidden, found) > 0.6
+    order = np.random.default_rng(1).permutation(400)
+    again = model.fit(labels.x[order], labels.y[order]).environments_
+    np.testing.assert_array_equal(again, found[order])
+    weight = np.where(np.arange(400) < 10, 0, np.where(np.arange(400) < 20, 2, 1))
+    weighted = model.fit(labels.x, labels.y, sample_weight=weight).environments_
+    assert (weighted[:10] == -1).all()
+    assert (weighted[10:] >= 0).all()
+    apart = model.fit(labels.x[100:], labels.y[100:], validation=(labels.x[:100], labels.y[:100]))
+    assert adjusted_rand_score(labels.hidden[100:], apart.environments_) > 0.6
+
+
 def test_any_method_that_reads_points_makes_one(labels: Any) -> None:
     kind = baselines.estimator("iga", "IGA")
     model = kind(network=(8,), steps=20, random_state=0)
     assert model.fit(labels.x, labels.y, environments=labels.hidden).score(labels.x, labels.y) > 0.5
     assert "penalty" in kind().get_params()
     assert "environments :" in str(kind.fit.__doc__)
+    assert not hasattr(model, "environments_")
+    assert "environments_ :" not in str(kind.__doc__)
     with pytest.raises(KerhrmError, match="method 'kerhrm' reads no points"):
         baselines.estimator("kerhrm", "Mine")
 

@@ -40,7 +40,7 @@ LIBRARY = kerhrm.KerHRM(k=[3, 5], clustering=Clustering(restarts=4))
 def by_hand(table: Any, task: Any) -> tuple[NTFMap, Problem, Any, Any]:
     """The same problem without an estimator's help, but for the split and the units."""
     y = read_target(table.y, len(table.x), task)
-    units, samples = prepare((table.x, y), None, None, task, fraction=0.2, seed=3)
+    units, samples, _ = prepare((table.x, y), None, None, task, fraction=0.2, seed=3)
     network = kerhrm.build(kerhrm.NetworkOptions(widths=[64]), [3], table.x.shape[1])
     features = NTFMap.fit(network, samples.x, 5)
     psi, f0 = features.transform(samples.x_validation)
