@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def test_a_dry_run_ends_with_what_the_jobs_take(smoke: Checkout, results: Path) 
     most = max(*known, 0 if len(known) == len(costs) else ASKED_MB)
     assert max(known) / 1000 - 0.05 <= float(found[4]) <= 2 * most / 1000 + 0.05
     assert float(found[5]) > 0
+
+
+def test_a_run_tells_how_much_longer_it_takes(checkout: Checkout) -> None:
+    """Here after every job, and not once a minute."""
+    hasty = (
+        "import sys, kerhrm.costs.remaining as told, snakemake.cli as cli; told.PAUSE = 0.0; "
+        "cli.main(sys.argv[1:])"
+    )
+    until = ("all", "--until", "generate_data", "--forcerun", "generate_data")
+    done = checkout.call(sys.executable, "-c", hasty, "--cores", "2", *until, *SMOKE)
+    assert done.returncode == 0, done.stdout
+    left = re.findall(r"^kerhrm: about \S+ \w+ left, (\d+) jobs$", done.stdout, re.MULTILINE)
+    assert len(left) > 1, done.stdout
+    assert [int(n) for n in left] == sorted((int(n) for n in left), reverse=True)
 
 
 def test_nothing_to_be_done_takes_nothing(smoke: Checkout) -> None:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from kerhrm.errors import KerhrmError
 from kerhrm.jobs.fingerprint import fingerprint
@@ -31,6 +32,7 @@ try:
     from kerhrm.costs.benchmarks import measured
     from kerhrm.costs.predict import PREDICTED, Job, predict, told
     from kerhrm.costs.reference import stored
+    from kerhrm.costs.remaining import Remaining, TimeLeft
     from kerhrm.costs.sizes import size_of
     from kerhrm.data.registry import DATA_SETS, RAW, file_of, source_of, task_of
     from kerhrm.methods.registry import METHODS, tunable
@@ -131,7 +133,7 @@ onstart:
         check_scheduler()
     except KerhrmError as error:
         raise WorkflowError(str(error))
-    print(f"{PREDICTED}{told_of(workflow.dag)}", file=sys.stderr)
+    tell_while_it_runs()
     if workflow.local_exec:
         # With a limit of jobs per second, which no machine reaches by itself, every pass over the
         # ready jobs starts a timer that starts another pass: a quarter of a core and more.
