@@ -96,8 +96,8 @@ def readme_section(where: Path, readme: Path) -> str:
     to = os.path.relpath(where, readme.parent)
     about = (
         f"{machine['cores']} cores, {machine['processor']}, {plot.rate(machine):.0f} GFLOP/s in"
-        " float32; limit: the matrix products that the result needs, at that rate. Everything of"
-        f" that run: [docs/speed.md]({os.path.relpath(PAGE, readme.parent)})."
+        " float32; limit: the result's matrix products at that rate, those of a Gram matrix without"
+        f" its symmetry, which halves them here. Everything of that run: [docs/speed.md]({os.path.relpath(PAGE, readme.parent)})."
     )
     return f"{summary(tables, machine)}\n\n{about}\n\n![Seconds]({to}/speed.png)"
 
