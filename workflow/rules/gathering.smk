@@ -217,6 +217,12 @@ def of_table(table):
     return [name for name, e in EXPERIMENTS.items() if e.table == table]
 
 
+def kept_of(experiments):
+    """What is published of experiments beside their tables."""
+    kinds = ("scores", "choices", "restarts")
+    return [f"{RUN}/{kind}/{name}.csv" for kind in kinds for name in experiments]
+
+
 def table_scores(wildcards):
     return [f"{RUN}/scores/{name}.csv" for name in of_table(wildcards.table)]
 

@@ -13,5 +13,5 @@ with job(snakemake):
     checkout, run = Path(snakemake.params.checkout), Path(snakemake.input.config).parent
     publish_study(run, checkout / PUBLISHED, "ambiguities", checkout)
     write_text(*write_page(checkout))
-    write_crate((checkout / PUBLISHED).parent, checkout)
     write_report((checkout / PUBLISHED).parent, checkout)
+    write_crate((checkout / PUBLISHED).parent, checkout)

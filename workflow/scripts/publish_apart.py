@@ -13,5 +13,5 @@ with job(snakemake):
     folder, checkout = Path(params.folder), Path(params.checkout)
     publish_apart(run, folder, params.table, checkout)
     results_page.write(folder.parent, checkout)
-    write_crate(folder.parent, checkout)
     write_report(folder.parent, checkout)
+    write_crate(folder.parent, checkout)

@@ -15,5 +15,5 @@ with job(snakemake):
     publish_study(run, checkout / PUBLISHED.parent, "claims", checkout)
     write_text(checkout / PAGE, page(read_claims(checkout / PUBLISHED)))
     results_page.write(checkout / PUBLISHED.parents[1], checkout)
-    write_crate(checkout / PUBLISHED.parents[1], checkout)
     write_report(checkout / PUBLISHED.parents[1], checkout)
+    write_crate(checkout / PUBLISHED.parents[1], checkout)

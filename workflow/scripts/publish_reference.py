@@ -13,5 +13,5 @@ with job(snakemake):
     reference = Path(snakemake.params.reference)
     publish(run, checkout, reference=reference)
     development.write(reference, checkout / development.PAGE)
-    write_crate(reference, checkout)
     write_report(reference, checkout)
+    write_crate(reference, checkout)

@@ -22,6 +22,7 @@ from kerhrm.reporting.freeze import stored
 from kerhrm.reporting.provenance import MADE_WITH, made_with, provenance
 from kerhrm.reporting.readme import COMPARISONS, sections, written
 from kerhrm.reporting.tables import is_stand_in, read_table
+from kerhrm.reporting.variants import SUFFIX
 from kerhrm.reporting.verify import RUNS
 from kerhrm.storage.arrays import atomic, write_text
 
@@ -55,12 +56,13 @@ def publish(run: Path, checkout: Path, *, reference: Path) -> None:
     _refuse_stand_ins(_cells(run, tables))
     if frozen:
         frozen.check_run(config, checkout)
-    copies = {*tables, *(f"{table}{COMPARISONS}" for table in tables)}
+    copies = _stems(tables)
     if frozen and config["preset"] == DEVELOPMENT:
         folder = reference / APPENDIX
         _replace(run / "tables", folder / "tables", copies)
         _note(folder, config, checkout)
         return
+    _refuse_gaps(run, config["experiments"])
     link = os.path.relpath(reference / "tables", checkout / "docs")
     parts = sections(run, config["experiments"], link) | {results_page.SECTION: ""}
     pages = written(checkout, parts)
@@ -92,8 +94,9 @@ def publish_apart(run: Path, folder: Path, table: str, checkout: Path = Path()) 
     config = _config_of(run, "tables")
     shown = {n: e for n, e in config["experiments"].items() if e["table"] == table}
     _refuse_stand_ins(_cells(run, {table}))
+    _refuse_gaps(run, shown)
     for name in (*FOLDERS, NOTEBOOKS):
-        _copy(run / name, folder, {table, f"{table}{COMPARISONS}"})
+        _copy(run / name, folder, _stems({table}))
     for name in BY_EXPERIMENT:
         _replace(run / name, folder / name, shown)
     _note(folder, config | {"experiments": shown}, checkout)
@@ -120,6 +123,18 @@ def _refuse_stand_ins(cells: Iterable[Path]) -> None:
     for path in cells:
         if any(map(is_stand_in, read_table(path)["data_source"])):
             raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
+
+
+def _refuse_gaps(run: Path, experiments: Iterable[str]) -> None:
+    """What a run has by experiment may be gone, though its tables stand."""
+    files = [run / kind / f"{name}.csv" for kind in BY_EXPERIMENT for name in experiments]
+    if gone := [str(path) for path in files if not path.exists()]:
+        raise KerhrmError(f"{gone[0]} is not there", f"run `snakemake {' '.join(gone)}`")
+
+
+def _stems(tables: Iterable[str]) -> set[str]:
+    """Names of the files that belong to tables."""
+    return {f"{table}{end}" for table in tables for end in ("", COMPARISONS, SUFFIX)}
 
 
 def _cells(run: Path, tables: Collection[str]) -> list[Path]:

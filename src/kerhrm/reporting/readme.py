@@ -16,7 +16,7 @@ from kerhrm.reporting.layout import excerpt
 from kerhrm.reporting.restarts import restart_counts
 from kerhrm.reporting.summaries import comparison_counts, selection_cost, verdict_counts
 from kerhrm.reporting.tables import full_title, read_table
-from kerhrm.reporting.times import compute_times, read_benchmarks
+from kerhrm.reporting.times import compute_times, of_run, read_benchmarks
 from kerhrm.scoring.comparisons import CHAMPIONS
 from kerhrm.storage.arrays import write_text
 
@@ -38,7 +38,7 @@ def sections(run: Path, experiments: Mapping[str, Any], link: str) -> dict[str, 
     """
     reports = [run / "restarts" / f"{name}.csv" for name in sorted(experiments)]
     starts = {path.stem: pd.read_csv(path) for path in reports if path.exists()}
-    jobs = read_benchmarks(run / "benchmarks")
+    jobs = of_run(read_benchmarks(run / "benchmarks"), experiments)
     return committed(run, experiments, link) | {
         "restarts": restart_counts(starts, ["experiment", "iteration"]),
         "times": f"{compute_times(jobs, sorted(experiments))}\n{in_all(jobs['seconds'])}\n",

@@ -62,8 +62,10 @@ def rules(results: Published, table: str, method: str) -> str:
 
 
 def _seeds(config: Mapping[str, Any]) -> str:
-    """First and last seed of the data, over the experiments."""
-    every = sorted({s for e in config["experiments"].values() for s in e["seeds"]["data"]})
+    """First and last seed of the data, over the experiments of `all`, or those there are."""
+    experiments = config["experiments"].values()
+    own = [e for e in experiments if e.get("in_all", True)] or experiments
+    every = sorted({seed for experiment in own for seed in experiment["seeds"]["data"]})
     return f"{every[0]} to {every[-1]}"
 
 

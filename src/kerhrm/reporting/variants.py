@@ -1,5 +1,7 @@
 """The variants of a setting in words, as titles of panels have them."""
 
+#: what their picture has behind its table's name
+SUFFIX = "-variants"
 #: what a mark behind a setting's name means
 WORDS = {
     "weights=shares": "weighted by size",

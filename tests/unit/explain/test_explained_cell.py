@@ -16,10 +16,12 @@ from scipy import stats
 from kerhrm.cli import explain as command
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import NONE, POOLED, WORST_LEARNED
-from kerhrm.reporting.explain.explanation import Explanation, as_json, explain
-from kerhrm.reporting.explain.lineage import JOBS, Records
+from kerhrm.reporting.explain.cells import Shelf
+from kerhrm.reporting.explain.explanation import Explanation, _iteration_scores, as_json, explain
+from kerhrm.reporting.explain.lineage import JOBS, Job, Records
 from kerhrm.reporting.explain.text import as_text, verdict_in_words
 from kerhrm.reporting.provenance import MADE_WITH
+from kerhrm.storage.arrays import save_arrays
 
 CELL = ("table1", "r2=0.70", NETWORK, "test_acc")
 RULES_IN_ORDER = [
@@ -208,6 +210,24 @@ def test_the_command(
     assert capsys.readouterr().out.startswith("table1 | r2=0.70 | ")
     command.run(parser.parse_args([*CELL, "--run", str(run), "--json"]))
     assert json.loads(capsys.readouterr().out)["chosen"]["rule"] == WORST_LEARNED
+
+
+def test_seeds_of_two_experiments_have_their_own_scores(tmp_path: Path) -> None:
+    """As many as each has: 2 with three iterations, then 3 with two."""
+    jobs = []
+    for name, seeds, iterations in (("few", 2, 3), ("more", 3, 2)):
+        paths = [f"{name}/s/iterations/{t + 1}/theta.npz" for t in range(iterations)]
+        for t, path in enumerate(paths):
+            (tmp_path / path).parent.mkdir(parents=True)
+            score = np.arange(seeds)[:, None] + np.array([[t / 10, 99.0]])
+            save_arrays(tmp_path / path, {"score": score, "chosen": np.zeros(seeds, dtype=int)}, {})
+        jobs.append(Job("predict_ntf", f"{name}/s", (f"{name}/s/psi.npz", *paths), ()))
+    shelf = Shelf(tmp_path, tmp_path / "tables/table4.csv", {})
+    assert _iteration_scores(shelf, jobs) == [
+        [0.0, 0.1, 0.2], [1.0, 1.1, 1.2], [0.0, 0.1], [1.0, 1.1], [2.0, 2.1],
+    ]  # fmt: skip
+    (tmp_path / jobs[1].inputs[1]).unlink()
+    assert _iteration_scores(shelf, jobs) == []
 
 
 def test_a_closed_form_has_no_options(run: Path, checkout: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from pagetools import Outline
 
 from kerhrm.errors import KerhrmError
+from kerhrm.methods.registry import WORST_LEARNED
 from kerhrm.reporting.page.build import LIMIT, NAME, PRINTED, STUDIES, build, write
 from kerhrm.reporting.results_page import REFERENCE
 from kerhrm.scoring.verdicts import JUDGED
@@ -92,6 +93,9 @@ def test_every_cell_leads_to_its_numbers(text: str, outline: Outline) -> None:
         verdict = str(cell["verdict"])
         assert texts[told["verdict"]].startswith(verdict.replace("not comparable", "not compared")
                                                  .partition(":")[0])  # fmt: skip
+        if texts[told["choices"]]:  # each seed's own choice, of the steps that made one
+            assert cell["method"] in ("KerHRM (NTF)", "KerHRM (network)")
+            assert cell["selection"] == WORST_LEARNED
     path, digest = found["files"]["table1"]
     assert (ROOT / path).samefile(COMMITTED / "tables" / "table1.csv")
     assert digest in text.partition('id="files"')[2]

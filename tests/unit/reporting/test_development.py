@@ -117,6 +117,12 @@ def test_the_page_counts_and_lists() -> None:
     fresh = pd.concat([fresh, table([0.9, 0.91], metric="train_acc"), rows])
     old = pd.concat([old, table([0.7, 0.71], metric="train_acc"), rows])
     fresh.loc[fresh["method"] == "HRM", "mean"] = 0.1
+    fresh = pd.concat(
+        [fresh, table([0.6, 0.6], "ref: invariant ceiling"), table([0.3], "ref: Bayes pooled")]
+    )
+    old = pd.concat(
+        [old, table([0.5, 0.5], "ref: invariant ceiling"), table([0.3], "ref: Bayes pooled")]
+    )
     found = differences(fresh, old)
     text = page(found)
     results, methods, every, largest = blocks(text)
@@ -124,6 +130,8 @@ def test_the_page_counts_and_lists() -> None:
     assert methods.set_index("method").loc["HRM"].tolist() == ["1", "0.1", "1", "0", "1"]
     assert every.iloc[-1].tolist() == ["all", "6", "0.3", "2", "0", "1"]
     assert "4 of them have 20 fresh seeds." in text
+    assert "Cells without an interval are not counted: 2." in text
+    assert "of the last 1 differ." in text
     assert len(largest) == 3
     assert largest["method"][0] == "HRM"
     assert largest["fresh"][0] == "0.100"

@@ -53,13 +53,16 @@ def run(folder: Path, preset: str = "paper") -> Path:
         ("tables/table1.csv", f"{','.join(COLUMNS)}\n{CELL}\n"),
         ("tables/.table1.csv.lock", ""),
         ("figures/table1.svg", "<svg/>"),
+        ("figures/table1-variants.svg", "<svg>variants</svg>"),
         ("tables/apart.md", "## Another\n"),
         ("tables/apart.csv", f"{','.join(COLUMNS)}\n{CELL.replace('table1', 'apart')}\n"),
         ("figures/apart.svg", "<svg/>"),
         ("scores/one.csv", "setting,value\n"),
         ("scores/two.csv", "setting,value\n"),
         ("choices/one.csv", "setting,k\n"),
+        ("choices/two.csv", "setting,k\n"),
         ("restarts/one.csv", "setting,n\n"),
+        ("restarts/two.csv", "setting,n\n"),
         ("notebooks/table1.ipynb", "{}"),
         ("notebooks/apart.ipynb", "{}"),
         ("made/0.json", MADE),
@@ -118,7 +121,8 @@ def test_tables_figures_and_configuration_are_copied(tmp_path: Path, reference: 
         f"score\tone\tone/r2=0.70\t2.5\t\t\t{2 * points}",  # of two seeds
     ]
     assert copied.pop("config.yaml") == configuration(EXPERIMENTS)
-    shown = {"tables/table1.md", "tables/table1.csv", "figures/table1.svg"}
+    shown = {"tables/table1.md", "tables/table1.csv"}
+    shown |= {"figures/table1.svg", "figures/table1-variants.svg"}
     shown |= {"scores/one.csv", "choices/one.csv", "restarts/one.csv", "notebooks/table1.ipynb"}
     assert copied == {n: text for n, text in content(results).items() if n in shown}
     parts = sections(results, EXPERIMENTS, "../results/reference/tables")
@@ -157,8 +161,8 @@ def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
     assert found["apart/config.yaml"] == configuration(APART)
     assert found["apart/apart.md"] == "## Another\n"
     names = (
-        "apart.csv", "apart.ipynb", "apart.md", "apart.svg", "config.yaml", "jobs.json",
-        "scores/two.csv", "versions.json",
+        "apart.csv", "apart.ipynb", "apart.md", "apart.svg", "choices/two.csv", "config.yaml",
+        "jobs.json", "restarts/two.csv", "scores/two.csv", "versions.json",
     )  # fmt: skip
     assert sorted(n for n in found if n.startswith("apart/")) == [f"apart/{n}" for n in names]
     publish(results, tmp_path, reference=reference)  # which leaves it alone
@@ -201,6 +205,23 @@ def test_an_incomplete_run_is_told(tmp_path: Path, reference: Path, name: str) -
     (results / name).rename(tmp_path / "away")
     with pytest.raises(KerhrmError, match=f"has no {name}; run the workflow first"):
         publish(results, tmp_path, reference=reference)
+
+
+@pytest.mark.parametrize("kind", ["scores", "choices", "restarts"])
+def test_what_is_gone_behind_a_table_is_told(tmp_path: Path, reference: Path, kind: str) -> None:
+    """Committed files of earlier runs stay."""
+    results = run(tmp_path)
+    publish(results, tmp_path, reference=reference)
+    publish_apart(results, reference / "apart", "apart")
+    before = content(reference)
+    for name in ("one", "two"):
+        (results / kind / f"{name}.csv").unlink()
+    told = rf"{kind}/one\.csv is not there; run `snakemake results/paper/{kind}/one\.csv`"
+    with pytest.raises(KerhrmError, match=told.replace("results/paper", r"\S*results/paper")):
+        publish(results, tmp_path, reference=reference)
+    with pytest.raises(KerhrmError, match=rf"{kind}/two\.csv is not there"):
+        publish_apart(results, reference / "apart", "apart")
+    assert content(reference) == before
 
 
 def test_stand_ins_are_not_published(tmp_path: Path, reference: Path) -> None:

@@ -87,6 +87,10 @@ def test_sections_come_from_a_runs_files(tmp_path: Path) -> None:
         pairs = pd.DataFrame([pair, pair | {"method": "KerHRM (NTF)"}])
         pairs.to_csv(tmp_path / "tables" / f"{name}-comparisons.csv", index=False)
     (tmp_path / "benchmarks/score/one/s.tsv").write_text("s\th:m:s\n2.5\t0:00:02\n")
+    for beside in ("verify", "publish_reference", "score/theirs/s"):
+        path = tmp_path / "benchmarks" / f"{beside}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("s\th:m:s\n999\t0:16:39\n")
     parts = sections(tmp_path, experiments, "results/reference/tables")
     assert list(parts) == ["tables", "verdicts", "comparisons", "selection", "restarts", "times"]
     # the first metric of each table that the paper prints, and a link to the rest

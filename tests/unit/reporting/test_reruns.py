@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kerhrm.reporting.reruns import HEAD, files_of, main, shares
+from kerhrm.reporting.reruns import HEAD, PAGE, files_of, main, shares
 
 EXPERIMENTS = {
     "one": {
@@ -73,23 +73,28 @@ def test_a_baseline_is_run_by_its_own_jobs_alone(method: str) -> None:
     assert all(method not in names("train_method", *PLACE, other) for other in others)
 
 
-def test_the_table_of_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["reruns", str(tmp_path)])
+    with pytest.raises(SystemExit, match="error: "):
+        main()
+    assert not PAGE.exists()
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"experiments": EXPERIMENTS}))
     for job, seconds in (
         ("train_method/one/a=1+b=2/erm", 10.0),
         ("train_method/one/a=1+b=2/dro", 50.0),
         ("train_method/tune-one/a=1+b=2/dro", 1000.0),
         ("select_hyperparameters/one", 1000.0),
+        ("publish_controls", 1000.0),
+        ("verify", 1000.0),
         ("summarise/mine", 40.0),
     ):
         path = tmp_path / "benchmarks" / f"{job}.tsv"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"s\th:m:s\n{seconds}\t0:00:01\n")
-    monkeypatch.setattr(sys, "argv", ["reruns", str(tmp_path)])
     main()
-    found = {row[0]: row[1:] for row in rows(capsys.readouterr().out.removeprefix(HEAD).lstrip())}
+    text = PAGE.read_text(encoding="utf-8")
+    found = {row[0]: row[1:] for row in rows(text.removeprefix(HEAD).lstrip())}
     assert found["methods/erm/train.py"] == ["1", "10.0 %"]
     assert found["methods/dro/train.py"] == ["1", "50.0 %"]
     assert found["reporting/layout.py"] == ["1", "40.0 %"]

@@ -2,14 +2,15 @@
 
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from kerhrm.reporting.published import ABSENT, Cell, load
-from kerhrm.reporting.results_page import REFERENCE, TEMPLATE, render
-from kerhrm.reporting.wording import against, answer, counted, span, told
+from kerhrm.reporting.results_page import REFERENCE, TEMPLATE, names, render
+from kerhrm.reporting.wording import against, answer, counted, goals, span, told
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,6 +48,33 @@ def test_means_and_intervals_in_words() -> None:
     assert str(Cell(None)) == ABSENT
     cell = Cell({"mean": 0.5, "std": 0.01, "n_seeds": 10})
     assert (str(cell), cell > 0.4) == ("0.500 ± 0.010 (n = 10)", True)
+
+
+@pytest.mark.parametrize("failed", [0, 1])
+def test_a_goal_is_missed_where_a_setting_failed(
+    monkeypatch: pytest.MonkeyPatch, failed: int
+) -> None:
+    results = load(ROOT / REFERENCE)
+    good = {"mean": 0.76, "std": 0.01, "n_seeds": 10, "ci_high": 0.77}
+    cells = [Cell(good), Cell(good)]
+    monkeypatch.setattr(type(results), "has", lambda self, table, *rows: table == "table1")
+    monkeypatch.setattr(type(results), "row", lambda self, table, method: cells)
+    told = [cell.strip() for cell in goals(results).splitlines()[-1].split("|")[3:-1]]
+    assert told == ["0.760", "0.010", "reached"]
+    cells[failed] = Cell({"mean": float("nan"), "std": float("nan"), "verdict": "failed"})
+    assert goals(results).endswith("| **missed** |")
+
+
+def test_seeds_are_those_of_the_tables_alone() -> None:
+    experiments = {
+        "one": {"in_all": True, "seeds": {"data": [1000, 1009]}},
+        "more": {"in_all": True, "seeds": {"data": [1010, 1019]}},
+        "study": {"in_all": False, "seeds": {"data": [0, 1]}},
+    }
+    results = replace(load(ROOT / REFERENCE), config={"experiments": experiments})
+    assert names(results)["seeds"] == "1000 to 1019"
+    apart = {"experiments": {"study": experiments["study"]}}
+    assert names(replace(results, config=apart))["seeds"] == "0 to 1"
 
 
 def test_rows_and_rules_that_a_new_run_has_are_told(tmp_path: Path) -> None:

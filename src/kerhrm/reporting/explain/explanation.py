@@ -157,16 +157,18 @@ def _with_choices(
 
 def _iteration_scores(shelf: Shelf, jobs: Sequence[Job]) -> list[list[float]]:
     """By seed the score of the direction of every iteration, where the files are at hand."""
-    inputs = [f for job in jobs if job.rule == "predict_ntf" for f in job.inputs]
-    paths = [shelf.folder / file for file in inputs if Path(file).name == "theta.npz"]
-    if not paths or not all(path.exists() for path in paths):
-        return []
-    columns = []
-    for path in paths:
-        arrays, _ = load_arrays(path)
-        scored = zip(arrays["score"], arrays["chosen"], strict=True)
-        columns.append([float(scores[i]) for scores, i in scored])
-    return [list(row) for row in zip(*columns, strict=True)]
+    rows: list[list[float]] = []
+    for job in (job for job in jobs if job.rule == "predict_ntf"):  # one for each experiment
+        paths = [shelf.folder / f for f in job.inputs if Path(f).name == "theta.npz"]
+        if not all(path.exists() for path in paths):
+            return []
+        columns = []
+        for path in paths:
+            arrays, _ = load_arrays(path)
+            scored = zip(arrays["score"], arrays["chosen"], strict=True)
+            columns.append([float(scores[i]) for scores, i in scored])
+        rows += map(list, zip(*columns, strict=True))
+    return rows
 
 
 def _records(shelf: Shelf, checkout: Path) -> Records:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jinja2
 
+from kerhrm.config.presets import FRESH
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting import results_page
 from kerhrm.reporting.components import component_table
@@ -33,7 +34,7 @@ STUDIES = {
 }
 #: documents that the page shows itself
 ANCHORS = {"docs/claims.md": "claims", "docs/ambiguities.md": "open", "docs/results.md": "tables"}
-#: in docs, written by code from what was measured, with the level of the highest heading
+#: in docs, with the level of the highest heading; but for the first written by code
 DOCUMENTS = {"verdicts": 3, "heterogeneity": 3, "clustering": 4, "scale": 4, "speed": 4}
 PICTURED = ("scale", "speed")  #: documents whose first picture stands open above them
 LIMIT = 5_000_000  #: bytes
@@ -120,6 +121,7 @@ def context(found: Sources, place: Place) -> dict[str, Any]:
         "alarms": sections.heterogeneity(found),
         "times": sections.times(found, place),
         "frozen": found.frozen,
+        "is_fresh": results.config["preset"] == FRESH,
         "versions": results.versions,
         "made": results.versions.get(MADE_WITH, {}),
     }

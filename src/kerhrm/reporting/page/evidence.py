@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm.methods.registry import row_titled
+from kerhrm.reporting.explain.explanation import STEPS
 from kerhrm.reporting.explain.options import MEANINGS, chosen
 from kerhrm.reporting.explain.text import verdict_in_words
 from kerhrm.reporting.page.sources import CELL, CHOICES, Sources
@@ -19,8 +19,6 @@ from kerhrm.reporting.tables import METRIC_NAMES
 TEXTS = ["table", "setting", "method", "metric", "selection", "data_source", "verdict"]
 NUMBERS = ["mean", "std", "n_seeds", "ci_low", "ci_high", "paper", "own"]
 BEHIND = ["line", "seeds", "options", "how", "choices"]
-#: rows that are steps of KerHRM, for which something is chosen in every seed
-STEPS = ("kerhrm-s", "kerhrm-ntf", "kerhrm-network")
 
 
 class Texts:
@@ -54,8 +52,7 @@ def records(sources: Sources, cells: pd.DataFrame) -> dict[str, Any]:
     for cell in cells.to_dict("records"):
         told = cell | {"verdict": verdict_in_words(cell) if cell["verdict"] else ""}
         where = _setting(sources.experiments, cell["table"], cell["setting"])
-        steps = row_titled(cell["method"]).stem in STEPS
-        behind, how = options.of(where, cell)
+        behind, how, stem = options.of(where, cell)
         rows[cell["id"]] = [
             *(texts.number(str(told[name])) for name in TEXTS),
             *(_short(cell[name]) for name in NUMBERS),
@@ -63,7 +60,7 @@ def records(sources: Sources, cells: pd.DataFrame) -> dict[str, Any]:
             values.get((cell["table"], *(cell[name] for name in CELL))),
             texts.number(behind),
             texts.number(how),
-            texts.number(_told(choices.get((cell["table"], where[1])) if steps else None)),
+            texts.number(_told(choices.get((cell["table"], where[1])) if stem in STEPS else None)),
         ]
     hashes = dict(sources.hashes())
     files = {
@@ -73,6 +70,7 @@ def records(sources: Sources, cells: pd.DataFrame) -> dict[str, Any]:
     return {
         "columns": TEXTS + NUMBERS + BEHIND, "named": [*TEXTS, *BEHIND[2:]],
         "texts": list(texts.found), "cells": rows, "files": files, "metrics": METRIC_NAMES,
+        "folder": Path(os.path.relpath(sources.folder, sources.checkout)).as_posix(),
     }  # fmt: skip
 
 
@@ -81,28 +79,31 @@ class Options:
 
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
-        self.known: dict[tuple[str, ...], tuple[str, str]] = {}
+        self.known: dict[tuple[str, ...], tuple[str, str, str]] = {}
 
-    def of(self, where: tuple[str, str], cell: Mapping[str, Any]) -> tuple[str, str]:
-        """Options as JSON, and in words what chose them; "" where the configuration lacks them."""
+    def of(self, where: tuple[str, str], cell: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Options as JSON, in words what chose them, and the stem of the predictions.
+
+        "" where the configuration lacks them.
+        """
         name, setting = where
         if not name:
-            return "", ""
+            return "", "", ""
         section = json.dumps(self.sources.experiments[name]["settings"][setting]["methods"])
         key = name, section, cell["method"], cell["selection"]
         if key not in self.known:
             self.known[key] = self._find(name, setting, cell)
         return self.known[key]
 
-    def _find(self, name: str, setting: str, cell: Mapping[str, Any]) -> tuple[str, str]:
+    def _find(self, name: str, setting: str, cell: Mapping[str, Any]) -> tuple[str, str, str]:
         tuned = self.sources.checkout / "config" / "tuned"
         try:
             found = chosen(self.sources.experiments, name, setting, cell, tuned)
         except KeyError:  # of an earlier configuration
-            return "", ""
+            return "", "", ""
         meaning = MEANINGS.get(found.rule, "")
         how = f"{found.how}; {meaning}" if meaning and found.method else found.how
-        return json.dumps(found.options) if found.options else "", how
+        return json.dumps(found.options) if found.options else "", how, found.stem
 
 
 def _per_seed(sources: Sources) -> dict[tuple[str, ...], list[list[Any]]]:

@@ -26,7 +26,7 @@ from kerhrm.reporting.page.grids import Badge, badge
 from kerhrm.reporting.page.markup import Place, Token, parse, split
 from kerhrm.reporting.page.sources import Sources
 from kerhrm.reporting.readme import in_all
-from kerhrm.reporting.times import compute_times
+from kerhrm.reporting.times import compute_times, of_run
 from kerhrm.reporting.wording import KERHRM, TABLES, answer, counted, verdicts
 from kerhrm.scoring.statistics import LEVEL
 
@@ -177,7 +177,7 @@ def heterogeneity(sources: Sources) -> list[Alarm]:
 
 
 def document(sources: Sources, place: Place, name: str, top: int = 4) -> list[Token]:
-    """A document of the checkout that its code writes from measurements; none if it is missing."""
+    """A document of the checkout; none if it is missing."""
     path = sources.kept(f"docs/{name}.md")
     return parse(path.read_text(encoding="utf-8"), place, path, top=top) if path else []
 
@@ -198,6 +198,7 @@ def times(sources: Sources, place: Place) -> list[Token]:
         return []
     rows = [(k[0], k[1] if len(k) > 2 else "", k[1:], cost.s) for k, cost in jobs.items()]
     frame = pd.DataFrame(rows, columns=["rule", "experiment", "place", "seconds"])
+    frame = of_run(frame, sources.experiments)
     names = sorted({name for name in frame["experiment"] if name in sources.experiments})
     text = f"{in_all(frame['seconds'])}\n"
     if names:

@@ -130,7 +130,7 @@
     const file = data.files[cell.table];
     if (file) { fact("file", `${file[0]}, line ${cell.line}`); fact("SHA-256", file[1]); }
     make("dt", "more", list);
-    make("code", `kerhrm explain ${cell.table} "${cell.setting}" "${cell.method}" ${cell.metric}${cell.own ? "" : ` --rule "${cell.selection}"`}`, make("dd", null, list));
+    make("code", `kerhrm explain ${cell.table} "${cell.setting}" "${cell.method}" ${cell.metric}${cell.own ? "" : ` --rule "${cell.selection}"`} --run ${data.folder}`, make("dd", null, list));
     make("h3", "Values per seed", body);
     if (cell.seeds) { strip(cell, body); grid(["seed", "value"], cell.seeds, "By seed", body); }
     else make("p", "Scores per seed are not kept beside these tables; a run leaves them in results/<preset>/scores.", body, { class: "note" });
