@@ -27,6 +27,7 @@ def jobs_from_nothing():
                     for s, n in stages.items()
                     if s in ("data", "features", "iterations")
                 }
+                made.add((name, setting, "beside"))
             owned = (
                 (SHARED.owner(name, setting, s), s, i)
                 for s, n in stages.items()
@@ -51,12 +52,9 @@ def first_line():
     return f"kerhrm: preset {CONFIG.preset}, {jobs_from_nothing()} jobs from nothing, {took} -> {RUN}"
 
 
-def told_of(dag):
-    """What the jobs that will run are going to take, in one line."""
-    needed = {
-        job: number
-        for number, job in enumerate(dag.needrun_jobs(exclude_finished=False))
-    }
+def predicted(dag):
+    """What the jobs that will run are going to take, by Snakemake's ids of them."""
+    needed = {job: dag.jobid(job) for job in dag.needrun_jobs(exclude_finished=False)}
     jobs = {}
     for job, number in needed.items():
         # A job that does something has a benchmark, named by its rule and by what it is of.
@@ -73,17 +71,32 @@ def told_of(dag):
             needs,
             size_of(key, SETUPS) if key else None,
         )
-    cores = workflow.global_resources["_cores"].value or os.cpu_count()
-    return told(predict(jobs, stored(Path(REFERENCE), OWN_COSTS), cores), cores)
+    return predict(jobs, stored(Path(REFERENCE), OWN_COSTS), cores_given())
+
+
+def cores_given():
+    """Cores that jobs may use; of a cluster nobody knows, and this machine's stand in."""
+    return workflow.global_resources["_cores"].value or os.cpu_count()
+
+
+def say(line):
+    print(line, file=sys.stderr)
 
 
 def tell_at_the_end():
     """The last line of a dry run that has jobs."""
     if workflow.dag is not None and workflow.dryrun and len(workflow.dag):
-        print(f"{PREDICTED}{told_of(workflow.dag)}", file=sys.stderr)
+        say(f"{PREDICTED}{told(predicted(workflow.dag), cores_given())}")
+
+
+def tell_while_it_runs():
+    """What the run will take, and once in a while how much of it is left."""
+    prediction = predicted(workflow.dag)
+    say(f"{PREDICTED}{told(prediction, cores_given())}")
+    logger.addHandler(TimeLeft(Remaining(prediction.tasks, cores_given()), say))
 
 
 if "--mode" not in sys.argv:  # and not a job's own Snakemake on a cluster
     OWN_COSTS = measured(RUN)
-    print(first_line(), file=sys.stderr)
+    say(first_line())
     atexit.register(tell_at_the_end)

@@ -23,7 +23,12 @@ rule check_claims:
     input:
         scores=expand(f"{RUN}/scores/{{claimed}}.csv", claimed=CLAIMED),
     output:
-        f"{RUN}/claims.csv",
+        report(
+            f"{RUN}/claims.csv",
+            caption="../report/claims.rst",
+            category="Studies",
+            labels={"study": "statements of the paper", "as": "table"},
+        ),
     log:
         f"{LOGS}/check_claims.log",
     benchmark:

@@ -10,30 +10,32 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
-from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.config.fresh import MORE
-from kerhrm.config.names import folder_of, setting_in
-from kerhrm.costs.benchmarks import measured
-from kerhrm.costs.predict import PREDICTED, Job, predict, told
-from kerhrm.costs.reference import stored
-from kerhrm.costs.sizes import size_of
-from kerhrm.data.registry import DATA_SETS, RAW, file_of, source_of, task_of
 from kerhrm.errors import KerhrmError
 from kerhrm.jobs.fingerprint import fingerprint
 from kerhrm.jobs.lost import lost_files
 from kerhrm.jobs.recover import hold
 from kerhrm.jobs.scheduler import check_scheduler
 from kerhrm.jobs.surroundings import check_writable, import_from, reuse_memory
-from kerhrm.methods.registry import METHODS, tunable
 
 # This checkout, wherever Snakemake was started and whether or not as a module.
 ROOT = Path(inspect.currentframe().f_code.co_filename).resolve().parents[2]
 
 try:
     # Here, for a method of another package may be at fault.
+    from kerhrm.algorithm.penalties import PENALTIES
+    from kerhrm.config.fresh import MORE
+    from kerhrm.config.names import folder_of, setting_in
     from kerhrm.config.resolve import resolve
     from kerhrm.config.sharing import Sharing
+    from kerhrm.costs.benchmarks import measured
+    from kerhrm.costs.predict import PREDICTED, Job, predict, told
+    from kerhrm.costs.reference import stored
+    from kerhrm.costs.remaining import Remaining, TimeLeft
+    from kerhrm.costs.sizes import size_of
+    from kerhrm.data.registry import DATA_SETS, RAW, file_of, source_of, task_of
+    from kerhrm.methods.registry import METHODS, tunable
 
     CONFIG = resolve(config, ROOT / "config", workflow.configfiles)
     check_writable(CONFIG.results)
@@ -62,6 +64,7 @@ TUNED = f"{RUN}/tuned"
 PAPER_VALUES = os.path.relpath(ROOT / "config" / "paper_values.yaml")
 TABLES = sorted({e.table for e in EXPERIMENTS.values()})
 FIGURES = sorted({e.table for e in EXPERIMENTS.values() if e.notebook != "table"})
+VARIED = sorted({e.table for e in EXPERIMENTS.values() if e.notebook == "figure3"})
 DATASETS = {e.table: n for n, e in EXPERIMENTS.items() if e.notebook == "dataset"}
 CHECKED = f"{RUN}/checked.txt"
 REFERENCE = os.path.relpath(ROOT / "results/reference")
@@ -130,7 +133,7 @@ onstart:
         check_scheduler()
     except KerhrmError as error:
         raise WorkflowError(str(error))
-    print(f"{PREDICTED}{told_of(workflow.dag)}", file=sys.stderr)
+    tell_while_it_runs()
     if workflow.local_exec:
         # With a limit of jobs per second, which no machine reaches by itself, every pass over the
         # ready jobs starts a timer that starts another pass: a quarter of a core and more.

@@ -32,7 +32,12 @@ rule write_page:
     input:
         f"{RUN}/notebooks/{{table}}.ipynb",
     output:
-        f"{RUN}/pages/{{table}}.html",
+        report(
+            f"{RUN}/pages/{{table}}.html",
+            caption="../report/dataset.rst",
+            category="Data sets",
+            labels={"data set": "{table}"},
+        ),
     log:
         f"{LOGS}/write_page/{{table}}.log",
     benchmark:

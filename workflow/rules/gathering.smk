@@ -217,6 +217,12 @@ def of_table(table):
     return [name for name, e in EXPERIMENTS.items() if e.table == table]
 
 
+def kept_of(experiments):
+    """What is published of experiments beside their tables."""
+    kinds = ("scores", "choices", "restarts")
+    return [f"{RUN}/{kind}/{name}.csv" for kind in kinds for name in experiments]
+
+
 def table_scores(wildcards):
     return [f"{RUN}/scores/{name}.csv" for name in of_table(wildcards.table)]
 
@@ -264,6 +270,11 @@ def products_of(table):
     files += [f"tables/{table}-comparisons.csv"]
     files += [
         f"figures/{table}.{suffix}" for suffix in ("png", "pdf") if table in FIGURES
+    ]
+    files += [
+        f"figures/{table}-variants.{suffix}"
+        for suffix in ("png", "pdf")
+        if table in VARIED
     ]
     files += [f"pages/{table}.html"] if table in DATASETS else []
     return [f"{RUN}/{file}" for file in (*files, f"notebooks/{table}.ipynb")]

@@ -27,6 +27,8 @@ rule publish_reference:
     """Make this run the committed one of its seeds; the published one's numbers are the README's."""
     input:
         EVERYTHING,
+        lost_of(IN_ALL),
+        kept_of(IN_ALL),
         checked=CHECKED,
     log:
         f"{LOGS}/publish_reference.log",
@@ -52,6 +54,8 @@ for apart in sorted(set(TABLES) - set(IN_ALL_TABLES)):
             f"publish_{apart}"
         input:
             products_of(apart),
+            lost_of(of_table(apart)),
+            kept_of(of_table(apart)),
             config=f"{RUN}/config.yaml",
         log:
             f"{LOGS}/publish_{apart}.log",

@@ -6,10 +6,20 @@ rule summarise:
         scores=table_scores,
         paper=PAPER_VALUES,
     output:
-        csv=f"{RUN}/tables/{{table}}.csv",
+        csv=report(
+            f"{RUN}/tables/{{table}}.csv",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "{table}", "of": "cells"},
+        ),
         md=f"{RUN}/tables/{{table}}.md",
         tex=f"{RUN}/tables/{{table}}.tex",
-        comparisons=f"{RUN}/tables/{{table}}-comparisons.csv",
+        comparisons=report(
+            f"{RUN}/tables/{{table}}-comparisons.csv",
+            caption="../report/comparisons.rst",
+            category="Tables",
+            labels={"table": "{table}", "of": "methods against each other"},
+        ),
     log:
         f"{LOGS}/summarise/{{table}}.log",
     benchmark:
@@ -36,7 +46,12 @@ rule render_notebook:
         choices=table_choices,
         described=table_described,
     output:
-        notebook=f"{RUN}/notebooks/{{table}}.ipynb",
+        notebook=report(
+            f"{RUN}/notebooks/{{table}}.ipynb",
+            caption="../report/notebook.rst",
+            category="Notebooks",
+            labels={"table": "{table}"},
+        ),
     log:
         f"{LOGS}/render_notebook/{{table}}.log",
     benchmark:
@@ -61,15 +76,57 @@ rule render_notebook:
 # The notebook of a figure writes its picture, too.
 use rule render_notebook as render_figure with:
     output:
-        notebook=f"{RUN}/notebooks/{{table}}.ipynb",
-        png=f"{RUN}/figures/{{table}}.png",
+        notebook=report(
+            f"{RUN}/notebooks/{{table}}.ipynb",
+            caption="../report/notebook.rst",
+            category="Notebooks",
+            labels={"table": "{table}"},
+        ),
+        png=report(
+            f"{RUN}/figures/{{table}}.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{table}"},
+        ),
         pdf=f"{RUN}/figures/{{table}}.pdf",
     log:
         f"{LOGS}/render_figure/{{table}}.log",
     benchmark:
         f"{BENCHMARKS}/render_figure/{{table}}.tsv"
     wildcard_constraints:
-        table=any_of(FIGURES),
+        table=any_of(set(FIGURES) - set(VARIED)),
+    localrule: True
+
+
+# Another picture shows the variants of its settings.
+use rule render_notebook as render_variants with:
+    output:
+        notebook=report(
+            f"{RUN}/notebooks/{{table}}.ipynb",
+            caption="../report/notebook.rst",
+            category="Notebooks",
+            labels={"table": "{table}"},
+        ),
+        png=report(
+            f"{RUN}/figures/{{table}}.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{table}"},
+        ),
+        pdf=f"{RUN}/figures/{{table}}.pdf",
+        variants=report(
+            f"{RUN}/figures/{{table}}-variants.png",
+            caption="../report/figure.rst",
+            category="Figures",
+            labels={"figure": "{table}, variants"},
+        ),
+        variants_pdf=f"{RUN}/figures/{{table}}-variants.pdf",
+    log:
+        f"{LOGS}/render_variants/{{table}}.log",
+    benchmark:
+        f"{BENCHMARKS}/render_variants/{{table}}.tsv"
+    wildcard_constraints:
+        table=any_of(VARIED),
     localrule: True
 
 

@@ -13,8 +13,18 @@ rule measure_ambiguities:
         scores=expand(f"{RUN}/scores/{{flipped}}.csv", flipped=FLIPPED),
         catalogue=AMBIGUITIES,
     output:
-        csv=f"{RUN}/ambiguities.csv",
-        png=f"{RUN}/figures/ambiguities.png",
+        csv=report(
+            f"{RUN}/ambiguities.csv",
+            caption="../report/ambiguities.rst",
+            category="Studies",
+            labels={"study": "open choices", "as": "table"},
+        ),
+        png=report(
+            f"{RUN}/figures/ambiguities.png",
+            caption="../report/ambiguities.rst",
+            category="Studies",
+            labels={"study": "open choices", "as": "figure"},
+        ),
         pdf=f"{RUN}/figures/ambiguities.pdf",
     log:
         f"{LOGS}/measure_ambiguities.log",

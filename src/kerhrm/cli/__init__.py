@@ -4,11 +4,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from kerhrm.cli import cost, freeze
+from kerhrm.cli import cost, crate, explain, freeze, verify
 from kerhrm.errors import KerhrmError
 
 #: each has ``HELP``, ``declare(parser)`` and ``run(options)``
-COMMANDS = {"cost": cost, "freeze": freeze}
+COMMANDS = {
+    "cost": cost,
+    "explain": explain,
+    "verify": verify,
+    "crate": crate,
+    "freeze": freeze,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -71,6 +71,7 @@ class Prediction:
     disk_mb: float
     jobs: int
     unknown: Sequence[str]  #: kinds of jobs whose cost nobody knows; left out
+    tasks: Mapping[int, Task]  #: by the jobs' numbers
 
 
 def predict(jobs: Mapping[int, Job], stored: Stored, cores: int) -> Prediction:
@@ -84,7 +85,7 @@ def predict(jobs: Mapping[int, Job], stored: Stored, cores: int) -> Prediction:
         tasks[number] = Task(cost.s, job.threads, memory, job.needs)
         disk += cost.disk_mb or 0.0
     unknown = {"/".join(kind(jobs[n].key)) for n, cost in costs.items() if cost is None}
-    return Prediction(plan(tasks, cores), disk, len(costs), sorted(unknown))
+    return Prediction(plan(tasks, cores), disk, len(costs), sorted(unknown), tasks)
 
 
 def told(prediction: Prediction, cores: int) -> str:

@@ -12,8 +12,8 @@ from kerhrm.methods.registry import METHODS
 #: rules whose jobs take the time of their start and no more, whatever they are of
 LIGHT = frozenset(
     ("write_configuration", "fetch_raw", "collect_scores", "summarise", "render_notebook",
-     "render_figure", "check_failures", "verify", "select_hyperparameters", "describe_dataset",
-     "write_page")
+     "render_figure", "render_variants", "check_failures", "verify",
+     "select_hyperparameters", "describe_dataset", "write_page", "write_report")
 )  # fmt: skip
 
 

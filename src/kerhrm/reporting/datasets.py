@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from kerhrm.heterogeneity.records import FOUND, NONE
 from kerhrm.methods.registry import position, row_titled
-from kerhrm.reporting.style import COLOURS, MARKERS, add_title, style
+from kerhrm.plots import draw
+from kerhrm.reporting.style import add_title, style
 from kerhrm.reporting.tables import headline, metric_name
 from kerhrm.scoring.found import BINS, TARGET
 from kerhrm.scoring.statistics import summarise
@@ -167,55 +168,39 @@ def _errors(axis: Axes, scores: pd.DataFrame) -> None:
     methods = sorted(
         {m for m in scores["method"] if row_titled(m).track != "reference"}, key=position
     )
-    for number, metric in enumerate(("overall_error", "worst_error")):
+    series = {}
+    for metric in ("overall_error", "worst_error"):
         cells = [
             summarise(scores[(scores["method"] == m) & (scores["metric"] == metric)]["value"])
             for m in methods
         ]
-        mean = np.array([cell["mean"] for cell in cells])
-        half = np.array([cell["ci_high"] - cell["mean"] for cell in cells])
-        axis.errorbar(
-            mean, np.arange(len(methods)) + 0.2 * (number - 0.5), xerr=half, linestyle="",
-            marker=MARKERS[number], color=COLOURS[1 + 4 * number], label=metric_name(metric),
-        )  # fmt: skip
-    axis.set_yticks(range(len(methods)), methods)
-    axis.invert_yaxis()
+        mean, low, high = (
+            np.array([cell[key] for cell in cells]) for key in ("mean", "ci_low", "ci_high")
+        )
+        series[metric_name(metric)] = mean, low, high
+    draw.dots(axis, methods, series)
     axis.set_xlabel("mean and 95 % interval over seeds")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=7)
 
 
 def _points(axis: Axes, one: Told, told: Told) -> None:
     """The target over the column that tells environments apart, in each environment."""
+    seed = f"(seed {one['seed']})"
     if told["task"] == "classification":
-        for e, shares in enumerate(one["relation"]):
-            place = np.arange(1, len(shares) + 1)
-            axis.plot(
-                place, np.array(shares, dtype=float), marker=MARKERS[e % len(MARKERS)],
-                color=COLOURS[(1 + 4 * e) % len(COLOURS)], label=f"environment {e}",
-            )  # fmt: skip
-        axis.set_xlabel(f"{one['column']}, {BINS} parts from low to high")
+        shares = np.array(one["relation"], dtype=float)
+        draw.shares(axis, np.arange(1, shares.shape[1] + 1), shares)
+        axis.set_xlabel(f"{one['column']}, {BINS} parts from low to high {seed}")
         axis.set_ylabel(f"P({told['about']['target']} = +1 | part, environment)")
-        axis.set_ylim(-0.05, 1.05)
     else:
-        points = {name: np.array(values) for name, values in one["points"].items()}
-        for e in range(len(one["shares"])):
-            here = points["environment"] == e
-            axis.plot(
-                points["x"][here], points["y"][here], linestyle="", markersize=2.5, alpha=0.6,
-                marker=MARKERS[e % len(MARKERS)], color=COLOURS[(1 + 4 * e) % len(COLOURS)],
-                label=f"environment {e}",
-            )  # fmt: skip
-        axis.set_xlabel(f"{one['column']}, standardised")
+        x, y, environment = (np.array(one["points"][name]) for name in ("x", "y", "environment"))
+        draw.points(axis, x, y, np.eye(len(one["shares"]))[environment], lines=True)
+        axis.set_xlabel(f"{one['column']}, standardised {seed}")
         axis.set_ylabel(f"{told['about']['target']}, standardised")
-    axis.set_title(f"seed {one['seed']}")
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=7)
 
 
 def _importance(axis: Axes, found: Sequence[Told]) -> None:
     """Mean importance over seeds of the columns that tell environments apart."""
-    mean = pd.DataFrame([one["importance"] for one in found]).mean().sort_values()[-COLUMNS:]
-    colours = ["0.6" if name == TARGET else COLOURS[6] for name in mean.index]
-    axis.barh(mean.index, mean.to_numpy(), color=colours)
+    mean = pd.DataFrame([one["importance"] for one in found]).mean().to_dict()
+    draw.bars(axis, mean, aside=[TARGET], most=COLUMNS)
     axis.set_xlabel("loss of balanced accuracy\nwhen the column is shuffled")
     axis.set_title("what tells environments apart")
 

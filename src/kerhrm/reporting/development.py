@@ -115,7 +115,8 @@ def page(found: pd.DataFrame) -> str:
     counted = results[_spread(results)]
     top = counted.assign(size=_size(counted)).sort_values("size", ascending=False, kind="stable")
     top = top.groupby("table", sort=False).head(LISTED).sort_values("table", kind="stable")
-    alone = int(found[["fresh", "development"]].isna().any(axis=1).sum())
+    left = found[~_spread(found)]
+    moved = int(left["differs"].fillna(False).astype(bool).sum())
     more = int((results["n_fresh"] == ENLARGED).sum())
     return "\n".join([
         HEAD,
@@ -126,7 +127,9 @@ def page(found: pd.DataFrame) -> str:
         "## All cells\n",
         "With other metrics, other selection rules and what nothing was trained for.\n",
         _counts(found, "table"),
-        f"Cells without a number, or that only one of the two has, are not counted: {alone}.\n",
+        f"Cells without an interval are not counted: {len(left)}.  They have no number, are in one"
+        " of the two alone, have a single seed, or are the same in every seed; of the last"
+        f" {moved} differ.\n",
         "## The largest differences\n",
         f"{LISTED} results of each table, by the difference in half widths of its interval.\n",
         _listed(top),

@@ -105,9 +105,9 @@ def freeze(run: Path, checkout: Path) -> Frozen:
     if digest(ran["experiments"], seeds=True) != digest(plain, seeds=True):
         raise KerhrmError(f"{run} is of another configuration", "run the workflow again")
     further = spreading(run, plain)
-    commit = _commit(checkout)
+    revision = commit(checkout)
     write_text(checkout / PRESET, preset(config.experiments, further))
-    found = Frozen(**_now(checkout), commit=commit, further=further)
+    found = Frozen(**_now(checkout), commit=revision, further=further)
     text = yaml.safe_dump(asdict(found), sort_keys=False, default_flow_style=None, width=99)
     write_text(checkout / FROZEN, HEAD + text)
     return found
@@ -149,6 +149,7 @@ def code_digest(checkout: Path) -> str:
         *PENALTIES.values(),
         *JUDGES,
     }
+    entries = {entry for entry in entries if entry.startswith("kerhrm.")}  # not other packages'
     scripts = sorted((checkout / "workflow" / "scripts").glob("*.py"))
     parts = [f"{s.stem} {fingerprint(s, *sorted(entries))}" for s in scripts if not _reports(s)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -205,7 +206,7 @@ def _now(checkout: Path) -> dict[str, str]:
     }
 
 
-def _commit(checkout: Path) -> str | None:
+def commit(checkout: Path) -> str | None:
     """Hash of the commit at hand, with a note of changes that it lacks; none outside of git."""
 
     def git(*arguments: str) -> str:

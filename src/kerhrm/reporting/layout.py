@@ -1,6 +1,8 @@
-"""The tables as Markdown and LaTeX: one block per metric, settings as columns."""
+"""The tables as Markdown: one block per metric, settings as columns.
 
-import textwrap
+:mod:`kerhrm.reporting.latex` writes them as LaTeX.
+"""
+
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -11,8 +13,8 @@ from kerhrm.reporting.tables import UNNAMED, has_key, headline, metric_name, met
 from kerhrm.scoring.verdicts import CRITERIA
 
 MISSING = "\u2013"  # en dash
-#: settings side by side, and characters of a failure's reason in a LaTeX cell
-COLUMNS, CHARACTERS = 6, 22
+#: settings side by side
+COLUMNS = 6
 #: a smaller standard deviation is rounding
 SAME = 1e-12
 #: what stands above the rows of a track
@@ -27,18 +29,11 @@ LOOKS = {
     "not comparable": ("\u2b1c", "gray"),  # white
     "failed": ("\U0001f7e5", "red"),
 }
-SYMBOLS, COLOURS = ({verdict: look[i] for verdict, look in LOOKS.items()} for i in (0, 1))
+SYMBOLS = {verdict: look[0] for verdict, look in LOOKS.items()}
 OTHER_RULES = "Other selection rules"
 ORACLE_NOTE = (
     f"Rows marked *{ORACLE}* pick hyper-parameters on the test set: a bound, not a result."
 )
-#: what LaTeX would misread in running text; asterisks are Markdown's
-LATEX = str.maketrans(
-    {char: f"\\{char}" for char in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"±": r"$\pm$", MISSING: "--", "*": "", "|": "$|$", "<": "$<$", ">": "$>$"}
-)
-
 Render = Callable[[Mapping[Any, Any]], str]
 
 
@@ -76,7 +71,7 @@ def to_markdown(table: pd.DataFrame, heading: str) -> str:
     if len(others):
         parts.append(f"<details>\n<summary>{OTHER_RULES}</summary>")
         parts += _markdown_blocks(others, _plain)
-        parts += [f"{_cells_are(others)} {ORACLE_NOTE}", "</details>"]
+        parts += [f"{cells_are(others)} {ORACLE_NOTE}", "</details>"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -85,22 +80,6 @@ def excerpt(table: pd.DataFrame, heading: str) -> str:
     own = headline(table)
     first = next(_markdown_blocks(own, _markdown_cell))
     return "\n\n".join([f"### {heading}", first, legend(own, SYMBOLS)]) + "\n"
-
-
-def to_latex(table: pd.DataFrame, heading: str) -> str:
-    """A table environment per metric; needs the packages booktabs and xcolor."""
-    own = headline(table)
-    others = table.drop(index=own.index)
-    label = f"tab:{table['table'].iloc[0]}"
-    parts = ["% needs \\usepackage{booktabs,xcolor}"]
-    for number, (metric, cells) in enumerate(blocks(own), 1):
-        caption = f"{heading}: {metric_name(metric)}. {legend(cells, {})}"
-        parts.append(_latex_block(cells, _latex_cell, caption, f"{label}-{number}"))
-    heading += f", {OTHER_RULES.lower()}"
-    for number, (metric, cells) in enumerate(blocks(others), 1):
-        caption = f"{heading}: {metric_name(metric)}. {_cells_are(cells)} {ORACLE_NOTE}"
-        parts.append(_latex_block(cells, _latex_plain, caption, f"{label}-others-{number}"))
-    return "\n".join(parts)
 
 
 def outcome(verdict: str, direction: str) -> str:
@@ -113,9 +92,12 @@ def outcomes(table: pd.DataFrame) -> list[str]:
     return list(map(outcome, table["verdict"], table["direction"]))
 
 
-def legend(table: pd.DataFrame, symbols: Mapping[str, str]) -> str:
-    """What stands in the cells of headline rows, and by which rule a verdict was given."""
-    sentences = [_cells_are(table)]
+def legend(table: pd.DataFrame, symbols: Mapping[str, str], where: str = "") -> str:
+    """What stands in the cells of headline rows, and by which rule a verdict was given.
+
+    ``where`` says it of the paper's number and the verdict; by itself they stand below ours.
+    """
+    sentences = [cells_are(table)]
     compared = table[table["paper"].notna()]
     if len(compared):
         found = set(outcomes(table))
@@ -124,7 +106,8 @@ def legend(table: pd.DataFrame, symbols: Mapping[str, str]) -> str:
             f"{metric_name(m).partition(' (')[0]}: {_margin(m)}" for m in metrics_of(compared)
         )
         sentences += [
-            "Below: the paper's number and the verdict, which code alone gives "
+            where
+            or "Below: the paper's number and the verdict, which code alone gives "
             f"({', '.join(names)}).",
             f"Agrees: the means are closer than a margin ({margins}), by two one-sided t tests at "
             "5 %. Higher, lower: they differ, by a t test at 5 % after Holm's correction over the "
@@ -138,7 +121,8 @@ def legend(table: pd.DataFrame, symbols: Mapping[str, str]) -> str:
     return " ".join(sentences)
 
 
-def _cells_are(table: pd.DataFrame) -> str:
+def cells_are(table: pd.DataFrame) -> str:
+    """The first sentence of a legend."""
     seeds = sorted(set(table["n_seeds"]) - {1})
     if not seeds:
         return "Cells: the value of a single seed."
@@ -183,28 +167,6 @@ def _markdown_cell(cell: Mapping[Any, Any]) -> str:
     return "<br>".join(line.replace("|", r"\|") for line in lines)
 
 
-def _latex_cell(cell: Mapping[Any, Any]) -> str:
-    words, key = _verdict(cell)
-    colour = COLOURS.get(key)
-    ours, *papers = map(_escape, _lines(cell))
-    if key == "failed":
-        reason = [rf"\textcolor{{{colour}}}{{{line}}}" for line in _wrapped(cell)]
-        return _stack(reason + papers)
-    return _stack([ours, *(rf"{paper} \textcolor{{{colour}}}{{{words}}}" for paper in papers)])
-
-
-def _latex_plain(cell: Mapping[Any, Any]) -> str:
-    return _stack(_wrapped(cell))
-
-
-def _wrapped(cell: Mapping[Any, Any]) -> list[str]:
-    return [_escape(line) for line in textwrap.wrap(_plain(cell), CHARACTERS)]
-
-
-def _stack(lines: list[str]) -> str:
-    return lines[0] if len(lines) == 1 else "\\shortstack{" + "\\\\".join(lines) + "}"
-
-
 def _with_group_rows(wide: pd.DataFrame, mark: Callable[[str], str]) -> pd.DataFrame:
     """The rows of :func:`layout` under one index, each track's below its name."""
     parts = []
@@ -220,17 +182,3 @@ def _markdown_blocks(table: pd.DataFrame, render: Render) -> Iterator[str]:
         wide = _with_group_rows(layout(cells, render), "*{}*".format)
         name = metric_name(metric)
         yield f"**{name[0].upper()}{name[1:]}**\n\n{wide.to_markdown()}"
-
-
-def _latex_block(table: pd.DataFrame, render: Render, caption: str, label: str) -> str:
-    wide = layout(table, render).replace(MISSING, "--")
-    wide = wide.rename(index=_escape, level="row").rename(columns=_escape)
-    text = _with_group_rows(wide, r"\emph{{{}}}".format).style.to_latex(
-        hrules=True, caption=_escape(caption), label=label,
-        column_format="l" + "r" * wide.shape[1], position="t", position_float="centering",
-    )  # fmt: skip
-    return text.replace("\\centering\n", "\\centering\\small\\setlength{\\tabcolsep}{3pt}\n", 1)
-
-
-def _escape(text: str) -> str:
-    return text.translate(LATEX)

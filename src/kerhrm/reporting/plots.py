@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kerhrm.methods.registry import position
-from kerhrm.reporting.style import add_title, fit_scale, panels, style
+from kerhrm.reporting.style import COLOURS, add_title, fit_scale, panels, style
 from kerhrm.reporting.tables import metric_name, metrics_of, results_of
 
 #: colour, marker of a seed and of the paper: training's, and those of every result
-TRAINING = ("#E69F00", "o", "+")
-RESULT = ("#0072B2", "s", "x")
+TRAINING = (COLOURS[5], "o", "+")
+RESULT = (COLOURS[6], "s", "x")
 #: where a metric's own name would say too little, or too much
 LABELS = {"mean_error": "mean error over the test environments"}
 AXES = {"test_acc": "accuracy", "mean_error": "mean squared error"}
@@ -67,7 +67,7 @@ def _note_failures(axis: Axes, scores: pd.DataFrame, row: int) -> None:
     if failed:
         text = f"{failed} of {scores['seed'].nunique()} seeds failed"
         place = axis.get_yaxis_transform()
-        axis.annotate(text, (0.02, row), xycoords=place, color="#D55E00", fontsize=7, va="center")
+        axis.annotate(text, (0.02, row), xycoords=place, color=COLOURS[4], fontsize=8, va="center")
 
 
 def _draw(axis: Axes, values: np.ndarray, y: float, metric: str, paper: float | None) -> None:

@@ -1,12 +1,8 @@
 """What a run leaves in the repository, once it is asked to."""
 
-import contextlib
 import json
 import os
-import platform
-import re
-from collections.abc import Collection, Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +17,37 @@ from kerhrm.costs.reference import FILE, RATE, VERSIONS
 from kerhrm.costs.sizes import size_of
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting import results_page
+from kerhrm.reporting.explain.lineage import JOBS, Records
 from kerhrm.reporting.freeze import stored
-from kerhrm.reporting.readme import COMPARISONS, sections, with_sections
+from kerhrm.reporting.provenance import MADE_WITH, made_with, provenance
+from kerhrm.reporting.readme import COMPARISONS, sections, written
 from kerhrm.reporting.tables import is_stand_in, read_table
+from kerhrm.reporting.variants import SUFFIX
 from kerhrm.reporting.verify import RUNS
 from kerhrm.storage.arrays import atomic, write_text
 
-DISTRIBUTION = "kerhrm"
 FOLDERS = ("tables", "figures")
+#: of a run, with a file for every experiment
+BY_EXPERIMENT = ("scores", "choices", "restarts")
+NOTEBOOKS = "notebooks"
 APPENDIX = RUNS[1]  #: folder of the development tables, below the reference
 
 
-def publish(run: Path, checkout: Path, *, reference: Path, readme: Path) -> None:
-    """Make a run, ``results/<preset>``, the one that others are compared with, and the README's.
+def publish(run: Path, checkout: Path, *, reference: Path) -> None:
+    """Make a run, ``results/<preset>``, the one that others are compared with, and the pages'.
 
-    Tables, figures and the resolved configuration of `all` replace those in ``reference``, what
-    made them and how long its jobs took is noted, and the README's measured sections and
-    ``docs/results.md`` are written.
+    Tables, figures, executed notebooks, the scores of every seed with what was chosen in it, and
+    the resolved configuration of `all` replace those in ``reference``; what made them, by which
+    jobs and how long those took is noted, and the pages' measured sections and ``docs/results.md``
+    are written.
     Once ``checkout`` has frozen them that is a run at preset ``fresh``; one at preset ``paper``
-    then goes to ``reference/development``, without figures, costs and README.
+    then goes to ``reference/development``, tables alone.
 
     Raises
     ------
     KerhrmError
         If the run is not complete, used stand-in data, was at another preset or is not what
-        was frozen, or if the README lacks a section; nothing is written then.
+        was frozen, or if a page lacks a section; nothing is written then.
     """
     frozen = stored(checkout)
     config = _config_of(run, *FOLDERS, presets=FULL if frozen else (DEVELOPMENT,))
@@ -54,27 +56,35 @@ def publish(run: Path, checkout: Path, *, reference: Path, readme: Path) -> None
     _refuse_stand_ins(_cells(run, tables))
     if frozen:
         frozen.check_run(config, checkout)
-    copies = {*tables, *(f"{table}{COMPARISONS}" for table in tables)}
+    copies = _stems(tables)
     if frozen and config["preset"] == DEVELOPMENT:
         folder = reference / APPENDIX
         _replace(run / "tables", folder / "tables", copies)
-        _note(folder, config)
+        _note(folder, config, checkout)
         return
-    link = os.path.relpath(reference / "tables", readme.parent)
+    _refuse_gaps(run, config["experiments"])
+    link = os.path.relpath(reference / "tables", checkout / "docs")
     parts = sections(run, config["experiments"], link) | {results_page.SECTION: ""}
-    text = with_sections(readme.read_text(encoding="utf-8"), parts)
+    pages = written(checkout, parts)
     for name in FOLDERS:
         _replace(run / name, reference / name, copies)
+    _replace(run / NOTEBOOKS, reference / NOTEBOOKS, tables)
+    for name in BY_EXPERIMENT:
+        _replace(run / name, reference / name, config["experiments"])
     experiments = Config.model_validate(config).experiments
     costs = sized(measured(run), lambda key: size_of(key, experiments))
     write_text(reference / FILE, as_text(costs))
-    _note(reference, config)
-    write_text(readme, text)
+    _note(reference, config, checkout)
+    _note_jobs(run, reference, tables, checkout)
+    for path, text in pages.items():
+        write_text(path, text)
     results_page.write(reference, checkout)
 
 
-def publish_apart(run: Path, folder: Path, table: str) -> None:
+def publish_apart(run: Path, folder: Path, table: str, checkout: Path = Path()) -> None:
     """Make the committed one of a table that is not in `all`; it has a folder of its own.
+
+    Beside the table lie its notebook and, in folders, scores and choices of every seed.
 
     Raises
     ------
@@ -84,12 +94,16 @@ def publish_apart(run: Path, folder: Path, table: str) -> None:
     config = _config_of(run, "tables")
     shown = {n: e for n, e in config["experiments"].items() if e["table"] == table}
     _refuse_stand_ins(_cells(run, {table}))
-    for name in FOLDERS:
-        _copy(run / name, folder, {table, f"{table}{COMPARISONS}"})
-    _note(folder, config | {"experiments": shown})
+    _refuse_gaps(run, shown)
+    for name in (*FOLDERS, NOTEBOOKS):
+        _copy(run / name, folder, _stems({table}))
+    for name in BY_EXPERIMENT:
+        _replace(run / name, folder / name, shown)
+    _note(folder, config | {"experiments": shown}, checkout)
+    _note_jobs(run, folder, {table}, checkout)
 
 
-def publish_study(run: Path, folder: Path, study: str) -> None:
+def publish_study(run: Path, folder: Path, study: str, checkout: Path = Path()) -> None:
     """Make the committed one of a study: its effects, ``study``.csv, and their figure.
 
     Raises
@@ -102,7 +116,7 @@ def publish_study(run: Path, folder: Path, study: str) -> None:
     _refuse_stand_ins([run / f"{study}.csv"])
     for source in (run, run / "figures"):
         _copy(source, folder, {study})
-    _note(folder, config | {"experiments": shown})
+    _note(folder, config | {"experiments": shown}, checkout)
 
 
 def _refuse_stand_ins(cells: Iterable[Path]) -> None:
@@ -111,15 +125,35 @@ def _refuse_stand_ins(cells: Iterable[Path]) -> None:
             raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
 
 
+def _refuse_gaps(run: Path, experiments: Iterable[str]) -> None:
+    """What a run has by experiment may be gone, though its tables stand."""
+    files = [run / kind / f"{name}.csv" for kind in BY_EXPERIMENT for name in experiments]
+    if gone := [str(path) for path in files if not path.exists()]:
+        raise KerhrmError(f"{gone[0]} is not there", f"run `snakemake {' '.join(gone)}`")
+
+
+def _stems(tables: Iterable[str]) -> set[str]:
+    """Names of the files that belong to tables."""
+    return {f"{table}{end}" for table in tables for end in ("", COMPARISONS, SUFFIX)}
+
+
 def _cells(run: Path, tables: Collection[str]) -> list[Path]:
     return [path for path in sorted(run.glob("tables/*.csv")) if path.stem in tables]
 
 
-def _note(folder: Path, config: dict[str, Any]) -> None:
-    """Write what made a folder's files: configuration, versions, and the machine's speed."""
-    write_text(folder / "config.yaml", yaml.safe_dump(config, sort_keys=False))
-    facts = provenance() | {RATE: round(gemm_rate(), 1)}
+def _note(folder: Path, config: Mapping[str, Any], checkout: Path) -> None:
+    """Write what made a folder's files: configuration, versions, code, and the machine's speed."""
+    write_text(folder / "config.yaml", yaml.safe_dump(dict(config), sort_keys=False))
+    facts = provenance() | {RATE: round(gemm_rate(), 1), MADE_WITH: made_with(checkout)}
     write_text(folder / VERSIONS, json.dumps(facts, indent=2) + "\n")
+
+
+def _note_jobs(run: Path, folder: Path, tables: Collection[str], checkout: Path) -> None:
+    """Write which jobs have made these tables, and hashes of all that they have left."""
+    records = Records.of_run(run, checkout)
+    ends = [f"{NOTEBOOKS}/{table}.ipynb" for table in sorted(tables)]
+    ends += [f"tables/{table}.csv" for table in sorted(tables)]
+    write_text(folder / JOBS, records.as_text(records.behind(ends)))
 
 
 def publish_tuned(run: Path, tuned: Path) -> None:
@@ -132,23 +166,6 @@ def publish_tuned(run: Path, tuned: Path) -> None:
     """
     _config_of(run, "tuned")
     _copy(run / "tuned", tuned)
-
-
-def provenance() -> dict[str, Any]:
-    """Interpreter, machine, and installed versions of this package and of what it requires."""
-    required = [r for r in requires(DISTRIBUTION) or [] if 'extra == "dev"' not in r]
-    names = sorted((re.split(r"[^\w.-]", r, maxsplit=1)[0] for r in required), key=str.lower)
-    packages = {}
-    for name in (DISTRIBUTION, *names):
-        with contextlib.suppress(PackageNotFoundError):
-            packages[name] = version(name)
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "machine": platform.machine(),
-        "cpu_count": os.cpu_count(),
-        "packages": packages,
-    }
 
 
 def _config_of(run: Path, *names: str, presets: Sequence[str] = (DEVELOPMENT,)) -> dict[str, Any]:

@@ -24,7 +24,9 @@ from kerhrm.scoring.verdicts import CRITERIA, JUDGED
 
 ABSENT = "not in this run"
 #: folders of the reference that hold no table of their own
-OTHERS = ("figures", "claims", "development")
+OTHERS = (
+    "figures", "claims", "development", "notebooks", "scores", "choices", "restarts", "ambiguities",
+)  # fmt: skip
 
 
 class Cell(float):

@@ -1,7 +1,7 @@
-"""Sections of the README that come from a run.
+"""Sections of hand-written pages that come from a run.
 
-``snakemake --rulegraph mermaid-js all | python -m kerhrm.reporting.readme dag README.md`` puts
-the picture of the rules into it.
+``snakemake --rulegraph mermaid-js all | python -m kerhrm.reporting.readme dag docs/workflow.md``
+puts the picture of the rules into one.
 """
 
 import sys
@@ -16,10 +16,16 @@ from kerhrm.reporting.layout import excerpt
 from kerhrm.reporting.restarts import restart_counts
 from kerhrm.reporting.summaries import comparison_counts, selection_cost, verdict_counts
 from kerhrm.reporting.tables import full_title, read_table
-from kerhrm.reporting.times import compute_times, read_benchmarks
+from kerhrm.reporting.times import compute_times, of_run, read_benchmarks
 from kerhrm.scoring.comparisons import CHAMPIONS
 from kerhrm.storage.arrays import write_text
 
+#: the sections that pages have
+PAGES = {
+    Path("README.md"): ("findings",),
+    Path("docs/tables.md"): ("tables", "verdicts", "comparisons", "selection", "restarts"),
+    Path("docs/workflow.md"): ("times",),
+}
 #: what the files with a table's comparisons have behind its name
 COMPARISONS = "-comparisons"
 
@@ -32,7 +38,7 @@ def sections(run: Path, experiments: Mapping[str, Any], link: str) -> dict[str, 
     """
     reports = [run / "restarts" / f"{name}.csv" for name in sorted(experiments)]
     starts = {path.stem: pd.read_csv(path) for path in reports if path.exists()}
-    jobs = read_benchmarks(run / "benchmarks")
+    jobs = of_run(read_benchmarks(run / "benchmarks"), experiments)
     return committed(run, experiments, link) | {
         "restarts": restart_counts(starts, ["experiment", "iteration"]),
         "times": f"{compute_times(jobs, sorted(experiments))}\n{in_all(jobs['seconds'])}\n",
@@ -75,7 +81,24 @@ def _compared(paths: Sequence[Path]) -> pd.DataFrame:
     return compared[compared["method"] == CHAMPIONS[0]]
 
 
-def with_sections(text: str, parts: Mapping[str, str]) -> str:
+def written(checkout: Path, parts: Mapping[str, str]) -> dict[Path, str]:
+    """What the pages of a checkout are with these sections, by path; nothing is written.
+
+    Raises
+    ------
+    KerhrmError
+        If a page lacks a section's marks.
+    """
+    pages: dict[Path, str] = {}
+    for page, names in PAGES.items():
+        own = {name: parts[name] for name in names if name in parts}
+        if own:
+            path = checkout / page
+            pages[path] = with_sections(path.read_text(encoding="utf-8"), own, str(page))
+    return pages
+
+
+def with_sections(text: str, parts: Mapping[str, str], page: str = "the page") -> str:
     """``text`` with parts between the marks ``<!-- begin NAME -->`` and ``<!-- end NAME -->``.
 
     Raises
@@ -88,7 +111,7 @@ def with_sections(text: str, parts: Mapping[str, str]) -> str:
         before, found, rest = text.partition(begin)
         _, closed, after = rest.partition(end)
         if not (found and closed):
-            what = f"the README has no section '{name}'"
+            what = f"{page} has no section '{name}'"
             raise KerhrmError(what, f"put {begin} and {end} into it")
         text = f"{before}{begin}\n{content.rstrip()}\n{end}{after}"
     return text

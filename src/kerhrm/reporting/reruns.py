@@ -1,6 +1,6 @@
 """How much of a run's compute an edit of each file of the package makes again.
 
-``python -m kerhrm.reporting.reruns results/paper`` prints a page in Markdown.
+``python -m kerhrm.reporting.reruns results/paper`` writes the page.
 """
 
 import sys
@@ -15,9 +15,11 @@ from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.config.files import read
 from kerhrm.config.names import setting_in
 from kerhrm.data.registry import DATA_SETS, RAW
+from kerhrm.errors import KerhrmError
 from kerhrm.jobs.fingerprint import sources
 from kerhrm.methods.registry import METHODS
-from kerhrm.reporting.times import read_benchmarks
+from kerhrm.reporting.times import of_run, read_benchmarks
+from kerhrm.storage.arrays import write_text
 
 HEAD = """# What an edit runs again
 
@@ -32,14 +34,14 @@ SCRIPTS, NOTEBOOKS = PACKAGE.parents[1] / "workflow/scripts", PACKAGE.parents[1]
 SCRIPT_OF = {
     **dict.fromkeys(("train_on_features", "train_whole"), "train_method"),
     "render_figure": "render_notebook",
+    "render_variants": "render_notebook",
 }
 #: scripts whose code depends on the setting
 BY_NAME = (
-    "generate_data", "extract_ntf", "reduce_ntf", "learn_direction", "train_network",
-    "train_method", "score",
+    "generate_data", "extract_ntf", "reduce_ntf", "reduce_by_landmarks", "learn_direction",
+    "train_network", "train_method", "score",
 )  # fmt: skip
-#: rules of `tune`, which no complete run needs
-TUNING = ("select_hyperparameters",)
+PAGE = Path("docs/reruns.md")
 #: files with a smaller share are only counted
 SMALL = 0.0005
 
@@ -97,13 +99,14 @@ def shares(jobs: Iterable[tuple[set[Path], float]], package: Path = PACKAGE) -> 
 
 def main() -> None:
     run = Path(sys.argv[1])
-    config = read(run / "config.yaml").content
-    jobs = read_benchmarks(run / "benchmarks")
-    jobs = jobs[jobs["experiment"].isin(["", *config["experiments"]]) & ~jobs["rule"].isin(TUNING)]
-    places = zip(jobs["rule"], jobs["place"], strict=True)
-    files = [files_of(rule, place, config["experiments"]) for rule, place in places]
-    print(HEAD)
-    print(shares(zip(files, jobs["seconds"], strict=True)))
+    try:
+        experiments = read(run / "config.yaml").content["experiments"]
+        jobs = of_run(read_benchmarks(run / "benchmarks"), experiments)
+        places = zip(jobs["rule"], jobs["place"], strict=True)
+        files = [files_of(rule, place, experiments) for rule, place in places]
+    except KerhrmError as error:
+        sys.exit(f"error: {error}")
+    write_text(PAGE, f"{HEAD}\n{shares(zip(files, jobs['seconds'], strict=True))}\n")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from kerhrm.reporting import wording
 from kerhrm.reporting.freeze import digest
 from kerhrm.reporting.layout import LOOKS
 from kerhrm.reporting.published import ABSENT, Published, load
-from kerhrm.reporting.readme import committed, with_sections
+from kerhrm.reporting.readme import committed, written
 from kerhrm.reporting.summaries import selection_cost
 from kerhrm.scoring.statistics import LEVEL
 from kerhrm.scoring.verdicts import CRITERIA
@@ -62,8 +62,10 @@ def rules(results: Published, table: str, method: str) -> str:
 
 
 def _seeds(config: Mapping[str, Any]) -> str:
-    """First and last seed of the data, over the experiments."""
-    every = sorted({s for e in config["experiments"].values() for s in e["seeds"]["data"]})
+    """First and last seed of the data, over the experiments of `all`, or those there are."""
+    experiments = config["experiments"].values()
+    own = [e for e in experiments if e.get("in_all", True)] or experiments
+    every = sorted({seed for experiment in own for seed in experiment["seeds"]["data"]})
     return f"{every[0]} to {every[-1]}"
 
 
@@ -85,30 +87,28 @@ def render(results: Published, template: str, **more: Any) -> str:
 
 
 def pages(reference: Path, checkout: Path) -> tuple[str, dict[str, str]]:
-    """Markdown of :data:`PAGE`, and of those sections of the README that committed files give."""
+    """Markdown of :data:`PAGE`, and of those sections of other pages that committed files give."""
     results = load(reference)
     earlier = is_earlier(results.config, checkout)
     link = os.path.relpath(reference, (checkout / PAGE).parent)
-    sections = committed(
-        reference, results.config["experiments"], os.path.relpath(reference / "tables", checkout)
-    )
+    sections = committed(reference, results.config["experiments"], f"{link}/tables")
     section = render(results, SECTION_TEMPLATE, earlier=earlier)
     return render(results, TEMPLATE, earlier=earlier, link=link), sections | {SECTION: section}
 
 
 def write(reference: Path, checkout: Path) -> None:
-    """Write the page, and the README's sections.
+    """Write the page, and other pages' sections.
 
     Raises
     ------
     KerhrmError
-        If the README lacks a section.
+        If a page lacks a section.
     """
     page, sections = pages(reference, checkout)
-    readme = checkout / README
-    text = with_sections(readme.read_text(encoding="utf-8"), sections)
+    others = written(checkout, sections)
     write_text(checkout / PAGE, page)
-    write_text(readme, text)
+    for path, text in others.items():
+        write_text(path, text)
 
 
 if __name__ == "__main__":

@@ -164,16 +164,20 @@ def base_setting(setting: str) -> str:
 
 
 def full_title(title: str, cells: pd.DataFrame, preset: str) -> str:
-    """The title over a table's cells.
+    """The title over a table's cells, with its number and its :func:`notice`.
 
-    ``table1`` and ``figure2`` are called Table 1 and Figure 2, other names are not shown;
-    behind the title stand the preset, unless it has the paper's sizes, and every stand-in.
+    ``table1`` and ``figure2`` are called Table 1 and Figure 2, other names are not shown.
     """
     number = re.fullmatch(r"(table|figure)(\d+)", cells["table"].iloc[0])
     prefix = f"{number[1].capitalize()} {number[2]}: " if number else ""
-    suffix = "" if preset in FULL else f" [preset {preset}: not for comparison]"
+    return " ".join(filter(None, (prefix + title, notice(cells, preset))))
+
+
+def notice(cells: pd.DataFrame, preset: str) -> str:
+    """What keeps cells from being compared: the preset, if not of the paper's sizes; stand-ins."""
+    found = [] if preset in FULL else [f"[preset {preset}: not for comparison]"]
     stand_ins = sorted({source for source in cells["data_source"] if is_stand_in(source)})
-    return prefix + title + suffix + "".join(f" [{s}, not the real data]" for s in stand_ins)
+    return " ".join([*found, *(f"[{source}, not the real data]" for source in stand_ins)])
 
 
 def _elsewhere(cell: Mapping[str, Any], preset: str) -> str:

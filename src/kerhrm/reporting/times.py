@@ -1,6 +1,6 @@
 """Where the time of a run goes, from the files of Snakemake's ``benchmark:``."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,9 +10,11 @@ from kerhrm.errors import KerhrmError
 
 #: the rules between raw data and the scores of KerHRM (NTF)
 NTF_CHAIN = (
-    "generate_data", "extract_ntf", "reduce_ntf", "learn_environments", "learn_direction",
-    "predict_ntf", "score",
+    "generate_data", "extract_ntf", "reduce_ntf", "reduce_by_landmarks", "learn_environments",
+    "learn_direction", "test_heterogeneity", "predict_ntf", "score",
 )  # fmt: skip
+#: how rules begin that make no results of a run: `tune` chooses, `verify` compares, others publish
+BESIDE = ("select_hyperparameters", "verify", "publish_")
 
 
 def read_benchmarks(folder: str | Path) -> pd.DataFrame:
@@ -33,6 +35,12 @@ def read_benchmarks(folder: str | Path) -> pd.DataFrame:
     if not rows:
         raise KerhrmError(f"{folder} has no benchmarks (*.tsv)", "run `snakemake all` first")
     return pd.DataFrame(rows, columns=["rule", "experiment", "place", "seconds"])
+
+
+def of_run(jobs: pd.DataFrame, experiments: Collection[str]) -> pd.DataFrame:
+    """Jobs of these experiments, and of none; what is made :data:`BESIDE` them is left out."""
+    own = jobs["experiment"].isin(["", *experiments])
+    return jobs[own & ~jobs["rule"].str.startswith(BESIDE)]
 
 
 def compute_times(benchmarks: pd.DataFrame, experiments: Sequence[str]) -> str:

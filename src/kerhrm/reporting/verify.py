@@ -9,12 +9,17 @@ import pandas as pd
 from kerhrm.config.files import read
 from kerhrm.config.presets import DEVELOPMENT
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting.explain.cells import read_config
+from kerhrm.reporting.freeze import WORDS
+from kerhrm.reporting.readme import COMPARISONS
 from kerhrm.reporting.tables import read_table
 from kerhrm.scoring.verdicts import CRITERIA, ROUNDING
 
 KEYS = ["table", "setting", "method", "metric", "selection"]
 #: departures that an error lists before it only counts
 LISTED = 20
+#: kinds of departures, in the order in which they are told; all others are numbers
+MISSING, NEW = "missing", "new"
 
 #: committed runs, below the folder of the reference; the first is the one that is published
 RUNS = (".", "development")
@@ -51,11 +56,15 @@ def compare(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
     """
     new, old = _by_cell(fresh), _by_cell(reference)
     problems = {cell: _problem(new.get(cell), before) for cell, before in old.items()}
-    problems |= {cell: "new" for cell in new if cell not in old}
-    return [f"{' | '.join(cell)}: {problem}" for cell, problem in problems.items() if problem]
+    problems |= {cell: NEW for cell in new if cell not in old}
+    order = {MISSING: 1, NEW: 2}
+    found = sorted(((c, p) for c, p in problems.items() if p), key=lambda one: order.get(one[1], 0))
+    return [f"{' | '.join(cell)}: {problem}" for cell, problem in found]
 
 
-def verify(fresh: Sequence[str | Path], reference: Sequence[str | Path]) -> int:
+def verify(
+    fresh: Sequence[str | Path], reference: Sequence[str | Path], listed: int | None = LISTED
+) -> int:
     """Give the number of cells of the reference, all of which a fresh run agrees with.
 
     Both are the paths of tables as CSV.
@@ -63,17 +72,58 @@ def verify(fresh: Sequence[str | Path], reference: Sequence[str | Path]) -> int:
     Raises
     ------
     KerhrmError
-        If cells depart; it names the first :data:`LISTED`, one a line.
+        If cells depart; it counts them by kind and names the first ``listed``, one a line, those
+        outside of their interval before missing and new ones.  None: all of them.
     """
     stored = read_table(*reference)
     departures = compare(read_table(*fresh), stored)
     if departures:
         run, other = Path(fresh[0]).parents[1], Path(reference[0]).parents[1]
-        lines = [f"{run} departs from {other} in {len(departures)} places:", *departures[:LISTED]]
-        if len(departures) > LISTED:
-            lines.append(f"and {len(departures) - LISTED} more")
+        lines = [_headline(run, other, departures), *departures[:listed]]
+        if listed is not None and len(departures) > listed:
+            lines.append(f"and {len(departures) - listed} more: kerhrm verify {run} --all")
         raise KerhrmError("\n".join(lines))
     return len(stored)
+
+
+def verify_run(run: Path, reference: Path, *, everything: bool = False) -> tuple[int, Path]:
+    """Compare a run with the committed one on its seeds: number of cells, and whose they are.
+
+    Raises
+    ------
+    KerhrmError
+        If nothing was committed at its preset, a table is missing, or cells depart; ``everything``
+        names all of these.
+    """
+    if not (run / "config.yaml").exists():
+        raise KerhrmError(f"there is no run in {run}", "run the workflow first")
+    folder = committed(reference, str(read_config(run / "config.yaml")["preset"]))
+    stored = [p for p in sorted(folder.glob("*.csv")) if not p.stem.endswith(COMPARISONS)]
+    fresh = [run / "tables" / path.name for path in stored]
+    if lost := [path.stem for path in fresh if not path.exists()]:
+        raise KerhrmError(f"{run} has no {', '.join(lost)} yet", "run the workflow first")
+    return verify(fresh, stored, None if everything else LISTED), folder.parent
+
+
+def _headline(run: Path, other: Path, departures: Sequence[str]) -> str:
+    """How many cells depart, by kind, and whether that was to be expected."""
+    n = len(departures)
+    missing, new = (sum(d.endswith(f": {kind}") for d in departures) for kind in (MISSING, NEW))
+    kinds = ((n - missing - new, "with another result"), (missing, MISSING), (new, NEW))
+    counted = ", ".join(f"{number} {kind}" for number, kind in kinds if number)
+    ours, theirs = _configured(run), _configured(other)
+    changed = [name for name, one in theirs.items() if ours.get(name, one) != one]
+    why = f"; configured otherwise: {', '.join(changed)}" if changed else ""
+    return f"{run} departs from {other} in {n} places ({counted}{why}):"
+
+
+def _configured(folder: Path) -> dict[str, Any]:
+    """Experiments of a run without their texts, as far as they were written down."""
+    path = folder / "config.yaml"
+    experiments = read_config(path)["experiments"] if path.exists() else {}
+    return {
+        name: {k: v for k, v in one.items() if k not in WORDS} for name, one in experiments.items()
+    }
 
 
 def _by_cell(table: pd.DataFrame) -> dict[tuple[str, ...], Cell]:
@@ -82,7 +132,7 @@ def _by_cell(table: pd.DataFrame) -> dict[tuple[str, ...], Cell]:
 
 def _problem(now: Cell | None, before: Cell) -> str | None:
     if now is None:
-        return "missing"
+        return MISSING
     if now["data_source"] != before["data_source"]:
         return f"from {now['data_source']}, and not from {before['data_source']}"
     was, failed = before["verdict"] == "failed", now["verdict"] == "failed"

@@ -39,7 +39,8 @@ def span(numbers: Iterable[float]) -> str:
 
 def spread(cells: Sequence[Cell]) -> str:
     """The largest standard deviation; of numbers that do not vary none."""
-    most = max((c.row["std"] for c in cells), default=np.nan)
+    # Unlike `max`, this keeps the nan of a cell that has failed.
+    most = float(np.max([c.row["std"] for c in cells])) if cells else np.nan
     return span([most]) if most > SAME else ABSENT
 
 
@@ -150,8 +151,9 @@ def goals(results: Published) -> str:
         merit = CRITERIA[results.metric(table)].merit if cells else None
         if not merit:
             continue
-        worst = min(map(merit, cells))
-        small = max(c.row["std"] for c in cells) <= deviation
+        # Unlike `min` and `max`, these keep the nan of a cell that has failed: missed.
+        worst = np.min([merit(float(cell)) for cell in cells])
+        small = np.max([cell.row["std"] for cell in cells]) <= deviation
         more = f", deviation at most {deviation:g}" if np.isfinite(deviation) else ""
         side = "at least" if merit(1.0) > 0 else "at most"
         rows.append({

@@ -1,0 +1,71 @@
+"""What all pictures share: axes, colours and markers, legends."""
+
+from typing import TYPE_CHECKING, Any
+
+from kerhrm.errors import KerhrmError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Okabe & Ito's colours, told apart by colour-blind readers; no yellow, which is lost on white
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+#: as many, so that a colour never stands without its marker
+MARKERS = ("o", "^", "s", "D", "v", "P", "X")
+#: of what stands beside the subject
+GREY = "0.6"
+WIDTH, HEIGHT = 5.5, 3.6  #: of a figure, inches
+NARROW = 3.5  #: axes, inches
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour and marker of the first, second, ... of several."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[number % len(MARKERS)],
+    }
+
+
+def pyplot() -> Any:
+    """matplotlib's pyplot, which is imported when the first picture is asked for.
+
+    Raises
+    ------
+    KerhrmError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        problem = "pictures need matplotlib, which is not installed"
+        raise KerhrmError(problem, "pip install kerhrm[plots]") from error
+    return plt
+
+
+def axes(ax: Any, height: float = HEIGHT) -> "Axes":
+    """The axes that are given, or those of a new figure ``height`` inches high.
+
+    Raises
+    ------
+    KerhrmError
+        If something else is given, or there is no matplotlib.
+    """
+    plt = pyplot()
+    if ax is None:
+        _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set_axisbelow(True)
+    elif not hasattr(ax, "errorbar"):
+        problem = f"ax is no Axes but of type {type(ax).__name__}"
+        raise KerhrmError(problem, "give one of the axes of plt.subplots()")
+    return ax
+
+
+def legend(ax: "Axes", scale: float = 1.0) -> None:
+    """A legend below, where it covers neither data nor a title; markers ``scale`` times as large.
+
+    Of two columns, or one where axes are narrow.
+    """
+    figure: Any = ax.figure
+    columns = 2 if ax.get_position().width * figure.get_figwidth() > NARROW else 1
+    place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4.0}
+    ax.legend(**place, ncols=columns, markerscale=scale, fontsize="small", frameon=False)
