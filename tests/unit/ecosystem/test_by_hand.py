@@ -46,7 +46,7 @@ def test_the_committed_table_is_found_from_both_folders(
     files = gather(TABLE)
     assert files.table.equals(read_table(ROOT / TABLE))
     assert files.heading == "Table 1: Classification with spurious correlation"
-    assert files.preset == "paper"
+    assert files.preset == "fresh"
     assert files.compared is not None
 
 
