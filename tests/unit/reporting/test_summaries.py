@@ -73,6 +73,16 @@ def test_costs_are_averaged_over_the_papers_settings() -> None:
     ]
 
 
+def test_rules_of_other_seeds_say_how_many() -> None:
+    table = cells()
+    network = table["method"] == "KerHRM (network)"
+    table.loc[network, "n_seeds"] = 20
+    table.loc[network & (table["selection"] == ORACLE), "n_seeds"] = 10
+    _, ntf, net = rows(selection_cost(table, ["table", "method"]))
+    assert ntf[3:] == ["0.575", "**0.565**", "0.585"]
+    assert net[3:] == ["0.675 (n = 20)", "**0.665** (n = 20)", "0.685 (n = 10)"]
+
+
 def test_averages_are_over_settings_that_every_rule_chose_in() -> None:
     """Else the rules' means would be of other settings: an oracle has but some."""
     table = cells()
