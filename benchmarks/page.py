@@ -97,7 +97,8 @@ def readme_section(where: Path, readme: Path) -> str:
     about = (
         f"{machine['cores']} cores, {machine['processor']}, {plot.rate(machine):.0f} GFLOP/s in"
         " float32; limit: the result's matrix products at that rate, those of a Gram matrix without"
-        f" its symmetry, which halves them here. Everything of that run: [docs/speed.md]({os.path.relpath(PAGE, readme.parent)})."
+        " its symmetry, which halves them here. Everything of that run:"
+        f" [docs/speed.md]({os.path.relpath(PAGE, readme.parent)})."
     )
     return f"{summary(tables, machine)}\n\n{about}\n\n![Seconds]({to}/speed.png)"
 
