@@ -1,5 +1,7 @@
 """Modules that tests name as ``"factories:function"``: some to be taken, some to be refused."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -64,6 +66,10 @@ def images_only(n_inputs: int) -> nn.Module:
 
 def nothing_to_train(n_inputs: int) -> nn.Module:
     return nn.Flatten(0)
+
+
+number = float
+in_c = math.sqrt
 
 
 def no_module(n_inputs: int) -> object:

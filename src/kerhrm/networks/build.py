@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kerhrm.errors import KerhrmError
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.modules import init_modules
 from kerhrm.networks.options import NetworkOptions
@@ -68,7 +69,17 @@ def load_network(
 
 
 def from_tensors(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> Network:
-    """The networks among the tensors of such a file."""
-    template = build(NetworkOptions(**facts["network"]), [0], facts["n_inputs"])
+    """The networks among the tensors of such a file.
+
+    Raises
+    ------
+    KerhrmError
+        If the number of inputs is none, or as :func:`build`.
+    """
+    n_inputs = facts.get("n_inputs")  # an argument of whatever the file names
+    if isinstance(n_inputs, bool) or not isinstance(n_inputs, int) or n_inputs < 1:
+        problem = f"{str(n_inputs)[:40]!r} is no number of inputs of a network"
+        raise KerhrmError(problem, "give a file that kerhrm has written")
+    template = build(NetworkOptions(**facts["network"]), [0], n_inputs)
     parameters = range(len(template.parameters()))
     return template.replace([tensors[f"parameter_{i}"] for i in parameters])

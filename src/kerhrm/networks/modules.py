@@ -6,6 +6,7 @@ their parameters alone, which ``torch.func`` runs as one batch.
 """
 
 import dataclasses
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +70,9 @@ class Modules(Network):
 def init_modules(entry: str, seeds: Sequence[int], n_inputs: int) -> Modules:
     """Draw w_0 by the module's own initialisation, from the stream ``weights`` of each seed."""
     factory, modules = load(entry), []
+    other = inspect.isclass(factory) and not issubclass(factory, nn.Module)
+    if other or inspect.isbuiltin(factory):  # called, it may do anything
+        raise _refused(entry, "is neither a function written in Python nor a class of nn.Module")
     for seed in seeds:
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(entropy(seed, "weights") % 2**63)

@@ -137,6 +137,7 @@ def test_labels_are_minus_and_plus_one(path: str, frame: pd.DataFrame) -> None:
     data = generate(base | {"positive": "north"}, [0])
     assert data.task == "classification"
     assert data.unit is None
+    assert data.about["class"] == "north"
     parts = [getattr(data, part).y for part in ("train", "validation", "test")]
     assert sum(int((y > 0).sum()) for y in parts) == (frame["town"] == "north").sum()
     assert {*np.unique(np.concatenate(parts, axis=1))} == {-1.0, 1.0}

@@ -113,6 +113,11 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any], tuple[str, ...]]] = {
         frame(), BASE | WITHOUT_TOWN | {"groups": IN_TOWNS | {"quantile": 0.5}},
         ("'town' holds", "neither number nor date", "groups.values"),
     ),
+    "dates of a country": (
+        frame(day=[f"{1 + i % 28}/{1 + i % 12}/2024" for i in range(N)]),
+        BASE | {"groups": {"column": "day", "quantile": 0.5}},
+        ("'day' holds '1/1/2024'", "neither number nor date", "write dates as 2024-12-31"),
+    ),
     "no test row": (
         frame(), BASE | {"groups": {"random": 0.001}}, ("none for the test", "groups.random"),
     ),
@@ -163,6 +168,13 @@ FILES: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     ),
     "a long line": (
         "mine.csv", (CSV + "1,2,north,3,yes,6,7\n").encode(), ("line 4", "mend that line"),
+    ),
+    "a long first row": (
+        "mine.csv", CSV.replace("north,3,yes", "north,3,yes,6").encode(),
+        ("the first row has more cells", "name every column"),
+    ),
+    "row names without a column": (
+        "mine.csv", b"size,age\na,1,2\nb,4,5\n", ("the first row has more cells", "remove what"),
     ),
     "another encoding": (
         "mine.csv", CSV.replace("north", "nørd").encode("latin-1"), ("byte 0xf8", "as UTF-8"),

@@ -31,7 +31,6 @@ def pages() -> list[str]:
 
 @pytest.mark.parametrize("name", pages())
 def test_blocks_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path)
     page = Document.parse(str(ROOT / name), PARSER)
     exec(GIVEN.get(name, ""), page.namespace)

@@ -46,7 +46,9 @@ def test_a_file_predicts_the_same(name: str, labels: Any, null: Any, tmp_path: P
     if classifies:
         np.testing.assert_array_equal(back.predict_proba(x), model.predict_proba(x))
     if hasattr(model, "environments_"):
-        for attribute in ("environment_proba_", "environments_", "theta_", "singular_values_"):
+        np.testing.assert_array_equal(back.environments_, model.environments_)
+    if hasattr(model, "environment_proba_"):
+        for attribute in ("environment_proba_", "theta_", "singular_values_"):
             np.testing.assert_array_equal(getattr(back, attribute), getattr(model, attribute))
         np.testing.assert_array_equal(
             back.predict_environment_proba(x, y), model.predict_environment_proba(x, y)
@@ -76,6 +78,21 @@ def test_other_files_are_refused(labels: Any, tmp_path: Path) -> None:
     path.write_bytes(b"PK nothing")
     with pytest.raises(KerhrmError, match="is damaged"):
         HRM.load(path)
+
+
+@pytest.mark.parametrize("n_inputs", ["touch started", True, 0, 2.0, None])
+def test_a_file_runs_no_command(
+    n_inputs: Any, labels: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ERM(network=(4,), steps=2).fit(labels.x, labels.y).save("model.npz")
+    arrays, facts = load_arrays("model.npz")
+    network = facts["predictor"]["network"]
+    network["n_inputs"], network["network"]["module"] = n_inputs, "posix:system"
+    save_arrays("model.npz", arrays, facts)
+    with pytest.raises(KerhrmError, match="is no number of inputs of a network; give a file"):
+        ERM.load("model.npz")
+    assert not Path("started").exists()
 
 
 def test_what_has_no_place_in_a_file_is_refused(

@@ -111,6 +111,8 @@ def test_batches_are_cut_and_joined(network: Network) -> None:
         ("images_only", r"fails on points of shape \(16, 5\)"),
         ("nothing_to_train", r"returns no torch\.nn\.Module with parameters"),
         ("no_module", r"returns no torch\.nn\.Module"),
+        ("number", r"is neither a function written in Python nor a class of nn\.Module; return"),
+        ("in_c", r"is neither a function written in Python nor a class of nn\.Module; return"),
         ("fails", r"fails with 5 inputs \(as a factory says it\)"),
     ],
 )

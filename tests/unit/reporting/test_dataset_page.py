@@ -34,7 +34,8 @@ def told(task: str = "regression", **changed: Any) -> dict[str, Any]:
     }  # fmt: skip
     about = {
         "path": "mine.csv", "rows": 100, "complete": 97, "target": "price", "deviation": 12.5,
-        "positive": 0.25, "features": ["age", "size"], "unused": [], "missing": {"age": 3},
+        "positive": 0.25, "class": "yes", "features": ["age", "size"], "unused": [],
+        "missing": {"age": 3},
         "encodings": {"town": "0 and 1"}, "categories": {"town": 4},
         "sizes": {"train": 50, "validation": 12, "test": 35},
         "groups": [["north", 20], ["south", 10], ["others", 5]],
@@ -112,7 +113,7 @@ def test_what_was_read() -> None:
         "`town`: 4 values, encoded as 0 and 1", "| north", "Columns that are not used: none",
     ):  # fmt: skip
         assert part in text
-    assert "25.0% of the rows" in reading(told("classification"))
+    assert "Class +1 is `yes`: 25.0% of the rows" in reading(told("classification"))
 
 
 @pytest.mark.parametrize(
@@ -158,5 +159,8 @@ def test_the_picture(scores: pd.DataFrame, task: str) -> None:
     assert [text.get_text() for text in axes[0].get_yticklabels()] == ["ERM", "KerHRM (network)"]
     assert [text.get_text() for text in axes[2].get_yticklabels()] == ["age", "the target", "size"]
     assert len(axes[1].lines) == 2
+    classifies = task == "classification"
+    label = "P(price = yes | part, environment)" if classifies else "price, standardised"
+    assert axes[1].get_ylabel() == label
     assert len(picture(told(task, found=[]), scores, "Mine").axes) == 1
     plt.close("all")

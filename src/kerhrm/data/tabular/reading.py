@@ -4,6 +4,7 @@ import csv
 import functools
 import gzip
 import os
+import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -38,10 +39,15 @@ def read_frame(path: str, columns: list[str] | None = None) -> "pd.DataFrame":
         names = _header(path, SEPARATORS[kind])
         _missing(path, columns or [], names)
         try:
-            frame = pd.read_csv(
-                path, sep=SEPARATORS[kind], dtype=str, encoding="utf-8-sig", usecols=columns,
-                skipinitialspace=True, index_col=False,
-            )  # fmt: skip
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                frame = pd.read_csv(
+                    path, sep=SEPARATORS[kind], dtype=str, encoding="utf-8-sig", usecols=columns,
+                    skipinitialspace=True, index_col=False,
+                )  # fmt: skip
+        except pd.errors.ParserWarning as error:
+            problem = f"cannot read {path}: the first row has more cells than there are columns"
+            raise KerhrmError(problem, "name every column, or remove what is too much") from error
         except UnicodeDecodeError as error:
             raise _encoding(path, error) from error
         except (OSError, EOFError, ValueError) as error:  # the errors of pandas are ValueErrors

@@ -73,7 +73,7 @@ def make_table(frame: "pd.DataFrame", options: TabularData, where: str) -> Table
         numbers[name] = to_numbers(frame[name], where, "list it under categorical or drop")
     names = frame[categorical].map(as_text, na_action="ignore").fillna(NO_VALUE).astype(object)
     _informative(numbers, names, where)
-    y = _target(frame[options.target], options, where)
+    y, positive = _target(frame[options.target], options, where)
     group, groups = _groups(frame, options.groups, where)
     facts = {
         "rows": rows,
@@ -84,7 +84,7 @@ def make_table(frame: "pd.DataFrame", options: TabularData, where: str) -> Table
         "deviation": float(y.std()),
     }
     if options.kind == "classification":
-        facts["positive"] = float((y > 0).mean())
+        facts |= {"positive": float((y > 0).mean()), "class": positive}
     return Table(numbers, names, y, group, groups, facts)
 
 
@@ -162,14 +162,15 @@ def _informative(numbers: "pd.DataFrame", names: "pd.DataFrame", where: str) -> 
             raise KerhrmError(problem, "list one of them under drop")
 
 
-def _target(column: "pd.Series", options: TabularData, where: str) -> np.ndarray:
+def _target(column: "pd.Series", options: TabularData, where: str) -> tuple[np.ndarray, str]:
+    """Numbers, or labels -1 and +1; and the value that is +1."""
     name = f"{where}: target '{options.target}'"
     if options.kind == "regression":
         y = to_numbers(column, where, "give numbers, or write task: classification")
         if np.ptp(y) == 0:
             problem = f"{name} is constant ({y[0]:g})"
             raise KerhrmError(problem, "there is nothing to learn: choose another target")
-        return y
+        return y, ""
     texts = column.map(as_text).to_numpy()
     classes = sorted(set(texts), key=_order)
     if len(classes) < 2:
@@ -180,7 +181,7 @@ def _target(column: "pd.Series", options: TabularData, where: str) -> np.ndarray
     positive = classes[-1] if options.positive is None else as_text(options.positive)
     if positive not in classes:
         raise KerhrmError(f"{name} is never '{positive}' (positive)", suggest(positive, classes))
-    return np.where(texts == positive, 1.0, -1.0)
+    return np.where(texts == positive, 1.0, -1.0), positive
 
 
 def _order(text: str) -> tuple[float, str]:
@@ -227,11 +228,13 @@ def _ordered(column: "pd.Series", where: str) -> np.ndarray:
     values = pd.to_numeric(column, errors="coerce")
     if values.notna().all():
         return values.to_numpy(np.float64)
-    dates = pd.to_datetime(column, errors="coerce", format="mixed")
+    # no format is guessed: 3/4/2024 may be March or April
+    dates = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
     if dates.isna().any():
         text = str(column[dates.isna()].iloc[0])[:40]
         problem = f"{where}: column '{column.name}' holds '{text}', neither number nor date"
-        raise KerhrmError(problem, "write groups.values instead of groups.quantile")
+        cure = "write dates as 2024-12-31, or groups.values instead of groups.quantile"
+        raise KerhrmError(problem, cure)
     return dates.astype("int64").to_numpy(np.float64)
 
 
