@@ -21,12 +21,13 @@ def _seed_torch() -> None:
 
 @pytest.fixture
 def no_window() -> Iterator[None]:
-    """Figures without a window, and none left open."""
+    """Figures without a window, and none open before or after."""
     import matplotlib as mpl  # which most tests can do without
     from matplotlib import pyplot as plt
 
     before = mpl.get_backend()
     plt.switch_backend("agg")
+    plt.close("all")  # what another test has left open
     yield
     plt.close("all")
     plt.switch_backend(before)

@@ -17,7 +17,7 @@ from kerhrm.data.dataset import Task
 from kerhrm.data.samples import Samples
 from kerhrm.devices import resolve_device
 from kerhrm.estimators.files import read_fit, write_fit
-from kerhrm.estimators.inputs import read_counts, read_features, read_target
+from kerhrm.estimators.inputs import plain, read_counts, read_features, read_target
 from kerhrm.estimators.predictors import Predictor
 from kerhrm.estimators.surroundings import cores
 from kerhrm.estimators.tables import Units, prepare
@@ -180,7 +180,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             The higher the better.
         """
         measure = accuracy_score if _classifies(self) else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+        return float(measure(plain(y), self.predict(X), sample_weight=sample_weight))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to one ``.npz`` file, which holds no pickle.
@@ -201,6 +201,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what :meth:`save` wrote.
+
+        A file whose network is a module names a function, which is imported and called: load such
+        files only from people you trust.  Others run no code.
 
         Parameters
         ----------

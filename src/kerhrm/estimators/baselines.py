@@ -20,6 +20,7 @@ from kerhrm.entries import load
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators.base import TableEstimator
 from kerhrm.estimators.docstrings import DRAWN, NETWORK, SEEN, fit_docstring
+from kerhrm.estimators.inputs import refuse_missing
 from kerhrm.estimators.notices import DataWarning
 from kerhrm.estimators.predictors import as_predictor, initial_network
 from kerhrm.estimators.surroundings import cores, seed_of
@@ -37,7 +38,7 @@ COMMON: dict[str, Any] = {
 }
 DOCSTRING = """{title}
 
-Inputs are standardised, and so is the target of a regression.
+{about}Inputs are standardised, and so is the target of a regression.
 
 Parameters
 ----------
@@ -104,7 +105,8 @@ class MethodEstimator(TableEstimator):
             network = initial_network(self.network, self.seed_, d).to(samples.x.device)
             trained = train_method(self._method, samples, network, given)
             if isinstance(trained, Inferred):
-                self.environments_ = environments_in(trained.memberships[0], origin, len(X))
+                n = len(np.asarray(y))
+                self.environments_ = environments_in(trained.memberships[0], origin, n)
                 trained = trained.predictor
             predictor = as_predictor(trained, samples.x, self._method)
         self._predictor = predictor.to(torch.device("cpu"))
@@ -147,6 +149,7 @@ def environments_of(environments: Any, n: int) -> np.ndarray:
     if labels.shape != (n,):
         problem = f"environments have shape {labels.shape} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
+    refuse_missing(environments)
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
@@ -197,7 +200,7 @@ def estimator(method: str, name: str, module: str = __name__) -> type[MethodEsti
         f"    {(f.description or n)[0].upper()}{(f.description or n)[1:]}."
         for n, f in options.model_fields.items()
     ]
-    title = " ".join(str(options.__doc__).split("\n")[0].split())
+    title, _, about = inspect.cleandoc(str(options.__doc__)).partition("\n\n")
     body = {
         "__init__": __init__,
         "fit": fit,
@@ -205,7 +208,8 @@ def estimator(method: str, name: str, module: str = __name__) -> type[MethodEsti
         "__module__": module,
         "__qualname__": name,
         "__doc__": DOCSTRING.format(
-            title=title,
+            title=title.split("\n")[0],
+            about=f"{about}\n\n" if about else "",
             network=NETWORK,
             drawn=DRAWN,
             inferred=INFERRED * declared.infers,

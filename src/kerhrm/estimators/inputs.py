@@ -65,7 +65,7 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         raise KerhrmError("the estimator requires y to be passed, but the target y is None")
     if getattr(y, "ndim", 1) == 2 and 1 not in np.shape(y):
         raise KerhrmError(f"{name} has {np.shape(y)[1]} columns", "fit one estimator for each")
-    y = column_or_1d(_without_missing(y, name), warn=True)
+    y = column_or_1d(np.asarray(_without_missing(y, name)), warn=True)
     if len(y) != n:
         raise KerhrmError(f"{n} rows of X but {len(y)} of {name}", "give one target for each row")
     values = _labels(y, name) if task == "classification" else _numbers(y, name)
@@ -81,12 +81,21 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
 def _labels(y: np.ndarray, name: str) -> np.ndarray:
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise KerhrmError(f"{name} has infinite values", "drop these rows")
+    y = plain(y)
     check_classification_targets(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind != "binary":
         problem = f"Only binary classification is supported. The type of the target is {kind}"
         raise KerhrmError(problem, "wrap the estimator: OneVsRestClassifier(...)")
     return y
+
+
+def plain(y: Any) -> Any:
+    """Truth values and numbers among objects (n,) in a type of their own; all else as it is."""
+    values = np.asarray(y)
+    if not values.dtype.hasobject or values.ndim != 1 or any(isinstance(v, str) for v in values):
+        return y
+    return pd.Series(values).infer_objects().to_numpy()
 
 
 def _numbers(y: np.ndarray, name: str) -> np.ndarray:
@@ -134,6 +143,19 @@ def read_counts(sample_weight: Any, n: int) -> np.ndarray | None:
         raise KerhrmError(f"{problem} take whole rows", cure)
     counts = weight.astype(np.int64)
     return counts // np.gcd.reduce(counts)
+
+
+def refuse_missing(environments: Any) -> None:
+    """Refuse labels of environments that are None or NaN.
+
+    Raises
+    ------
+    KerhrmError
+        Telling of how many rows.
+    """
+    if missing := int(pd.isna(np.asarray(environments, dtype=object)).sum()):
+        cure = "drop these rows, or name their environment"
+        raise KerhrmError(f"environments are missing in {missing} rows", cure)
 
 
 def column_names(X: Any, d: int) -> list[str]:
@@ -191,7 +213,8 @@ def _warn_of_columns(x: np.ndarray, names: Sequence[str]) -> None:
 
 
 def _unique_names(X: Any) -> None:
-    if hasattr(X, "columns") and len(twice := X.columns[X.columns.duplicated()]):
+    pandas = hasattr(X, "iloc") and hasattr(X, "columns")  # elsewhere columns are no index
+    if pandas and len(twice := X.columns[X.columns.duplicated()]):
         raise KerhrmError(f"two columns are called {twice[0]!r}", "rename or drop one of them")
 
 
@@ -210,7 +233,7 @@ def _tell_text(X: Any, error: Exception) -> None:
         if bad is not None:
             value = " ".join(str(values[bad]).split())[:40]
             problem = f"{name} holds '{value}' (row {bad}), which is no number"
-            cure = "drop the column, or encode it (OneHotEncoder)"
+            cure = "drop the column, or encode it (OneHotEncoder(sparse_output=False))"
             raise KerhrmError(problem, cure) from error
 
 

@@ -46,7 +46,7 @@ class HeterogeneityReport:
     null : tuple of float
         Gains of the permutations.
     n_rows : int
-        Rows that were tested.
+        Rows that were tested, of copies one.
     assumption, cost : str
         Of binary labels: what is assumed instead, and what it costs if it is wrong.
     """
@@ -73,19 +73,23 @@ class HeterogeneityReport:
 
 
 def report(problem: Problem, x: torch.Tensor, options: Heterogeneity | None) -> HeterogeneityReport:
-    """Of one data set with training inputs x (n, d): the calibrated test, where there is one."""
+    """Of one data set with training inputs x (n, d): the calibrated test, where there is one.
+
+    Of copies of a row, which stand together, one is tested: the test takes rows as independent.
+    """
     if problem.task == "classification":
         return HeterogeneityReport(BINARY, assumption=ASSUMPTION, cost=COST)
-    n = len(x)
     if options is None:
         return HeterogeneityReport(NOT_ASKED)
+    rows = _different(torch.column_stack([x, problem.y[0].to(x)]).cpu().numpy())
+    n = len(rows)
     if n < LEAST:
-        told = f"cannot be tested: {n} training rows are fewer than {LEAST}"
+        different = "" if n == len(x) else "different "
+        told = f"cannot be tested: {n} {different}training rows are fewer than {LEAST}"
         return HeterogeneityReport(told, found=False)
-    rows = np.arange(n)
     if n > MOST:
         drawn = stream(problem.seeds[0], "heterogeneity", "rows").choice(n, MOST, replace=False)
-        rows = np.sort(drawn)
+        rows = rows[np.sort(drawn)]
     k = min(options.k, problem.s.shape[-1])
     psi = problem.u[0, rows, :k].double() * problem.s[0, :k].double()
     test = heterogeneity_test(
@@ -96,6 +100,11 @@ def report(problem: Problem, x: torch.Tensor, options: Heterogeneity | None) -> 
         seed=problem.seeds[0],
     )
     return _told(test, len(rows))
+
+
+def _different(points: np.ndarray) -> np.ndarray:
+    """Rows of points (n, d) that differ from the one before."""
+    return np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))
 
 
 def _told(test: HeterogeneityTest, n: int) -> HeterogeneityReport:

@@ -7,8 +7,9 @@ that does not depend on x.  Both functions are predicted by cross-validation, so
 has been seen by the model that it is the residual of, and each is the best of a few models by the
 same cross-validation.  Labels far from a robust first guess are moved towards it before m is
 fitted: what few outliers do to m differs from fold to fold, and would look like environments.  The
-scale is fitted to |y - m(x)| by gamma deviance: |e| has a mean even
-where e has no variance, and small residuals do not dominate, as they do among logarithms.
+guess is a linear regression, or the median where that does not converge.  The scale is fitted to
+|y - m(x)| by gamma deviance: |e| has a mean even where e has no variance, and small residuals do
+not dominate, as they do among logarithms.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyRegressor
 from sklearn.metrics import mean_gamma_deviance, mean_squared_error
 from sklearn.model_selection import KFold, cross_val_predict
 
@@ -52,8 +54,11 @@ def scaled_residuals(x: np.ndarray, y: np.ndarray, folds: int, seed: int) -> Sca
     """Residuals of labels y (n,) given inputs x (n, d), float64; ``seed`` draws the folds."""
     y = (y - y.mean()) / y.std()
     parts = KFold(folds, shuffle=True, random_state=seed)
-    guess = cross_val_predict(robust_model(), x, y, cv=parts)
-    reach = OUTLIER * stats.median_abs_deviation(y - guess, scale="normal")
+    try:
+        guess = cross_val_predict(robust_model(), x, y, cv=parts)
+    except ValueError:  # no convergence, which happens where most labels are equal
+        guess = cross_val_predict(DummyRegressor(strategy="median"), x, y, cv=parts)
+    reach = OUTLIER * stats.median_abs_deviation(y - guess, scale="normal") or np.inf
     tame = np.clip(y, guess - reach, guess + reach)
     mean_model, mean = best_prediction(mean_models(x.shape[1]), x, tame, parts, mean_squared_error)
     size = np.abs(y - mean)

@@ -71,7 +71,8 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "text": (
         fit(with_value("Paris", "city")),
-        r"column 'city' holds 'Paris' \(row 3\), which is no number; drop the column, or encode",
+        r"column 'city' holds 'Paris' \(row 3\), which is no number; drop the column, or encode"
+        r" it \(OneHotEncoder\(sparse_output=False\)\)",
     ),
     "text in an array": (
         fit(np.array([["1", "2"], ["3", "red"]] * 20)), r"column 1 holds 'red' \(row 1\)",
@@ -196,6 +197,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         fit(y=NUMBERS, model=IRM(task="regression", loss="logistic"), environments=LABELS),
         "the logistic loss needs labels -1 and \\+1; use loss",
     ),
+    "rows without an environment": (
+        fit(model=IRM(), environments=[None, np.nan, *LABELS[2:]]),
+        "environments are missing in 2 rows; drop these rows, or name their environment",
+    ),
     "environments of another length": (
         fit(model=IRM(), environments=[0, 1]), r"environments have shape \(2,\) for 40 rows; give",
     ),
@@ -244,6 +249,43 @@ def test_without_environments_irm_has_one() -> None:
 def test_a_method_s_function_is_a_network_or_linear() -> None:
     with pytest.raises(KerhrmError, match="method 'mine' returns a function that is neither"):
         as_predictor(lambda x: (x**2).sum(-1), torch.zeros(1, 4, 3), "mine")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [([False, True], "b"), ([0, 1], "i"), ([1, 2.0], "f"), (["no", "yes"], "O")],
+)
+def test_labels_among_objects_are_what_they_are(values: list[Any], kind: str) -> None:
+    y = np.array(values, dtype=object)[(LABELS == "yes").astype(int)]
+    model = ERM(network=(8,), steps=20, random_state=0).fit(X, y, validation=(X, y))
+    assert model.classes_.tolist() == values
+    assert model.predict(X).dtype.kind == kind
+    assert model.score(X, y) == model.score(X, pd.Series(y)) > 0.5
+    if kind in "bi":  # of a type that may have missing values
+        nullable = pd.Series(y).convert_dtypes()
+        assert model.fit(X, nullable, validation=(X, nullable)).predict(X).dtype.kind == kind
+        assert model.score(X, nullable) == model.score(X, y)
+
+
+class Columns:
+    """A table of another library than pandas: its names are a list."""
+
+    shape = (N, 3)
+
+    def __init__(self) -> None:
+        self.columns = ["a", "b", "c"]
+
+    def __len__(self) -> int:
+        return N
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(X, dtype=dtype)
+
+
+def test_tables_of_other_libraries_are_read() -> None:
+    model = ERM(network=(8,), steps=20, random_state=0)
+    outputs = [model.fit(x, LABELS).decision_function(x) for x in (Columns(), X.to_numpy())]
+    np.testing.assert_array_equal(*outputs)
 
 
 def test_numbers_as_text_and_as_objects_are_numbers() -> None:

@@ -23,7 +23,7 @@ import kerhrm.estimators.kerhrm as public
 from kerhrm import ERM, KerHRMClassifier, KerHRMRegressor
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.network import train_networks
-from kerhrm.algorithm.options import IGD, Clustering
+from kerhrm.algorithm.options import IGD, Clustering, Heterogeneity
 from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import verdicts
@@ -155,6 +155,24 @@ def test_few_rows_are_not_tested_and_are_erm(slopes: Any) -> None:
     with pytest.warns(NothingFoundWarning, match="40 training rows are fewer than 80"):
         model = KerHRMRegressor(**SMALL).fit(slopes.x[:50], slopes.y[:50])
     assert model.predictor_ == "erm"
+
+
+def test_copies_of_rows_are_tested_once(null: Any) -> None:
+    """However often rows are repeated, the test has no more to say than of one of each."""
+    few = Heterogeneity(folds=2, restarts=1, max_iterations=10, tolerance=1e-2)
+
+    def told(rows: np.ndarray) -> verdicts.HeterogeneityReport:
+        x, y = torch.from_numpy(null.x[rows]), torch.from_numpy(null.y[rows])[None]
+        nothing, s = torch.zeros_like(y), torch.ones(1, 3, dtype=torch.float64)
+        problem = Problem(x[None], s, x[None], nothing, nothing, y, y, "regression", [3])
+        return verdicts.report(problem, x, few)
+
+    once = told(np.arange(100))
+    again = told(np.repeat(np.arange(100), np.arange(100) % 3 + 1))
+    assert (once.n_rows, again.n_rows) == (100, 100)
+    assert (again.verdict, again.p_value) == (once.verdict, once.p_value)
+    np.testing.assert_allclose([again.statistic, *again.null], [once.statistic, *once.null])
+    assert "70 different training rows are fewer than 80" in told(np.repeat(range(70), 2)).verdict
 
 
 def test_the_order_of_rows_changes_nothing(labels: Any) -> None:

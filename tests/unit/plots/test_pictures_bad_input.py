@@ -64,6 +64,10 @@ CASES: dict[str, tuple[Any, str]] = {
         lambda m, x, y: plots.environments([0, 1], x, y),
         "environments have shape (2,) for 300 rows; give one for each row",
     ),
+    "rows without an environment": (
+        lambda m, x, y: plots.environments([None, *y[1:]], x, y),
+        "environments are missing in 1 rows; drop these rows, or name their environment",
+    ),
     "labels that explain nothing": (
         lambda m, x, y: plots.importance(y, x, y),
         "labels of environments do not tell which features they come from; give a fitted KerHRM "
@@ -145,7 +149,7 @@ except kerhrm.plots.canvas.KerhrmError as error:
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     first, second = told.stdout.splitlines()
     assert first == "[] ['spectrum']"
-    assert second == ("pictures need matplotlib, which is not installed; pip install kerhrm[plots]")
+    assert second == ("pictures need matplotlib, which is not installed; pip install matplotlib")
 
 
 def test_pictures_are_part_of_the_package() -> None:

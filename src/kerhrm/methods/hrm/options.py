@@ -6,7 +6,10 @@ from kerhrm.sections import Count, NonNegative, PositiveFloat, Probability, Sect
 
 
 class HRM(Section):
-    """Heterogeneous risk minimisation: gated linear models on raw features."""
+    """Heterogeneous risk minimisation: gated linear models on raw features.
+
+    They have no intercept: where one class is rarer than the other, balance the classes first.
+    """
 
     clusters: Count = option(3, "K")
     iterations: Count = option(5, "of clustering and selection in turn")
