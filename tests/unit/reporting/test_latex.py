@@ -14,10 +14,11 @@ from kerhrm.reporting.tables import headline, read_table
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "results" / "reference"
+APART = (path for path in REFERENCE.glob("*/*.csv") if path.stem == path.parent.name)
 COMMITTED = sorted(
     path
-    for path in (*REFERENCE.glob("tables/*.csv"), *REFERENCE.glob("*/*.csv"))
-    if "comparisons" not in path.name and path.parent.name != "claims"
+    for path in (*REFERENCE.glob("tables/*.csv"), *APART)
+    if "comparisons" not in path.name and path.stem not in ("claims", "ambiguities")
 )
 ENGINE = shutil.which("pdflatex")
 #: the page of the paper's style: text, fonts and packages that the paper loads
