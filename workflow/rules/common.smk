@@ -36,6 +36,7 @@ try:
     from kerhrm.costs.sizes import size_of
     from kerhrm.data.registry import DATA_SETS, RAW, file_of, source_of, task_of
     from kerhrm.methods.registry import METHODS, tunable
+    from kerhrm.reporting.titles import title_of
 
     CONFIG = resolve(config, ROOT / "config", workflow.configfiles)
     check_writable(CONFIG.results)

@@ -248,7 +248,9 @@ def described(table):
 
 
 def table_title(wildcards):
-    return "; ".join(EXPERIMENTS[name].title for name in of_table(wildcards.table))
+    return title_of(
+        {name: EXPERIMENTS[name].title for name in of_table(wildcards.table)}
+    )
 
 
 def table_about(wildcards):

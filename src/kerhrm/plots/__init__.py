@@ -4,7 +4,7 @@
     kerhrm.plots.group_errors([model, erm], X_test, y_test, groups)
 
 Every function takes ``ax``, draws there, or in a figure of its own without it, and returns the
-``Axes``; it changes nothing else.  Needs matplotlib: ``pip install kerhrm[plots]``.
+``Axes``; it changes nothing else.  Needs matplotlib: ``pip install matplotlib``.
 
 :mod:`kerhrm.plots.draw` draws the same from plain arrays.
 """

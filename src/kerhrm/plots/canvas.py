@@ -37,7 +37,7 @@ def pyplot() -> Any:
         from matplotlib import pyplot as plt
     except ImportError as error:
         problem = "pictures need matplotlib, which is not installed"
-        raise KerhrmError(problem, "pip install kerhrm[plots]") from error
+        raise KerhrmError(problem, "pip install matplotlib") from error
     return plt
 
 

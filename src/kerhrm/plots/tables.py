@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.data.dataset import Task
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators.inputs import read_features, read_target
+from kerhrm.estimators.inputs import read_features, read_target, refuse_missing
 from kerhrm.estimators.notices import DataWarning
 from kerhrm.plots.draw import names_of
 from kerhrm.sections import suggest
@@ -84,7 +84,7 @@ def assigned(model: Any, n: int) -> np.ndarray:
     Raises
     ------
     KerhrmError
-        If there are none, or not n of them.
+        If there are none, or not n of them, or some are missing.
     """
     if isinstance(model, Pipeline):
         cure = "give pipeline[-1], with pipeline[:-1].transform(X) for X"
@@ -93,10 +93,12 @@ def assigned(model: Any, n: int) -> np.ndarray:
         problem = f"{type(model).__name__} has no environments"
         cure = "give KerHRMClassifier or KerHRMRegressor, or the environments of the rows"
         raise KerhrmError(problem, cure)
-    labels = np.asarray(getattr(model, "environments_", model))
+    given = getattr(model, "environments_", model)
+    labels = np.asarray(given)
     if labels.shape != (n,):
         problem = f"environments have shape {labels.shape} for {n} rows"
         raise KerhrmError(problem, "give one for each row")
+    refuse_missing(given)
     return labels
 
 

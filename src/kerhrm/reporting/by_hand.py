@@ -16,6 +16,7 @@ from kerhrm.config.files import read
 from kerhrm.config.presets import DEVELOPMENT
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.tables import full_title, read_scores, read_table
+from kerhrm.reporting.titles import title_of
 
 COMPARISONS = "-comparisons.csv"  #: after the table's name
 #: folders of a run, and what a reader calls what is in them
@@ -116,7 +117,7 @@ def gather(
     own = {name: e for name, e in config["experiments"].items() if e["table"] == path.stem}
     there: dict[str, Any] = {kind: _beside(folder / kind, own) for kind in KINDS}
     files = Files(
-        title="; ".join(e["title"] for e in own.values()) or path.stem,
+        title=title_of({n: e["title"] for n, e in own.items()}) or path.stem,
         about="\n\n".join(e["about"] for e in own.values()),
         preset=config["preset"],
         table=read_table(path),

@@ -43,7 +43,7 @@ def reading(told: Told) -> str:
         f"- Columns that are not used: {_names(about['unused'])}.",
     ]
     if told["task"] == "classification":
-        lines.append(f"- Class +1: {about['positive']:.1%} of the rows.")
+        lines.append(f"- Class +1 is `{about['class']}`: {about['positive']:.1%} of the rows.")
     else:
         lines.append(
             f"- Errors are mean squared errors in units of the target's variance, the square of "
@@ -189,7 +189,8 @@ def _points(axis: Axes, one: Told, told: Told) -> None:
         shares = np.array(one["relation"], dtype=float)
         draw.shares(axis, np.arange(1, shares.shape[1] + 1), shares)
         axis.set_xlabel(f"{one['column']}, {BINS} parts from low to high {seed}")
-        axis.set_ylabel(f"P({told['about']['target']} = +1 | part, environment)")
+        target, value = told["about"]["target"], told["about"]["class"]
+        axis.set_ylabel(f"P({target} = {value} | part, environment)")
     else:
         x, y, environment = (np.array(one["points"][name]) for name in ("x", "y", "environment"))
         draw.points(axis, x, y, np.eye(len(one["shares"]))[environment], lines=True)

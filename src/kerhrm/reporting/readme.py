@@ -17,6 +17,7 @@ from kerhrm.reporting.restarts import restart_counts
 from kerhrm.reporting.summaries import comparison_counts, selection_cost, verdict_counts
 from kerhrm.reporting.tables import full_title, read_table
 from kerhrm.reporting.times import compute_times, of_run, read_benchmarks
+from kerhrm.reporting.titles import title_of
 from kerhrm.scoring.comparisons import CHAMPIONS
 from kerhrm.storage.arrays import write_text
 
@@ -57,9 +58,9 @@ def committed(folder: Path, experiments: Mapping[str, Any], link: str) -> dict[s
     cells = cells[cells.groupby("table")["paper"].transform("count") > 0]
     shown = []
     for table, own in cells.groupby("table"):
-        title = "; ".join(e["title"] for e in experiments.values() if e["table"] == table)
+        own_titles = {n: e["title"] for n, e in experiments.items() if e["table"] == table}
         more = f"All metrics and selection rules: [{table}.md]({link}/{table}.md).\n"
-        shown.append(f"{excerpt(own, full_title(title, own, 'paper'))}\n{more}")
+        shown.append(f"{excerpt(own, full_title(title_of(own_titles), own, 'paper'))}\n{more}")
     return {
         "tables": "\n".join(shown),
         "verdicts": verdict_counts(cells, ["table", "metric"]),

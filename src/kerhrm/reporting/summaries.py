@@ -35,7 +35,8 @@ def selection_cost(cells: pd.DataFrame, by: Sequence[str] = ("setting", "method"
     """Test result of each selection rule that chose among a method's option sets.
 
     A Markdown table of the methods that more than one rule chose for, the method's own rule in
-    bold and the oracle last.  ``by`` names a row; where ``setting`` is not among its columns,
+    bold and the oracle last; with its seeds where not all rules have as many, as then an oracle
+    need not be best.  ``by`` names a row; where ``setting`` is not among its columns,
     the mean over the settings that are compared with the paper and in which each of the method's
     rules has a cell.
     """
@@ -60,6 +61,9 @@ def selection_cost(cells: pd.DataFrame, by: Sequence[str] = ("setting", "method"
     texts = frame["mean"].map("{:.3f}".format).replace("nan", "failed")
     own = [is_headline(m, s) for m, s in zip(frame["method"], frame["selection"], strict=True)]
     frame["text"] = texts.mask(own, "**" + texts + "**")
+    frame["n"] = test.groupby([*keys, "selection"], sort=False)["n_seeds"].max().to_numpy()
+    uneven = frame.groupby(keys)["n"].transform("nunique") > 1
+    frame.loc[uneven, "text"] += " (n = " + frame["n"].astype(str) + ")"
     wide = frame.pivot(index=keys, columns="selection", values="text").fillna(MISSING)
     wide = wide.reindex(pd.MultiIndex.from_frame(frame[keys].drop_duplicates()))
     wide = wide[sorted(wide.columns, key=lambda rule: (rule == ORACLE, rule))]

@@ -19,6 +19,7 @@ from kerhrm.reporting.page.markup import Place, Token, data_uri, parse, split
 from kerhrm.reporting.page.sources import Sources, sources
 from kerhrm.reporting.provenance import MADE_WITH
 from kerhrm.reporting.tables import full_title
+from kerhrm.reporting.titles import title_of
 from kerhrm.reporting.wording import TABLES
 from kerhrm.storage.arrays import write_text
 
@@ -169,8 +170,8 @@ def _findings(found: Sources, place: Place, earlier: bool) -> list[Token]:
 
 
 def _title(found: Sources, table: str, cells: Any) -> str:
-    titles = [e["title"] for e in found.experiments.values() if e["table"] == table]
-    title = "; ".join(dict.fromkeys(titles)) or table
+    titles = {n: e["title"] for n, e in found.experiments.items() if e["table"] == table}
+    title = title_of(titles) or table
     return full_title(title, cells, found.results.config["preset"])
 
 
