@@ -9,8 +9,16 @@ from pathlib import Path
 import pytest
 from dagtools import SMOKE, TARGETS, Checkout, Job
 from faulttools import end_all
+from filelock import FileLock
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What ``-n 2 --dist loadgroup`` keeps in one process: a file, and all that uses Slurm."""
+    for item in items:
+        slurm = item.path.parent == ROOT / "tests" / "cluster"
+        item.add_marker(pytest.mark.xdist_group("slurm" if slurm else str(item.path)))
 
 
 @pytest.fixture(scope="session")
@@ -51,9 +59,26 @@ def copies(
 
 
 @pytest.fixture(scope="session")
-def smoke(copies: Callable[[], Path], raw_dir: str | None) -> Checkout:
-    """A copy after ``snakemake all tune`` with preset smoke; tests leave it as they find it."""
-    copy = Checkout(copies(), raw_dir)
+def smoke(
+    copies: Callable[[], Path],
+    raw_dir: str | None,
+    tmp_path_factory: pytest.TempPathFactory,
+    worker_id: str,
+) -> Checkout:
+    """A copy after ``snakemake all tune`` with preset smoke; tests leave it as they find it.
+
+    Of several processes the first makes the run, and the others copy it.
+    """
+    if worker_id == "master":
+        return run_all(Checkout(copies(), raw_dir))
+    shared = tmp_path_factory.getbasetemp().parent / "smoke"
+    with FileLock(f"{shared}.lock"):
+        if not shared.exists():
+            run_all(Checkout(copies(), raw_dir)).copy(shared)
+    return Checkout(shared, raw_dir).copy(tmp_path_factory.mktemp("smoke") / "kerhrm")
+
+
+def run_all(copy: Checkout) -> Checkout:
     copy.run(*TARGETS, *SMOKE)
     return copy
 

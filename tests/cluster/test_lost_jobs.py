@@ -82,6 +82,7 @@ def assert_nothing_is_left(fresh: Cluster) -> None:
     assert [path.name for path in found if path.name != "snakemake.lock"] == []
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_goes_on(fresh: Cluster, undisturbed: Undisturbed) -> None:
     with_steps(fresh.folder, STEPS)
     run = start(fresh)

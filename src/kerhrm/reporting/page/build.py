@@ -13,7 +13,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.reporting import results_page
 from kerhrm.reporting.components import component_table
 from kerhrm.reporting.development import PAGE as DEVELOPMENT
-from kerhrm.reporting.layout import LOOKS
+from kerhrm.reporting.layout import SYMBOLS
 from kerhrm.reporting.page import charts, evidence, grids, sections
 from kerhrm.reporting.page.markup import Place, Token, data_uri, parse, split
 from kerhrm.reporting.page.sources import Sources, sources
@@ -113,7 +113,7 @@ def context(found: Sources, place: Place) -> dict[str, Any]:
         "studies": STUDIES,
         "charts": charts.beside_paper(results) if found.is_told else [],
         "marks": {"WIDTH": charts.WIDTH, "LEFT": charts.LEFT, "RIGHT": charts.RIGHT},
-        "looks": [grids.badge(name) for name in LOOKS],
+        "looks": [grids.badge(name) for name in SYMBOLS],
         "shown": shown,
         "titles": {one.table: one.title for one in sections.experiments(checkout).values()},
         "claims": sections.claims(found, place),
