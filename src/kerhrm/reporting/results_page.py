@@ -42,8 +42,8 @@ def names(results: Published) -> dict[str, Any]:
         **{
             name: getattr(results, name)
             for name in (
-                "cell", "row", "rows", "has", "settings", "variants", "best", "outcomes", "welch",
-                "printed", "claim",
+                "cell", "row", "rows", "has", "settings", "course", "variants", "best", "outcomes",
+                "welch", "printed", "claim",
             )
         },
         "rules": partial(rules, results),

@@ -105,7 +105,8 @@ def reproduction(results: Published) -> str:
         total = sum(parts.values(), Counter())
         rows.append({
             "row": method,
-            **{t: counted(parts[t]) if t in parts else ABSENT for t in TABLES},
+            # A table without such a row says nothing of it.
+            **{t: counted(parts.get(t, {})) if results.has(t) else ABSENT for t in TABLES},
             "reproduces": answer(total) if parts else ABSENT,
         })  # fmt: skip
     return _markdown(rows)

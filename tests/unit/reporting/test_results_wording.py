@@ -8,9 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kerhrm.reporting.layout import MISSING
 from kerhrm.reporting.published import ABSENT, Cell, load
 from kerhrm.reporting.results_page import REFERENCE, TEMPLATE, names, render
-from kerhrm.reporting.wording import against, answer, counted, goals, span, told
+from kerhrm.reporting.wording import against, answer, counted, goals, reproduction, span, told
 
 ROOT = Path(__file__).parents[3]
 
@@ -99,3 +100,22 @@ def test_rows_and_rules_that_a_new_run_has_are_told(tmp_path: Path) -> None:
     eiils = page.partition("### EIIL, by selection rule")[2].partition("The statement")[0]
     assert "worst learned environment" in eiils
     assert "0.777" in eiils
+
+
+def test_rows_that_end_early_or_have_no_place_are_not_called_absent() -> None:
+    """KerHRM ends before the released code does, and few methods are in Table 2."""
+    results = load(ROOT / REFERENCE)
+    lasts = [
+        results.course("figure2", row, "test_acc")[-1].row["setting"]
+        for row in ("KerHRM (NTF)", "KerHRM (released)")
+    ]
+    assert lasts[0] != lasts[1]
+    page = render(results, TEMPLATE, earlier=False, link="x")
+    figure = page.partition("\n## Figure 2")[2].partition("\n## ")[0]
+    assert all(last in figure for last in lasts)
+    assert ABSENT not in figure
+    assert not results.has("table2", "ERM")
+    (row,) = [line for line in reproduction(results).splitlines() if line.startswith("| ERM ")]
+    assert row.split("|")[3].strip() == MISSING
+    without = replace(results, cells=results.cells[results.cells["table"] != "table2"])
+    assert ABSENT in reproduction(without)
