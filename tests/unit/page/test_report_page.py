@@ -14,7 +14,7 @@ from pagetools import Outline
 
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import WORST_LEARNED
-from kerhrm.reporting.page.build import LIMIT, NAME, PRINTED, STUDIES, build, write
+from kerhrm.reporting.page.build import BESIDE, LIMIT, NAME, PRINTED, build, write
 from kerhrm.reporting.results_page import REFERENCE
 from kerhrm.scoring.verdicts import JUDGED
 
@@ -76,7 +76,7 @@ def test_headings_are_in_order_and_pictures_have_words(outline: Outline) -> None
 def test_every_section_is_there(outline: Outline) -> None:
     wanted = {"answer", "reading", "tables", "claims", "open", "work", "control", "heterogeneity",
               "scale", "development", "provenance", *PRINTED}  # fmt: skip
-    assert wanted | {name for names in STUDIES.values() for name in names} <= {*outline.ids}
+    assert wanted | {name for names in BESIDE.values() for name in names} <= {*outline.ids}
 
 
 def test_every_cell_leads_to_its_numbers(text: str, outline: Outline) -> None:
