@@ -20,8 +20,8 @@ ARG TORCH_INDEX=
 RUN make env ${TORCH:+TORCH="$TORCH"} TORCH_INDEX="$TORCH_INDEX"
 
 COPY . .
-# A user without a home may run it, too.
-ENV HOME=/tmp
+# A user without a name or a home may run it, too: Snakemake asks for both.
+ENV HOME=/tmp USER=kerhrm
 WORKDIR /work
 ENTRYPOINT ["/kerhrm/.venv/bin/snakemake", "--snakefile", "/kerhrm/Snakefile"]
 CMD ["--cores", "all", "all"]

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,11 @@ def test_its_own_tool_finds_nothing(command: tuple[str, ...]) -> None:
         pytest.skip(f"{command[0]} is not installed")
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_user_that_the_image_does_not_know_has_a_name_and_a_home() -> None:
+    """Of a number without an account, which ``docker run --user`` gives, Snakemake knows neither."""
+    told = dict(re.findall(r"(\w+)=(\S+)", " ".join(re.findall(r"^ENV (.*)$", DOCKERFILE, re.M))))
+    script = "import getpass, pathlib; print(getpass.getuser(), pathlib.Path.home())"
+    done = subprocess.run([sys.executable, "-c", script], env=told, capture_output=True, text=True)
+    assert done.stdout.split() == ["kerhrm", "/tmp"], done.stderr
