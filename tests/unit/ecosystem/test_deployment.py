@@ -195,7 +195,7 @@ def test_its_own_tool_finds_nothing(command: tuple[str, ...]) -> None:
 
 
 def test_a_user_that_the_image_does_not_know_has_a_name_and_a_home() -> None:
-    """Of a number without an account, which ``docker run --user`` gives, Snakemake knows neither."""
+    """Of a number without an account, as ``docker run --user`` gives, Snakemake knows neither."""
     told = dict(re.findall(r"(\w+)=(\S+)", " ".join(re.findall(r"^ENV (.*)$", DOCKERFILE, re.M))))
     script = "import getpass, pathlib; print(getpass.getuser(), pathlib.Path.home())"
     done = subprocess.run([sys.executable, "-c", script], env=told, capture_output=True, text=True)
