@@ -1,11 +1,14 @@
 # Studies beside the tables, each by its own target.
 #     snakemake --cores 2 study_ambiguities     every open choice flipped alone: docs/ambiguities.md
 #     snakemake publish_ambiguities             makes its results the committed ones
+#     snakemake --cores 2 study                 all of them, and the paper's statements
 
 from kerhrm.config.ambiguities import study
+from kerhrm.config.names import STUDIES
 
 AMBIGUITIES = str(ROOT / "config/ambiguities.yaml")
 FLIPPED = study(EXPERIMENTS)
+STUDIED = [table for tables in STUDIES.values() for table in tables if table in TABLES]
 
 
 rule measure_ambiguities:
@@ -68,3 +71,13 @@ rule publish_ambiguities:
         "Copy the effects of open choices to results/reference and docs"
     script:
         "../scripts/publish_ambiguities.py"
+
+
+rule study:
+    """All studies: each is a target of its own, too, and is published by itself."""
+    input:
+        [products_of(table) for table in STUDIED],
+        lost_of([name for table in STUDIED for name in of_table(table)]),
+        rules.study_ambiguities.input,
+        rules.claims.input,
+    localrule: True

@@ -11,6 +11,12 @@ KEPT = (
     *("benchmarks", "described", "figures", "logs", "notebooks", "pages", "raw"),
     *("restarts", "scores", "tables", "tuned"),
 )
+#: tables that are studies of the method, by what they ask: `snakemake study` makes them all
+STUDIES = {
+    "work": ("ablation", "ablation_regression", "crossed"),
+    "controls": ("controls", "controls_mnist"),
+    "eiil": ("eiil_reference",),
+}
 
 
 def folder_of(setting: str) -> str:

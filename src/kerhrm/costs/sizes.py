@@ -9,11 +9,11 @@ from kerhrm.config.schema import Experiment, Setting
 from kerhrm.costs.benchmarks import Key
 from kerhrm.methods.registry import METHODS
 
-#: rules whose jobs take the time of their start and no more, whatever they are of
+#: rules whose jobs take a time that data of any size leaves as it is
 LIGHT = frozenset(
     ("write_configuration", "fetch_raw", "collect_scores", "summarise", "render_notebook",
      "render_figure", "render_variants", "check_failures", "verify",
-     "select_hyperparameters", "describe_dataset", "write_page", "write_report")
+     "select_hyperparameters", "describe_dataset", "write_page", "write_report", "check_claims")
 )  # fmt: skip
 
 

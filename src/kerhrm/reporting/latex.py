@@ -17,9 +17,9 @@ from kerhrm.reporting.layout import (
     GROUPS,
     ORACLE_NOTE,
     OTHER_RULES,
-    SAME,
     cells_are,
     legend,
+    mean_and_spread,
     outcome,
 )
 from kerhrm.reporting.tables import headline, metric_name, metrics_of
@@ -247,10 +247,7 @@ def _cell(cell: Mapping[str, Any] | None, compared: bool) -> list[str]:
 
 
 def _text(cell: Mapping[str, Any]) -> str:
-    if cell["verdict"] == "failed":
-        return "failed"
-    spread = f" ± {cell['std']:.3f}" if cell["std"] > SAME else ""
-    return f"{cell['mean']:.3f}{spread}"
+    return "failed" if cell["verdict"] == "failed" else mean_and_spread(cell)
 
 
 def _width(text: str) -> float:

@@ -19,17 +19,16 @@ COLUMNS = 6
 SAME = 1e-12
 #: what stands above the rows of a track
 GROUPS = {"described": "", "reference": "References", "released": "Released code"}
-#: by outcome, square for the eye (the word always stands beside it) and colour of xcolor
-LOOKS = {
-    "agrees": ("\U0001f7e9", "teal"),  # green
-    "differs (good)": ("\U0001f7e6", "blue"),
-    "differs (bad)": ("\U0001f7e7", "orange"),
-    "differs": ("\U0001f7ea", "violet"),
-    "undecided": ("\U0001f7e8", "olive"),  # yellow
-    "not comparable": ("\u2b1c", "gray"),  # white
-    "failed": ("\U0001f7e5", "red"),
+#: by outcome, a square for the eye; the word always stands beside it
+SYMBOLS = {
+    "agrees": "\U0001f7e9",  # green
+    "differs (good)": "\U0001f7e6",  # blue
+    "differs (bad)": "\U0001f7e7",  # orange
+    "differs": "\U0001f7ea",  # violet
+    "undecided": "\U0001f7e8",  # yellow
+    "not comparable": "\u2b1c",  # white
+    "failed": "\U0001f7e5",  # red
 }
-SYMBOLS = {verdict: look[0] for verdict, look in LOOKS.items()}
 OTHER_RULES = "Other selection rules"
 ORACLE_NOTE = (
     f"Rows marked *{ORACLE}* pick hyper-parameters on the test set: a bound, not a result."
@@ -101,7 +100,7 @@ def legend(table: pd.DataFrame, symbols: Mapping[str, str], where: str = "") -> 
     compared = table[table["paper"].notna()]
     if len(compared):
         found = set(outcomes(table))
-        names = [f"{symbols.get(name, '')} {name}".strip() for name in LOOKS if name in found]
+        names = [f"{symbols.get(name, '')} {name}".strip() for name in SYMBOLS if name in found]
         margins = "; ".join(
             f"{metric_name(m).partition(' (')[0]}: {_margin(m)}" for m in metrics_of(compared)
         )
@@ -145,11 +144,16 @@ def _verdict(cell: Mapping[Any, Any]) -> tuple[str, str]:
     return words, outcome(cell["verdict"], cell["direction"])
 
 
+def mean_and_spread(cell: Mapping[Any, Any]) -> str:
+    """A cell's number, and the standard deviation where there is one."""
+    spread = f" ± {cell['std']:.3f}" if cell["std"] > SAME else ""
+    return f"{cell['mean']:.3f}{spread}"
+
+
 def _plain(cell: Mapping[Any, Any]) -> str:
     if cell["verdict"] == "failed":
         return f"failed: {cell['reason']}"
-    spread = f" ± {cell['std']:.3f}" if cell["std"] > SAME else ""
-    return f"{cell['mean']:.3f}{spread}"
+    return mean_and_spread(cell)
 
 
 def _lines(cell: Mapping[Any, Any]) -> list[str]:

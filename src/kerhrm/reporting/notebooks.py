@@ -42,6 +42,7 @@ def execute(source: str | Path, target: str | Path, parameters: Mapping[str, Any
             papermill.execute_notebook(
                 str(source), str(executed), parameters=dict(parameters), kernel_name="python3",
                 progress_bar=False, cwd=os.getcwd(), config=ENCRYPTED,
+                shutdown_kernel="immediate",  # a graceful end interrupts it, which it may print
             )  # fmt: skip
         except papermill.PapermillExecutionError as error:
             what = f"{error.ename}: {' '.join(error.evalue.split())}"  # one line

@@ -99,6 +99,12 @@ class Published:
             return list(dict.fromkeys(judged.loc[np.logical_not(marked), "setting"]))
         return [s for s in dict.fromkeys(own["setting"]) if "," not in s]
 
+    def course(self, table: str, method: str, metric: str) -> list[Cell]:
+        """A method's cells of one metric, chosen by its own rule, in the table's order."""
+        cells = self.cells[self.cells["own"] & (self.cells["metric"] == metric)]
+        chosen = (cells["table"] == table) & (cells["method"] == method)
+        return [Cell(c) for c in cells[chosen].to_dict("records")]
+
     def variants(self, table: str) -> dict[str, list[str]]:
         """Settings by what stands behind their first key, "" first."""
         found: dict[str, list[str]] = {}

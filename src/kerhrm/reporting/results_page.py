@@ -15,7 +15,7 @@ from kerhrm.config.resolve import resolve
 from kerhrm.methods.registry import ORACLE
 from kerhrm.reporting import wording
 from kerhrm.reporting.freeze import digest
-from kerhrm.reporting.layout import LOOKS
+from kerhrm.reporting.layout import SYMBOLS
 from kerhrm.reporting.published import ABSENT, Published, load
 from kerhrm.reporting.readme import committed, written
 from kerhrm.reporting.summaries import selection_cost
@@ -42,13 +42,13 @@ def names(results: Published) -> dict[str, Any]:
         **{
             name: getattr(results, name)
             for name in (
-                "cell", "row", "rows", "has", "settings", "variants", "best", "outcomes", "welch",
-                "printed", "claim",
+                "cell", "row", "rows", "has", "settings", "course", "variants", "best", "outcomes",
+                "welch", "printed", "claim",
             )
         },
         "rules": partial(rules, results),
         "seeds": _seeds(results.config),
-        "results": results, "tracks": wording.KERHRM, "looks": tuple(LOOKS), "absent": ABSENT,
+        "results": results, "tracks": wording.KERHRM, "looks": tuple(SYMBOLS), "absent": ABSENT,
         "network": wording.NETWORK, "released": RELEASED, "literal": LITERAL, "static": STATIC,
         "ntf": "KerHRM (NTF)", "per_seed": "KerHRM (per seed)", "oracle": ORACLE,
         "criteria": CRITERIA, "level": LEVEL, "tables": wording.TABLES,

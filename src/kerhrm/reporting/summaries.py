@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kerhrm.methods.registry import ORACLE, is_headline, position
-from kerhrm.reporting.layout import LOOKS, MISSING, SYMBOLS, outcomes
+from kerhrm.reporting.layout import MISSING, SYMBOLS, outcomes
 from kerhrm.reporting.tables import headline, metric_name, metrics_of, results_of
 from kerhrm.scoring.comparisons import OUTCOMES
 from kerhrm.scoring.verdicts import JUDGED
@@ -21,7 +21,7 @@ def verdict_counts(cells: pd.DataFrame, by: Sequence[str] = ("metric",)) -> str:
     if judged.empty:
         return "The paper prints no number for these cells.\n"
     found = pd.get_dummies(pd.Series(outcomes(judged), index=judged.index), dtype=int)
-    found = found[[name for name in LOOKS if name in found]]
+    found = found[[name for name in SYMBOLS if name in found]]
     found = found.rename(columns=lambda name: f"{SYMBOLS[name]} {name}")
     found["agree at half the margin"] = (judged["margins"] <= 0.5).astype(int)
     found["at twice"] = (judged["margins"] <= 2).astype(int)

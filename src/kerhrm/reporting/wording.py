@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm.reporting.layout import LOOKS, MISSING, SAME, outcome
+from kerhrm.reporting.layout import MISSING, SAME, SYMBOLS, outcome
 from kerhrm.reporting.published import ABSENT, Cell, Published
 from kerhrm.scoring.comparisons import CHAMPIONS, OUTCOMES
 from kerhrm.scoring.verdicts import CRITERIA, JUDGED
@@ -58,7 +58,7 @@ def told(counts: Mapping[str, int], unit: str = "settings") -> str:
 def verdicts(cells: Iterable[Cell]) -> Counter[str]:
     """Outcomes of the cells that are compared with the paper, in the order of the tables."""
     found = Counter(outcome(c.row["verdict"], c.row["direction"]) for c in cells if _judged(c))
-    return Counter({name: found[name] for name in LOOKS if name in found})
+    return Counter({name: found[name] for name in SYMBOLS if name in found})
 
 
 def _judged(cell: Cell) -> bool:
@@ -105,7 +105,8 @@ def reproduction(results: Published) -> str:
         total = sum(parts.values(), Counter())
         rows.append({
             "row": method,
-            **{t: counted(parts[t]) if t in parts else ABSENT for t in TABLES},
+            # A table without such a row says nothing of it.
+            **{t: counted(parts.get(t, {})) if results.has(t) else ABSENT for t in TABLES},
             "reproduces": answer(total) if parts else ABSENT,
         })  # fmt: skip
     return _markdown(rows)
@@ -116,7 +117,7 @@ def track_answer(results: Published, method: str) -> str:
     counts = Counter[str]()
     for table in TABLES:
         counts += verdicts(results.row(table, method)) if results.has(table, method) else Counter()
-    counts = Counter({name: counts[name] for name in LOOKS if counts[name]})
+    counts = Counter({name: counts[name] for name in SYMBOLS if counts[name]})
     found = any(results.has(table, method) for table in TABLES)
     return f"{answer(counts)}: {counted(counts)}" if counts else "" if found else ABSENT
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import jinja2
 
+from kerhrm.config.names import STUDIES
 from kerhrm.config.presets import FRESH
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting import results_page
 from kerhrm.reporting.components import component_table
 from kerhrm.reporting.development import PAGE as DEVELOPMENT
-from kerhrm.reporting.layout import LOOKS
+from kerhrm.reporting.layout import SYMBOLS
 from kerhrm.reporting.page import charts, evidence, grids, sections
 from kerhrm.reporting.page.markup import Place, Token, data_uri, parse, split
 from kerhrm.reporting.page.sources import Sources, sources
@@ -26,13 +27,8 @@ from kerhrm.storage.arrays import write_text
 NAME = "report.html"
 #: of the paper, in its order
 PRINTED = (*TABLES, "figure2", "figure3")
-#: tables that are studies of their own, by section of the page
-STUDIES = {
-    "work": ("ablation", "ablation_regression", "crossed"),
-    "controls": ("controls", "controls_mnist"),
-    "eiil": ("eiil_reference",),
-    "scale": ("full_mnist", "full_mnist_baselines"),
-}
+#: tables beside the paper's, by section of the page
+BESIDE = STUDIES | {"scale": ("full_mnist", "full_mnist_baselines", "full_mnist_public")}
 #: documents that the page shows itself
 ANCHORS = {"docs/claims.md": "claims", "docs/ambiguities.md": "open", "docs/results.md": "tables"}
 #: in docs, with the level of the highest heading; but for the first written by code
@@ -81,7 +77,7 @@ def _reserved(environment: jinja2.Environment) -> set[str]:
     assert environment.loader is not None
     texts = [environment.loader.get_source(environment, n)[0] for n in environment.list_templates()]
     fixed = {name for text in texts for name in re.findall(r' id="([\w-]+)"', text)}
-    return fixed | {*PRINTED, *(name for names in STUDIES.values() for name in names)}
+    return fixed | {*PRINTED, *(name for names in BESIDE.values() for name in names)}
 
 
 def context(found: Sources, place: Place) -> dict[str, Any]:
@@ -110,10 +106,10 @@ def context(found: Sources, place: Place) -> dict[str, Any]:
         "tracks": sections.tracks(found),
         "printed": PRINTED,
         "tables": TABLES,
-        "studies": STUDIES,
+        "studies": BESIDE,
         "charts": charts.beside_paper(results) if found.is_told else [],
         "marks": {"WIDTH": charts.WIDTH, "LEFT": charts.LEFT, "RIGHT": charts.RIGHT},
-        "looks": [grids.badge(name) for name in LOOKS],
+        "looks": [grids.badge(name) for name in SYMBOLS],
         "shown": shown,
         "titles": {one.table: one.title for one in sections.experiments(checkout).values()},
         "claims": sections.claims(found, place),
