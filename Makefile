@@ -98,7 +98,7 @@ unit: env
 	$(BIN)/python -m pytest -n auto tests/unit tests/site
 
 dag-test: env
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(WORKFLOW_TESTS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(WORKFLOW_TESTS)
 
 test-cluster: env
 	./tests/cluster/install.sh

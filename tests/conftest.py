@@ -14,13 +14,6 @@ from filelock import FileLock
 ROOT = Path(__file__).parents[1]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What ``-n 2 --dist loadgroup`` keeps in one process: a file, and all that uses Slurm."""
-    for item in items:
-        slurm = item.path.parent == ROOT / "tests" / "cluster"
-        item.add_marker(pytest.mark.xdist_group("slurm" if slurm else str(item.path)))
-
-
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The working tree as it is now, without what git ignores, and without tests."""
