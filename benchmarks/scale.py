@@ -28,6 +28,7 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
         n_approximation="10 000",
         seconds_exact=f"{errors.loc[errors['way'] == 'exact', 'seconds'].iloc[0]:.0f}",
         curve=_curve(pd.read_csv(curve)) if curve.exists() else "",
+        best=best(pd.read_csv(curve)) if curve.exists() else [],
         folder=os.path.relpath(folder, page.parent),
         reference=os.path.relpath(reference, page.parent),
     )
@@ -75,11 +76,23 @@ def approximation(errors: pd.DataFrame) -> str:
     return _markdown(pd.DataFrame(rows))
 
 
+def best(rows: pd.DataFrame) -> list[dict[str, str]]:
+    """By number of images the k with the best test accuracy, nested or not: a bound, no choice."""
+    means = rows.groupby(["n", "k"], as_index=False).mean()
+    means["best"] = means[["test_acc", "test_acc_nested"]].max(axis=1)
+    most = means.loc[means.groupby("n")["best"].idxmax()]
+    return [
+        {"n": f"{one.n:,.0f}".replace(",", " "), "k": f"{one.k:.0f}", "test_acc": f"{one.best:.3f}"}
+        for one in most.itertuples()
+    ]
+
+
 def _curve(rows: pd.DataFrame) -> str:
-    """Means over the seeds; counts and sizes without digits, accuracies with three."""
+    """Means over the seeds; sizes, and counts of a single seed, without digits."""
     means = rows.groupby(["n", "k"], as_index=False).mean().drop(columns="seed")
     formats = {name: "{:.3f}" if "acc" in name else "{:.1f}" for name in means}
     formats |= dict.fromkeys(("n", "k", "starts"), "{:.0f}")
+    formats |= dict.fromkeys(("exact", "label_splits"), "{:g}")
     shown = means.apply(lambda column: column.map(formats[str(column.name)].format))
     return _markdown(shown.rename(columns=lambda name: name.replace("_", " ")))
 

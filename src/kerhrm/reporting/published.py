@@ -202,17 +202,27 @@ def load(reference: Path) -> Published:
     """The committed results in a folder; what is missing is empty."""
     folders = sorted(p for p in reference.iterdir() if p.is_dir() and p.name not in OTHERS)
     files = sorted(p for folder in folders for p in folder.glob("*.csv"))
-    files = [p for p in files if p.parent.name in ("tables", p.stem.removesuffix(COMPARISONS))]
+    return gathered(
+        [p for p in files if p.parent.name in ("tables", p.stem.removesuffix(COMPARISONS))],
+        reference / "claims" / "claims.csv",
+        config=read(reference / "config.yaml").content,
+        versions=json.loads((reference / VERSIONS).read_text(encoding="utf-8")),
+        jobs=published(reference / FILE),
+    )
+
+
+def gathered(files: Sequence[Path], claims: Path, **others: Any) -> Published:
+    """What files of tables and of comparisons say, and that of claims if there is one.
+
+    ``others`` are the fields of :class:`Published` that are not read from them.
+    """
     pairs = [p for p in files if p.stem.endswith(COMPARISONS)]
     named = [pd.read_csv(p).assign(table=p.stem.removesuffix(COMPARISONS)) for p in pairs]
     empty = pd.DataFrame(columns=["table", "method", "baseline", "setting", "outcome"])
     cells = read_table(*(p for p in files if p not in pairs))
-    claims = reference / "claims" / "claims.csv"
     return Published(
         cells=cells.assign(own=list(map(is_headline, cells["method"], cells["selection"]))),
         pairs=pd.concat([empty, *named], ignore_index=True),
         claims=read_claims(claims) if claims.exists() else pd.DataFrame(columns=COLUMNS),
-        config=read(reference / "config.yaml").content,
-        versions=json.loads((reference / VERSIONS).read_text(encoding="utf-8")),
-        jobs=published(reference / FILE),
+        **others,
     )

@@ -9,22 +9,18 @@ from typing import Any
 
 import pandas as pd
 
-from kerhrm.claims.claim import COLUMNS as CLAIM_COLUMNS
-from kerhrm.claims.page import read_claims
 from kerhrm.config.files import read
 from kerhrm.config.fresh import FROZEN
 from kerhrm.config.presets import FULL
 from kerhrm.costs.benchmarks import measured
 from kerhrm.costs.reference import VERSIONS
-from kerhrm.methods.registry import is_headline
 from kerhrm.reporting.development import FILE as DIFFERENCE
 from kerhrm.reporting.development import read_differences
 from kerhrm.reporting.explain.cells import read_config
 from kerhrm.reporting.provenance import provenance
 from kerhrm.reporting.publication import APPENDIX
-from kerhrm.reporting.published import Published, load
-from kerhrm.reporting.readme import COMPARISONS
-from kerhrm.reporting.tables import is_stand_in, read_table
+from kerhrm.reporting.published import Published, gathered, load
+from kerhrm.reporting.tables import is_stand_in
 
 #: what tells a cell from others, in tables and in scores
 CELL = ["setting", "method", "metric", "selection"]
@@ -140,16 +136,9 @@ def sources(folder: Path, checkout: Path) -> Sources:
 
 def of_run(run: Path) -> Published:
     """A run's folder as :func:`kerhrm.reporting.published.load` gives the committed one."""
-    paths = sorted(run.glob("tables/*.csv"))
-    pairs = [p for p in paths if p.stem.endswith(COMPARISONS)]
-    cells = read_table(*(p for p in paths if p not in pairs))
-    empty = pd.DataFrame(columns=["table", "method", "baseline", "setting", "outcome"])
-    named = [pd.read_csv(p).assign(table=p.stem.removesuffix(COMPARISONS)) for p in pairs]
-    claims = run / "claims.csv"
-    return Published(
-        cells=cells.assign(own=list(map(is_headline, cells["method"], cells["selection"]))),
-        pairs=pd.concat([empty, *named], ignore_index=True),
-        claims=read_claims(claims) if claims.exists() else pd.DataFrame(columns=CLAIM_COLUMNS),
+    return gathered(
+        sorted(run.glob("tables/*.csv")),
+        run / "claims.csv",
         config=read_config(run / "config.yaml"),
         versions=provenance(),
         jobs=measured(run),
