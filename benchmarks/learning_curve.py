@@ -1,10 +1,10 @@
 """Colored MNIST over the number of images n and of dimensions k: what limits the paper's 5 000.
 
 ``python -m benchmarks.learning_curve [--seeds 0 1] [--sizes 2500 50000]`` writes
-``results/scale/learning_curve.csv``, the rows of a seed and n once they are all there, and goes on
-where it was; ``--plot`` draws ``learning_curve.png`` and ``.pdf`` from it.  Every k begins with random
-starts and, besides, with the environments of the k before it (nested); that a split is exact is
-told from the true colours, which nothing but these columns has seen.
+``results/scale/learning_curve.csv``, the rows of a seed and n once they are all there, and goes
+on where it was; ``--plot`` draws ``learning_curve.png`` and ``.pdf`` from it.  Every k begins
+with random starts and, besides, with the environments of the k before it (nested); that a split
+is exact is told from the true colours, which nothing but these columns has seen.
 """
 
 import argparse

@@ -16,7 +16,8 @@ TABLES = ("full_mnist", "full_mnist_baselines", "full_mnist_public")
 def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) -> str:
     """The page."""
     errors = pd.read_csv(folder / "approximation.csv")
-    curve = folder / "learning_curve.csv"
+    path = folder / "learning_curve.csv"
+    curve = pd.read_csv(path) if path.exists() else None
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, trim_blocks=True
     )
@@ -27,8 +28,9 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
         approximation=approximation(errors),
         n_approximation="10 000",
         seconds_exact=f"{errors.loc[errors['way'] == 'exact', 'seconds'].iloc[0]:.0f}",
-        curve=_curve(pd.read_csv(curve)) if curve.exists() else "",
-        best=best(pd.read_csv(curve)) if curve.exists() else [],
+        curve=None if curve is None else _curve(curve),
+        best=None if curve is None else best(curve),
+        seeds=None if curve is None else sorted(set(curve["seed"].astype(int))),
         folder=os.path.relpath(folder, page.parent),
         reference=os.path.relpath(reference, page.parent),
     )

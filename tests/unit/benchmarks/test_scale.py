@@ -54,6 +54,16 @@ def test_every_way_has_a_row_and_every_dimension_a_column() -> None:
     assert " 12 " in body[0]
 
 
+def test_the_best_dimensions_are_told_by_number_of_images() -> None:
+    keys = ["seed", "n", "k", "test_acc", "test_acc_nested"]
+    rows = [(0, 5000, 25, 0.6, 0.6), (0, 5000, 100, 0.2, 0.7), (0, 50_000, 25, 0.71, 0.7),
+            (1, 5000, 25, 0.7, 0.7), (1, 5000, 100, 0.2, 0.5)]  # fmt: skip
+    assert scale.best(pd.DataFrame(rows, columns=keys)) == [
+        {"n": "5 000", "k": "25", "test_acc": "0.650"},
+        {"n": "50 000", "k": "25", "test_acc": "0.710"},
+    ]
+
+
 @pytest.mark.skipif(not (ROOT / scale.PAGE).exists(), reason="no study is committed")
 def test_the_committed_page_is_that_of_the_committed_tables(
     monkeypatch: pytest.MonkeyPatch,
