@@ -141,9 +141,22 @@ def _cells(run: Path, tables: Collection[str]) -> list[Path]:
     return [path for path in sorted(run.glob("tables/*.csv")) if path.stem in tables]
 
 
+def as_yaml(config: Mapping[str, Any]) -> str:
+    """A configuration in which equal sections, as those of a study's settings, are written once."""
+    known: dict[str, dict[str, Any]] = {}
+
+    def shared(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        section = {name: shared(part) for name, part in value.items()}
+        return known.setdefault(json.dumps(section), section) if section else section
+
+    return yaml.safe_dump(shared(config), sort_keys=False)
+
+
 def _note(folder: Path, config: Mapping[str, Any], checkout: Path) -> None:
     """Write what made a folder's files: configuration, versions, code, and the machine's speed."""
-    write_text(folder / "config.yaml", yaml.safe_dump(dict(config), sort_keys=False))
+    write_text(folder / "config.yaml", as_yaml(config))
     facts = provenance() | {RATE: round(gemm_rate(), 1), MADE_WITH: made_with(checkout)}
     write_text(folder / VERSIONS, json.dumps(facts, indent=2) + "\n")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kerhrm.config.files import read
 from kerhrm.config.fresh import FROZEN
 from kerhrm.config.resolve import resolve
 from kerhrm.errors import KerhrmError
@@ -43,6 +44,12 @@ MADE = json.dumps({
 def configuration(experiments: dict[str, Any], preset: str = "paper") -> str:
     tree = CONFIG | {"preset": preset, "experiments": experiments}
     return yaml.safe_dump(tree, sort_keys=False)
+
+
+def same(text: str, other: str) -> bool:
+    """Whether two files say the same, in whatever words: order of keys and types, too."""
+    said, told = (json.dumps(yaml.safe_load(one)) for one in (text, other))
+    return said == told
 
 
 def run(folder: Path, preset: str = "paper") -> Path:
@@ -120,7 +127,7 @@ def test_tables_figures_and_configuration_are_copied(tmp_path: Path, reference: 
         "rule\texperiment\tplace\ts\tmemory_mb\tdisk_mb\tsize",
         f"score\tone\tone/r2=0.70\t2.5\t\t\t{2 * points}",  # of two seeds
     ]
-    assert copied.pop("config.yaml") == configuration(EXPERIMENTS)
+    assert same(copied.pop("config.yaml"), configuration(EXPERIMENTS))
     shown = {"tables/table1.md", "tables/table1.csv"}
     shown |= {"figures/table1.svg", "figures/table1-variants.svg"}
     shown |= {"scores/one.csv", "choices/one.csv", "restarts/one.csv", "notebooks/table1.ipynb"}
@@ -158,7 +165,7 @@ def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
     publish_apart(results, reference / "apart", "apart")
     found = content(reference)
     assert {n: text for n, text in found.items() if not n.startswith("apart/")} == before
-    assert found["apart/config.yaml"] == configuration(APART)
+    assert same(found["apart/config.yaml"], configuration(APART))
     assert found["apart/apart.md"] == "## Another\n"
     names = (
         "apart.csv", "apart.ipynb", "apart.md", "apart.svg", "choices/two.csv", "config.yaml",
@@ -197,6 +204,17 @@ def test_only_the_papers_sizes_are_published(
     assert not reference.exists()
     assert not (tmp_path / "tuned").exists()
     assert in_pages(tmp_path) == BLANK
+
+
+def test_equal_sections_of_a_configuration_are_written_once(tmp_path: Path) -> None:
+    section = {"steps": [1, 2], "rate": 1.0, "more": {}}
+    settings = {f"r={i}": {"erm": json.loads(json.dumps(section))} for i in range(50)}
+    tree = {"one": settings, "other": {"erm": section | {"rate": 1}}}
+    text = publication.as_yaml(tree)
+    (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+    assert json.dumps(read(tmp_path / "config.yaml").content) == json.dumps(tree)
+    assert text.count("steps") == 2  # 1.0 is not 1
+    assert publication.as_yaml({"a": {}, "b": {}}) == "a: {}\nb: {}\n"
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "tables", "figures"])
@@ -277,7 +295,7 @@ def test_after_the_freeze_fresh_seeds_are_published_and_the_others_stand_by(
     publish(fresh, tmp_path, reference=reference)
     assert in_pages(tmp_path) != BLANK
     found = content(reference)
-    assert found["config.yaml"] == configuration(EXPERIMENTS, "fresh")
+    assert same(found["config.yaml"], configuration(EXPERIMENTS, "fresh"))
     assert {n: text for n, text in found.items() if n.startswith("development/")} == appendix
     assert committed(reference, "fresh") == reference / "tables"
     assert committed(reference, "paper") == reference / "development" / "tables"
