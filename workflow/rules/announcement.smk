@@ -1,5 +1,5 @@
-# The first line of a run: preset, size, what it took; and what the jobs to come will take, as the
-# last line of a dry run and the first of another.
+# The first line of a run: preset, size, what it took; what the jobs to come will take, as the
+# last line of a dry run and the first of another; and their order, which follows from it.
 
 
 def jobs_from_nothing():
@@ -89,11 +89,37 @@ def tell_at_the_end():
         say(f"{PREDICTED}{told(predicted(workflow.dag), cores_given())}")
 
 
-def tell_while_it_runs():
+def tell_while_it_runs(prediction):
     """What the run will take, and once in a while how much of it is left."""
-    prediction = predicted(workflow.dag)
     say(f"{PREDICTED}{told(prediction, cores_given())}")
     logger.addHandler(TimeLeft(Remaining(prediction.tasks, cores_given()), say))
+
+
+def longest_first(prediction):
+    """Of the jobs that are ready the one with the longest way to the end goes first.
+
+    Else, by chance, the longest job comes last, and all cores but one wait for it.  What makes
+    temporary files disposable goes before that, or those of every setting lie about.
+    """
+    ahead = ways(prediction.tasks)
+    jobs = list(workflow.dag.needrun_jobs())
+    temporary = {f for job in jobs for f in job.output if f.is_flagged("temp")}
+    priorities = {
+        (job.rule.name, frozenset(job.wildcards_dict.items())): (
+            ahead[number] if temporary.isdisjoint(job.input) else inf
+        )
+        for job in jobs
+        if (number := workflow.dag.jobid(job)) in ahead
+    }
+
+    def of_rule(name):
+        return lambda wildcards: priorities.get(
+            (name, frozenset(wildcards.items())), 0.0
+        )
+
+    for declared in workflow.rules:
+        declared.priority = of_rule(declared.name)
+    workflow.dag.update_priority()
 
 
 if "--mode" not in sys.argv:  # and not a job's own Snakemake on a cluster

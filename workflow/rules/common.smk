@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+from math import inf
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -33,6 +34,7 @@ try:
     from kerhrm.costs.predict import PREDICTED, Job, predict, told
     from kerhrm.costs.reference import stored
     from kerhrm.costs.remaining import Remaining, TimeLeft
+    from kerhrm.costs.schedule import ways
     from kerhrm.costs.sizes import size_of
     from kerhrm.data.registry import DATA_SETS, RAW, file_of, source_of, task_of
     from kerhrm.methods.registry import METHODS, tunable
@@ -134,7 +136,9 @@ onstart:
         check_scheduler()
     except KerhrmError as error:
         raise WorkflowError(str(error))
-    tell_while_it_runs()
+    prediction = predicted(workflow.dag)
+    tell_while_it_runs(prediction)
+    longest_first(prediction)
     if workflow.local_exec:
         # With a limit of jobs per second, which no machine reaches by itself, every pass over the
         # ready jobs starts a timer that starts another pass: a quarter of a core and more.

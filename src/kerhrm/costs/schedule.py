@@ -30,12 +30,9 @@ def plan(tasks: Mapping[int, Task], cores: int) -> Plan:
     Of those that are ready, the one with the longest way to the end goes first.  A job that wants
     more threads than there are cores gets all of them, as from Snakemake.
     """
-    users: dict[int, list[int]] = {number: [] for number in tasks}
-    for number, task in tasks.items():
-        for needed in task.needs:
-            users[needed].append(number)
+    users = _users(tasks)
     left = {number: len(set(task.needs)) for number, task in tasks.items()}
-    urgency = _ways(tasks, users)
+    urgency = ways(tasks)
     ready = sorted((-urgency[n], n) for n, count in left.items() if not count)
     running: list[tuple[float, int]] = []
     now = peak = 0.0
@@ -54,7 +51,7 @@ def plan(tasks: Mapping[int, Task], cores: int) -> Plan:
         peak = max(peak, sum(tasks[number].memory_mb for _, number in running))
         now, ended = heapq.heappop(running)
         free += min(tasks[ended].threads, cores)
-        for user in set(users[ended]):
+        for user in users[ended]:
             left[user] -= 1
             if not left[user]:
                 heapq.heappush(ready, (-urgency[user], user))
@@ -62,17 +59,27 @@ def plan(tasks: Mapping[int, Task], cores: int) -> Plan:
     return Plan(now, total, peak)
 
 
-def _ways(tasks: Mapping[int, Task], users: Mapping[int, Sequence[int]]) -> dict[int, float]:
+def ways(tasks: Mapping[int, Task]) -> dict[int, float]:
     """Seconds from the start of each job to the end of the last that waits for it."""
-    ways: dict[int, float] = {}
-    left = {number: len(set(after)) for number, after in users.items()}
+    users = _users(tasks)
+    found: dict[int, float] = {}
+    left = {number: len(after) for number, after in users.items()}
     pending = [number for number, count in left.items() if not count]
     while pending:
         number = pending.pop()
-        after = max((ways[user] for user in users[number]), default=0.0)
-        ways[number] = tasks[number].seconds + after
+        after = max((found[user] for user in users[number]), default=0.0)
+        found[number] = tasks[number].seconds + after
         for needed in set(tasks[number].needs):
             left[needed] -= 1
             if not left[needed]:
                 pending.append(needed)
-    return ways
+    return found
+
+
+def _users(tasks: Mapping[int, Task]) -> dict[int, set[int]]:
+    """Jobs that wait for each."""
+    users: dict[int, set[int]] = {number: set() for number in tasks}
+    for number, task in tasks.items():
+        for needed in task.needs:
+            users[needed].add(number)
+    return users
