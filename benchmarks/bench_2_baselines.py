@@ -52,7 +52,8 @@ def bench_baseline(case: Case, sizes: Sizes, data: str, name: str) -> None:
     def prepare() -> Work:
         samples, w0 = problems.samples(data, seeds), problems.network(data, seeds)
         told = options(sizes.steps)
-        return lambda: train(samples, w0, told, [told.steps])
+        stop = told.reference_steps if name == "EIIL" else told.steps
+        return lambda: train(samples, w0, told, [stop])
 
     gflop = seeds * sizes.steps * step(facts["n"], facts["sizes"])
     title = f"{name}, {sizes.steps} steps"

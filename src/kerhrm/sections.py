@@ -49,6 +49,8 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     also: ClassVar[tuple[str, ...]] = ()  #: keys that files may have beside the fields
+    #: options that a method takes as a Tensor (B,), too, one value for each network
+    per_network: ClassVar[frozenset[str]] = frozenset()
 
     @model_validator(mode="before")
     @classmethod

@@ -8,9 +8,11 @@ from kerhrm.methods.candidates import train_candidates
 with job(snakemake, resume=True):
     params, method = snakemake.params, snakemake.params.method
     prepare = load(f"kerhrm.methods.{method['reads']}:prepare")
-    given = snakemake.input, params.seeds, params.network, resolve_device(params.device)
+    device = resolve_device(params.device)
+    given = snakemake.input, params.seeds, params.network, device
     entry, kind, path = load(method["entry"]), load(method["options"]), method["path"]
     train = prepare(entry, *given, path=path)
-    rows = train_candidates([kind(**o) for o in params.options], train, path=path)
+    how = {"path": path, "side_by_side": device.type != "cpu"}
+    rows = train_candidates([kind(**o) for o in params.options], train, **how)
     for file, trial in zip(snakemake.output, rows, strict=True):
         trial.save(file, options=params.options)

@@ -18,5 +18,5 @@ METHOD = Method(
     reads="points",
     entry="kerhrm_cvar.train:train_cvar",
     options="kerhrm_cvar:CVaR",
-    path=True,
+    path="steps",
 )

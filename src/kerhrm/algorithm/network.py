@@ -18,8 +18,9 @@ may lie, is a large change.  What is left of it the squared error learns, the lo
 more, unless lambda is large (docs/scale.md).
 """
 
+import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -30,10 +31,12 @@ from kerhrm.algorithm.prediction import FinalDirection
 from kerhrm.algorithm.problem import Problem
 from kerhrm.algorithm.records import Environments
 from kerhrm.algorithm.selection import point_scores, pooled_score, worst_environment_score
+from kerhrm.data.dataset import Task
 from kerhrm.data.predictions import Predictions
 from kerhrm.networks.protocol import N, pick
 from kerhrm.networks.stopping import Convergence, KeepBest
-from kerhrm.networks.training import minimise
+from kerhrm.networks.training import minimise, networks_at_once
+from kerhrm.rows import copies
 
 SMOOTHING = 0.1  # c of the first step
 
@@ -75,42 +78,69 @@ def train_networks(
         The chosen networks.
     """
     spectrum = within(problem.u, direction.k), problem.s
-    given = [t.to(x) for t in (problem.y, problem.f0_train, *spectrum, direction.theta)]
+    given = [t.to(x) for t in (x, problem.y, problem.f0_train, *spectrum, direction.theta)]
     environments = yardstick(learned).to(torch.float64)
     along = direction.iteration > 0
     environments = torch.where(along[:, None, None], environments, 1.0)
+    held_out = x_validation, problem.y_validation, environments
 
-    def score(f: Tensor, rows: slice) -> Tensor:
-        """Of outputs (b, C, m) on validation points: (b, C)."""
-        points = point_scores(f, problem.y_validation[rows].unsqueeze(1), problem.task)
-        if rule == "pooled":
-            return pooled_score(points)
-        return worst_environment_score(points, environments[rows])
-
-    outputs, trained = [], []
-    for penalty in options.penalty:
-        log.info("training along theta_inv with lambda = %g", penalty)
-        best = None
-        if options.check_every:
-            best = KeepBest(
-                network,
-                lambda n, rows: score(n(x_validation[rows]).unsqueeze(1), rows).squeeze(1),
-                every=options.check_every,
-                steps=options.steps,
-                device=x.device,
-            )
-        last = train_igd(
-            network, x, *given, penalty=penalty * along.to(x), options=options, best=best
-        )
-        candidate = best.best if best else last
-        if best:
-            log.info("steps that the rule picked: %s", best.best_step.int().tolist())
-        trained.append(candidate)
-        outputs.append(Predictions(candidate(x), candidate(x_validation), candidate(x_test)))
-    stacked = Predictions.stack(outputs)
+    judge = functools.partial(_score, rule, problem.task)
+    at_once = networks_at_once(x.device, len(options.penalty))
+    trained: list[N] = []
+    for first in range(0, len(options.penalty), at_once):
+        penalties = options.penalty[first : first + at_once]
+        trained += _train_with(penalties, network, given, held_out, along, judge, options)
+    stacked = Predictions.stack(Predictions(f(x), f(x_validation), f(x_test)) for f in trained)
     predictions = Predictions(*(getattr(stacked, n).transpose(0, 1) for n in stacked.names()))
-    chosen = score(predictions.validation, slice(None)).argmax(-1)
+    chosen = judge(predictions.validation, *held_out[1:]).argmax(-1)
     return predictions, chosen, pick(trained, chosen)
+
+
+def _score(
+    rule: SelectionRule, task: Task, f: Tensor, y: Tensor, responsibilities: Tensor
+) -> Tensor:
+    """Of outputs (b, C, m) on validation points: (b, C)."""
+    points = point_scores(f, y.unsqueeze(1), task)
+    if rule == "pooled":
+        return pooled_score(points)
+    return worst_environment_score(points, responsibilities)
+
+
+def _train_with(
+    penalties: Sequence[float],
+    network: N,
+    given: Sequence[Tensor],
+    held_out: Sequence[Tensor],
+    along: Tensor,
+    judge: Callable[[Tensor, Tensor, Tensor], Tensor],
+    options: IGD,
+) -> list[N]:
+    """The networks of several lambdas, as one batch."""
+    log.info("training along theta_inv with lambda = %s", ", ".join(f"{p:g}" for p in penalties))
+    x, times = given[0], len(penalties)
+    best = None
+    if options.check_every:
+        points, y, responsibilities = (copies(t, times) for t in held_out)
+        best = KeepBest(
+            network.copies(times),
+            lambda n, rows: judge(
+                n(points[rows]).unsqueeze(1), y[rows], responsibilities[rows]
+            ).squeeze(1),
+            every=options.check_every,
+            steps=options.steps,
+            device=x.device,
+        )
+    weights = torch.tensor(penalties).to(x).repeat_interleave(len(x))
+    last = train_igd(
+        network.copies(times),
+        *(copies(t, times) for t in given),
+        penalty=weights * copies(along, times),
+        options=options,
+        best=best,
+    )
+    if best:
+        log.info("steps that the rule picked: %s", best.best_step.int().tolist())
+    return (best.best if best else last).parts(times)
 
 
 def within(u: Tensor, k: Tensor) -> Tensor:

@@ -83,7 +83,7 @@ def eiil_depends_on_its_reference(case: Case) -> Finding:
     references = [int(share * size.steps) for share in REFERENCES]
     for steps in references:
         options = EIIL(reference_steps=steps, steps=size.steps, inference_steps=5 * size.steps)
-        (predictor,) = train_eiil(lab.samples, lab.network, options, [size.steps])
+        (predictor,) = train_eiil(lab.samples, lab.network, options, [steps])
         found.append(_test_accuracy(lab, predictor))
     name = f"test accuracy, reference of {references[0]} steps less {references[1]}"
     note = (

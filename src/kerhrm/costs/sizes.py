@@ -75,7 +75,7 @@ def _steps(experiment: Experiment, setting: str, method: str) -> int:
     options = experiment.choices(setting, method)
     if METHODS[method].reads == "whole":
         return _of_networks(options)
-    if not METHODS[method].path:
+    if METHODS[method].path != "steps":
         return sum(one.get("steps", 1) for one in options)
     longest: dict[str, int] = {}  # of those that differ in nothing else
     for one in options:

@@ -44,3 +44,8 @@ class Trial(Predictions):
         if environments is None:
             environments = f.new_empty(len(f), 0, f.shape[-1] + outputs.validation.shape[-1])
         return cls(outputs.train, outputs.validation, outputs.test, environments.to(torch.float32))
+
+    def split(self, parts: int) -> list[Self]:
+        """Of C B replicates those of each of C option sets."""
+        chunks = (getattr(self, name).chunk(parts) for name in self.names())
+        return [type(self)(*fields) for fields in zip(*chunks, strict=True)]

@@ -6,14 +6,16 @@ environment labels only if it is one of those that are given them; test points n
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from kerhrm.data.dataset import Files as Files
 from kerhrm.data.dataset import Task
+from kerhrm.rows import copies
 from kerhrm.storage.arrays import load_arrays
 
 #: f: points (B, m, d) to outputs (B, m)
@@ -43,6 +45,17 @@ class Samples:
     environment: Tensor | None
     seeds: Sequence[int]
     task: Task
+
+    def copies(self, times: int) -> "Samples":
+        """The replicates again and again: C B of them."""
+        if times == 1:
+            return self
+        tensors: dict[str, Any] = {
+            name: copies(value, times)
+            for name, value in vars(self).items()
+            if isinstance(value, Tensor)
+        }
+        return replace(self, **tensors, seeds=[*self.seeds] * times)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def train_method(
         raise KerhrmError(f"{where}={first['input']!r}: {first['msg']}", cure) from error
     entry = load(method.entry)
     if method.path:
-        (trained,) = entry(samples, network, options, [options.steps])
+        (trained,) = entry(samples, network, options, [getattr(options, method.path)])
     else:
         trained = entry(samples, network, options)
     return trained

@@ -13,12 +13,14 @@ from kerhrm.sections import Section
 log = logging.getLogger(__name__)
 
 Options = TypeVar("Options", bound=Section)
-#: a group of option sets to the trials of each: one for every row of the method
-Train = Callable[[Sequence[Options]], Sequence[Sequence[Trial]]]
+#: option sets that are met on the way of one training, in that order
+Group = Sequence[Options]
+#: groups that train side by side to the trials of each option set: one for every row of the method
+Train = Callable[[Sequence[Group[Options]]], Sequence[Sequence[Sequence[Trial]]]]
 
 
 def train_candidates(
-    options: Sequence[Options], train: Train[Options], *, path: bool
+    options: Sequence[Options], train: Train[Options], *, path: str, side_by_side: bool = False
 ) -> list[Trial]:
     """Train with each of C option sets, equal ones once.
 
@@ -26,10 +28,12 @@ def train_candidates(
     ----------
     train : callable
         As :func:`kerhrm.methods.points.prepare` returns it.
-    path : bool
-        Whether option sets that differ in nothing but ``steps`` go to it as one group, in the
-        order of their steps, because a single training passes through all of them; else a group
-        is one option set.
+    path : str
+        Option sets that differ in nothing but this option go to it as one group, in its order,
+        because a single training passes through all of them; if empty, a group is one option set.
+    side_by_side : bool
+        Whether groups that differ in nothing but options ``per_network`` go to it together: on a
+        GPU, where they are one batch.
 
     Returns
     -------
@@ -37,20 +41,31 @@ def train_candidates(
     """
     distinct = [o for number, o in enumerate(options) if options.index(o) == number]
     trained: list[tuple[Options, Sequence[Trial]]] = []
-    for group in paths(distinct) if path else [[o] for o in distinct]:
-        log.info("training with %s", "; ".join(map(str, group)))
-        trained += zip(group, train(group), strict=True)
+    groups = paths(distinct, path) if path else [[o] for o in distinct]
+    for lot in lots(groups) if side_by_side else [[group] for group in groups]:
+        log.info("training with %s", "; ".join(str(o) for group in lot for o in group))
+        for group, trials in zip(lot, train(lot), strict=True):
+            trained += zip(group, trials, strict=True)
     done = [o for o, _ in trained]
     rows = zip(*(trained[done.index(o)][1] for o in options), strict=True)
     return [_stack(row) for row in rows]
 
 
-def paths(options: Sequence[Options]) -> list[list[Options]]:
-    """Groups that differ in nothing but ``steps``, which ascend."""
+def paths(options: Sequence[Options], path: str) -> list[list[Options]]:
+    """Groups that differ in nothing but one option, which ascends."""
     groups: dict[str, list[Options]] = {}
-    for o in sorted(options, key=lambda o: o.model_dump()["steps"]):
-        groups.setdefault(o.model_dump_json(exclude={"steps"}), []).append(o)
+    for o in sorted(options, key=lambda o: o.model_dump()[path]):
+        groups.setdefault(o.model_dump_json(exclude={path}), []).append(o)
     return list(groups.values())
+
+
+def lots(groups: Sequence[Group[Options]]) -> list[list[Group[Options]]]:
+    """Groups together that differ in nothing but options ``per_network``."""
+    found: dict[tuple[str, ...], list[Group[Options]]] = {}
+    for group in groups:
+        rest = tuple(o.model_dump_json(exclude={*o.per_network}) for o in group)
+        found.setdefault(rest, []).append(group)
+    return list(found.values())
 
 
 def _stack(trials: Sequence[Trial]) -> Trial:

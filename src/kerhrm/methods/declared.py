@@ -53,8 +53,8 @@ class Method:
     uses: frozenset[str] | None = None  #: fields of the options; None: all
     labels: bool = False  #: whether it is given the true environments of the training points
     infers: bool = False  #: whether a rule may choose by the environments that it infers
-    #: whether option sets that differ in ``steps`` alone are met on the way of one training
-    path: bool = False
+    #: the option, if any, whose smaller values are met on the way of one training to a larger one
+    path: str = ""
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  #: where option sets come from
     needs: str = ""  #: method that has to run, too
 

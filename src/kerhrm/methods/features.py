@@ -27,8 +27,8 @@ def prepare(
     network: Any,
     device: torch.device,
     *,
-    path: bool,
-) -> Callable[[Sequence[Options]], list[list[Trial]]]:
+    path: str,
+) -> Callable[[Sequence[Sequence[Options]]], list[list[list[Trial]]]]:
     """As :func:`kerhrm.methods.points.prepare`, from other files.
 
     These are ``features``, ``test_features``, and ``environments`` or nothing; ``seeds``,
@@ -43,8 +43,10 @@ def prepare(
         known, held_out = (torch.from_numpy(true[part]) for part in ("train", "validation"))
         environments = known.to(device, torch.int64), held_out.to(device, torch.int64)
 
-    def train(group: Sequence[Options]) -> list[list[Trial]]:
-        thetas = (entry(problem, options, environments) for options in group)
-        return [[Trial.of(ntf_predictions(problem, test, theta))] for theta in thetas]
+    def trials(options: Options) -> list[Trial]:
+        return [Trial.of(ntf_predictions(problem, test, entry(problem, options, environments)))]
+
+    def train(lot: Sequence[Sequence[Options]]) -> list[list[list[Trial]]]:
+        return [[trials(options) for options in group] for group in lot]
 
     return train

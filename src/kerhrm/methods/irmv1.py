@@ -22,6 +22,7 @@ from kerhrm.methods.irm.options import IRM, PointLoss
 from kerhrm.networks.protocol import Network
 from kerhrm.networks.stopping import Snapshots
 from kerhrm.networks.training import minimise
+from kerhrm.rows import of_rows
 
 
 def train_irmv1(
@@ -40,10 +41,12 @@ def train_irmv1(
 
     def objective(step: int, networks: Network, rows: slice) -> Tensor:
         f, y = networks(samples.x[rows]), samples.y[rows]
-        now = options.weight if step > options.anneal else min(options.weight, 1.0)
+        now = torch.as_tensor(of_rows(options.weight, rows, f))
+        if step <= options.anneal:
+            now = now.clamp(max=1)
         total = mean_risk(f, y, means[rows], options.loss)
         total = total + now * irm_penalty(f, y, means[rows], options.loss)
-        return total / max(now, 1.0)
+        return total / now.clamp(min=1)
 
     path = Snapshots(network, stops, device=samples.x.device)
     minimise(

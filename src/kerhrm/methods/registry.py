@@ -60,14 +60,14 @@ def _in_one(name: str, titles: tuple[str, str], rule: str, **more: Any) -> Metho
 _STEPS_OF_ADAM = [100, 200]
 _ERM = {"learning_rate": [3e-4, 1e-3, 3e-3, 1e-2], "steps": _STEPS_OF_ADAM}
 _BUILT_IN = (
-    _baseline("erm", "ERM", POOLED, "ERM", path=True, grid=_ERM),
-    _baseline("dro", "DRO", POOLED, "DRO", path=True,
+    _baseline("erm", "ERM", POOLED, "ERM", path="steps", grid=_ERM),
+    _baseline("dro", "DRO", POOLED, "DRO", path="steps",
               grid={"rho": [0.1, 0.5, 2.0, 8.0], "steps": _STEPS_OF_ADAM}),
-    _baseline("eiil", "EIIL", POOLED, "EIIL", path=True, infers=True,
+    _baseline("eiil", "EIIL", POOLED, "EIIL", path="reference_steps", infers=True,
               grid={"loss": ["squared", "logistic"], "reference_steps": [20, 50, 200, 500]}),
     _baseline("hrm", "HRM", POOLED, "HRM", infers=True,
               grid={"gate_goal": ["few", "all"], "penalty": [10.0, 1e2, 1e3, 1e4]}),
-    _baseline("irm", "IRM", WORST_VALIDATION, "IRM", labels=True, path=True,
+    _baseline("irm", "IRM", WORST_VALIDATION, "IRM", labels=True, path="steps",
               grid={"weight": [1.0, 1e2, 1e4, 1e6], "steps": _STEPS_OF_ADAM}),
     Method("kerhrm", _STEPS, "kerhrm", "kerhrm.algorithm.loop:fit", _KERHRM),
     Method("igd", (_NETWORK,), "kerhrm", "kerhrm.algorithm.network:train_networks", _KERHRM,
@@ -83,13 +83,13 @@ _BUILT_IN = (
     Method("released", (_RELEASED,), "features", "kerhrm.released.train:train_released",
            "kerhrm.released.options:Released", needs="kerhrm"),
     _baseline("iga", "ref: inter-gradient alignment (labels)", WORST_VALIDATION, "IGA", labels=True,
-              path=True, grid={"loss": ["squared", "logistic"],
+              path="steps", grid={"loss": ["squared", "logistic"],
                                "penalty": [1.0, 10.0, 100.0, 1e3]}),
     _baseline("true_environments", "ref: KerHRM with true environments", WORST_VALIDATION, _KERHRM,
               "features", choice=f"{_CHOICES}:Direction", uses=frozenset({"k", "invariance"}),
               labels=True, grid={"k": [15, 25], "alpha": [0.0, 10.0, 100.0, 1e3]}),
     _baseline("grayscale", "ref: perfect invariant model", POOLED,
-              "kerhrm.methods.erm.options:ERM", path=True, grid=_ERM),
+              "kerhrm.methods.erm.options:ERM", path="steps", grid=_ERM),
     _baseline("least_squares", "ref: least squares", NONE, "LeastSquares"),
 )  # fmt: skip
 _TITLES = {

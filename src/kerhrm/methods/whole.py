@@ -35,8 +35,8 @@ def prepare(
     network: Mapping[str, Any],
     device: torch.device,
     *,
-    path: bool,
-) -> Callable[[Sequence[Options]], list[list[Trial]]]:
+    path: str,
+) -> Callable[[Sequence[Sequence[Options]]], list[list[list[Trial]]]]:
     """As :func:`kerhrm.methods.points.prepare`, with as many trials as the method has rows.
 
     The files are those of both points and features, and ``heterogeneity`` or nothing; ``path`` is
@@ -50,11 +50,11 @@ def prepare(
     if files.get("heterogeneity"):
         none_found = HeterogeneityTest.load(files["heterogeneity"], device).none_found
 
-    def train(group: Sequence[Options]) -> list[list[Trial]]:
-        trials = []
-        for options in group:
-            rows, environments = entry(w0, problem, test, points, options, none_found)
-            trials.append([Trial.of(outputs, environments) for outputs in rows])
-        return trials
+    def trials(options: Options) -> list[Trial]:
+        rows, environments = entry(w0, problem, test, points, options, none_found)
+        return [Trial.of(outputs, environments) for outputs in rows]
+
+    def train(lot: Sequence[Sequence[Options]]) -> list[list[list[Trial]]]:
+        return [[trials(options) for options in group] for group in lot]
 
     return train

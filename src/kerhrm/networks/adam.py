@@ -16,15 +16,16 @@ class Adam:
     ----------
     parameters : sequence of Tensor
         Changed in place by what stands in their ``grad``; one without is left alone.
-    rate : float
-        Learning rate; the moments have the default decays .9 and .999.
+    rate : float, or Tensor (B,)
+        Learning rate, or one for each row of all parameters, (B, ...); the moments have the default
+        decays .9 and .999.
     """
 
-    def __init__(self, parameters: Sequence[Tensor], rate: float) -> None:
-        self.parameters, self.rate = list(parameters), rate
+    def __init__(self, parameters: Sequence[Tensor], rate: float | Tensor) -> None:
+        self.parameters, self.rates = list(parameters), _runs(rate)
         self.moments = [
             {
-                "step": torch.zeros((), device=p.device),
+                "step": torch.zeros([len(self.rates)] * isinstance(rate, Tensor), device=p.device),
                 "exp_avg": torch.zeros_like(p, requires_grad=False),
                 "exp_avg_sq": torch.zeros_like(p, requires_grad=False),
             }
@@ -40,19 +41,39 @@ class Adam:
         """Descend once."""
         pairs = zip(self.parameters, self.moments, strict=True)
         given = [(p, p.grad, m) for p, m in pairs if p.grad is not None]
-        adam(
-            [p for p, _, _ in given],
-            [gradient for _, gradient, _ in given],
-            [m["exp_avg"] for *_, m in given],
-            [m["exp_avg_sq"] for *_, m in given],
-            [],
-            [m["step"] for *_, m in given],
-            fused=True,
-            amsgrad=False,
-            beta1=0.9,
-            beta2=0.999,
-            lr=self.rate,
-            weight_decay=0.0,
-            eps=1e-8,
-            maximize=False,
-        )
+        parameters, gradients = [p for p, _, _ in given], [gradient for _, gradient, _ in given]
+        names = "exp_avg", "exp_avg_sq", "step"
+        first, second, steps = ([m[name] for *_, m in given] for name in names)
+        for run, (rows, rate) in enumerate(self.rates):
+            adam(
+                _part(parameters, rows),
+                _part(gradients, rows),
+                _part(first, rows),
+                _part(second, rows),
+                [],
+                steps if rows is None else [step[run] for step in steps],
+                fused=True,
+                amsgrad=False,
+                beta1=0.9,
+                beta2=0.999,
+                lr=rate,
+                weight_decay=0.0,
+                eps=1e-8,
+                maximize=False,
+            )
+
+
+def _part(tensors: list[Tensor], rows: slice | None) -> list[Tensor]:
+    return tensors if rows is None else [tensor[rows] for tensor in tensors]
+
+
+def _runs(rate: float | Tensor) -> list[tuple[slice | None, float]]:
+    """Rows one after the other that have the same learning rate; None are all."""
+    if not isinstance(rate, Tensor):
+        return [(None, rate)]
+    values, counts = torch.unique_consecutive(rate.double(), return_counts=True)
+    ends = counts.cumsum(0).tolist()
+    return [
+        (slice(end - count, end), value)
+        for value, count, end in zip(values.tolist(), counts.tolist(), ends, strict=True)
+    ]

@@ -7,6 +7,8 @@ from typing import Any, Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
+from kerhrm.rows import copies
+
 N = TypeVar("N", bound="Network")
 
 
@@ -50,6 +52,15 @@ class Network(Protocol):
     def take(self, rows: slice) -> Self:
         """The networks of a slice of the batch."""
         return self.each(lambda p: p[rows])
+
+    def copies(self, times: int) -> Self:
+        """The batch again and again: C B networks."""
+        return self.each(lambda p: copies(p, times))
+
+    def parts(self, times: int) -> list[Self]:
+        """The batches of B among C B networks."""
+        size = self.n_networks // times
+        return [self.take(slice(c * size, (c + 1) * size)) for c in range(times)]
 
     def trainable_copy(self, device: torch.device | str | None = None) -> Self:
         """A copy whose tensors are leaves that require a gradient."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.networks.adam import Adam
 from kerhrm.networks.protocol import N, concatenate
+from kerhrm.rows import of_rows
 from kerhrm.storage.checkpoints import begin
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ def train(
     loss: Loss,
     *,
     steps: int,
-    learning_rate: float,
+    learning_rate: float | Tensor,
     after_step: AfterStep[N] | None = None,
     keep: Sequence[Tensor] = (),
 ) -> N:
@@ -50,7 +51,7 @@ def minimise(
     *,
     device: torch.device,
     steps: int,
-    learning_rate: float,
+    learning_rate: float | Tensor,
     after_step: AfterStep[N] | None = None,
     keep: Sequence[Tensor] = (),
 ) -> N:
@@ -67,8 +68,8 @@ def minimise(
         Not changed.
     objective : callable
         ``objective(step, networks, rows)`` is what step = 1, ..., ``steps`` descends.
-    learning_rate : float
-        Adam's, with the default moments (Kingma & Ba 2015).
+    learning_rate : float, or Tensor (B,)
+        Adam's, with the default moments (Kingma & Ba 2015); for all networks or for each.
     after_step : callable, optional
         Called as ``after_step(step, networks, rows, losses)``; a slice for which it returns
         True is done.
@@ -89,7 +90,7 @@ def minimise(
         rows = slice(first, min(first + together, n_networks))
         networks = initial.take(rows).trainable_copy(device)
         kept = [tensor.detach()[rows] for tensor in keep]
-        how = steps, learning_rate, after_step, kept
+        how = steps, of_rows(learning_rate, rows), after_step, kept
         try:
             groups.append(_minimise_group(networks, rows, objective, *how))
         except torch.cuda.OutOfMemoryError as error:
@@ -124,7 +125,7 @@ def _minimise_group(
     rows: slice,
     objective: Objective[N],
     steps: int,
-    learning_rate: float,
+    learning_rate: float | Tensor,
     after_step: AfterStep[N] | None,
     keep: Sequence[Tensor],
 ) -> N:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm import network
 from kerhrm.algorithm.directions import learn_directions, yardstick
 from kerhrm.algorithm.exploration import explore
 from kerhrm.algorithm.network import train_igd, train_networks
@@ -20,6 +21,7 @@ from kerhrm.algorithm.selection import point_scores, worst_environment_score
 from kerhrm.data.predictions import Predictions
 from kerhrm.data.registry import generate
 from kerhrm.features.extract import extract
+from kerhrm.networks import training
 from kerhrm.networks.mlp import MLP, init_mlp
 
 B = 3
@@ -62,7 +64,7 @@ def test_every_lambda_has_its_network(run: Run) -> None:
     for b in range(B):
         u[b, :, int(run.final.k[b]) :] = 0
     for c, penalty in enumerate(OPTIONS.penalty):
-        network = train_igd(
+        alone = train_igd(
             run.mlp,
             run.points[0],
             problem.y.float(),
@@ -76,10 +78,35 @@ def test_every_lambda_has_its_network(run: Run) -> None:
         for name, x in zip(Predictions.names(), run.points, strict=True):
             got = getattr(run.predictions, name)
             assert got.shape == (B, len(OPTIONS.penalty), x.shape[1])
-            torch.testing.assert_close(got[:, c], network(x), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(got[:, c], alone(x), rtol=1e-4, atol=1e-5)
     # lambda matters
     spread = run.predictions.train.diff(dim=1).abs().amax(-1)
     assert float(spread.min()) > 0.01
+
+
+@pytest.mark.parametrize("check_every", [None, 5])
+def test_all_lambdas_may_be_one_batch(
+    run: Run, check_every: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU."""
+    options = OPTIONS.model_copy(update={"check_every": check_every})
+    given = run.mlp, run.problem, *run.points, run.final, run.learned, options
+    expected, chosen, _ = train_networks(*given)
+    for module in (network, training):
+        monkeypatch.setattr(module, "networks_at_once", lambda device, n: n)
+    batches = []
+    plain = network.train_igd
+    monkeypatch.setattr(
+        network, "train_igd", lambda *a, **k: batches.append(len(a[1])) or plain(*a, **k)
+    )
+    found, same, networks = train_networks(*given)
+    assert batches == [B * len(options.penalty)]
+    assert torch.equal(chosen, same)
+    for name, x in zip(Predictions.names(), run.points, strict=True):
+        got = getattr(found, name)
+        torch.testing.assert_close(got, getattr(expected, name), rtol=1e-4, atol=1e-4)
+        picked = got[torch.arange(B), same]
+        torch.testing.assert_close(networks(x), picked, rtol=1e-4, atol=1e-5)
 
 
 def test_the_worst_learned_environment_decides(run: Run) -> None:

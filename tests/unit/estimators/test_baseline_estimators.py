@@ -42,7 +42,7 @@ def test_they_are_the_registry_s_methods(name: str, task: Any, labels: Any, slop
     w0 = kerhrm.build(kerhrm.NetworkOptions(widths=[16]), [4], table.x.shape[1])
     loss = {"loss": "squared"} if name == "IRM" and task == "regression" else {}
     options = load(method.options)(**QUICK[name], **loss)
-    stops = [[options.steps]] if method.path else []
+    stops = [[getattr(options, method.path)]] if method.path else []
     trained = load(method.entry)(samples, w0, options, *stops)
     predictor = trained[0] if method.path else trained
     with torch.no_grad():

@@ -73,7 +73,7 @@ class Recorder:
         return lambda x: scale * network(x)
 
 
-def run(entry: Any, options: list[ERM], files: Any, *, path: bool = False) -> Trial:
+def run(entry: Any, options: list[ERM], files: Any, *, path: str = "") -> Trial:
     train = points.prepare(entry, files, SEEDS, NETWORK, CPU, path=path)
     (trial,) = train_candidates(options, train, path=path)
     return trial
@@ -153,8 +153,8 @@ def test_option_sets_that_differ_in_steps_alone_share_a_path() -> None:
         for steps, base in [(9, slow), (3, fast), (4, slow), (9, fast), (200, slow)]
     ]
     a, b, c, d, e = options
-    assert sorted(paths(options), key=len) == [[b, d], [c, a, e]]
-    assert paths([]) == []
+    assert sorted(paths(options, "steps"), key=len) == [[b, d], [c, a, e]]
+    assert paths([], "steps") == []
 
 
 def test_a_group_is_trained_in_one_go(files: dict[str, Path]) -> None:
@@ -169,7 +169,7 @@ def test_a_group_is_trained_in_one_go(files: dict[str, Path]) -> None:
 
     other = ERM(steps=3, learning_rate=0.5)
     options = [OPTIONS[1], other, *OPTIONS, other]
-    found = run(entry, options, files, path=True)
+    found = run(entry, options, files, path="steps")
     assert sorted(stops for _, stops in asked) == [[1, 3, 5], [3]]
     assert all(told.steps == stops[-1] for told, stops in asked)
     f = init_mlp(SEEDS["network"], (D, 8, 4, 1))(torch.from_numpy(split("test").x))
@@ -178,10 +178,10 @@ def test_a_group_is_trained_in_one_go(files: dict[str, Path]) -> None:
 
 
 def test_a_path_gives_the_bits_of_every_training(files: dict[str, Path]) -> None:
-    together = run(train_erm, OPTIONS, files, path=True)
+    together = run(train_erm, OPTIONS, files, path="steps")
     assert not torch.equal(together.test[:, 0], together.test[:, 1])
     for c, options in enumerate(OPTIONS):
-        alone = run(train_erm, [options], files, path=True)
+        alone = run(train_erm, [options], files, path="steps")
         for part in SIZES:
             assert torch.equal(getattr(alone, part)[:, 0], getattr(together, part)[:, c])
 
@@ -240,8 +240,8 @@ def test_directions_on_the_features_predict_all_points(
         return thetas[options.iterations - 1]
 
     files = paths if labelled else paths | {"environments": []}
-    prepared = features.prepare(entry, files, SEEDS, NETWORK, CPU, path=False)
-    (found,) = train_candidates([KerHRM(iterations=t) for t in (1, 2)], prepared, path=False)
+    prepared = features.prepare(entry, files, SEEDS, NETWORK, CPU, path="")
+    (found,) = train_candidates([KerHRM(iterations=t) for t in (1, 2)], prepared, path="")
     for c, theta in enumerate(thetas):
         expected = ntf_predictions(problem, test, theta)
         for part in SIZES:

@@ -42,7 +42,7 @@ class Case:
         entry, options = load(self.method.entry), self.options
         if self.method.reads == "points":
             if self.method.path:
-                return entry(samples, network, options, [options.steps])[0]
+                return entry(samples, network, options, [getattr(options, self.method.path)])[0]
             return entry(samples, network, options)
         ntf, problem = pose(samples, network)
         if self.method.reads == "features":

@@ -89,7 +89,7 @@ def test_every_method_gets_as_many_option_sets() -> None:
         combinations = math.prod(map(len, method.grid.values()))
         assert combinations >= 8, name
         if method.path:
-            assert "steps" in load(method.choice or method.options).model_fields
+            assert method.path in load(method.choice or method.options).model_fields
         for values in method.grid.values():
             assert len(set(values)) == len(values) > 1
 

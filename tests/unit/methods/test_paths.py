@@ -18,7 +18,8 @@ from kerhrm.networks.mlp import init_mlp
 from kerhrm.storage.checkpoints import Stopped, opened
 
 SEEDS, D = (7, 3, 12), 4
-#: before the first look of ERM, at one and between two; before and after IRM's anneal
+#: before the first look of ERM, at one and between two; before and after IRM's anneal; of EIIL
+#: steps of the reference
 STOPS, EVERY, ANNEAL = (3, 8, 11), 4, 5
 
 Draw = Callable[..., Samples]
@@ -31,7 +32,7 @@ class Case:
     task: Task
 
     def train(self, samples: Samples, stops: Sequence[int]) -> list[Predictor]:
-        changes: dict[str, Any] = {"steps": stops[-1], "learning_rate": 0.03}
+        changes: dict[str, Any] = {"learning_rate": 0.03, self.method.path: stops[-1]}
         fields = load(self.method.options).model_fields
         special = {"evaluate_every": EVERY, "anneal": ANNEAL, "loss": self.loss}
         changes |= {name: value for name, value in special.items() if name in fields}

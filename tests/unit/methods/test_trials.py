@@ -59,7 +59,8 @@ def test_a_job_gets_a_trial_a_row(method: Method, files: dict[str, Any], tmp_pat
     if not method.labels:
         files["environments"] = []
     first = small(load(method.options)())
-    options = [small(first, steps=steps) for steps in (9, 6, 9)] if method.path else [first]
+    stops = [{method.path: steps} for steps in (9, 6, 9)] if method.path else [{}]
+    options = [small(first, **stop) for stop in stops]
     prepare = load(f"kerhrm.methods.{method.reads}:prepare")
     seeds = {"network": SEEDS, "clustering": SEEDS}
     given = files, seeds, NETWORK, torch.device("cpu")
@@ -111,9 +112,9 @@ def test_whole_methods_are_told_where_the_test_found_nothing(
         return [Predictions(*f), Predictions(*(2 * o for o in f))], soft if tested else None
 
     seeds = {"network": SEEDS, "clustering": SEEDS}
-    train = whole.prepare(entry, files, seeds, NETWORK, torch.device("cpu"), path=False)
+    train = whole.prepare(entry, files, seeds, NETWORK, torch.device("cpu"), path="")
     options = [ERM(steps=steps) for steps in (3, 1, 3)]
-    rows = train_candidates(options, train, path=False)
+    rows = train_candidates(options, train, path="")
     expected = [True, False] if tested else None
     assert [told if told is None else told.tolist() for told in seen] == [expected] * 2
     w0, points = build(NetworkOptions(**NETWORK), SEEDS, D), load_points(files, torch.device("cpu"))

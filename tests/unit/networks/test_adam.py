@@ -30,6 +30,17 @@ def test_the_numbers_are_those_of_torch(dtype: torch.dtype) -> None:
     assert torch.equal(ours[2], start[2])
 
 
+def test_every_row_may_have_a_rate_of_its_own() -> None:
+    """Equal rates that are not neighbours among them."""
+    start, rates = [torch.randn(5, 3), torch.randn(5)], [0.02, 0.02, 0.1, 0.02, 0.005]
+    together = [p.clone().requires_grad_(True) for p in start]
+    descend(Adam(together, torch.tensor(rates, dtype=torch.float64)), together)
+    for b, rate in enumerate(rates):
+        alone = [p[[b]].clone().requires_grad_(True) for p in start]
+        descend(Adam(alone, rate), alone)
+        assert all(torch.equal(p[0], q[b]) for p, q in zip(alone, together, strict=True))
+
+
 def test_the_compiler_is_not_imported() -> None:
     """What the class is for."""
     code = (

@@ -29,6 +29,7 @@ from kerhrm.methods.dro.options import DRO
 from kerhrm.networks.protocol import Network
 from kerhrm.networks.stopping import Snapshots
 from kerhrm.networks.training import train
+from kerhrm.rows import of_rows
 
 BISECTIONS = 40  # the bracket shrinks below float32's precision
 
@@ -41,7 +42,7 @@ def train_dro(
     train(
         network,
         samples.x,
-        lambda f, rows: worst_mean((f - samples.y[rows]) ** 2, options.rho),
+        lambda f, rows: worst_mean((f - samples.y[rows]) ** 2, of_rows(options.rho, rows)),
         steps=options.steps,
         learning_rate=options.learning_rate,
         after_step=path,
@@ -50,13 +51,13 @@ def train_dro(
     return path.networks
 
 
-def worst_mean(losses: Tensor, rho: float) -> Tensor:
-    """Largest mean over the chi-square ball, (..., n) to (...), differentiable."""
+def worst_mean(losses: Tensor, rho: float | Tensor) -> Tensor:
+    """Largest mean over the chi-square ball, (..., n) to (...), differentiable; rho has no n."""
     return (worst_weights(losses, rho) * losses).sum(-1)
 
 
 @torch.no_grad()
-def worst_weights(losses: Tensor, rho: float) -> Tensor:
+def worst_weights(losses: Tensor, rho: float | Tensor) -> Tensor:
     r"""Weights that attain it: losses (..., n) to p (..., n), which sums to 1.
 
     The dual is convex in eta; its derivative is negative where
@@ -69,6 +70,8 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
     cut off) and fails at the largest loss: the bracket of the bisection.
     """
     exact = losses.double()
+    if isinstance(rho, Tensor):
+        rho = rho.to(exact).unsqueeze(-1)
     high = exact.amax(-1, keepdim=True)
     reach = exact.std(-1, correction=0, keepdim=True) / (2 * rho) ** 0.5
     low = torch.minimum(exact.mean(-1, keepdim=True) - reach, exact.amin(-1, keepdim=True))

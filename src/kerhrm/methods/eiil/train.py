@@ -19,8 +19,8 @@ extreme.  One environment then holds the points with g_i > 0 and the other those
 g_i < 0; with the logistic loss, those that f gets wrong and right.
 """
 
-import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -31,8 +31,10 @@ from kerhrm.methods.eiil.options import EIIL
 from kerhrm.methods.irmv1 import check_loss, point_loss, scale_gradient, train_irmv1
 from kerhrm.networks.adam import Adam
 from kerhrm.networks.protocol import Network
+from kerhrm.networks.stopping import Snapshots
 from kerhrm.networks.training import train
 from kerhrm.randomness import stream
+from kerhrm.rows import again
 
 
 def train_eiil(
@@ -40,7 +42,8 @@ def train_eiil(
 ) -> list[Inferred]:
     """Infer environments, then train on them by IRMv1; the reference has its loss and w_0.
 
-    By the same reference and the same inference the validation points are split, too.
+    By the same reference and the same inference the validation points are split, too.  Once for
+    every number of steps in ``stops``, on the way of one reference to the last.
 
     Raises
     ------
@@ -48,29 +51,33 @@ def train_eiil(
         If a regression is to have the logistic loss.
     """
     check_loss(options.loss, samples.task)
-    reference = train(
+    references = Snapshots(network, stops, device=samples.x.device)
+    train(
         network,
         samples.x,
         lambda f, rows: point_loss(f, samples.y[rows], options.loss).mean(-1),
         steps=options.reference_steps,
         learning_rate=options.learning_rate,
+        after_step=references,
+        keep=references.state,
     )
 
     def split(x: Tensor, y: Tensor, name: str) -> Tensor:
-        return infer_environments(
-            scale_gradient(reference(x), y, options.loss),
-            samples.seeds,
-            name,
-            steps=options.inference_steps,
-            rate=options.inference_rate,
-        )
+        gradients = (scale_gradient(f(x), y, options.loss) for f in references.networks)
+        steps, rate = options.inference_steps, options.inference_rate
+        splits = [
+            infer_environments(g, samples.seeds, name, steps=steps, rate=rate) for g in gradients
+        ]
+        return torch.cat(splits)
 
     environment = split(samples.x, samples.y, "eiil")
     held_out = split(samples.x_validation, samples.y_validation, "eiil-validation")
-    labelled = dataclasses.replace(samples, environment=environment)
-    trained = train_irmv1(labelled, network, options, stops)
-    inferred = memberships(torch.cat([environment, held_out], dim=-1), 2)
-    return [Inferred(invariant, inferred) for invariant in trained]
+    times = len(stops)
+    labelled = replace(samples.copies(times), environment=environment)
+    told = again(options, times)
+    (trained,) = train_irmv1(labelled, network.copies(times), told, [options.steps])
+    inferred = memberships(torch.cat([environment, held_out], dim=-1), 2).chunk(times)
+    return [Inferred(*found) for found in zip(trained.parts(times), inferred, strict=True)]
 
 
 def infer_environments(

@@ -25,6 +25,7 @@ from kerhrm.methods.irmv1 import check_loss, environment_means, point_loss, with
 from kerhrm.networks.protocol import Network
 from kerhrm.networks.stopping import Snapshots
 from kerhrm.networks.training import minimise
+from kerhrm.rows import of_rows
 
 
 def train_iga(
@@ -46,7 +47,8 @@ def train_iga(
     def objective(step: int, networks: Network, rows: slice) -> Tensor:
         losses = point_loss(networks(samples.x[rows]), samples.y[rows], options.loss)
         risks = within_environments(losses, means[rows])
-        return risks.mean(-1) + options.penalty * gradient_variance(risks, networks)
+        penalty = of_rows(options.penalty, rows, risks)
+        return risks.mean(-1) + penalty * gradient_variance(risks, networks)
 
     path = Snapshots(network, stops, device=samples.x.device)
     minimise(

@@ -11,6 +11,8 @@ LOSS = "of a point; logistic: classification alone"
 class IRM(Section):
     """IRMv1, with environment labels."""
 
+    per_network = frozenset({"weight", "learning_rate"})
+
     loss: PointLoss = option("logistic", LOSS)
     weight: NonNegative = option(1e4, "lambda of the squared scale-gradients")
     anneal: Natural = option(50, "steps before the weight applies")
