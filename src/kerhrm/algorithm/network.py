@@ -172,8 +172,7 @@ def train_igd(
         network, tolerance=options.tolerance, window=options.window, device=x.device
     )
 
-    def objective(step: int, networks: N, rows: slice) -> Tensor:
-        f = networks(x[rows])
+    def objective(step: int, f: Tensor, networks: N, rows: slice) -> Tensor:
         g = ((f - f0[rows]).unsqueeze(-2) @ u[rows]).squeeze(-2) / s[rows]
         cos = cosine_to_direction(g, theta[rows], SMOOTHING * 0.5 ** (step - 1))
         if options.cosine == "absolute":
@@ -187,8 +186,8 @@ def train_igd(
 
     last = minimise(
         network,
+        x,
         objective,
-        device=x.device,
         steps=options.steps,
         learning_rate=options.learning_rate,
         after_step=look,

@@ -39,8 +39,8 @@ def train_irmv1(
     assert samples.environment is not None
     means = environment_means(samples.environment).to(samples.x)
 
-    def objective(step: int, networks: Network, rows: slice) -> Tensor:
-        f, y = networks(samples.x[rows]), samples.y[rows]
+    def objective(step: int, f: Tensor, networks: Network, rows: slice) -> Tensor:
+        y = samples.y[rows]
         now = torch.as_tensor(of_rows(options.weight, rows, f))
         if step <= options.anneal:
             now = now.clamp(max=1)
@@ -51,8 +51,8 @@ def train_irmv1(
     path = Snapshots(network, stops, device=samples.x.device)
     minimise(
         network,
+        samples.x,
         objective,
-        device=samples.x.device,
         steps=options.steps,
         learning_rate=options.learning_rate,
         after_step=path,

@@ -3,7 +3,7 @@
 On a CPU the paper's network, with one hidden layer, has code of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.networks.blocks import Block, by_zeros, in_order
 from kerhrm.networks.one_hidden import outputs
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.networks.protocol import Network
@@ -46,12 +47,28 @@ class MLP(Network):
         return MLP(list(parameters[:layers]), list(parameters[layers:]))
 
     def __call__(self, x: Tensor) -> Tensor:
-        one_hidden = len(self.weights) == 2 and x.shape[1] >= FEW
-        if one_hidden and x.device.type == "cpu" and not x.requires_grad:
-            (weight, out), (bias, level) = self.weights, self.biases
-            each = zip(x, weight, bias, out.squeeze(1), level, strict=True)
-            return torch.stack([outputs(*one) for one in each])
+        if self._written_out(x):
+            return self._outputs([in_order(points, self._width) for points in x])
         return forward(self, x)[-1].squeeze(-1)
+
+    def on(self, x: Tensor) -> Callable[["MLP"], Tensor]:
+        if not self._written_out(x):
+            return super().on(x)
+        blocks = [by_zeros(points, self._width) for points in x]
+        return lambda networks: networks._outputs(blocks)
+
+    @property
+    def _width(self) -> int:
+        return self.weights[0].shape[1]
+
+    def _written_out(self, x: Tensor) -> bool:
+        one_hidden = len(self.weights) == 2 and x.shape[1] >= FEW
+        return one_hidden and x.device.type == "cpu" and not x.requires_grad
+
+    def _outputs(self, blocks: Sequence[Sequence[Block]]) -> Tensor:
+        (weight, out), (bias, level) = self.weights, self.biases
+        each = zip(blocks, weight, bias, out.squeeze(1), level, strict=True)
+        return torch.stack([outputs(*one) for one in each])
 
 
 def init_mlp(seeds: Sequence[int], sizes: Sequence[int]) -> MLP:

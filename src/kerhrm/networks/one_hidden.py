@@ -18,52 +18,55 @@ well: with a direction (Gamma, beta, gamma, kappa) of the parameters
     \frac{d}{dw_j} = \Gamma_j^\top M_j + \beta_j m_j .
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from kerhrm.networks.products import affine, cross
+from kerhrm.networks.blocks import Block
 
-ENTRIES = 2**21  #: of the hidden layer at a time, so that a large one is used while in the cache
+threshold_backward = torch.ops.aten.threshold_backward  #: g where h > 0, else 0; in one pass
 
 
-def outputs(x: Tensor, weight: Tensor, bias: Tensor, out: Tensor, level: Tensor) -> Tensor:
-    """f of points: x (n, d), W (h, d), b (h,), w (h,), c (1,) to (n,).
+def outputs(
+    points: Sequence[Block], weight: Tensor, bias: Tensor, out: Tensor, level: Tensor
+) -> Tensor:
+    """f of n points in blocks of (rows, d), by W (h, d), b (h,), w (h,), c (1,): (n,).
 
-    Twice differentiable with respect to the parameters, not to x.
+    Twice differentiable with respect to the parameters, not to the points.
     """
-    return _Outputs.apply(x, weight, bias, out, level)
-
-
-def _rows(n: int, h: int) -> Iterator[slice]:
-    size = max(ENTRIES // h // 16, 1) * 16
-    return (slice(start, start + size) for start in range(0, n, size))
+    return _Outputs.apply(points, weight, bias, out, level)
 
 
 class _Outputs(torch.autograd.Function):
-    """f, and the hidden layer in blocks of rows for :class:`_Gradient`."""
+    """f, and the hidden layer in blocks for :class:`_Gradient`."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, out: Tensor, level: Tensor
+        ctx: Any,
+        points: Sequence[Block],
+        weight: Tensor,
+        bias: Tensor,
+        out: Tensor,
+        level: Tensor,
     ) -> Tensor:
-        f, hidden = x.new_empty(len(x)), []
+        f, hidden = _empty(points, out), []
+        weights = _joined(weight, bias)
         needed = any(ctx.needs_input_grad)
-        for rows in _rows(len(x), len(out)):
-            h = affine(x[rows], weight, bias).relu_()
-            f[rows] = torch.addmv(level, h, out)
+        for block in points:
+            h = block.times(weights).relu_()
+            f[block.rows] = torch.addmv(level, h[: block.count], out)
             if needed:
                 hidden.append(h)
-        ctx.hidden = hidden
-        ctx.save_for_backward(x, weight, bias, out)
+        ctx.points, ctx.hidden = points, hidden
+        ctx.save_for_backward(weight, bias, out)
         return f
 
     @staticmethod
     def backward(ctx: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
-        return None, *_Gradient.apply(ctx.hidden, delta, *ctx.saved_tensors)
+        return None, *_Gradient.apply(ctx.points, ctx.hidden, delta, *ctx.saved_tensors)
 
 
 class _Gradient(torch.autograd.Function):
@@ -72,22 +75,21 @@ class _Gradient(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
+        points: Sequence[Block],
         hidden: list[Tensor],
         delta: Tensor,
-        x: Tensor,
         weight: Tensor,
         bias: Tensor,
         out: Tensor,
     ) -> tuple[Tensor, ...]:
-        moments, masses = torch.zeros_like(weight), torch.zeros_like(bias)
-        for rows, h in zip(_rows(len(x), len(out)), hidden, strict=True):
-            signal = h.sign().mul_(delta[rows, None])  # comparisons are slow in PyTorch
-            moments += cross(signal, x[rows])
-            masses += x.new_ones(len(signal)) @ signal
-        ctx.hidden = hidden
-        ctx.save_for_backward(x, out, moments, masses)
-        by_out = (weight * moments).sum(-1) + bias * masses
-        return out[:, None] * moments, out * masses, by_out, delta.sum().unsqueeze(0)
+        moments = weight.new_zeros(weight.shape[1] + 1, len(weight))  # (M, m)^T
+        for block, h in zip(points, hidden, strict=True):
+            signal = block.padded(delta)[:, None].expand_as(h)
+            block.cross(threshold_backward(signal, h, 0), moments)
+        moments = moments.T
+        ctx.points, ctx.hidden = points, hidden
+        ctx.save_for_backward(out, moments)
+        return *_along(moments, out, weight, bias), delta.sum().unsqueeze(0)
 
     @staticmethod
     @once_differentiable
@@ -95,10 +97,26 @@ class _Gradient(torch.autograd.Function):
         ctx: Any, weight: Tensor, bias: Tensor, out: Tensor, level: Tensor
     ) -> tuple[Tensor | None, ...]:
         """Along a direction of the parameters, whose parts the arguments are."""
-        x, w, moments, masses = ctx.saved_tensors
-        by_delta = x.new_empty(len(x))
-        for rows, h in zip(_rows(len(x), len(w)), ctx.hidden, strict=True):
-            change = affine(x[rows], weight, bias).mul_(h.sign())
-            by_delta[rows] = torch.addmv(level, h, out).addmv_(change, w)
-        by_w = (weight * moments).sum(-1) + bias * masses
-        return None, by_delta, None, out[:, None] * moments, out * masses, by_w
+        w, moments = ctx.saved_tensors
+        by_delta, weights = _empty(ctx.points, w), _joined(weight, bias)
+        for block, h in zip(ctx.points, ctx.hidden, strict=True):
+            change = threshold_backward(block.times(weights), h, 0)
+            along = torch.addmv(level, h, out).addmv_(change, w)
+            by_delta[block.rows] = along[: block.count]
+        by_weight, by_bias, by_w = _along(moments, out, weight, bias)
+        return None, None, by_delta, by_weight, by_bias, by_w
+
+
+def _empty(points: Sequence[Block], like: Tensor) -> Tensor:
+    return like.new_empty(sum(block.count for block in points))
+
+
+def _joined(weight: Tensor, bias: Tensor) -> Tensor:
+    return torch.cat([weight, bias[:, None]], 1)
+
+
+def _along(moments: Tensor, out: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
+    """w M, w m and W_j^T M_j + b_j m_j: (h, d + 1), (h,), (h, d), (h,)."""
+    signals = out[:, None] * moments
+    by_out = (weight * moments[:, :-1]).sum(-1) + bias * moments[:, -1]
+    return signals[:, :-1], signals[:, -1], by_out

@@ -35,6 +35,13 @@ class Network(Protocol):
     def replace(self, parameters: Sequence[Tensor]) -> Self:
         """The same architecture with these parameters, each (B', ...)."""
 
+    def on(self, x: Tensor) -> Callable[[Self], Tensor]:
+        """Outputs at points (B, n, d) that stay, of any networks of this architecture.
+
+        The same as a call, up to rounding; what depends on the points alone is done once.
+        """
+        return lambda networks: networks(x)
+
     def each(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Change every parameter alike."""
         return self.replace([change(p) for p in self.parameters()])

@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 
 #: losses (b,) of outputs (b, n) of the networks in a slice of the batch
 Loss = Callable[[Tensor, slice], Tensor]
-#: losses (b,) of the networks in a slice of the batch, at step 1, 2, ...
-Objective = Callable[[int, N, slice], Tensor]
+#: losses (b,) at step 1, 2, ... of outputs (b, n) of the networks in a slice of the batch
+Objective = Callable[[int, Tensor, N, slice], Tensor]
 #: looks on: step, networks of a slice, the slice, their losses (b,) before the step; True ends it
 AfterStep = Callable[[int, N, slice, Tensor], bool | None]
 
@@ -36,8 +36,8 @@ def train(
     """Minimise a loss of the outputs at points x (B, n, d); otherwise as :func:`minimise`."""
     return minimise(
         initial,
-        lambda _, networks, rows: loss(networks(x[rows]), rows),
-        device=x.device,
+        x,
+        lambda _, f, networks, rows: loss(f, rows),
         steps=steps,
         learning_rate=learning_rate,
         after_step=after_step,
@@ -47,15 +47,15 @@ def train(
 
 def minimise(
     initial: N,
+    x: Tensor,
     objective: Objective[N],
     *,
-    device: torch.device,
     steps: int,
     learning_rate: float | Tensor,
     after_step: AfterStep[N] | None = None,
     keep: Sequence[Tensor] = (),
 ) -> N:
-    """Minimise an objective of step and parameters by Adam, for every network of the batch.
+    """Minimise an objective of the outputs at points x by Adam, for every network of the batch.
 
     No two networks share a parameter and losses are summed over the batch, so it does not
     matter how many run together.  On a GPU all do, or as many as fit; on a CPU one after
@@ -66,8 +66,11 @@ def minimise(
     ----------
     initial : Network
         Not changed.
+    x : Tensor, (B, n, d)
+        On the device of the training.
     objective : callable
-        ``objective(step, networks, rows)`` is what step = 1, ..., ``steps`` descends.
+        ``objective(step, f, networks, rows)`` is what step = 1, ..., ``steps`` descends, with the
+        outputs f of the networks, which are trainable.
     learning_rate : float, or Tensor (B,)
         Adam's, with the default moments (Kingma & Ba 2015); for all networks or for each.
     after_step : callable, optional
@@ -82,7 +85,7 @@ def minimise(
         If the memory of a GPU does not hold a single network's training.
     """
     _keep_freed_memory()
-    n_networks = initial.n_networks
+    n_networks, device = initial.n_networks, x.device
     together = networks_at_once(device, n_networks)
     groups: list[N] = []
     first = 0
@@ -92,7 +95,7 @@ def minimise(
         kept = [tensor.detach()[rows] for tensor in keep]
         how = steps, of_rows(learning_rate, rows), after_step, kept
         try:
-            groups.append(_minimise_group(networks, rows, objective, *how))
+            groups.append(_minimise_group(networks, x[rows], rows, objective, *how))
         except torch.cuda.OutOfMemoryError as error:
             if together == 1:
                 problem = f"a single network does not fit into the memory of {device}"
@@ -122,6 +125,7 @@ def networks_at_once(device: torch.device, n_networks: int) -> int:
 
 def _minimise_group(
     networks: N,
+    x: Tensor,
     rows: slice,
     objective: Objective[N],
     steps: int,
@@ -142,9 +146,10 @@ def _minimise_group(
         for name, tensor in (state if section.finished else state | moments).items():
             tensor.copy_(torch.from_numpy(section.saved[name]))
         done = steps if section.finished else int(section.saved["step"])
+    outputs = networks.on(x)
     for step in range(done + 1, steps + 1):
         optimiser.zero_grad()
-        losses = objective(step, networks, rows)
+        losses = objective(step, outputs(networks), networks, rows)
         losses.sum().backward()
         optimiser.step()
         ended = after_step is not None and after_step(step, networks, rows, losses.detach())

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm.networks import one_hidden
+from kerhrm.networks import blocks
 from kerhrm.networks.mlp import FEW, MLP, forward, init_mlp
 
 D, H, B = 5, 48, 2
@@ -12,7 +12,7 @@ D, H, B = 5, 48, 2
 
 @pytest.fixture(params=[FEW, 333], ids=["one block", "blocks, the last one short"])
 def x(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Tensor:
-    monkeypatch.setattr(one_hidden, "ENTRIES", 128 * H)
+    monkeypatch.setattr(blocks, "ENTRIES", 128 * H)
     return torch.randn(B, request.param, D, dtype=torch.float64)
 
 

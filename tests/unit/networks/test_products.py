@@ -3,9 +3,15 @@
 import pytest
 import torch
 
+from kerhrm.networks import products
 from kerhrm.networks.products import affine, cross
 
 EPS = torch.finfo(torch.float32).eps
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["convolutions", "plain products"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "convolutions_pay", lambda: request.param)
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 250])

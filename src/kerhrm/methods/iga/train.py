@@ -44,8 +44,8 @@ def train_iga(
     assert samples.environment is not None
     means = environment_means(samples.environment).to(samples.x)
 
-    def objective(step: int, networks: Network, rows: slice) -> Tensor:
-        losses = point_loss(networks(samples.x[rows]), samples.y[rows], options.loss)
+    def objective(step: int, f: Tensor, networks: Network, rows: slice) -> Tensor:
+        losses = point_loss(f, samples.y[rows], options.loss)
         risks = within_environments(losses, means[rows])
         penalty = of_rows(options.penalty, rows, risks)
         return risks.mean(-1) + penalty * gradient_variance(risks, networks)
@@ -53,8 +53,8 @@ def train_iga(
     path = Snapshots(network, stops, device=samples.x.device)
     minimise(
         network,
+        samples.x,
         objective,
-        device=samples.x.device,
         steps=options.steps,
         learning_rate=options.learning_rate,
         after_step=path,
