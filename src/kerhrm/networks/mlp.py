@@ -15,6 +15,7 @@ from torch import Tensor
 from kerhrm.networks.blocks import Block, by_zeros, in_order
 from kerhrm.networks.one_hidden import outputs
 from kerhrm.networks.options import NetworkOptions
+from kerhrm.networks.products import affine
 from kerhrm.networks.protocol import Network
 from kerhrm.randomness import stream
 
@@ -47,28 +48,32 @@ class MLP(Network):
         return MLP(list(parameters[:layers]), list(parameters[layers:]))
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self._written_out(x):
+        if len(self.weights) == 2 and _in_blocks(x):
             return self._outputs([in_order(points, self._width) for points in x])
         return forward(self, x)[-1].squeeze(-1)
 
     def on(self, x: Tensor) -> Callable[["MLP"], Tensor]:
-        if not self._written_out(x):
+        if len(self.weights) == 1 or not _in_blocks(x):
             return super().on(x)
         blocks = [by_zeros(points, self._width) for points in x]
-        return lambda networks: networks._outputs(blocks)
+        if len(self.weights) == 2:
+            return lambda networks: networks._outputs(blocks)
+        return lambda networks: torch.stack(
+            [forward_blocks(networks.take(slice(b, b + 1)), own) for b, own in enumerate(blocks)]
+        )
 
     @property
     def _width(self) -> int:
         return self.weights[0].shape[1]
 
-    def _written_out(self, x: Tensor) -> bool:
-        one_hidden = len(self.weights) == 2 and x.shape[1] >= FEW
-        return one_hidden and x.device.type == "cpu" and not x.requires_grad
-
     def _outputs(self, blocks: Sequence[Sequence[Block]]) -> Tensor:
         (weight, out), (bias, level) = self.weights, self.biases
         each = zip(blocks, weight, bias, out.squeeze(1), level, strict=True)
         return torch.stack([outputs(*one) for one in each])
+
+
+def _in_blocks(x: Tensor) -> bool:
+    return x.shape[1] >= FEW and x.device.type == "cpu" and not x.requires_grad
 
 
 def init_mlp(seeds: Sequence[int], sizes: Sequence[int]) -> MLP:
@@ -101,3 +106,16 @@ def forward(mlp: MLP, x: Tensor) -> list[Tensor]:
             x = torch.relu_(x)  # in place: no second copy of the largest array
         activations.append(x)
     return activations
+
+
+def forward_blocks(mlp: MLP, points: Sequence[Block]) -> Tensor:
+    """f (n,) of one network with two hidden layers or more, at points in blocks."""
+    weights, biases = ([p[0] for p in ps] for ps in (mlp.weights, mlp.biases))
+    first = torch.cat([weights[0], biases[0][:, None]], 1)
+    f = first.new_empty(sum(block.count for block in points))
+    for block in points:
+        h = block.times(first).relu_()
+        for weight, bias in zip(weights[1:-1], biases[1:-1], strict=True):
+            h = affine(h, weight, bias).relu_()
+        f[block.rows] = torch.addmv(biases[-1], h[: block.count], weights[-1][0])
+    return f

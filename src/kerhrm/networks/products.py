@@ -18,7 +18,7 @@ ROWS = 16  #: become as many images: with fewer PyTorch keeps oneDNN out
 
 
 def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """X W^T + b: (n, k), (m, k), (m,) to (n, m); no gradient."""
+    """X W^T + b: (n, k), (m, k), (m,) to (n, m)."""
     if not _by_convolution(x):
         return x @ weight.T if bias is None else torch.addmm(bias, x, weight.T)
     images = conv2d(_images(x), weight[:, :, None, None], bias)
