@@ -10,6 +10,7 @@ from kerhrm.storage.arrays import write_text
 
 PAGE, FOLDER, REFERENCE = Path("docs/scale.md"), Path("results/scale"), Path("results/reference")
 TEMPLATE = Path(__file__).with_name("scale.md.j2")
+PUBLIC = "14x14,options=public"
 TABLES = ("full_mnist", "full_mnist_baselines", "full_mnist_public")
 
 
@@ -24,6 +25,8 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         accuracies=accuracies(reference),
         means=means(reference),
+        public=means(reference, PUBLIC),
+        n_public=_n_seeds(reference, PUBLIC),
         penalties=_markdown(pd.read_csv(folder / "penalties.csv", dtype=str)),
         approximation=approximation(errors),
         n_approximation="10 000",
@@ -49,6 +52,11 @@ def means(reference: Path, setting: str = "14x14") -> dict[str, str]:
     cells = _headline(reference)
     cells = cells[cells["setting"] == setting].set_index("method")
     return {str(name): f"{mean:.3f}" for name, mean in cells["mean"].items()}
+
+
+def _n_seeds(reference: Path, setting: str) -> int:
+    cells = _headline(reference).query("setting == @setting")
+    return int(cells["n_seeds"].max()) if len(cells) else 0
 
 
 def accuracies(reference: Path) -> str:
