@@ -102,11 +102,12 @@ def longest_first(prediction):
     temporary files disposable goes before that, or those of every setting lie about.
     """
     ahead = ways(prediction.tasks)
+    before_all = 1 + max(ahead.values(), default=0)  # the solver of Snakemake takes no infinity
     jobs = list(workflow.dag.needrun_jobs())
     temporary = {f for job in jobs for f in job.output if f.is_flagged("temp")}
     priorities = {
         (job.rule.name, frozenset(job.wildcards_dict.items())): (
-            ahead[number] if temporary.isdisjoint(job.input) else inf
+            ahead[number] if temporary.isdisjoint(job.input) else before_all
         )
         for job in jobs
         if (number := workflow.dag.jobid(job)) in ahead

@@ -7,7 +7,6 @@ import inspect
 import os
 import re
 import sys
-from math import inf
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
