@@ -6,7 +6,9 @@ environments and direction that a run of ``full_mnist`` has left in RUN (``resul
 
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import torch
@@ -26,6 +28,7 @@ from kerhrm.networks.options import NetworkOptions
 from kerhrm.storage.arrays import load_arrays, write_text
 
 PENALTIES, STEPS = [1e2, 1e3, 1e4, 1e5], 100
+COSINES: list[Literal["signed", "smoothed"]] = ["signed", "smoothed"]
 FIRST = slice(0, 1)
 
 
@@ -48,8 +51,8 @@ def main() -> None:
         return float(worst_environment_score(scores, environments.to(scores)))
 
     rows = []
-    for penalty in PENALTIES:
-        options = IGD(penalty=[penalty], steps=STEPS)
+    for kind, penalty in product(COSINES, PENALTIES):
+        options = IGD(penalty=[penalty], cosine=kind, steps=STEPS)
         points = x, x_validation, x_test
         found, _, _ = train_networks(w0, problem, *points, direction, learned, options)
         change = found.train[:, 0] - problem.f0_train
@@ -59,6 +62,7 @@ def main() -> None:
         correct = float(((found.test[:, 0] > 0) == (y_test > 0)).double().mean())
         rows.append(
             {
+                "cosine in the objective": kind,
                 "lambda": f"{penalty:g}",
                 "steps": STEPS,
                 "cosine": f"{cosine:.3f}",

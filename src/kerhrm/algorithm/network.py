@@ -8,6 +8,8 @@ which the opposite direction satisfies as well; the signed cosine is the default
 w = w_0 the cosine is 0/0: its denominator is |theta| (|g_w|^2 + (c |theta|)^2)^(1/2) with
 c = 0.1 at the first step and half as much at each further one, so that the first gradients are
 finite (Adam remembers a huge one for a thousand steps) and the optimum is the printed one.
+``cosine: smoothed`` keeps c: it then draws g_w along theta, too, to a length at which what the
+squared error learns elsewhere matters less.
 Training ends where the objective has stopped falling
 (:class:`kerhrm.networks.stopping.Convergence`), and the selection rule, which looks on, picks the
 step as it picks lambda: what is best for the worst learned environment, on validation points.
@@ -174,7 +176,8 @@ def train_igd(
 
     def objective(step: int, f: Tensor, networks: N, rows: slice) -> Tensor:
         g = ((f - f0[rows]).unsqueeze(-2) @ u[rows]).squeeze(-2) / s[rows]
-        cos = cosine_to_direction(g, theta[rows], SMOOTHING * 0.5 ** (step - 1))
+        left = 1.0 if options.cosine == "smoothed" else 0.5 ** (step - 1)
+        cos = cosine_to_direction(g, theta[rows], SMOOTHING * left)
         if options.cosine == "absolute":
             cos = cos.abs()
         return ((f - y[rows]) ** 2).mean(-1) + weight[rows] * (1 - cos)

@@ -91,7 +91,9 @@ class IGD(Section):
     penalty: Some[NonNegative] = option(
         [10.0, 100.0, 1000.0], "lambda, weights of the cosine to try"
     )
-    cosine: Literal["signed", "absolute"] = option("signed", "absolute: as printed in the paper")
+    cosine: Literal["signed", "absolute", "smoothed"] = option(
+        "signed", "absolute: as printed in the paper; smoothed: signed, and smoothed to the end"
+    )
     steps: Count = option(400, "of Adam at most, full batch")
     tolerance: NonNegative = option(
         5e-3, "training ends when a window of steps lowers the objective by no more, as a share"

@@ -104,7 +104,7 @@ class Task(NamedTuple):
     def igd(
         self,
         penalty: float,
-        cosine: Literal["signed", "absolute"] = "signed",
+        cosine: Literal["signed", "absolute", "smoothed"] = "signed",
         steps: int = 100,
         theta: Tensor | None = None,
     ) -> MLP:
@@ -132,6 +132,17 @@ def task() -> Task:
     theta = torch.tensor([[0.03, -0.05, 0.08], [0.02, 0.1, 0.0]])
     u = within(reduction.u, torch.tensor([3, 2])).float()
     return Task(mlp, x, y, f0, u, reduction.s.float(), theta)
+
+
+def test_a_smoothing_that_stays_draws_the_network_along_theta(task: Task) -> None:
+    """The objective falls with the length of the change; that of the printed cosine does not."""
+
+    def length(trained: MLP) -> Tensor:
+        g = torch.einsum("bn,bnk->bk", trained(task.x) - task.f0, task.u) / task.s
+        return (g * task.theta).sum(-1) / task.theta.square().sum(-1)
+
+    usual, smoothed = (task.igd(1e4, kind, steps=200) for kind in ("signed", "smoothed"))
+    assert bool((length(smoothed) > 1.1 * length(usual)).all())
 
 
 def test_without_penalty_it_is_plain_training(task: Task) -> None:

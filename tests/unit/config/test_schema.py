@@ -64,7 +64,7 @@ SETTING = "experiments.classification.settings.r2=0.70"
         ("methods: {kerhrm: {invariance: {alpha: [.inf]}}}",
          "methods.kerhrm.invariance.alpha.0 = inf: write a number"),
         ("methods: {kerhrm: {network: {cosine: cosine}}}",
-         "methods.kerhrm.network.cosine = 'cosine': choose 'signed' or 'absolute'"),
+         "methods.kerhrm.network.cosine = 'cosine': choose 'signed', 'absolute' or 'smoothed'"),
         ("methods: {released: {intercept: 3}}",
          "methods.released.intercept = 3: write true or false"),
         ("methods: {released: {environments_used: 1}}",
