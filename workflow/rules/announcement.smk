@@ -102,7 +102,8 @@ def longest_first(prediction):
     temporary files disposable goes before that, or those of every setting lie about.
     """
     ahead = ways(prediction.tasks)
-    before_all = 1 + max(ahead.values(), default=0)  # the solver of Snakemake takes no infinity
+    # finite, as a solver has to take it
+    before_all = 1 + max(ahead.values(), default=0)
     jobs = list(workflow.dag.needrun_jobs())
     temporary = {f for job in jobs for f in job.output if f.is_flagged("temp")}
     priorities = {
