@@ -62,13 +62,13 @@ def main() -> None:
         correct = float(((found.test[:, 0] > 0) == (y_test > 0)).double().mean())
         rows.append(
             {
-                "cosine in the objective": kind,
+                "objective": kind,
                 "lambda": f"{penalty:g}",
                 "steps": STEPS,
                 "cosine": f"{cosine:.3f}",
-                "change outside of U": f"{outside:.3f}",
-                "worst learned environment, validation": f"{worst(found.validation[:, 0]):.3f}",
-                "test accuracy": f"{correct:.3f}",
+                "outside of U": f"{outside:.3f}",
+                "worst, validation": f"{worst(found.validation[:, 0]):.3f}",
+                "test acc": f"{correct:.3f}",
             }
         )
         write_text(Path("results/scale/penalties.csv"), pd.DataFrame(rows).to_csv(index=False))
