@@ -62,14 +62,14 @@ class Mixture(Record):
 
     def responsibilities(self, psi: Tensor, y: Tensor) -> Tensor:
         """r_ij = P(environment j | psi_i, y_i) for points (..., n, k), (..., n): (..., n, K)."""
-        return torch.softmax(self._log_joint(psi, y), dim=-1)
+        return torch.softmax(self._log_joint(psi, y), dim=-2).mT.contiguous()
 
     def log_likelihood(self, psi: Tensor, y: Tensor) -> Tensor:
         """Mean log p(y_i | psi_i) over the points, nats; shape (...)."""
-        return torch.logsumexp(self._log_joint(psi, y), dim=-1).mean(-1)
+        return torch.logsumexp(self._log_joint(psi, y), dim=-2).mean(-1)
 
     def _log_joint(self, psi: Tensor, y: Tensor) -> Tensor:
-        return _log_joint(y.unsqueeze(-1) - psi @ self.theta.mT, self.weights, self.sigma)
+        return _log_joint(_squares(psi, y, self.theta), self.weights, self.sigma)
 
 
 def fit_mixture(
@@ -157,11 +157,19 @@ def random_starts(
     return torch.nn.functional.one_hot(torch.from_numpy(np.stack(draws)), n_clusters).double()
 
 
-def _log_joint(residuals: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
-    """log q_j + log N(residual | 0, sigma^2), shapes (..., n, K), (..., K), (...) or (..., K)."""
-    scale = sigma.unsqueeze(-2) if sigma.ndim == weights.ndim else sigma[..., None, None]
-    log_weights = weights.log().unsqueeze(-2)  # -inf for an empty cluster, which stays empty
-    return log_weights - 0.5 * (residuals / scale) ** 2 - scale.log() - 0.5 * LOG_2PI
+def _squares(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
+    """(y_i - psi_i^T Theta_j)^2 of points (..., n, k), (..., n), centres (..., K, k): (..., K, n)."""
+    return (theta @ psi.mT).sub_(y.unsqueeze(-2)).square_()
+
+
+def _log_joint(squares: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
+    """log q_j + log N(residual | 0, sigma^2), (..., K, n), in the place of the squared residuals.
+
+    Of weights (..., K), whose empty clusters have -inf and stay empty, and sigma (...) or (..., K).
+    """
+    scale = sigma if sigma.ndim == weights.ndim else sigma.unsqueeze(-1)
+    level = weights.log() - scale.log() - 0.5 * LOG_2PI
+    return squares.mul_((-0.5 / scale**2).unsqueeze(-1)).add_(level.unsqueeze(-1))
 
 
 def _fit_one(
@@ -175,38 +183,44 @@ def _fit_one(
     max_iterations: int,
     tolerance: float,
 ) -> dict[str, Tensor]:
-    """Fields of a Mixture: EM of R restarts on one data set; finished restarts leave the batch."""
+    """Fields of a Mixture: EM of R restarts on one data set; finished restarts leave the batch.
+
+    Its arrays are (R, K, n): points come last, so that sums over the few clusters are sums of
+    whole rows.
+    """
     n, k = psi.shape
     rho = ridge * (psi**2).sum() / (n * k)  # (R,)
     moments = ClusterMoments(psi, y)
     sigma_floor = 1e-6 * float(y.std())
     done: dict[str, Tensor] = {}
     active = torch.arange(len(start), device=psi.device)
-    r = start
+    r = start.mT.contiguous()
     previous = psi.new_full((len(start),), torch.inf)
     for iteration in range(1, max_iterations + 1):
         # M step
         theta = _ridge_regressions(moments.of(r), n * rho)
-        residuals = y[:, None] - (psi @ theta.mT)
-        weights = r.mean(-2)
+        squares = _squares(psi, y, theta)
+        weights = r.mean(-1)
+        penalty = rho[:, None] * (theta**2).sum(-1)  # (R, K)
+        variance = torch.linalg.vecdot(r, squares) / n + penalty
         if each:
-            penalty = rho[:, None] * (theta**2).sum(-1)  # (R, K)
-            variance = (r * residuals**2).sum(-2) / n + penalty
             scale = (variance / weights.clamp_min(1 / n**2)).sqrt().clamp_min(sigma_floor)
         else:
-            penalty = rho * (theta**2).sum((-2, -1))
-            variance = (r * residuals**2).sum((-2, -1)) / n + penalty
+            penalty, variance = penalty.sum(-1), variance.sum(-1)
             scale = variance.sqrt().clamp_min(sigma_floor)
         if sigma is not None:
             scale = torch.full_like(scale, sigma)
         # E step, and L_c of the parameters just found
-        log_joint = _log_joint(residuals, weights, scale)
+        log_joint = _log_joint(squares, weights, scale)
         if hard:
-            log_likelihood, likeliest = log_joint.max(dim=-1, keepdim=True)
-            r = torch.zeros_like(r).scatter_(-1, likeliest, 1.0)
+            log_likelihood, likeliest = log_joint.max(dim=-2, keepdim=True)
+            r = torch.zeros_like(r).scatter_(-2, likeliest, 1.0)
         else:
-            log_likelihood = torch.logsumexp(log_joint, dim=-1, keepdim=True)
-            r = torch.exp(log_joint - log_likelihood)
+            log_likelihood = log_joint.amax(-2, keepdim=True)
+            r = log_joint.sub_(log_likelihood).exp_()
+            total = r.sum(-2, keepdim=True)
+            log_likelihood.add_(total.log())
+            r /= total
         shrinkage = penalty / (2 * scale**2)
         objective = -log_likelihood.mean((-2, -1)) + (shrinkage.sum(-1) if each else shrinkage)
 

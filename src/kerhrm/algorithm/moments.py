@@ -58,14 +58,14 @@ class ClusterMoments:
             self.unpack = position
 
     def of(self, r: Tensor) -> tuple[Tensor, Tensor]:
-        """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, n, K)."""
-        weightings = r.mT[:, :-1].flatten(0, 1)  # (R (K - 1), n)
+        """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
+        weightings = r[:, :-1].flatten(0, 1)  # (R (K - 1), n)
         if self.products is not None:
             second = (weightings @ self.products)[:, self.unpack]
             cross = weightings @ self.psi_y
         else:
             second, cross = weighted_moments(self.psi, self.y, weightings)
-        second, cross = (m.unflatten(0, (len(r), r.shape[-1] - 1)) for m in (second, cross))
+        second, cross = (m.unflatten(0, (len(r), r.shape[1] - 1)) for m in (second, cross))
         rest_second = (self.total_second - second.sum(1)).unsqueeze(1)
         rest_cross = (self.total_cross - cross.sum(1)).unsqueeze(1)
         return torch.cat([second, rest_second], 1), torch.cat([cross, rest_cross], 1)
