@@ -6,7 +6,8 @@ r"""IRMv1 on given environments (Arjovsky et al. 2019), and the losses that othe
 
 their equation (IRMv1) for an output in R, with L^e the mean loss of environment e.  As in
 the authors' code, lambda is 1 before the anneal step (here also no more than its later
-value), and a lambda above 1 divides the whole objective, which keeps gradients in one range.
+value), a lambda above 1 divides the whole objective, which keeps gradients in one range, and
+weight decay is a part of it: c |w|^2, biases included, beside the mean of the risks.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ def train_irmv1(
         now = torch.as_tensor(of_rows(options.weight, rows, f))
         if step <= options.anneal:
             now = now.clamp(max=1)
-        total = mean_risk(f, y, means[rows], options.loss)
+        total = mean_risk(f, y, means[rows], options.loss) + decay(networks, options.weight_decay)
         total = total + now * irm_penalty(f, y, means[rows], options.loss)
         return total / now.clamp(min=1)
 
@@ -70,6 +71,13 @@ def irm_penalty(f: Tensor, y: Tensor, means: Tensor, loss: PointLoss) -> Tensor:
     """Mean over environments of the squared scale-gradient: shapes as in :func:`mean_risk`."""
     gradient = within_environments(scale_gradient(f, y, loss), means)
     return over_environments(gradient**2, means)
+
+
+def decay(networks: Network, weight: float) -> Tensor | float:
+    """Weight times the sum of squares of each network's parameters: (B,)."""
+    if weight == 0:
+        return 0.0
+    return weight * sum((p**2).reshape(len(p), -1).sum(-1) for p in networks.parameters())
 
 
 def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:

@@ -33,6 +33,8 @@ from kerhrm.storage.arrays import write_text
 WORDS = ("title", "about", "notebook")  #: keys of an experiment that change no number
 #: rooms of the package that only report: scripts that use them make no scores
 REPORTING = ("kerhrm.reporting", "kerhrm.claims")
+#: options that came after the freeze, at the values at which they change nothing
+LATER = {"weight_decay": 0.0}
 #: code that judges scores, which is frozen, too
 JUDGES = ("kerhrm.scoring.comparisons", "kerhrm.scoring.verdicts")
 VERSIONS = ("envs/requirements.lock", "envs/torch.txt")
@@ -116,8 +118,8 @@ def freeze(run: Path, checkout: Path) -> Frozen:
 def digest(experiments: Mapping[str, Any], *, seeds: bool) -> str:
     """SHA-256 of the experiments of `all`, as a resolved configuration has them.
 
-    Of canonical JSON, without titles and texts and without sections of methods that a setting
-    does not run; ``seeds``: whether with those of the tables.
+    Of canonical JSON, without titles and texts, without sections of methods that a setting
+    does not run and without :data:`LATER`; ``seeds``: whether with those of the tables.
     """
     left_out = WORDS if seeds else (*WORDS, "seeds")
     counted = {
@@ -132,8 +134,14 @@ def digest(experiments: Mapping[str, Any], *, seeds: bool) -> str:
 
 def _used(setting: Mapping[str, Any]) -> dict[str, Any]:
     sections = sections_of(setting["run"])
-    methods = {name: o for name, o in setting["methods"].items() if name in sections}
+    methods = {name: _known(o) for name, o in setting["methods"].items() if name in sections}
     return {**setting, "methods": methods}
+
+
+def _known(section: Any) -> Any:
+    if not isinstance(section, Mapping):
+        return section
+    return {k: _known(v) for k, v in section.items() if k not in LATER or v != LATER[k]}
 
 
 def code_digest(checkout: Path) -> str:

@@ -103,21 +103,27 @@ def test_the_start_is_the_seeds_own() -> None:
 SEEDS, D = [4, 9, 6], 4
 
 
-@pytest.mark.parametrize(("weight", "anneal"), [(1.0, 0), (200.0, 10)])
+@pytest.mark.parametrize(("weight", "anneal", "decay"), [(1.0, 0, 0.0), (200.0, 10, 0.3)])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_invariant_training_on_what_the_reference_split(
-    draw_samples: Callable[..., Samples], loss: PointLoss, weight: float, anneal: int
+    draw_samples: Callable[..., Samples], loss: PointLoss, weight: float, anneal: int, decay: float
 ) -> None:
     samples, mlp = draw_samples(seeds=SEEDS, n=60, d=D), init_mlp(SEEDS, (D, 16, 1))
     x, y = samples.x, samples.y
     invariant = {
-        "loss": loss, "weight": weight, "anneal": anneal, "steps": 30, "learning_rate": 1e-2
+        "loss": loss, "weight": weight, "anneal": anneal, "steps": 30, "learning_rate": 1e-2,
+        "weight_decay": decay,
     }  # fmt: skip
     options = EIIL(**invariant, reference_steps=15, inference_steps=300, inference_rate=0.03)
     (found,) = train_eiil(samples, mlp, options, [15])
-    reference = train(
-        mlp, x, lambda f, r: point_loss(f, y[r], loss).mean(-1), steps=15, learning_rate=1e-2
-    )
+    reference = mlp.trainable_copy()
+    optimiser = torch.optim.Adam(reference.parameters(), lr=1e-2)
+    for _ in range(15):
+        optimiser.zero_grad()
+        risks = point_loss(reference(x), y, loss).mean(-1).sum()
+        (risks + decay * sum(p.norm() ** 2 for p in reference.parameters())).backward()
+        optimiser.step()
+    reference = reference.frozen()
     environment = infer_environments(
         scale_gradient(reference(x), y, loss), SEEDS, steps=300, rate=0.03
     )

@@ -104,13 +104,15 @@ def test_weight_zero_is_erm(samples: Samples, mlp: MLP, loss: PointLoss, anneal:
 
 
 @pytest.mark.parametrize("anneal", [0, 10])
-@pytest.mark.parametrize("weight", [0.3, 3.0, 500.0])
+@pytest.mark.parametrize(("weight", "decay"), [(0.3, 0.0), (3.0, 0.02), (500.0, 0.5)])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_schedule_by_a_torch_loop(
-    samples: Samples, mlp: MLP, loss: PointLoss, weight: float, anneal: int
+    samples: Samples, mlp: MLP, loss: PointLoss, weight: float, decay: float, anneal: int
 ) -> None:
     steps = 25
-    options = IRM(loss=loss, weight=weight, anneal=anneal, steps=steps, learning_rate=1e-2)
+    options = IRM(
+        loss=loss, weight=weight, anneal=anneal, steps=steps, learning_rate=1e-2, weight_decay=decay
+    )
     (trained,) = train_irmv1(samples, mlp, options, [steps])
     assert samples.environment is not None
     for b in range(B):
@@ -119,7 +121,7 @@ def test_the_schedule_by_a_torch_loop(
         optimiser = torch.optim.Adam(own.parameters(), lr=1e-2)
         for step in range(steps):
             f = own(x)[0]
-            total = torch.zeros(())
+            total = decay * sum(p.norm() ** 2 for p in own.parameters())
             now = min(weight, 1.0) if step < anneal else weight
             for e in range(2):
                 part = f[environment == e], y[environment == e]

@@ -105,15 +105,23 @@ def test_a_hash_is_of_what_changes_numbers(config: dict[str, Any]) -> None:
     tree = config["experiments"]
     before = digest(tree, seeds=False), digest(tree, seeds=True)
     at = (NAME, "settings", LABEL)
+
+    def later(value: float) -> dict[str, Any]:
+        """A section with an option that came after the freeze."""
+        section = tree[NAME]["settings"][LABEL]["methods"][METHOD]
+        return section | {"weight_decay": value}
+
     for other in (
         changed(tree, NAME, "title", value="Another"),
         changed(tree, "apart", "seeds", "data", value=[7]),
         changed(tree, *at, "methods", "hrm", value={"of": "no one"}),
+        changed(tree, *at, "methods", METHOD, value=later(0.0)),
         dict(reversed(tree.items())),
     ):
         assert (digest(other, seeds=False), digest(other, seeds=True)) == before
     for other in (
         changed(tree, *at, "methods", METHOD, value={"another": 1}),
+        changed(tree, *at, "methods", METHOD, value=later(0.1)),
         changed(tree, *at, "methods", "kerhrm", value={"another": 1}),  # for who lays over it
         changed(tree, *at, "data", "r2", value=0.71),
         changed(tree, *at, "run", value=["erm"]),

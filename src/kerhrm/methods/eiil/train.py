@@ -1,6 +1,6 @@
 r"""Environment inference for invariant learning, EIIL (Creager, Jacobsen & Zemel, ICML 2021).
 
-1. A reference network f is trained by ERM and frozen.
+1. A reference network f is trained by ERM, with IRMv1's weight decay, and frozen.
 2. Two soft environments, :math:`q_i = \sigma(w_i)` and :math:`1 - q_i`, are chosen to violate
    the invariance of f as much as possible (their equation (EI), with IRMv1's penalty):
 
@@ -28,11 +28,11 @@ from torch import Tensor
 
 from kerhrm.data.samples import Inferred, Samples, memberships
 from kerhrm.methods.eiil.options import EIIL
-from kerhrm.methods.irmv1 import check_loss, point_loss, scale_gradient, train_irmv1
+from kerhrm.methods.irmv1 import check_loss, decay, point_loss, scale_gradient, train_irmv1
 from kerhrm.networks.adam import Adam
 from kerhrm.networks.protocol import Network
 from kerhrm.networks.stopping import Snapshots
-from kerhrm.networks.training import train
+from kerhrm.networks.training import minimise
 from kerhrm.randomness import stream
 from kerhrm.rows import again
 
@@ -52,10 +52,15 @@ def train_eiil(
     """
     check_loss(options.loss, samples.task)
     references = Snapshots(network, stops, device=samples.x.device)
-    train(
+
+    def pooled_risk(step: int, f: Tensor, networks: Network, rows: slice) -> Tensor:
+        risk = point_loss(f, samples.y[rows], options.loss).mean(-1)
+        return risk + decay(networks, options.weight_decay)
+
+    minimise(
         network,
         samples.x,
-        lambda f, rows: point_loss(f, samples.y[rows], options.loss).mean(-1),
+        pooled_risk,
         steps=options.reference_steps,
         learning_rate=options.learning_rate,
         after_step=references,

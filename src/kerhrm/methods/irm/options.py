@@ -18,3 +18,4 @@ class IRM(Section):
     anneal: Natural = option(50, "steps before the weight applies")
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "of Adam")
+    weight_decay: NonNegative = option(0.0, "times the sum of squared parameters joins the risks")
