@@ -158,7 +158,7 @@ def random_starts(
 
 
 def _squares(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
-    """(y_i - psi_i^T Theta_j)^2 of points (..., n, k), (..., n), centres (..., K, k): (..., K, n)."""
+    """(y_i - psi_i^T Theta_j)^2: (..., n, k), (..., n), (..., K, k) to (..., K, n)."""
     return (theta @ psi.mT).sub_(y.unsqueeze(-2)).square_()
 
 
