@@ -1,7 +1,7 @@
 """What jobs will cost, from what others have."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 
 from kerhrm.costs.benchmarks import Cost, Key
@@ -10,7 +10,8 @@ from kerhrm.costs.sizes import kind
 
 #: seconds until a job computes: the interpreter, Snakemake's preamble, PyTorch
 START = 2.0
-#: times the largest job of a kind; of larger ones nothing is known
+#: times the largest job of a kind, beyond which nothing is known of larger ones; jobs as many
+#: times larger or smaller are alike
 FURTHEST = 10
 #: how the workflow begins a line with :func:`told`
 PREDICTED = "kerhrm: predicted: "
@@ -27,29 +28,33 @@ class Stored:
     def cost(self, key: Key, size: float | None) -> Cost | None:
         """Cost of a job of a size; None if nothing like it has run.
 
-        That of the job itself, else of the reference's, else of all jobs of its kind by their
-        sizes.  Only what comes after :data:`START` grows with the size and with the machine.
+        That of the job itself, else of the reference's, else of jobs of its kind by their
+        sizes, of those of alike sizes if there are any.  Only what comes after :data:`START`
+        grows with the size and with the machine.
         """
         if key in self.own:
             return self.own[key]
         known = self.reference.get(key)
         if known and known.size and (size is None or isclose(size, known.size, rel_tol=1e-3)):
-            return Cost(self._here(known.s), known.memory_mb, known.disk_mb)
+            return times(replace(known, size=None), self.slower())
         others = [(c, c.size) for k, c in self.reference.items() if kind(k) == kind(key) and c.size]
         if not others or size is None:
             return None
         largest, most = max(others, key=lambda pair: pair[1])
         if size > FURTHEST * most:
             return None
-        rate = sum(max(0.0, c.s - START) for c, _ in others) / sum(s for _, s in others)
-        start = min(START, *(c.s for c, _ in others))
+        alike = [(c, s) for c, s in others if s / FURTHEST <= size <= s * FURTHEST] or others
+        rate = sum(max(0.0, c.s - START) for c, _ in alike) / sum(s for _, s in alike)
+        start = min(START, *(c.s for c, _ in alike))
         memory = largest.memory_mb if size <= most else None  # it does not grow with every loop
         disk = largest.disk_mb and largest.disk_mb * size / most
-        return Cost(self._here(start + rate * size), memory, disk)
+        return times(Cost(start + rate * size, memory, disk), self.slower())
 
-    def _here(self, seconds: float) -> float:
-        start = min(START, seconds)
-        return start + (seconds - start) * self.slower()
+
+def times(cost: Cost, slower: float) -> Cost:
+    """A cost on a machine that computes as many times as long; :data:`START` stays."""
+    start = min(START, cost.s)
+    return replace(cost, s=start + (cost.s - start) * slower)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from kerhrm.config.names import setting_in
@@ -15,6 +16,9 @@ LIGHT = frozenset(
      "render_figure", "render_variants", "check_failures", "verify",
      "select_hyperparameters", "describe_dataset", "write_page", "write_report", "check_claims")
 )  # fmt: skip
+
+#: multiplications that take as long as what else a hidden unit does for a point
+UNIT = 150
 
 
 def kind(key: Key) -> Key:
@@ -41,7 +45,9 @@ def size_of(key: Key, experiments: Mapping[str, Experiment]) -> float | None:
     if rule in ("learn_environments", "learn_direction"):
         return float(points * _of_iteration(rule, setting, int(place[2])))
     if rule in ("train_network", "train_method", "train_whole"):
-        weights = sum(experiment.network.widths)
+        inputs = getattr(setting.data, "n_inputs", 1)  # data sets of other packages may lack it
+        layers = pairwise([inputs, *experiment.network.widths])
+        weights = sum((fed + UNIT) * width for fed, width in layers)
         steps = _of_networks([setting.methods.kerhrm.model_dump()])
         if rule != "train_network":
             steps = _steps(experiment, name, place[-1])

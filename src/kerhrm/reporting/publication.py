@@ -71,9 +71,7 @@ def publish(run: Path, checkout: Path, *, reference: Path) -> None:
     _replace(run / NOTEBOOKS, reference / NOTEBOOKS, tables)
     for name in BY_EXPERIMENT:
         _replace(run / name, reference / name, config["experiments"])
-    experiments = Config.model_validate(config).experiments
-    costs = sized(measured(run), lambda key: size_of(key, experiments))
-    write_text(reference / FILE, as_text(costs))
+    _note_costs(run, reference, config)
     _note(reference, config, checkout)
     _note_jobs(run, reference, tables, checkout)
     for path, text in pages.items():
@@ -99,7 +97,9 @@ def publish_apart(run: Path, folder: Path, table: str, checkout: Path = Path()) 
         _copy(run / name, folder, _stems({table}))
     for name in BY_EXPERIMENT:
         _replace(run / name, folder / name, shown)
-    _note(folder, config | {"experiments": shown}, checkout)
+    config["experiments"] = shown
+    _note_costs(run, folder, config)
+    _note(folder, config, checkout)
     _note_jobs(run, folder, {table}, checkout)
 
 
@@ -159,6 +159,15 @@ def _note(folder: Path, config: Mapping[str, Any], checkout: Path) -> None:
     write_text(folder / "config.yaml", as_yaml(config))
     facts = provenance() | {RATE: round(gemm_rate(), 1), MADE_WITH: made_with(checkout)}
     write_text(folder / VERSIONS, json.dumps(facts, indent=2) + "\n")
+
+
+def _note_costs(run: Path, folder: Path, config: Mapping[str, Any]) -> None:
+    """Write what the jobs of these experiments took, and those that have no experiment."""
+    experiments = Config.model_validate(config).experiments
+    costs = {
+        key: cost for key, cost in measured(run).items() if len(key) < 3 or key[1] in experiments
+    }
+    write_text(folder / FILE, as_text(sized(costs, lambda key: size_of(key, experiments))))
 
 
 def _note_jobs(run: Path, folder: Path, tables: Collection[str], checkout: Path) -> None:

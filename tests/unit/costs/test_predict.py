@@ -33,6 +33,15 @@ def test_larger_jobs_of_a_kind_take_longer() -> None:
     assert stored().cost(ERM, 50) == Cost(START + 5, 300, 1)  # the same place, other options
 
 
+def test_jobs_of_alike_sizes_tell_more() -> None:
+    """Small jobs may compute at another rate than large ones."""
+    costs = REFERENCE | {("train_method", "huge", "a", "erm"): Cost(START + 1e6, 900, 3, size=1e5)}
+    found = Stored({}, costs, lambda: 1.0)
+    assert found.cost(LARGER, 300) == Cost(START + 30, 900, 3 * 300 / 1e5)
+    rate = (10 + 1e6) / (100 + 1e5)
+    assert found.cost(LARGER, 1) == Cost(START + rate, 900, 3 / 1e5)  # none is alike
+
+
 @pytest.mark.parametrize(("key", "size"), [(DRO, 100), (("verify",), 1), (LARGER, None)])
 def test_nothing_is_known_of_others(key: tuple[str, ...], size: float | None) -> None:
     assert stored().cost(key, size) is None

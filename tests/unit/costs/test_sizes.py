@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from kerhrm.config.files import read
 from kerhrm.config.resolve import resolve
-from kerhrm.costs.benchmarks import published
-from kerhrm.costs.sizes import size_of
+from kerhrm.config.schema import Config
+from kerhrm.costs.benchmarks import Cost, Key, published
+from kerhrm.costs.predict import Stored
+from kerhrm.costs.sizes import UNIT, size_of
 
 ROOT = Path(__file__).parents[3]
 PLACES = {
@@ -65,6 +68,18 @@ def test_algorithm_1_in_one_job_is_the_work_of_its_networks() -> None:
     assert work(5, steps=60) == 3 * work(5)
 
 
+def test_training_grows_with_the_weights_and_with_the_units() -> None:
+    def work(d: int, *widths: int) -> float:
+        found = size("train_network", data={"d": d}, network={"widths": [*widths]})
+        assert found is not None
+        return found
+
+    assert work(5, 64) == 2 * work(5, 32)
+    # twice 5 and twice 80 inputs; beside them the other work of a unit
+    assert work(80, 64) / work(5, 64) == (160 + UNIT) / (10 + UNIT)
+    assert work(5, 64, 32) == work(5, 64) * (1 + (64 + UNIT) * 32 / ((10 + UNIT) * 64))
+
+
 def test_the_first_iteration_is_more_work() -> None:
     first, second = (size("learn_environments", t) for t in "12")
     assert first is not None
@@ -94,9 +109,30 @@ def test_light_rules_and_unknown_places() -> None:
     assert size_of(("score", "classification", "elsewhere"), experiments) is None
 
 
-def test_the_published_costs_have_sizes() -> None:
-    costs = published(ROOT / "results/reference/benchmarks.tsv")
+@pytest.fixture(scope="module")
+def costs() -> dict[Key, Cost]:
+    return published(ROOT / "results/reference/benchmarks.tsv")
+
+
+def test_the_published_costs_have_sizes(costs: dict[Key, Cost]) -> None:
+    experiments = Config.model_validate(
+        read(ROOT / "results/reference/config.yaml").content
+    ).experiments
     assert len(costs) > 100
     for key, cost in costs.items():
-        assert cost.size, key
+        assert cost.size == pytest.approx(size_of(key, experiments), rel=1e-3), key
         assert cost.s > 0, key
+
+
+def test_an_experiment_is_foretold_by_the_others_within_a_factor_of_2(
+    costs: dict[Key, Cost],
+) -> None:
+    """As those of people's own data are: what its jobs take in all."""
+    for name in sorted({key[1] for key in costs if len(key) > 2}):
+        own = {key: cost for key, cost in costs.items() if len(key) > 2 and key[1] == name}
+        others = Stored({}, {k: c for k, c in costs.items() if k not in own}, lambda: 1.0)
+        guesses = {key: others.cost(key, cost.size) for key, cost in own.items()}
+        foretold = sum(guess.s for guess in guesses.values() if guess)
+        actual = sum(own[key].s for key, guess in guesses.items() if guess)
+        assert 0.5 < foretold / actual < 2, (name, foretold, actual)
+        assert actual > 0.8 * sum(cost.s for cost in own.values()), name

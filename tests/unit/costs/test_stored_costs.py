@@ -7,7 +7,7 @@ import pytest
 
 from kerhrm.costs.benchmarks import Cost, as_text, measured, published, sized
 from kerhrm.costs.finished import comparison, jobs_of
-from kerhrm.costs.predict import Stored
+from kerhrm.costs.predict import START, Stored
 from kerhrm.costs.rate import gemm_rate
 from kerhrm.costs.reference import stored
 from kerhrm.errors import KerhrmError
@@ -78,3 +78,17 @@ def test_speeds_of_two_machines(tmp_path: Path) -> None:
     assert stored(tmp_path).slower() == 1.0  # where it is not known
     (tmp_path / "versions.json").write_text('{"gemm_gflops": 1e9}')
     assert stored(tmp_path).slower() > 1000
+
+
+def test_tables_that_were_published_apart_have_costs_of_their_own(tmp_path: Path) -> None:
+    """Of another machine, half as fast; where both know a job the reference's is told."""
+    apart = tmp_path / "full"
+    apart.mkdir()
+    costs = {DATA: Cost(9.0), SCORE: Cost(START + 10, 5.0, 6.0, 7.0)}
+    (apart / "benchmarks.tsv").write_text(as_text(costs))
+    assert stored(tmp_path).reference == costs
+    (apart / "versions.json").write_text('{"gemm_gflops": 50}')
+    assert stored(tmp_path).reference == costs  # the reference's speed is not known
+    (tmp_path / "versions.json").write_text('{"gemm_gflops": 100}')
+    (tmp_path / "benchmarks.tsv").write_text(as_text({DATA: Cost(1.0)}))
+    assert stored(tmp_path).reference == {DATA: Cost(1.0), SCORE: Cost(START + 5, 5.0, 6.0, 7.0)}

@@ -181,8 +181,10 @@ def test_a_seed_does_not_depend_on_its_company(name: str, raw: dict[str, Path]) 
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_the_schema_knows_the_number_of_points(name: str, raw: dict[str, Path]) -> None:
+def test_the_schema_knows_how_many_points_and_predictors(name: str, raw: dict[str, Path]) -> None:
     options = model(name, **SECTIONS[name])
     data = generate(options.model_dump(mode="json"), SEEDS, raw.get(name))
     assert data.train.y.shape == (len(SEEDS), options.n_points)
+    inputs = data.train.x.shape[-1]
+    assert options.n_inputs == (1 if name == "tabular" else inputs)  # of raw data nothing is known
     assert data.task == task_of(options)

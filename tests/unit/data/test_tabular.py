@@ -242,6 +242,19 @@ def test_where_the_data_come_from(path: str) -> None:
     assert TabularData(**BASE, path="absent.csv", max_rows=10).n_points == 8
 
 
+def test_a_look_at_the_file_tells_how_many_predictors(path: str, tmp_path: Path) -> None:
+    own = TabularData(**BASE, path=path)
+    columns = len(read_frame(path).columns)
+    assert own.n_inputs == columns - 1
+    assert own.model_copy(update={"drop": ["size"]}).n_inputs == columns - 2
+    assert own.model_copy(update={"only": ["size"]}).n_inputs == 1
+    (tmp_path / "t.tsv").write_text("price\ta,b\tc")
+    (tmp_path / "e.csv").write_text("")
+    for name, inputs in (("t.tsv", 2), ("e.csv", 1), ("absent.csv", 1)):
+        other = TabularData(**BASE, path=str(tmp_path / name), max_rows=10)
+        assert (other.n_inputs, other.n_points) == (inputs, 8 if "absent" in name else 1), name
+
+
 def test_the_stand_in_has_the_columns_and_zip_codes_of_the_county() -> None:
     table = Sales.stand_in().frame
     assert tuple(table.columns) == COLUMNS

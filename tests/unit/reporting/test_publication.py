@@ -75,6 +75,7 @@ def run(folder: Path, preset: str = "paper") -> Path:
         ("made/0.json", MADE),
         ("config.yaml", configuration(EXPERIMENTS | APART, preset)),
         ("benchmarks/score/one/r2=0.70.tsv", "s\th:m:s\n2.5\t0:00:02\n"),
+        ("benchmarks/score/two/r2=0.80.tsv", "s\th:m:s\n3.5\t0:00:03\n"),
         ("one/r2=0.70/scores.csv", "setting\n"),
         ("tuned/one.yaml", "irm: {}\n"),
         ("logs/score.log", "done\n"),
@@ -167,9 +168,11 @@ def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
     assert {n: text for n, text in found.items() if not n.startswith("apart/")} == before
     assert same(found["apart/config.yaml"], configuration(APART))
     assert found["apart/apart.md"] == "## Another\n"
+    _, cost = found["apart/benchmarks.tsv"].splitlines()
+    assert cost.startswith("score\ttwo\ttwo/r2=0.80\t3.5")
     names = (
-        "apart.csv", "apart.ipynb", "apart.md", "apart.svg", "choices/two.csv", "config.yaml",
-        "jobs.json", "restarts/two.csv", "scores/two.csv", "versions.json",
+        "apart.csv", "apart.ipynb", "apart.md", "apart.svg", "benchmarks.tsv", "choices/two.csv",
+        "config.yaml", "jobs.json", "restarts/two.csv", "scores/two.csv", "versions.json",
     )  # fmt: skip
     assert sorted(n for n in found if n.startswith("apart/")) == [f"apart/{n}" for n in names]
     publish(results, tmp_path, reference=reference)  # which leaves it alone

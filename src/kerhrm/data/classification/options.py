@@ -33,3 +33,8 @@ class ClassificationData(Section):
     def n_points(self) -> int:
         """Number of training points."""
         return 2 * self.n_train_per_environment
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of predictors."""
+        return 2 * self.d

@@ -31,3 +31,8 @@ class ColoredMnistData(Section):
     def n_points(self) -> int:
         """Number of training points."""
         return 2 * self.n_per_environment
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of predictors."""
+        return 2 * self.side**2

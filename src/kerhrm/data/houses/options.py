@@ -33,6 +33,11 @@ class HousesData(Section):
         """Number of training points: of the 1451 houses of the first period."""
         return round(self.train_fraction * 1451)
 
+    @property
+    def n_inputs(self) -> int:
+        """Number of predictors."""
+        return 17
+
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
         if self.train_fraction + self.validation_fraction >= 1:

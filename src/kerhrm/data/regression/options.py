@@ -57,6 +57,11 @@ class RegressionData(Section):
         """Number of training points."""
         return sum(self.n_train)
 
+    @property
+    def n_inputs(self) -> int:
+        """Number of predictors."""
+        return self.n_s + self.n_v
+
     @model_validator(mode="after")
     def _v_b_is_in_v(self) -> Self:
         if self.selected_by > self.n_v:

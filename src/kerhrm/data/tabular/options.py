@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from kerhrm.data.registry import TABLES
+from kerhrm.data.tabular.reading import SEPARATORS, has_two_values
 from kerhrm.sections import Count, NonNegative, Section, Some, misfit, option, suggest
 
 RAW = "raw:"  #: begins a path that names raw data, and no file
@@ -118,19 +119,28 @@ class TabularData(Section):
             return self.task
         if self.positive is not None:
             return "classification"
-        from kerhrm.data.tabular.reading import has_two_values  # pandas: half a second
-
         return "classification" if has_two_values(self.path, self.target) else "regression"
 
     @property
     def n_points(self) -> int:
         """Number of training points, at most."""
-        lines = UNKNOWN
-        if self.file and os.path.isfile(self.file) and Path(self.file).suffix in (".csv", ".tsv"):
-            status = os.stat(self.file)
-            lines = max(_lines(self.file, status.st_mtime_ns, status.st_size) - 1, 1)
-        rows = min(lines, self.max_rows or UNKNOWN)
+        lines, _ = self._lines_and_columns
+        rows = min(max(lines - 1, 1), self.max_rows or UNKNOWN)
         return max(round(rows * (1 - self.validation_fraction)), 1)
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of predictors, at least."""
+        _, columns = self._lines_and_columns
+        return len(self.only) if self.only else max(columns - 1 - len(self.drop), 1)
+
+    @property
+    def _lines_and_columns(self) -> tuple[int, int]:
+        """As far as a look at the file tells."""
+        if self.file and os.path.isfile(self.file) and Path(self.file).suffix in SEPARATORS:
+            status = os.stat(self.file)
+            return _shape(self.file, status.st_mtime_ns, status.st_size)
+        return UNKNOWN + 1, 0
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -151,7 +161,9 @@ class TabularData(Section):
 
 
 @functools.lru_cache
-def _lines(path: str, *_: Any) -> int:
-    """Lines of a file, which for its time and size are looked at once."""
+def _shape(path: str, *_: Any) -> tuple[int, int]:
+    """Lines of a file and columns of its first, which for its time and size are looked at once."""
     with open(path, "rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        columns = 1 + file.readline().count(SEPARATORS[Path(path).suffix].encode())
+        lines = 1 + sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+    return lines, columns
