@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from benchmarks.machine import THREADS
+from benchmarks.sizes import THREADS
 from kerhrm.algorithm.invariant import invariant_direction
 from kerhrm.data.colored_mnist.channels import colour
 from kerhrm.data.registry import fetch, generate

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import flops, machine, problems
+from benchmarks import flops, problems
 from benchmarks.case import Case, Work
 from benchmarks.problems import IMAGES, TABLE1
 from benchmarks.records import Row
-from benchmarks.sizes import Sizes
+from benchmarks.sizes import THREADS, Sizes
 from kerhrm.algorithm.directions import learn_directions
 from kerhrm.algorithm.exploration import learn_environments
 from kerhrm.algorithm.loop import fit, iterate
@@ -30,7 +30,7 @@ def n_seeds(data: str, sizes: Sizes) -> int:
 def row(stage: str, data: str, sizes: Sizes) -> Row:
     n = sizes.points if data == TABLE1 else sizes.images
     p = flops.n_parameters(problems.layer_sizes(data))
-    facts = {"n": n, "p": p, "seeds": n_seeds(data, sizes), "threads": machine.THREADS}
+    facts = {"n": n, "p": p, "seeds": n_seeds(data, sizes), "threads": THREADS}
     return {"stage": stage, "data": data, **facts}
 
 

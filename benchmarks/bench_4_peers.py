@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks import contenders, flops, hand, machine, problems
+from benchmarks import contenders, flops, hand, problems
 from benchmarks.case import Case, Work, relative_difference
 from benchmarks.problems import IMAGES, TABLE1
 from benchmarks.records import OURS, Row
-from benchmarks.sizes import Sizes
+from benchmarks.sizes import THREADS, Sizes
 from kerhrm.features.extract import extract
 from kerhrm.features.reduction import reduce
 from kerhrm.networks.training import train
@@ -23,7 +23,7 @@ RATE = 1e-3
 def row(task: str, contender: str, data: str, sizes: Sizes, tolerance: float) -> Row:
     n = sizes.points if data == TABLE1 else sizes.images
     p = flops.n_parameters(problems.layer_sizes(data))
-    same = {"task": task, "contender": contender, "n": n, "p": p, "threads": machine.THREADS}
+    same = {"task": task, "contender": contender, "n": n, "p": p, "threads": THREADS}
     return same | ({} if contender == OURS else {"tolerance": tolerance})
 
 

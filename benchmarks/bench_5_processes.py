@@ -10,7 +10,7 @@ from benchmarks.bench_4_peers import points
 from benchmarks.case import NotRun, not_run, relative_difference, times
 from benchmarks.problems import IMAGES, layer_sizes, network
 from benchmarks.records import OK, OURS, Row, Tables
-from benchmarks.sizes import Sizes
+from benchmarks.sizes import THREADS, Sizes
 
 TOLERANCE = 1e-4
 NEURAL_TANGENTS = {
@@ -79,7 +79,7 @@ def bench_gram(tables: Tables, sizes: Sizes, files: Path, few: bool, contender: 
     n, task = (sizes.block, small(sizes)) if few else (sizes.images, whole(sizes))
     row: Row = {"task": task, "contender": contender, "n": n}
     row["p"] = flops.n_parameters(layer_sizes(IMAGES))
-    timed: Row = row | {"threads": machine.THREADS}
+    timed: Row = row | {"threads": THREADS}
     output = files / f"{n}-{contender}.npy"
     try:
         check_memory(contender, n)

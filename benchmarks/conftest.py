@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import machine
 from benchmarks.case import Case
 from benchmarks.records import COLUMNS, Tables, folder, write_json
-from benchmarks.sizes import Sizes, chosen
+from benchmarks.sizes import THREADS, Sizes, chosen
 
 
 @pytest.fixture(scope="session")
@@ -24,12 +24,12 @@ def tables(sizes: Sizes) -> Iterator[Tables]:
     tables = Tables(folder())
     for name in COLUMNS:
         tables.write(name)
-    torch.set_num_threads(machine.THREADS)
+    torch.set_num_threads(THREADS)
     facts = machine.describe() | {"sizes": sizes.name}
     facts["gemm_gflops_before"] = machine.gemm_rates(sizes.gemm)
     write_json(tables.where / "machine.json", facts)
-    with threadpool_limits(machine.THREADS):
-        torch.set_num_threads(machine.THREADS)
+    with threadpool_limits(THREADS):
+        torch.set_num_threads(THREADS)
         yield tables
     facts["gemm_gflops_after"] = machine.gemm_rates(sizes.gemm)
     write_json(tables.where / "machine.json", facts)

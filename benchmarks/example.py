@@ -8,9 +8,8 @@ import time
 
 import torch
 
-from benchmarks.machine import THREADS
 from benchmarks.problems import TABLE1, network, options, posed, table1
-from benchmarks.sizes import chosen
+from benchmarks.sizes import THREADS, chosen
 from kerhrm.algorithm.loop import fit
 
 

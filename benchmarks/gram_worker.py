@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.contenders import as_module, vmap_matrix
-from benchmarks.machine import THREADS
 from benchmarks.memory import peak_mb, resident_mb
+from benchmarks.sizes import THREADS
 from kerhrm.features.extract import extract
 from kerhrm.networks.mlp import MLP
 

@@ -19,7 +19,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from benchmarks.machine import THREADS
+from benchmarks.sizes import THREADS
 from kerhrm.algorithm.degeneracy import label_bins, label_information
 from kerhrm.algorithm.invariant import PRINTED as PENALTY
 from kerhrm.algorithm.invariant import minimise_risks, pooled_risks

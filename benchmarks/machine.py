@@ -12,11 +12,9 @@ import psutil
 import torch
 
 from benchmarks import flops
-from benchmarks.sizes import chosen
+from benchmarks.sizes import THREADS
 from kerhrm.reporting.provenance import provenance
 
-#: of all cases
-THREADS = 1 if chosen().name == "tiny" else min(2, os.cpu_count() or 1)
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 

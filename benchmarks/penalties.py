@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from benchmarks.machine import THREADS
+from benchmarks.sizes import THREADS
 from kerhrm.algorithm.directions import yardstick
 from kerhrm.algorithm.network import cosine_to_direction, train_networks, within
 from kerhrm.algorithm.options import IGD

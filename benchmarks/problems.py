@@ -1,7 +1,7 @@
 """What the cases work on: the package's own data sets, networks and problems."""
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,11 +16,13 @@ from kerhrm.data.colored_mnist.options import ColoredMnistData
 from kerhrm.data.dataset import Dataset
 from kerhrm.data.registry import generate
 from kerhrm.data.samples import Samples
-from kerhrm.data.sources.mnist import Digits
 from kerhrm.features.extract import extract
 from kerhrm.networks.build import build
 from kerhrm.networks.mlp import MLP
 from kerhrm.networks.options import NetworkOptions
+
+if TYPE_CHECKING:
+    from kerhrm.data.sources.mnist import Digits
 
 TABLE1, IMAGES = "Table 1", "Colored MNIST"
 
@@ -34,8 +36,10 @@ def table1(sizes: Sizes, seeds: int) -> Dataset:
 
 
 @functools.cache
-def digits() -> Digits:
+def digits() -> "Digits":
     """MNIST; tiny sizes do with the stand-in, whose copies of images have another spectrum."""
+    from kerhrm.data.sources.mnist import Digits  # what downloads, which Table 1 does without
+
     return Digits.stand_in() if chosen().name == "tiny" else Digits.fetch(on_missing="fail")
 
 

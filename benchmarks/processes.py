@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.case import NotRun
-from benchmarks.machine import THREADS
+from benchmarks.sizes import THREADS
 
 ROOT = Path(__file__).parents[1]
 PEERS = Path(__file__).parent / ".venv/bin/python"

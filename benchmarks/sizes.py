@@ -53,3 +53,7 @@ SIZES = {
 def chosen() -> Sizes:
     """The sizes that the variable BENCH names."""
     return SIZES[os.environ.get("BENCH", "full")]
+
+
+#: of all cases
+THREADS = 1 if chosen().name == "tiny" else min(2, os.cpu_count() or 1)

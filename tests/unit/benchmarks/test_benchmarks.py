@@ -36,6 +36,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
+def test_the_example_imports_nothing_that_takes_longer_than_it() -> None:
+    """Whole processes are compared; pandas or SciPy, imported by the way, would be half of one."""
+    heavy = "{'pandas', 'scipy', 'sklearn', 'matplotlib'}"
+    code = (
+        "import sys; from benchmarks.example import accuracy; print(accuracy()); "
+        f"sys.exit(', '.join({heavy} & set(sys.modules)) or None)"
+    )
+    env = os.environ | {"BENCH": "tiny"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, check=True, capture_output=True, text=True
+    )
+    assert 0 <= float(done.stdout) <= 1
+
+
 def test_a_run_writes_every_table(run: Path) -> None:
     tables = Tables.read(run)
     for name, columns in COLUMNS.items():

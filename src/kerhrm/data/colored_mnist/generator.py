@@ -8,20 +8,23 @@ only a colour drawn from the noisy label allows.  ``colour_of: clean`` follows t
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kerhrm.data.colored_mnist.options import ColoredMnistData
 from kerhrm.data.dataset import Dataset
 from kerhrm.data.drawing import draw_parts
-from kerhrm.data.sources.mnist import Digits
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
+
+if TYPE_CHECKING:
+    from kerhrm.data.sources.mnist import Digits
 
 STAND_IN_TRAIN_SHARE = 0.75
 
 
-def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) -> Dataset:
+def generate(options: ColoredMnistData, seeds: Sequence[int], digits: "Digits") -> Dataset:
     """Draw one data set per seed.
 
     Images are drawn without replacement: training and validation from the training part
@@ -113,7 +116,7 @@ def color(
     return x.reshape(n, -1), np.where(positive, 1.0, -1.0)
 
 
-def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
+def choose(seed: int, part: str, digits: "Digits", n: int) -> np.ndarray:
     """Indices (n,) of a part's images: of the test part's, or the training part's.
 
     Those of "train" and "validation" are disjoint; the size of none moves another.
