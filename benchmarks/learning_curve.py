@@ -104,24 +104,34 @@ def test_accuracy(
 
 
 def draw(rows: pd.DataFrame) -> Figure:
-    """Accuracy, shares of splits and time over k, a line per n; means over the seeds."""
-    means = rows.groupby(["n", "k"], as_index=False).mean()
-    means["exact share"] = means["exact"] / means["starts"]
-    means["label share"] = means["label_splits"] / means["starts"]
-    means["seconds"] = means["features_s"] + means["em_s"] + means["theta_s"]
+    """Accuracy, shares of splits and time over k, a line per n.
+
+    Accuracies are means and standard deviations over the seeds, shares those of all starts, and
+    times the first seed's.
+    """
+    keys = ["n", "k"]
+    means, deviations = rows.groupby(keys).mean(), rows.groupby(keys).std()
+    for kind in ("exact", "label_splits"):
+        means[f"{kind} share"] = means[kind] / means["starts"]
+    first = rows[rows["seed"] == rows["seed"].min()].set_index(keys)
+    means["seconds"] = first[["features_s", "em_s", "theta_s"]].sum(axis=1)
     panels: Mapping[str, tuple[str, str | None]] = {
         "test accuracy": ("test_acc", "test_acc_nested"),
-        "share of starts": ("exact share", "label share"),
+        "share of starts": ("exact share", "label_splits share"),
         "seconds, data to direction": ("seconds", None),
     }
     with style():
         figure, axes = plt.subplots(1, 3, figsize=(7.2, 2.7), layout="constrained")
-        for axis, (label, (solid, dashed)) in zip(axes, panels.items(), strict=True):
-            for i, (n, part) in enumerate(means.groupby("n")):
+        for axis, (label, columns) in zip(axes, panels.items(), strict=True):
+            for i, n in enumerate(means.index.unique("n")):
+                part = means.loc[n]
                 look = {"color": COLOURS[i + 1], "marker": MARKERS[i], "markersize": 3}
-                axis.plot(part["k"], part[solid], label=f"n = {int(n):,}".replace(",", " "), **look)
-                if dashed:
-                    axis.plot(part["k"], part[dashed], linestyle=":", **look)
+                for column, line in zip(columns, ("-", ":"), strict=True):
+                    if column is None:
+                        continue
+                    bars = deviations.loc[n].get(column)  # none of shares and seconds
+                    name = f"n = {int(n):,}".replace(",", " ") if line == "-" else None
+                    axis.errorbar(part.index, part[column], bars, ls=line, label=name, **look)
             axis.set(xscale="log", xlabel="dimensions k", ylabel=label)
         axes[2].set_yscale("log")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)

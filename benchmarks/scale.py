@@ -18,7 +18,7 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
     """The page."""
     errors = pd.read_csv(folder / "approximation.csv")
     path = folder / "learning_curve.csv"
-    curve = pd.read_csv(path) if path.exists() else None
+    rows = pd.read_csv(path) if path.exists() else None
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, trim_blocks=True
     )
@@ -31,9 +31,9 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
         approximation=approximation(errors),
         n_approximation="10 000",
         seconds_exact=f"{errors.loc[errors['way'] == 'exact', 'seconds'].iloc[0]:.0f}",
-        curve=None if curve is None else _curve(curve),
-        best=None if curve is None else best(curve),
-        seeds=None if curve is None else sorted(set(curve["seed"].astype(int))),
+        curve=None if rows is None else curve(rows),
+        best=None if rows is None else best(rows),
+        seeds=None if rows is None else sorted(set(rows["seed"].astype(int))),
         folder=os.path.relpath(folder, page.parent),
         reference=os.path.relpath(reference, page.parent),
     )
@@ -62,8 +62,7 @@ def _n_seeds(reference: Path, setting: str) -> int:
 def accuracies(reference: Path) -> str:
     """Headline test accuracies, a row a method."""
     cells = _headline(reference)
-    std = cells["std"].map(lambda s: "" if pd.isna(s) else f" ± {s:.3f}")
-    cells = cells.assign(shown=cells["mean"].map("{:.3f}".format) + std)
+    cells = cells.assign(shown=_with_deviations(cells["mean"], cells["std"]))
     wide = cells.pivot_table(
         index="method", columns="setting", values="shown", aggfunc="first", sort=False
     )
@@ -97,14 +96,27 @@ def best(rows: pd.DataFrame) -> list[dict[str, str]]:
     ]
 
 
-def _curve(rows: pd.DataFrame) -> str:
-    """Means over the seeds; sizes, and counts of a single seed, without digits."""
-    means = rows.groupby(["n", "k"], as_index=False).mean().drop(columns="seed")
-    formats = {name: "{:.3f}" if "acc" in name else "{:.1f}" for name in means}
-    formats |= dict.fromkeys(("n", "k", "starts"), "{:.0f}")
-    formats |= dict.fromkeys(("exact", "label_splits"), "{:g}")
-    shown = means.apply(lambda column: column.map(formats[str(column.name)].format))
+def curve(rows: pd.DataFrame) -> str:
+    """Accuracies over the seeds, counts of all their starts, and times of the first seed.
+
+    Times of other seeds may be another machine's.
+    """
+    groups = rows.groupby(["n", "k"])
+    shown = groups[["starts", "exact", "label_splits"]].sum()
+    shown.insert(0, "seeds", groups.size())
+    for name in ("test_acc", "test_acc_nested"):
+        shown[name] = _with_deviations(groups[name].mean(), groups[name].std())
+    first = rows[rows["seed"] == rows["seed"].min()].set_index(["n", "k"])
+    for name in ("features_s", "em_s", "theta_s"):
+        shown[name] = first[name].map("{:.1f}".format)
+    shown = shown.fillna("").reset_index()
     return _markdown(shown.rename(columns=lambda name: name.replace("_", " ")))
+
+
+def _with_deviations(means: "pd.Series[float]", deviations: "pd.Series[float]") -> "pd.Series[str]":
+    """Texts; of a single number without."""
+    shown = deviations.map(lambda s: "" if pd.isna(s) else f" ± {s:.3f}")
+    return means.map("{:.3f}".format) + shown
 
 
 def _markdown(frame: pd.DataFrame) -> str:

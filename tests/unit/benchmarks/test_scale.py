@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import scale
+from benchmarks import learning_curve, scale
 
 ROOT = Path(__file__).parents[3]
 COLUMNS = ("setting", "method", "metric", "mean", "std", "selection")
@@ -62,6 +63,28 @@ def test_the_best_dimensions_are_told_by_number_of_images() -> None:
         {"n": "5 000", "k": "25", "test_acc": "0.650"},
         {"n": "50 000", "k": "25", "test_acc": "0.710"},
     ]
+
+
+def test_the_curve_tells_deviations_counts_and_the_first_seeds_times() -> None:
+    keys = ["seed", "n", "k", "starts", "exact", "label_splits", "test_acc", "test_acc_nested",
+            "features_s", "em_s", "theta_s"]  # fmt: skip
+    rows = [(0, 5000, 25, 4, 3, 1, 0.6, 0.6, 11.0, 0.1, 0.02),
+            (1, 5000, 25, 4, 4, 0, 0.7, 0.7, 99.0, 99.0, 99.0),
+            (0, 50_000, 25, 4, 1, 0, 0.71, 0.7, 39.0, 1.0, 0.0)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=keys)
+    _, _, *body = scale.curve(frame).splitlines()
+    assert [[cell.strip() for cell in line.strip("|").split("|")] for line in body] == [
+        ["5000", "25", "2", "8", "7", "1", "0.650 ± 0.071", "0.650 ± 0.071", "11.0", "0.1", "0.0"],
+        ["50000", "25", "1", "4", "1", "0", "0.710", "0.700", "39.0", "1.0", "0.0"],
+    ]
+    accuracy, shares, seconds = learning_curve.draw(frame).axes
+    drawn = [list(line.get_ydata()) for line in seconds.lines]
+    np.testing.assert_allclose(
+        accuracy.containers[0].lines[2][0].get_segments(),
+        [[[25, 0.65 - 0.05 * 2**0.5], [25, 0.65 + 0.05 * 2**0.5]]],
+    )
+    assert [7 / 8] in [list(line.get_ydata()) for line in shares.lines]
+    assert drawn == [[pytest.approx(11.12)], [40.0]]
 
 
 @pytest.mark.skipif(not (ROOT / scale.PAGE).exists(), reason="no study is committed")
