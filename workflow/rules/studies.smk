@@ -67,6 +67,7 @@ rule publish_ambiguities:
         ENVIRONMENT
     params:
         checkout=str(ROOT),
+        experiments=CONFIG.plain()["experiments"],
     message:
         "Copy the effects of open choices to results/reference and docs"
     script:

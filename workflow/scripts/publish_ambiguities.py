@@ -11,7 +11,8 @@ from kerhrm.storage.arrays import write_text
 
 with job(snakemake):
     checkout, run = Path(snakemake.params.checkout), Path(snakemake.input.config).parent
-    publish_study(run, checkout / PUBLISHED, "ambiguities", checkout)
+    today = snakemake.params.experiments
+    publish_study(run, checkout / PUBLISHED, "ambiguities", checkout, today=today)
     write_text(*write_page(checkout))
     write_report((checkout / PUBLISHED).parent, checkout)
     write_crate((checkout / PUBLISHED).parent, checkout)

@@ -11,7 +11,7 @@ from kerhrm.reporting.publication import publish_apart
 with job(snakemake):
     params, run = snakemake.params, Path(snakemake.input.config).parent
     folder, checkout = Path(params.folder), Path(params.checkout)
-    publish_apart(run, folder, params.table, checkout)
+    publish_apart(run, folder, params.table, checkout, today=params.experiments)
     results_page.write(folder.parent, checkout)
     write_report(folder.parent, checkout)
     write_crate(folder.parent, checkout)

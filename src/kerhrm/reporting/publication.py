@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,14 @@ def publish(run: Path, checkout: Path, *, reference: Path) -> None:
     results_page.write(reference, checkout)
 
 
-def publish_apart(run: Path, folder: Path, table: str, checkout: Path = Path()) -> None:
+def publish_apart(
+    run: Path,
+    folder: Path,
+    table: str,
+    checkout: Path = Path(),
+    *,
+    today: Mapping[str, Any] | None = None,
+) -> None:
     """Make the committed one of a table that is not in `all`; it has a folder of its own.
 
     Beside the table lie its notebook and, in folders, scores and choices of every seed.
@@ -87,10 +94,12 @@ def publish_apart(run: Path, folder: Path, table: str, checkout: Path = Path()) 
     Raises
     ------
     KerhrmError
-        As :func:`publish`.
+        As :func:`publish`; or if the run's configuration is not that of ``today``, all experiments
+        as they are configured now.
     """
     config = _config_of(run, "tables")
     shown = {n: e for n, e in config["experiments"].items() if e["table"] == table}
+    _refuse_other(run, shown, today, lambda _, e: e["table"] == table)
     _refuse_stand_ins(_cells(run, {table}))
     _refuse_gaps(run, shown)
     for name in (*FOLDERS, NOTEBOOKS):
@@ -103,16 +112,24 @@ def publish_apart(run: Path, folder: Path, table: str, checkout: Path = Path()) 
     _note_jobs(run, folder, {table}, checkout)
 
 
-def publish_study(run: Path, folder: Path, study: str, checkout: Path = Path()) -> None:
+def publish_study(
+    run: Path,
+    folder: Path,
+    study: str,
+    checkout: Path = Path(),
+    *,
+    today: Mapping[str, Any] | None = None,
+) -> None:
     """Make the committed one of a study: its effects, ``study``.csv, and their figure.
 
     Raises
     ------
     KerhrmError
-        As :func:`publish`.
+        As :func:`publish_apart`.
     """
     config = _config_of(run, f"{study}.csv", presets=FULL)
     shown = {n: e for n, e in config["experiments"].items() if n.startswith(f"{study}_")}
+    _refuse_other(run, shown, today, lambda name, _: name.startswith(f"{study}_"))
     _refuse_stand_ins([run / f"{study}.csv"])
     for source in (run, run / "figures"):
         _copy(source, folder, {study})
@@ -123,6 +140,19 @@ def _refuse_stand_ins(cells: Iterable[Path]) -> None:
     for path in cells:
         if any(map(is_stand_in, read_table(path)["data_source"])):
             raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
+
+
+def _refuse_other(
+    run: Path,
+    experiments: Mapping[str, Any],
+    today: Mapping[str, Any] | None,
+    wanted: Callable[[str, Mapping[str, Any]], bool],
+) -> None:
+    """A run that was told not to look at parameters leaves the configuration of an earlier one."""
+    if today is not None and experiments != {n: e for n, e in today.items() if wanted(n, e)}:
+        path = run / "config.yaml"
+        problem = f"{path} is not what is configured now, so that it may not tell what made the run"
+        raise KerhrmError(problem, f"delete {path} and publish again, if the run is of today's")
 
 
 def _refuse_gaps(run: Path, experiments: Iterable[str]) -> None:

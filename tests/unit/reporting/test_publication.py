@@ -12,6 +12,7 @@ import yaml
 from kerhrm.config.files import read
 from kerhrm.config.fresh import FROZEN
 from kerhrm.config.resolve import resolve
+from kerhrm.config.schema import Config
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting import freeze, publication
 from kerhrm.reporting.freeze import Frozen, digest
@@ -28,7 +29,8 @@ BLANK = {
     page: "# Name\n" + "".join(f"<!-- begin {s} -->\n<!-- end {s} -->\n" for s in sections)
     for page, sections in PAGES.items()
 }
-CONFIG = resolve({"preset": "smoke"}, Path(__file__).parents[3] / "config").plain()
+ROOT = Path(__file__).parents[3]
+CONFIG = resolve({"preset": "smoke"}, ROOT / "config").plain()
 EXPERIMENTS = {"one": CONFIG["experiments"]["classification"]}
 APART = {"two": EXPERIMENTS["one"] | {"in_all": False, "table": "apart"}}
 CELL = (
@@ -184,6 +186,23 @@ def test_a_table_that_is_not_in_all_has_a_folder_of_its_own(
     assert content(reference) == found
 
 
+def test_a_configuration_of_an_earlier_run_is_not_published(
+    tmp_path: Path, reference: Path
+) -> None:
+    """Snakemake leaves it where it is told to look at files' times alone."""
+    results, folder = run(tmp_path), reference / "apart"
+    today = yaml.safe_load(configuration(EXPERIMENTS | APART))["experiments"]
+    publish_apart(results, folder, "apart", today=today)
+    before = content(reference)
+    other = json.loads(json.dumps(today))
+    other["two"]["settings"]["r2=0.70"]["data"]["r2"] = 0.75
+    for stale in (other, today | {"three": APART["two"]}, EXPERIMENTS):
+        with pytest.raises(KerhrmError, match=r"config\.yaml is not what is configured now"):
+            publish_apart(results, folder, "apart", today=stale)
+    assert content(reference) == before
+    publish_apart(results, folder, "apart", today=today | {"one": {"table": "table1"}})
+
+
 def test_choices_are_copied_beside_those_of_other_experiments(tmp_path: Path) -> None:
     tuned = tmp_path / "config" / "tuned"
     tuned.mkdir(parents=True)
@@ -322,3 +341,16 @@ def test_what_was_not_frozen_is_not_published(
             publish(results, tmp_path, reference=reference)
     assert not reference.exists()
     assert in_pages(tmp_path) == BLANK
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("results/reference/*/config.yaml")), ids=lambda path: path.parent.name
+)
+def test_what_is_committed_is_of_todays_configuration(path: Path) -> None:
+    """A table may be of options that have changed since: publish it anew."""
+    content = read(path).content
+    experiments = content["experiments"]
+    if experiments:  # claims are checked on other tables' runs
+        experiments = Config.model_validate(content).plain()["experiments"]
+    today = resolve({"preset": content["preset"]}, ROOT / "config").plain()["experiments"]
+    assert experiments == {name: today[name] for name in experiments}
