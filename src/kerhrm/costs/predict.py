@@ -46,7 +46,9 @@ class Stored:
         alike = [(c, s) for c, s in others if s / FURTHEST <= size <= s * FURTHEST] or others
         rate = sum(max(0.0, c.s - START) for c, _ in alike) / sum(s for _, s in alike)
         start = min(START, *(c.s for c, _ in alike))
-        memory = largest.memory_mb if size <= most else None  # it does not grow with every loop
+        # memory does not grow with every loop: that of the next larger
+        larger = [(s, -c.memory_mb) for c, s in others if s >= size and c.memory_mb is not None]
+        memory = -min(larger)[1] if larger else None
         disk = largest.disk_mb and largest.disk_mb * size / most
         return times(Cost(start + rate * size, memory, disk), self.slower())
 

@@ -39,7 +39,8 @@ def test_jobs_of_alike_sizes_tell_more() -> None:
     found = Stored({}, costs, lambda: 1.0)
     assert found.cost(LARGER, 300) == Cost(START + 30, 900, 3 * 300 / 1e5)
     rate = (10 + 1e6) / (100 + 1e5)
-    assert found.cost(LARGER, 1) == Cost(START + rate, 900, 3 / 1e5)  # none is alike
+    memory = 300  # of the next larger
+    assert found.cost(LARGER, 1) == Cost(START + rate, memory, 3 / 1e5)  # none is alike
 
 
 @pytest.mark.parametrize(("key", "size"), [(DRO, 100), (("verify",), 1), (LARGER, None)])
