@@ -35,7 +35,6 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
         seconds_exact=f"{errors.loc[errors['way'] == 'exact', 'seconds'].iloc[0]:.0f}",
         curve=None if rows is None else curve(rows),
         best=None if rows is None else best(rows),
-        seeds=None if rows is None else sorted(set(rows["seed"].astype(int))),
         folder=os.path.relpath(folder, page.parent),
         reference=os.path.relpath(reference, page.parent),
     )
