@@ -102,6 +102,7 @@ def curve(rows: pd.DataFrame) -> str:
 
     Times of other seeds may be another machine's.
     """
+    rows = rows.astype(dict.fromkeys(("n", "k", "starts", "exact", "label_splits"), int))
     groups = rows.groupby(["n", "k"])
     shown = groups[["starts", "exact", "label_splits"]].sum()
     shown.insert(0, "seeds", groups.size())

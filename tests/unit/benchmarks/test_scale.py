@@ -69,7 +69,7 @@ def test_the_curve_tells_deviations_counts_and_the_first_seeds_times() -> None:
     keys = ["seed", "n", "k", "starts", "exact", "label_splits", "test_acc", "test_acc_nested",
             "features_s", "em_s", "theta_s"]  # fmt: skip
     rows = [(0, 5000, 25, 4, 3, 1, 0.6, 0.6, 11.0, 0.1, 0.02),
-            (1, 5000, 25, 4, 4, 0, 0.7, 0.7, 99.0, 99.0, 99.0),
+            (1.0, 5000.0, 25.0, 4.0, 4.0, 0.0, 0.7, 0.7, 99.0, 99.0, 99.0),
             (0, 50_000, 25, 4, 1, 0, 0.71, 0.7, 39.0, 1.0, 0.0)]  # fmt: skip
     frame = pd.DataFrame(rows, columns=keys)
     _, _, *body = scale.curve(frame).splitlines()
