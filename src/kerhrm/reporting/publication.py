@@ -98,8 +98,7 @@ def publish_apart(
         as they are configured now.
     """
     config = _config_of(run, "tables")
-    shown = {n: e for n, e in config["experiments"].items() if e["table"] == table}
-    _refuse_other(run, shown, today, lambda _, e: e["table"] == table)
+    shown = _shown(run, config, today, lambda _, e: e["table"] == table)
     _refuse_stand_ins(_cells(run, {table}))
     _refuse_gaps(run, shown)
     for name in (*FOLDERS, NOTEBOOKS):
@@ -128,8 +127,7 @@ def publish_study(
         As :func:`publish_apart`.
     """
     config = _config_of(run, f"{study}.csv", presets=FULL)
-    shown = {n: e for n, e in config["experiments"].items() if n.startswith(f"{study}_")}
-    _refuse_other(run, shown, today, lambda name, _: name.startswith(f"{study}_"))
+    shown = _shown(run, config, today, lambda name, _: name.startswith(f"{study}_"))
     _refuse_stand_ins([run / f"{study}.csv"])
     for source in (run, run / "figures"):
         _copy(source, folder, {study})
@@ -142,17 +140,22 @@ def _refuse_stand_ins(cells: Iterable[Path]) -> None:
             raise KerhrmError(f"{path} holds stand-in data", "give the raw files, see the README")
 
 
-def _refuse_other(
+def _shown(
     run: Path,
-    experiments: Mapping[str, Any],
+    config: Mapping[str, Any],
     today: Mapping[str, Any] | None,
     wanted: Callable[[str, Mapping[str, Any]], bool],
-) -> None:
-    """A run that was told not to look at parameters leaves the configuration of an earlier one."""
-    if today is not None and experiments != {n: e for n, e in today.items() if wanted(n, e)}:
+) -> dict[str, Any]:
+    """Experiments of a run's configuration that are ``wanted``, once they are those of ``today``.
+
+    A run that was told not to look at parameters leaves the configuration of an earlier one.
+    """
+    shown = {n: e for n, e in config["experiments"].items() if wanted(n, e)}
+    if today is not None and shown != {n: e for n, e in today.items() if wanted(n, e)}:
         path = run / "config.yaml"
         problem = f"{path} is not what is configured now, so that it may not tell what made the run"
         raise KerhrmError(problem, f"delete {path} and publish again, if the run is of today's")
+    return shown
 
 
 def _refuse_gaps(run: Path, experiments: Iterable[str]) -> None:
