@@ -13,7 +13,8 @@ random_state : int, RandomState or None
 device : str
     ``"auto"``, ``"cpu"`` or ``"cuda"``.
 n_jobs : int, optional
-    Cores; -1: all.
+    Cores, by default those that PyTorch takes; -1: all.  Give 1 beside other busy processes:
+    threads wait for each other at every step, and so for a core that one of them lacks.
 """
 SEEN = """\
 n_features_in_ : int
