@@ -132,16 +132,17 @@ def digest(experiments: Mapping[str, Any], *, seeds: bool) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _used(setting: Mapping[str, Any]) -> dict[str, Any]:
-    sections = sections_of(setting["run"])
-    methods = {name: _known(o) for name, o in setting["methods"].items() if name in sections}
-    return {**setting, "methods": methods}
-
-
-def _known(section: Any) -> Any:
+def without_later(section: Any) -> Any:
+    """Of a resolved configuration or a part of it: without :data:`LATER`, at any depth."""
     if not isinstance(section, Mapping):
         return section
-    return {k: _known(v) for k, v in section.items() if k not in LATER or v != LATER[k]}
+    return {k: without_later(v) for k, v in section.items() if k not in LATER or v != LATER[k]}
+
+
+def _used(setting: Mapping[str, Any]) -> dict[str, Any]:
+    sections = sections_of(setting["run"])
+    methods = {name: without_later(o) for name, o in setting["methods"].items() if name in sections}
+    return {**setting, "methods": methods}
 
 
 def code_digest(checkout: Path) -> str:

@@ -5,15 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from scipy.stats import ttest_ind_from_stats
 
 from kerhrm.config.files import read
 from kerhrm.config.presets import DEVELOPMENT
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.explain.cells import read_config
-from kerhrm.reporting.freeze import WORDS
+from kerhrm.reporting.freeze import WORDS, without_later
 from kerhrm.reporting.readme import COMPARISONS
 from kerhrm.reporting.tables import read_table
 from kerhrm.scoring.verdicts import CRITERIA, ROUNDING
+from kerhrm.storage.arrays import write_text
 
 KEYS = ["table", "setting", "method", "metric", "selection"]
 #: departures that an error lists before it only counts
@@ -53,21 +55,40 @@ def compare(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
     single seed, a closed form) it may be off by half of the margin of
     :data:`kerhrm.scoring.verdicts.CRITERIA`.  A cell that failed agrees with one that
     failed.  Cells that are missing, are new or come from other data depart, too.
+
+    Where both runs have several seeds the p-value of Welch's t test is told, as if both had been
+    drawn apart: rounding, which processors do differently, decides how some seeds end
+    (``KerHRM (literal)``), and these are drawn anew.
     """
-    new, old = _by_cell(fresh), _by_cell(reference)
-    problems = {cell: _problem(new.get(cell), before) for cell, before in old.items()}
-    problems |= {cell: NEW for cell in new if cell not in old}
+    problems = _problems(fresh, reference)
     order = {MISSING: 1, NEW: 2}
     found = sorted(((c, p) for c, p in problems.items() if p), key=lambda one: order.get(one[1], 0))
     return [f"{' | '.join(cell)}: {problem}" for cell, problem in found]
 
 
+def side_by_side(fresh: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Both runs' means, one row a cell of the reference, and how the fresh one departs, if it does.
+
+    Columns: those of :data:`KEYS`, ``reference``, its 95 % interval (``ci_low``, ``ci_high``),
+    ``run`` (empty where the cell is missing) and ``departs`` (empty where it does not).
+    """
+    problems, new = _problems(fresh, reference), _by_cell(fresh)
+    table = reference[[*KEYS, "mean", "ci_low", "ci_high"]].rename(columns={"mean": "reference"})
+    cells = list(_by_cell(reference))
+    table["run"] = [new[cell]["mean"] if cell in new else None for cell in cells]
+    table["departs"] = [problems[cell] or "" for cell in cells]
+    return table
+
+
 def verify(
-    fresh: Sequence[str | Path], reference: Sequence[str | Path], listed: int | None = LISTED
+    fresh: Sequence[str | Path],
+    reference: Sequence[str | Path],
+    listed: int | None = LISTED,
+    csv: Path | None = None,
 ) -> int:
     """Give the number of cells of the reference, all of which a fresh run agrees with.
 
-    Both are the paths of tables as CSV.
+    Both are the paths of tables as CSV; ``csv``: where :func:`side_by_side` is written first.
 
     Raises
     ------
@@ -76,18 +97,25 @@ def verify(
         outside of their interval before missing and new ones.  None: all of them.
     """
     stored = read_table(*reference)
-    departures = compare(read_table(*fresh), stored)
+    now = read_table(*fresh)
+    departures = compare(now, stored)
+    if csv is not None:
+        write_text(csv, side_by_side(now, stored).to_csv(index=False, float_format="%.6g"))
     if departures:
         run, other = Path(fresh[0]).parents[1], Path(reference[0]).parents[1]
-        lines = [_headline(run, other, departures), *departures[:listed]]
+        lines = [_headline(run, other, departures, len(stored)), *departures[:listed]]
         if listed is not None and len(departures) > listed:
             lines.append(f"and {len(departures) - listed} more: kerhrm verify {run} --all")
         raise KerhrmError("\n".join(lines))
     return len(stored)
 
 
-def verify_run(run: Path, reference: Path, *, everything: bool = False) -> tuple[int, Path]:
+def verify_run(
+    run: Path, reference: Path, *, everything: bool = False, csv: Path | None = None
+) -> tuple[int, Path]:
     """Compare a run with the committed one on its seeds: number of cells, and whose they are.
+
+    ``csv``: where both runs' means are written side by side.
 
     Raises
     ------
@@ -102,10 +130,17 @@ def verify_run(run: Path, reference: Path, *, everything: bool = False) -> tuple
     fresh = [run / "tables" / path.name for path in stored]
     if lost := [path.stem for path in fresh if not path.exists()]:
         raise KerhrmError(f"{run} has no {', '.join(lost)} yet", "run the workflow first")
-    return verify(fresh, stored, None if everything else LISTED), folder.parent
+    return verify(fresh, stored, None if everything else LISTED, csv), folder.parent
 
 
-def _headline(run: Path, other: Path, departures: Sequence[str]) -> str:
+def _problems(fresh: pd.DataFrame, reference: pd.DataFrame) -> dict[tuple[str, ...], str | None]:
+    """How each cell of either departs; None: it does not."""
+    new, old = _by_cell(fresh), _by_cell(reference)
+    problems = {cell: _problem(new.get(cell), before) for cell, before in old.items()}
+    return problems | {cell: NEW for cell in new if cell not in old}
+
+
+def _headline(run: Path, other: Path, departures: Sequence[str], cells: int) -> str:
     """How many cells depart, by kind, and whether that was to be expected."""
     n = len(departures)
     missing, new = (sum(d.endswith(f": {kind}") for d in departures) for kind in (MISSING, NEW))
@@ -114,15 +149,19 @@ def _headline(run: Path, other: Path, departures: Sequence[str]) -> str:
     ours, theirs = _configured(run), _configured(other)
     changed = [name for name, one in theirs.items() if ours.get(name, one) != one]
     why = f"; configured otherwise: {', '.join(changed)}" if changed else ""
-    return f"{run} departs from {other} in {n} places ({counted}{why}):"
+    return f"{run} departs from {other} in {n} places, of {cells} cells ({counted}{why}):"
 
 
 def _configured(folder: Path) -> dict[str, Any]:
-    """Experiments of a run without their texts, as far as they were written down."""
+    """Experiments of a run without their texts, as far as they were written down.
+
+    Nor with options that came later and change nothing.
+    """
     path = folder / "config.yaml"
     experiments = read_config(path)["experiments"] if path.exists() else {}
     return {
-        name: {k: v for k, v in one.items() if k not in WORDS} for name, one in experiments.items()
+        name: without_later({k: v for k, v in one.items() if k not in WORDS})
+        for name, one in experiments.items()
     }
 
 
@@ -145,6 +184,16 @@ def _problem(now: Cell | None, before: Cell) -> str | None:
     margin = ROUNDING + (criterion.margin(before["mean"]) / 2 if criterion else 0.0)
     if low - margin <= now["mean"] <= high + margin:
         return None
-    return f"{now['mean']:.6g} is outside [{low - margin:.6g}, {high + margin:.6g}]" + (
-        "" if now["verdict"] == before["verdict"] else f", now '{now['verdict']}'"
+    return (
+        f"{now['mean']:.6g} is outside [{low - margin:.6g}, {high + margin:.6g}]"
+        + _drawn_apart(now, before)
+        + ("" if now["verdict"] == before["verdict"] else f", now '{now['verdict']}'")
     )
+
+
+def _drawn_apart(now: Cell, before: Cell) -> str:
+    """p-value of Welch's t test between the seeds of two runs, in words; empty for single seeds."""
+    if not (now["std"] > 0 and before["std"] > 0):
+        return ""
+    samples = [run[key] for run in (now, before) for key in ("mean", "std", "n_seeds")]
+    return f", p = {ttest_ind_from_stats(*samples, equal_var=False).pvalue:.2g}"

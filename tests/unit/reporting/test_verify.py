@@ -3,17 +3,20 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from kerhrm.errors import KerhrmError
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.tables import build_table
-from kerhrm.reporting.verify import LISTED, committed, compare, verify, verify_run
+from kerhrm.reporting.verify import KEYS, LISTED, committed, compare, verify, verify_run
 
+ROOT = Path(__file__).parents[3]
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
 PAPER = PaperValues({("table1", "r2=0.70", "ERM", "test_acc"): 0.4})
 ERM = ("table1", "r2=0.70", "ERM", "test_acc", "pooled validation")
@@ -58,7 +61,7 @@ def test_a_departure_names_the_cell_and_the_interval() -> None:
     first, second = compare(fresh, reference)
     assert first.startswith(" | ".join(ERM) + ": 0.7 is outside [0.15")
     assert first.endswith(", now 'differs: higher'")
-    assert second.endswith("]")  # no verdict there
+    assert re.search(r"\], p = [\d.]+$", second)  # no verdict there
 
 
 def test_a_verdict_alone_is_no_departure() -> None:
@@ -117,7 +120,7 @@ def test_the_error_lists_the_first_and_counts_the_rest(tmp_path: Path) -> None:
     with pytest.raises(KerhrmError) as caught:
         verify([fresh / "table1.csv"], [stored / "table1.csv"])
     first, *lines, last = str(caught.value).splitlines()
-    places = "30 places (30 with another result):"
+    places = "30 places, of 30 cells (30 with another result):"
     assert first == f"{fresh.parent} departs from {stored.parent} in {places}"
     assert len(lines) == LISTED
     assert all(re.search(r"0\.9 is outside \[", line) for line in lines)
@@ -155,6 +158,64 @@ def test_a_run_is_compared_without_snakemake(tmp_path: Path) -> None:
     first, *cells_told = str(caught.value).splitlines()
     assert first.endswith("(2 with another result; configured otherwise: classification):")
     assert len(cells_told) == 2
+
+
+def test_an_option_that_came_later_and_changes_nothing_is_no_difference(tmp_path: Path) -> None:
+    table = cells([0.3, 0.4, 0.5])
+    reference = finished(tmp_path / "reference", table, "paper")
+    run = finished(tmp_path / "run", table.assign(mean=0.9), "paper")
+
+    def configure(folder: Path, irm: dict[str, float]) -> None:
+        experiments = {"classification": {"settings": {"r2=0.70": {"methods": {"irm": irm}}}}}
+        text = yaml.safe_dump({"preset": "paper", "experiments": experiments})
+        (folder / "config.yaml").write_text(text, encoding="utf-8")
+
+    def told(weight_decay: float) -> str:
+        configure(run, {"weight": 1.0, "weight_decay": weight_decay})
+        with pytest.raises(KerhrmError) as caught:
+            verify_run(run, reference)
+        return str(caught.value)
+
+    configure(reference, {"weight": 1.0})
+    assert "configured otherwise" not in told(0.0)
+    assert "configured otherwise: classification" in told(0.1)
+
+
+def test_both_runs_side_by_side(tmp_path: Path) -> None:
+    reference = cells([0.3, 0.4, 0.5])
+    fresh = reference.iloc[[0]].assign(mean=0.9)
+    stored, path = finished(tmp_path / "reference", reference, "paper"), tmp_path / "both.csv"
+    with pytest.raises(KerhrmError, match="in 2 places, of 2 cells"):
+        verify_run(finished(tmp_path / "run", fresh, "paper"), stored, csv=path)
+    both = pd.read_csv(path)
+    assert both["reference"].tolist() == pytest.approx(reference["mean"].tolist())
+    assert both["run"].fillna(-1).tolist() == [0.9, -1]
+    assert both["departs"][0].startswith("0.9 is outside [")
+    assert both["departs"][1] == "missing"
+
+
+def test_a_departure_tells_whether_other_seeds_could_have_done_it() -> None:
+    """Welch's t test by its own formula."""
+    before, now = np.array([0.3, 0.4, 0.5, 0.41]), np.array([0.6, 0.9, 0.8, 0.7])
+    (first, _) = compare(cells(now.tolist()), cells(before.tolist()))
+    p = stats.ttest_ind(now, before, equal_var=False).pvalue
+    assert f"], p = {p:.2g}" in first
+    (first, _) = compare(cells([0.9]), cells([0.4]))
+    assert "p =" not in first
+
+
+def test_another_processor_is_what_the_questions_say() -> None:
+    both = pd.read_csv(ROOT / "results" / "study" / "another_processor.csv")
+    departs = both[both["departs"].notna()]
+    same = both["run"] == both["reference"]  # written with six digits
+    assert (len(both), same.sum(), len(both) - len(departs)) == (1595, 1186, 1589)
+    kinds = departs.groupby(["method", "selection"]).size().to_dict()
+    assert kinds == {("KerHRM (literal)", "pooled validation"): 4, ("DRO", "oracle"): 2}
+    committed_tables = ROOT / "results" / "reference" / "development" / "tables"
+    stored = pd.concat([pd.read_csv(path) for path in committed_tables.glob("*.csv")])
+    means = stored.groupby(KEYS)["mean"].first()
+    there = means.loc[list(both[KEYS].itertuples(index=False, name=None))].to_numpy()
+    assert both["reference"].to_numpy() == pytest.approx(there, rel=1e-5)
 
 
 def test_another_preset_is_refused_in_one_line(tmp_path: Path) -> None:
