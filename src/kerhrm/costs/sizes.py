@@ -17,13 +17,15 @@ LIGHT = frozenset(
      "select_hyperparameters", "describe_dataset", "write_page", "write_report", "check_claims")
 )  # fmt: skip
 
+#: rules whose jobs have a method's name at the end
+OF_METHODS = frozenset(("train_method", "train_on_features", "train_whole"))
 #: multiplications that take as long as what else a hidden unit does for a point
 UNIT = 150
 
 
 def kind(key: Key) -> Key:
     """Jobs of one kind do the same to data of any size: a rule's, or a method's."""
-    return (key[0], key[-1]) if key[0] in ("train_method", "train_on_features") else key[:1]
+    return (key[0], key[-1]) if key[0] in OF_METHODS else key[:1]
 
 
 def size_of(key: Key, experiments: Mapping[str, Experiment]) -> float | None:
@@ -81,8 +83,10 @@ def _steps(experiment: Experiment, setting: str, method: str) -> int:
     options = experiment.choices(setting, method)
     if METHODS[method].reads == "whole":
         return _of_networks(options)
-    if METHODS[method].path != "steps":
-        return sum(one.get("steps", 1) for one in options)
+    path = METHODS[method].path
+    if path != "steps":  # EIIL's: what is met on the way of one reference serves all sets
+        reference = max(one[path] for one in options) if path else 0
+        return sum(one.get("steps", 1) for one in options) + int(reference)
     longest: dict[str, int] = {}  # of those that differ in nothing else
     for one in options:
         group = json.dumps(one | {"steps": 0}, sort_keys=True)

@@ -52,6 +52,21 @@ def test_every_option_set_is_work() -> None:
     assert work(steps=20) == 2 * once
 
 
+def test_one_reference_serves_all_option_sets() -> None:
+    def work(steps: int, reference_steps: int, *weights: float) -> float:
+        one = {"steps": steps, "reference_steps": reference_steps, "weight": 1.0}
+        rules = {f"rule {weight}": one | {"weight": weight} for weight in weights}
+        grid = {name: [value] for name, value in one.items()}
+        section = {"grid": grid, "selected": one, "rules": rules}
+        found = size("train_method", "eiil", methods={"eiil": section})
+        assert found is not None
+        return found
+
+    reference_step = (work(20, 30) - work(20, 10)) / 20
+    assert work(20, 10, 7.0) - work(20, 10) == 20 * reference_step
+    assert work(20, 30, 7.0) - work(20, 10, 7.0) == 20 * reference_step
+
+
 def test_algorithm_1_in_one_job_is_the_work_of_its_networks() -> None:
     def work(*k: int, steps: int = 20) -> float:
         one = {"k": k[0], "alpha": 1.0, "penalty": 10.0}
