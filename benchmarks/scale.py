@@ -11,7 +11,7 @@ from kerhrm.storage.arrays import write_text
 PAGE, FOLDER, REFERENCE = Path("docs/scale.md"), Path("results/scale"), Path("results/reference")
 TEMPLATE = Path(__file__).with_name("scale.md.j2")
 PUBLIC = "14x14,options=public"
-LEARNED = "14x14,rule=worst_learned"  #: EIIL, chosen by the worst learned environment
+LEARNED = "rule=worst_learned"  #: EIIL, chosen by the worst learned environment
 TABLES = ("full_mnist", "full_mnist_baselines", "full_mnist_public")
 
 
@@ -27,7 +27,8 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
         accuracies=accuracies(reference),
         means=means(reference),
         public=means(reference, PUBLIC),
-        learned=means(reference, LEARNED),
+        learned=means(reference, f"14x14,{LEARNED}"),
+        learned_large=means(reference, f"28x28,{LEARNED}"),
         n_public=_n_seeds(reference, PUBLIC),
         penalties=_markdown(pd.read_csv(folder / "penalties.csv", dtype=str)),
         approximation=approximation(errors),
