@@ -3,33 +3,24 @@
 ``python -m kerhrm.reporting.development`` writes both again from the committed tables.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from kerhrm.config.files import read
 from kerhrm.config.fresh import ENLARGED
 from kerhrm.config.presets import DEVELOPMENT, FRESH
 from kerhrm.methods.registry import CLOSED_FORMS, is_headline
+from kerhrm.reporting.differences import differences
 from kerhrm.reporting.publication import APPENDIX
 from kerhrm.reporting.readme import COMPARISONS
 from kerhrm.reporting.tables import RESULTS, metric_name, read_table
-from kerhrm.reporting.verify import KEYS
 from kerhrm.scoring.statistics import LEVEL
-from kerhrm.scoring.verdicts import CRITERIA, ROUNDING
 from kerhrm.storage.arrays import write_text
 
 REFERENCE = Path("results/reference")
 PAGE = Path("docs/development.md")
 FILE = "difference.csv"
-COLUMNS = [
-    *KEYS, "fresh", "n_fresh", "development", "n_development",
-    "difference", "ci_low", "ci_high", "p", "differs", "direction",
-]  # fmt: skip
 LISTED = 3  #: cells of a table that the page names
 
 HEAD = """\
@@ -45,66 +36,6 @@ if that leaves out zero. If design had not fitted the development seeds, one cel
 by chance: that is the column *expected*. Cells come in groups, as methods share data and metrics
 share seeds; and seeds of real data share images or houses, which makes differences rarer.
 """
-
-
-def differences(fresh: pd.DataFrame, development: pd.DataFrame) -> pd.DataFrame:
-    """Every cell of two sets of tables, columns :data:`COLUMNS`; those of one alone come last.
-
-    ``differs`` at 5 % by Welch's t test, whose degrees of freedom are those of Satterthwaite; where
-    no seed departs from another, if the two numbers do.  ``direction`` of such a cell says whether
-    fresh is better, ``good``, or worse, ``bad``.  Where either has a single seed, or failed, there
-    is neither interval nor p.
-    """
-    kept = [*KEYS, "mean", "std", "n_seeds"]
-    both = fresh[kept].merge(
-        development[kept], on=KEYS, how="left", suffixes=("_fresh", "_development")
-    )
-    other = development[kept].merge(fresh[KEYS], on=KEYS, how="left", indicator=True)
-    alone = other[other.pop("_merge") == "left_only"]
-    both = pd.concat([
-        both, alone.rename(columns={k: f"{k}_development" for k in kept[len(KEYS):]})
-    ])  # fmt: skip
-    told = both.rename(columns={
-        "mean_fresh": "fresh", "n_seeds_fresh": "n_fresh",
-        "mean_development": "development", "n_seeds_development": "n_development",
-    })  # fmt: skip
-    ours, theirs = (
-        [both[f"{name}_{side}"].to_numpy(dtype=float) for name in ("mean", "std", "n_seeds")]
-        for side in ("fresh", "development")
-    )
-    low, high, p = welch(*ours, *theirs)
-    told = told.assign(difference=ours[0] - theirs[0], ci_low=low, ci_high=high, p=p)
-    told["differs"] = p <= LEVEL
-    told["direction"] = [_direction(row) for row in told.to_dict("records")]
-    return told[COLUMNS].reset_index(drop=True)
-
-
-def welch(
-    mean: np.ndarray, std: np.ndarray, n: np.ndarray,
-    mean_b: np.ndarray, std_b: np.ndarray, n_b: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Ends of the 95 % interval of mean - mean_b, and p of no difference; all (m,).
-
-    Two constants have their difference as both ends, and p of 0, or of 1 where they are equal.
-    SciPy has the interval for samples, but not for their means and deviations.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        own, other = std**2 / n, std_b**2 / n_b
-        freedom = (own + other) ** 2 / (own**2 / (n - 1) + other**2 / (n_b - 1))
-        half = stats.t.isf(LEVEL / 2, freedom) * np.sqrt(own + other)
-        p = stats.ttest_ind_from_stats(mean, std, n, mean_b, std_b, n_b, equal_var=False).pvalue
-    change = mean - mean_b
-    constant = (std == 0) & (std_b == 0)
-    half = np.where(constant, 0.0, half)
-    p = np.where(constant, np.where(np.abs(change) > ROUNDING, 0.0, 1.0), p)
-    return change - half, change + half, p
-
-
-def _direction(row: Mapping[str, Any]) -> str:
-    criterion = CRITERIA.get(row["metric"])
-    if not row["differs"] or criterion is None:
-        return ""
-    return criterion.direction(row["fresh"], row["development"])
 
 
 def page(found: pd.DataFrame) -> str:

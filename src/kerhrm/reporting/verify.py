@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy.stats import ttest_ind_from_stats
 
 from kerhrm.config.files import read
 from kerhrm.config.presets import DEVELOPMENT
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting.differences import KEYS, differences
 from kerhrm.reporting.explain.cells import read_config
 from kerhrm.reporting.freeze import WORDS, without_later
 from kerhrm.reporting.readme import COMPARISONS
@@ -17,7 +17,6 @@ from kerhrm.reporting.tables import read_table
 from kerhrm.scoring.verdicts import CRITERIA, ROUNDING
 from kerhrm.storage.arrays import write_text
 
-KEYS = ["table", "setting", "method", "metric", "selection"]
 #: departures that an error lists before it only counts
 LISTED = 20
 #: kinds of departures, in the order in which they are told; all others are numbers
@@ -56,28 +55,29 @@ def compare(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
     :data:`kerhrm.scoring.verdicts.CRITERIA`.  A cell that failed agrees with one that
     failed.  Cells that are missing, are new or come from other data depart, too.
 
-    Where both runs have several seeds the p-value of Welch's t test is told, as if both had been
-    drawn apart: rounding, which processors do differently, decides how some seeds end
-    (``KerHRM (literal)``), and these are drawn anew.
+    Where both runs have several seeds, p of :func:`kerhrm.reporting.differences.differences` is
+    told, as if these had been drawn apart: rounding, which processors do differently, decides how
+    some seeds end (``KerHRM (literal)``).
     """
-    problems = _problems(fresh, reference)
-    order = {MISSING: 1, NEW: 2}
-    found = sorted(((c, p) for c, p in problems.items() if p), key=lambda one: order.get(one[1], 0))
-    return [f"{' | '.join(cell)}: {problem}" for cell, problem in found]
+    return _told(side_by_side(fresh, reference))
 
 
 def side_by_side(fresh: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    """Both runs' means, one row a cell of the reference, and how the fresh one departs, if it does.
+    """Differences of ``run`` and ``reference``, and how a cell ``departs``; empty: it does not."""
+    both = differences(fresh, reference, ("run", "reference"))
+    new, old = _by_cell(fresh), _by_cell(reference)
+    both["departs"] = [
+        _problem(new.get(cell), old.get(cell), row["p"]) for cell, row in _by_cell(both).items()
+    ]
+    return both
 
-    Columns: those of :data:`KEYS`, ``reference``, its 95 % interval (``ci_low``, ``ci_high``),
-    ``run`` (empty where the cell is missing) and ``departs`` (empty where it does not).
-    """
-    problems, new = _problems(fresh, reference), _by_cell(fresh)
-    table = reference[[*KEYS, "mean", "ci_low", "ci_high"]].rename(columns={"mean": "reference"})
-    cells = list(_by_cell(reference))
-    table["run"] = [new[cell]["mean"] if cell in new else None for cell in cells]
-    table["departs"] = [problems[cell] or "" for cell in cells]
-    return table
+
+def _told(both: pd.DataFrame) -> list[str]:
+    """A line for each cell that departs, missing and new ones last."""
+    order = {MISSING: 1, NEW: 2}
+    found = [(cell, row["departs"]) for cell, row in _by_cell(both).items() if row["departs"]]
+    found.sort(key=lambda one: order.get(one[1], 0))
+    return [f"{' | '.join(cell)}: {problem}" for cell, problem in found]
 
 
 def verify(
@@ -97,10 +97,10 @@ def verify(
         outside of their interval before missing and new ones.  None: all of them.
     """
     stored = read_table(*reference)
-    now = read_table(*fresh)
-    departures = compare(now, stored)
+    both = side_by_side(read_table(*fresh), stored)
     if csv is not None:
-        write_text(csv, side_by_side(now, stored).to_csv(index=False, float_format="%.6g"))
+        write_text(csv, both.to_csv(index=False, float_format="%.6g"))
+    departures = _told(both)
     if departures:
         run, other = Path(fresh[0]).parents[1], Path(reference[0]).parents[1]
         lines = [_headline(run, other, departures, len(stored)), *departures[:listed]]
@@ -133,13 +133,6 @@ def verify_run(
     return verify(fresh, stored, None if everything else LISTED, csv), folder.parent
 
 
-def _problems(fresh: pd.DataFrame, reference: pd.DataFrame) -> dict[tuple[str, ...], str | None]:
-    """How each cell of either departs; None: it does not."""
-    new, old = _by_cell(fresh), _by_cell(reference)
-    problems = {cell: _problem(new.get(cell), before) for cell, before in old.items()}
-    return problems | {cell: NEW for cell in new if cell not in old}
-
-
 def _headline(run: Path, other: Path, departures: Sequence[str], cells: int) -> str:
     """How many cells depart, by kind, and whether that was to be expected."""
     n = len(departures)
@@ -169,31 +162,26 @@ def _by_cell(table: pd.DataFrame) -> dict[tuple[str, ...], Cell]:
     return {tuple(str(row[key]) for key in KEYS): row for row in table.to_dict("records")}
 
 
-def _problem(now: Cell | None, before: Cell) -> str | None:
+def _problem(now: Cell | None, before: Cell | None, p: float) -> str:
+    """How a cell departs, with ``p`` of no difference where it is known; empty: it does not."""
     if now is None:
         return MISSING
+    if before is None:
+        return NEW
     if now["data_source"] != before["data_source"]:
         return f"from {now['data_source']}, and not from {before['data_source']}"
     was, failed = before["verdict"] == "failed", now["verdict"] == "failed"
     if failed:
-        return None if was else f"failed: {now['reason']}"
+        return "" if was else f"failed: {now['reason']}"
     if was:
         return f"{now['mean']:.6g}, where the stored run failed"
     low, high = before["ci_low"], before["ci_high"]
     criterion = CRITERIA.get(before["metric"]) if low == high else None
     margin = ROUNDING + (criterion.margin(before["mean"]) / 2 if criterion else 0.0)
     if low - margin <= now["mean"] <= high + margin:
-        return None
+        return ""
     return (
         f"{now['mean']:.6g} is outside [{low - margin:.6g}, {high + margin:.6g}]"
-        + _drawn_apart(now, before)
+        + (f", p = {p:.2g}" if p > 0 else "")  # 0: both are constants
         + ("" if now["verdict"] == before["verdict"] else f", now '{now['verdict']}'")
     )
-
-
-def _drawn_apart(now: Cell, before: Cell) -> str:
-    """p-value of Welch's t test between the seeds of two runs, in words; empty for single seeds."""
-    if not (now["std"] > 0 and before["std"] > 0):
-        return ""
-    samples = [run[key] for run in (now, before) for key in ("mean", "std", "n_seeds")]
-    return f", p = {ttest_ind_from_stats(*samples, equal_var=False).pvalue:.2g}"

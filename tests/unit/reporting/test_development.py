@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kerhrm.reporting import development
-from kerhrm.reporting.development import COLUMNS, FILE, differences, page, read_differences, welch
+from kerhrm.reporting.development import FILE, page, read_differences
+from kerhrm.reporting.differences import columns, differences, welch
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.tables import build_table
 
@@ -53,7 +54,7 @@ def test_cells_meet_by_their_names() -> None:
     fresh = pd.concat([table([0.7, 0.72, 0.71]), table([0.5, 0.6], "DRO")])
     old = pd.concat([table([0.3, 0.4], "EIIL"), table([0.31, 0.3, 0.32])])
     found = differences(fresh, old)
-    assert list(found) == COLUMNS
+    assert list(found) == columns()
     assert list(found["method"]) == ["ERM", "DRO", "EIIL"]
     both, new, gone = found.to_dict("records")
     assert (both["n_fresh"], both["n_development"]) == (3, 3)

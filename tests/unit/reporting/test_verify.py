@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kerhrm.errors import KerhrmError
+from kerhrm.reporting.differences import KEYS
 from kerhrm.reporting.paper import PaperValues
 from kerhrm.reporting.tables import build_table
-from kerhrm.reporting.verify import KEYS, LISTED, committed, compare, verify, verify_run
+from kerhrm.reporting.verify import LISTED, committed, compare, verify, verify_run
 
 ROOT = Path(__file__).parents[3]
 COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
