@@ -34,12 +34,14 @@ class Source:
 
     def section(self, key: Key) -> Tree:
         """A mapping inside the file, empty where nothing is said; all else is an error."""
+        value: Any = self.content
         for n in range(len(key) + 1):
-            value = self.get(key[:n])
-            if value is ABSENT or value is None:
+            if value is None:
                 return {}
-            if not isinstance(value, Mapping):
+            if not isinstance(value, dict):
                 raise self.error(key[:n], MAPPING)
+            if n < len(key):
+                value = value.get(key[n])
         return dict(value)
 
     def error(self, key: Key, told: str) -> KerhrmError:
@@ -50,8 +52,16 @@ class Source:
         return KerhrmError(": ".join(filter(None, (self.name, shown, told))))
 
 
-class _StrictSafeLoader(yaml.SafeLoader):
+#: with libyaml's parser, several times as fast, where PyYAML has it
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _StrictSafeLoader(yaml.composer.Composer, _SafeLoader):  # type: ignore[misc]
     """Plain values alone; keys are text as it stands in the file, and each is given once."""
+
+    def __init__(self, text: str) -> None:
+        _SafeLoader.__init__(self, text)
+        yaml.composer.Composer.__init__(self)
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         node = super().compose_mapping_node(anchor)
@@ -103,7 +113,7 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
     """``base`` with ``changes`` laid over it: mappings merge, everything else is replaced."""
     result = dict(base)
     for key, value in changes.items():
-        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
         result[key] = merge(result[key], value) if both else value
     return result
 

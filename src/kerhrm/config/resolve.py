@@ -79,6 +79,7 @@ class _Files:
         named = [name for s in self.general for name in s.section(("experiments",))]
         self.experiments = dict.fromkeys([*self.own, *named])
         self.tuned = self._tuned()
+        self._merged: dict[Key, Tree] = {}
 
     def _by_stem(self, name: str) -> dict[str, Source]:
         """The files of a folder, in the order of their names without ending."""
@@ -190,7 +191,10 @@ class _Files:
 
     def merged(self, *key: str) -> Tree:
         """A section of the resolved tree: what all sources say of it."""
-        return functools.reduce(merge, (source.section(at) for source, at in self.places(key)), {})
+        if key not in self._merged:
+            said = (source.section(at) for source, at in self.places(key))
+            self._merged[key] = functools.reduce(merge, said, {})
+        return dict(self._merged[key])
 
     def tree(self) -> Tree:
         """The resolved tree, not yet validated."""

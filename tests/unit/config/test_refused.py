@@ -218,9 +218,9 @@ def test_a_value_where_a_mapping_belongs_is_named(spoilt: Spoil, text: str, show
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [b\nc: d", "line 2 is not valid YAML: while parsing a flow sequence expected ',' or "
-         "']', but got ':'"),
-        ("a: b: c", "line 1 is not valid YAML: mapping values are not allowed here"),
+        ("a: [b\nc: d", "line 2 is not valid YAML: while parsing a flow sequence did not find "
+         "expected ',' or ']'"),
+        ("a: b: c", "line 1 is not valid YAML: mapping values are not allowed in this context"),
         ("a: 1\nb: {c: 1,\n  c: 2}", "line 3 is not valid YAML: the key 'c' is given twice"),
         ("1: a\n'1': b", "line 2 is not valid YAML: the key '1' is given twice"),
         ("[a]: b", "line 1 is not valid YAML: a key is plain text"),
