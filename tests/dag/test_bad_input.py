@@ -103,6 +103,13 @@ def test_configuration_files(
     assert not (checkout.folder / "results" / "smoke").exists()
 
 
+@pytest.mark.parametrize("file", ["data/train.npz", "scores.csv"])
+def test_setting_that_is_not_there(checkout: Checkout, file: str) -> None:
+    done = checkout.snakemake(f"results/smoke/classification/r2=0.7/{file}", *SMOKE)
+    assert done.returncode
+    assert "classification has no setting 'r2=0.7'; did you mean 'r2=0.70'?" in done.stdout
+
+
 def test_device_that_is_not_there(checkout: Checkout) -> None:
     done = checkout.snakemake(NTF, *SMOKE, "device=cuda:99", cores=1)
     refused(done, "device=cuda:99", "GPUs", "use device=auto or device=cpu")

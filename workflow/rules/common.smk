@@ -13,6 +13,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from kerhrm.errors import KerhrmError
+from kerhrm.jobs.digests import Digests
 from kerhrm.jobs.fingerprint import fingerprint
 from kerhrm.jobs.lost import lost_files
 from kerhrm.jobs.recover import hold
@@ -38,6 +39,7 @@ try:
     from kerhrm.data.registry import DATA_SETS, RAW, file_of, source_of, task_of
     from kerhrm.methods.registry import METHODS, tunable
     from kerhrm.reporting.titles import title_of
+    from kerhrm.sections import suggest
 
     CONFIG = resolve(config, ROOT / "config", workflow.configfiles)
     check_writable(CONFIG.results)
@@ -57,6 +59,7 @@ ITERATION = f"{SETTING}/iterations/{{t}}"
 LOGS = f"{RUN}/logs"
 BENCHMARKS = f"{RUN}/benchmarks"
 EXPERIMENTS = CONFIG.experiments  # what tables and figures show
+PLAIN = CONFIG.plain()  # all of it, as a parameter of rules
 IN_ALL = [name for name, e in EXPERIMENTS.items() if e.in_all]
 TUNINGS = {n: e.for_tuning() for n, e in EXPERIMENTS.items() if e.tuning}
 SETUPS = EXPERIMENTS | {f"tune-{n}": e for n, e in TUNINGS.items()}  # all that can run
@@ -86,10 +89,15 @@ def any_of(names):
 
 wildcard_constraints:
     experiment=any_of(SETUPS),
-    setting=any_of({folder_of(s) for e in SETUPS.values() for s in e.settings}),
+    # Any: with all of their names each of some two hundred patterns took 5 ms to compile.
+    setting=r"[\w.=+-]+",
     table=any_of(TABLES),
     raw=any_of(RAW),
     t=r"\d+",
+
+
+DIGESTS = Digests(Path(".snakemake/kerhrm/digests.json"))
+atexit.register(DIGESTS.keep)
 
 
 @functools.cache
@@ -99,7 +107,9 @@ def code(script, *entries):
     As a parameter of the rule it makes Snakemake rerun exactly the rules whose code has
     changed; by itself Snakemake would look at the script alone.
     """
-    return fingerprint(ROOT / "workflow" / "scripts" / f"{script}.py", *entries)
+    return fingerprint(
+        ROOT / "workflow" / "scripts" / f"{script}.py", *entries, known=DIGESTS
+    )
 
 
 # Memory (MB) and wall time (minutes) on a cluster; on one machine nothing is limited by

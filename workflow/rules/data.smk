@@ -12,7 +12,7 @@ rule write_configuration:
     conda:
         ENVIRONMENT
     params:
-        config=CONFIG.plain(),
+        config=PLAIN,
         code=code("write_configuration"),
     message:
         "Write down the resolved configuration"

@@ -6,7 +6,11 @@ def experiment_of(wildcards):
 
 
 def setting_name(wildcards):
-    return setting_in(wildcards.setting)
+    name, known = setting_in(wildcards.setting), experiment_of(wildcards).settings
+    if name not in known:
+        told = f"{wildcards.experiment} has no setting '{name}'; {suggest(name, known)}"
+        raise WorkflowError(told)
+    return name
 
 
 def setting_of(wildcards):

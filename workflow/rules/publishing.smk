@@ -68,7 +68,7 @@ for apart in sorted(set(TABLES) - set(IN_ALL_TABLES)):
             folder=f"{REFERENCE}/{apart}",
             checkout=str(ROOT),
             table=apart,
-            experiments=CONFIG.plain()["experiments"],
+            experiments=PLAIN["experiments"],
         message:
             "Copy {params.table} to results/reference"
         script:

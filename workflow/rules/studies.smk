@@ -67,7 +67,7 @@ rule publish_ambiguities:
         ENVIRONMENT
     params:
         checkout=str(ROOT),
-        experiments=CONFIG.plain()["experiments"],
+        experiments=PLAIN["experiments"],
     message:
         "Copy the effects of open choices to results/reference and docs"
     script:

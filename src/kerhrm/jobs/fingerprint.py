@@ -12,7 +12,8 @@ import functools
 import hashlib
 import importlib.util
 import json
-from collections.abc import Iterator
+import platform
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 
 import grimp
@@ -23,12 +24,21 @@ from kerhrm.errors import KerhrmError
 PACKAGE = "kerhrm"
 
 
-def fingerprint(script: str | Path, *entries: str, package: str = PACKAGE) -> str:
+_KNOWN: dict[str, str] = {}
+
+
+def fingerprint(
+    script: str | Path,
+    *entries: str,
+    package: str = PACKAGE,
+    known: MutableMapping[str, str] = _KNOWN,
+) -> str:
     """Hash the code of the files that :func:`sources` lists, 16 hexadecimal digits.
 
-    It depends on neither place nor time, but on the minor version of Python.
+    It depends on neither place nor time, but on the minor version of Python.  Digests of files
+    are looked up in ``known``, and added there.
     """
-    code = "".join(map(_digest, sources(script, *entries, package=package)))
+    code = "".join(_digest(path, known) for path in sources(script, *entries, package=package))
     return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 
@@ -116,12 +126,26 @@ def _path(module: str) -> Path | None:
     return None
 
 
-@functools.cache
-def _digest(path: Path) -> str:
+def _digest(path: Path, known: MutableMapping[str, str]) -> str:
     """Hash of the code of a module, or of all of a notebook, whose text is shown."""
-    notebook = path.suffix == ".ipynb"
-    code = path.read_bytes() if notebook else ast.dump(_Code().visit(_parsed(path))).encode()
-    return path.name + hashlib.sha256(code).hexdigest()
+    key = _dependence(path)
+    if key not in known:
+        notebook = path.suffix == ".ipynb"
+        code = path.read_bytes() if notebook else ast.dump(_Code().visit(_parsed(path))).encode()
+        known[key] = hashlib.sha256(code).hexdigest()
+    return path.name + known[key]
+
+
+@functools.cache
+def _dependence(path: Path) -> str:
+    """Hash of all that a file's digest depends on: it, this file, and Python's minor version."""
+    try:
+        texts = (Path(__file__).read_bytes(), path.read_bytes())
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    version = ".".join(platform.python_version_tuple()[:2])
+    facts = (version, path.suffix, *(hashlib.sha256(text).hexdigest() for text in texts))
+    return hashlib.sha256(" ".join(facts).encode()).hexdigest()
 
 
 def _parsed(path: Path) -> ast.Module:
@@ -136,7 +160,11 @@ def _parsed(path: Path) -> ast.Module:
     except SyntaxError as error:
         raise KerhrmError(f"{path}, line {error.lineno}: {error.msg}", "correct it") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise KerhrmError(f"cannot read {path} ({error!r})", "restore it") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> KerhrmError:
+    return KerhrmError(f"cannot read {path} ({error!r})", "restore it")
 
 
 class _Code(ast.NodeTransformer):

@@ -43,7 +43,7 @@ LATE = {"", "settings", "core", "core.solve"}
 def forget() -> None:
     """As a new process."""
     fp._graph.cache_clear()
-    fp._digest.cache_clear()
+    fp._dependence.cache_clear()
 
 
 @pytest.fixture

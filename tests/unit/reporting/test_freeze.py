@@ -203,7 +203,7 @@ def test_departures_are_named(checkout: Path, run: Path, monkeypatch: pytest.Mon
     edit(path, lambda text: f"{text}network: {{widths: [8]}}\n")
     assert found.departures(checkout) == ["configuration", "fresh", "versions"]
     edit(checkout / "workflow/scripts/score.py", lambda text: f"{text}EDITED = True\n")
-    module.fingerprint.__globals__["_digest"].cache_clear()
+    module.fingerprint.__globals__["_dependence"].cache_clear()
     assert found.departures(checkout) == ["configuration", "fresh", "code", "versions"]
     monkeypatch.setattr(module.platform, "python_version_tuple", lambda: ("4", "0", "0"))
     assert found.departures(checkout) == ["configuration", "fresh", "versions"]
