@@ -11,6 +11,7 @@
 # FAULTS        test-faults: how many faults (default: 5)
 # FAULT_SEED    test-faults: which ones, and when (default: 0)
 # BENCH         bench: sizes, full or quick (default: full)
+# MACHINE       bench: folder of a run beside that of the reference machine (default: none)
 # REPOSITORY    site: address below which the repository's files are (default: this checkout)
 
 PYTHON ?= python3
@@ -20,9 +21,10 @@ CORES ?= all
 WORKFLOW_TESTS ?= tests/dag
 BENCH ?= full
 REPOSITORY ?=
-BENCH_ENV = BENCH=$(BENCH) BENCH_RESULTS=results/bench$(if $(filter full,$(BENCH)),,-$(BENCH))
+BENCH_ENV = BENCH=$(BENCH) BENCH_RESULTS=results/bench$(if $(filter full,$(BENCH)),,-$(BENCH))$(if $(MACHINE),/$(MACHINE))
 # Not ?=, lest a variable of the environment is taken for them.
 CONFIG =
+MACHINE =
 TARGET = all
 PROFILE =
 

@@ -6,7 +6,7 @@ section ``speed`` into a file that has its marks.
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ def text(where: Path, page: Path = PAGE) -> str:
     tables, machine = Tables.read(where), read_json(where / "machine.json")
     rows = {name: [*tables.rows[name].values()] for name in COLUMNS}
     series = {(r["stage"], r["axis"]): r for r in rows["growth"]}
+    others = {_machine_of(path): Tables.read(path) for path in elsewhere(where)}
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, trim_blocks=True
     )
@@ -48,11 +49,18 @@ def text(where: Path, page: Path = PAGE) -> str:
         machine=machine,
         rates=_rates(machine),
         rows=rows,
+        others=[*others],
+        limits=[row | _limits_elsewhere(row, others) for row in rows["limits"]],
         fits=[_fit(rows["growth"], stage, axis) for stage, axis in series],
         summary=summary(tables, machine),
         folder=os.path.relpath(where, page.parent),
         versions={n: machine["packages"].get(n, "") for n in ("torch", "numpy", "scikit-learn")},
     )
+
+
+def elsewhere(where: Path) -> list[Path]:
+    """Runs of other machines: folders within that of this one."""
+    return sorted(path.parent for path in where.glob("*/machine.json"))
 
 
 def summary(tables: Tables, machine: dict[str, Any]) -> str:
@@ -101,6 +109,21 @@ def readme_section(where: Path, readme: Path) -> str:
         f" [docs/speed.md]({os.path.relpath(PAGE, readme.parent)})."
     )
     return f"{summary(tables, machine)}\n\n{about}\n\n![Seconds]({to}/speed.png)"
+
+
+def _machine_of(where: Path) -> str:
+    """Another machine, as the head of a column."""
+    machine = read_json(where / "machine.json")
+    return f"{machine['processor']}, {machine['date']}"
+
+
+def _limits_elsewhere(row: Row, others: Mapping[str, Tables]) -> Row:
+    """What other machines measured, and whether it meets the limit."""
+    found = {name: tables.rows["limits"].get((row["name"],), {}) for name, tables in others.items()}
+    return {
+        name: f"{_number(other['measured'])}, {other['met']}" if "measured" in other else "not run"
+        for name, other in found.items()
+    }
 
 
 def _fit(rows: Sequence[Row], stage: str, axis: str) -> Row:

@@ -13,7 +13,7 @@ from benchmarks import flops, limits, page
 from benchmarks.case import NotRun, not_run, times
 from benchmarks.contenders import as_module, plain_loop, released_loop, vmap_matrix
 from benchmarks.hand import fused, plain
-from benchmarks.records import COLUMNS, OK, OURS, Row, Tables, fit_exponent, read_json
+from benchmarks.records import COLUMNS, OK, OURS, Row, Tables, fit_exponent, read_json, write_json
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.storage.arrays import write_text
 
@@ -81,6 +81,17 @@ def test_page_and_readme_tell_the_run(run: Path, tmp_path: Path) -> None:
     section = page.readme_section(run, tmp_path / "README.md")
     assert "released loop" in section
     assert "speed.png" in section
+
+
+def test_page_shows_the_limits_of_another_machine(run: Path, tmp_path: Path) -> None:
+    here = shutil.copytree(run, tmp_path / "bench")
+    there = shutil.copytree(run, here / "other")
+    stage = {"stage": "import kerhrm", "data": "-", "status": OK}
+    Tables.read(there).put("stages", stage | times([0.4]))
+    write_json(there / "machine.json", read_json(there / "machine.json") | {"sizes": "full"})
+    limits.compare(there)
+    (row,) = [r for r in page.text(here, ROOT / page.PAGE).splitlines() if "| import kerhrm," in r]
+    assert row.split("|")[-2].strip() == "0.4, no"
 
 
 @pytest.mark.skipif(not COMMITTED.exists(), reason="no run is committed")
