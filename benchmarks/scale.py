@@ -10,7 +10,7 @@ from kerhrm.storage.arrays import write_text
 
 PAGE, FOLDER, REFERENCE = Path("docs/scale.md"), Path("results/scale"), Path("results/reference")
 TEMPLATE = Path(__file__).with_name("scale.md.j2")
-PUBLIC = "14x14,options=public"
+PUBLIC = "options=public"  #: of the methods' authors
 LEARNED = "rule=worst_learned"  #: EIIL, chosen by the worst learned environment
 TABLES = ("full_mnist", "full_mnist_baselines", "full_mnist_public")
 
@@ -26,10 +26,12 @@ def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) 
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         accuracies=accuracies(reference),
         means=means(reference),
-        public=means(reference, PUBLIC),
+        public=means(reference, f"14x14,{PUBLIC}"),
+        public_large=means(reference, f"28x28,{PUBLIC}"),
+        large=means(reference, "28x28"),
         learned=means(reference, f"14x14,{LEARNED}"),
         learned_large=means(reference, f"28x28,{LEARNED}"),
-        n_public=_n_seeds(reference, PUBLIC),
+        n_public=_n_seeds(reference, f"14x14,{PUBLIC}"),
         penalties=_markdown(pd.read_csv(folder / "penalties.csv", dtype=str)),
         approximation=approximation(errors),
         n_approximation="10 000",
