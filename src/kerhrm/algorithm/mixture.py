@@ -226,14 +226,17 @@ def _fit_one(
 
         converged = previous - objective < tolerance
         finished = converged | (iteration == max_iterations)
-        step = {"theta": theta, "weights": weights, "sigma": scale, "objective": objective}
-        step |= {"n_iterations": torch.full_like(active, iteration), "converged": converged}
-        done = done or {name: torch.zeros_like(values) for name, values in step.items()}
         if bool(finished.any()):
-            for name, values in step.items():
-                done[name][active[finished]] = values[finished]
-            keep = ~finished
-            active, r, objective, rho = active[keep], r[keep], objective[keep], rho[keep]
+            found = {"theta": theta, "weights": weights, "sigma": scale, "objective": objective}
+            found |= {"n_iterations": torch.full_like(active, iteration), "converged": converged}
+            done = done or {
+                name: values.new_zeros(len(start), *values.shape[1:])
+                for name, values in found.items()
+            }
+            gone, kept = finished.nonzero().squeeze(1), (~finished).nonzero().squeeze(1)
+            for name, values in found.items():
+                done[name].index_copy_(0, active[gone], values[gone])
+            active, r, objective, rho = (t[kept] for t in (active, r, objective, rho))
             if len(active) == 0:
                 break
         previous = objective

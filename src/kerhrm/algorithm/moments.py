@@ -55,13 +55,14 @@ class ClusterMoments:
             position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
             position[rows, columns] = torch.arange(len(rows), device=psi.device)
             position[columns, rows] = position[rows, columns]
-            self.unpack = position
+            self.unpack = position.flatten()
 
     def of(self, r: Tensor) -> tuple[Tensor, Tensor]:
         """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
         weightings = r[:, :-1].flatten(0, 1)  # (R (K - 1), n)
         if self.products is not None:
-            second = (weightings @ self.products)[:, self.unpack]
+            packed = weightings @ self.products
+            second = packed.index_select(1, self.unpack).unflatten(1, self.total_second.shape)
             cross = weightings @ self.psi_y
         else:
             second, cross = weighted_moments(self.psi, self.y, weightings)

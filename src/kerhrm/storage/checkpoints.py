@@ -99,6 +99,11 @@ class Section:
 _current: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
+def recording() -> bool:
+    """Whether a job runs, whose sections have to begin in their order."""
+    return _current.get() is not None
+
+
 def begin(name: str) -> Section:
     """Begin the next section of the running job."""
     return Section(name, _current.get())

@@ -346,3 +346,19 @@ def test_environments_that_were_dropped_are_no_part_of_a_start(
     found = explore(data, dimensions([2, 4]), options, iteration=1)
     assert float(found.train[0, 0].sum(-1).min()) < 0.9  # some points' own was dropped
     torch.testing.assert_close(seen[1].sum(-1), torch.ones_like(seen[1][..., 0]))
+
+
+@pytest.mark.parametrize("starts", ["random", "nested"])
+def test_small_problems_side_by_side_have_the_bits_of_one_thread(starts: str) -> None:
+    own, k = planted([0, 1, 2]), dimensions([2, 4], [3, 4], [2, 3])
+    options = Clustering(restarts=3, ridge=[1e-2], starts=starts)  # type: ignore[arg-type]
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        one = explore(own, k, options, iteration=1)
+        torch.set_num_threads(2)
+        many = explore(own, k, options, iteration=1)
+    finally:
+        torch.set_num_threads(before)
+    for name in Environments.names():
+        assert torch.equal(getattr(one, name), getattr(many, name)), name
