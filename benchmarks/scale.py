@@ -12,7 +12,10 @@ PAGE, FOLDER, REFERENCE = Path("docs/scale.md"), Path("results/scale"), Path("re
 TEMPLATE = Path(__file__).with_name("scale.md.j2")
 PUBLIC = "options=public"  #: of the methods' authors
 LEARNED = "rule=worst_learned"  #: EIIL, chosen by the worst learned environment
-TABLES = ("full_mnist", "full_mnist_baselines", "full_mnist_public")
+TABLES = (
+    "full_mnist", "full_mnist_baselines", "full_mnist_eiil",
+    "full_mnist_public", "full_mnist_eiil_public",
+)  # fmt: skip
 
 
 def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) -> str:

@@ -28,7 +28,12 @@ NAME = "report.html"
 #: of the paper, in its order
 PRINTED = (*TABLES, "figure2", "figure3")
 #: tables beside the paper's, by section of the page
-BESIDE = STUDIES | {"scale": ("full_mnist", "full_mnist_baselines", "full_mnist_public")}
+BESIDE = STUDIES | {
+    "scale": (
+        "full_mnist", "full_mnist_baselines", "full_mnist_eiil",
+        "full_mnist_public", "full_mnist_eiil_public",
+    )
+}  # fmt: skip
 #: documents that the page shows itself
 ANCHORS = {"docs/claims.md": "claims", "docs/ambiguities.md": "open", "docs/results.md": "tables"}
 #: in docs, with the level of the highest heading; but for the first written by code
