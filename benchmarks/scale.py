@@ -6,16 +6,14 @@ from pathlib import Path
 import jinja2
 import pandas as pd
 
+from kerhrm.reporting.page.build import BESIDE
 from kerhrm.storage.arrays import write_text
 
 PAGE, FOLDER, REFERENCE = Path("docs/scale.md"), Path("results/scale"), Path("results/reference")
 TEMPLATE = Path(__file__).with_name("scale.md.j2")
 PUBLIC = "options=public"  #: of the methods' authors
 LEARNED = "rule=worst_learned"  #: EIIL, chosen by the worst learned environment
-TABLES = (
-    "full_mnist", "full_mnist_baselines", "full_mnist_eiil",
-    "full_mnist_public", "full_mnist_eiil_public",
-)  # fmt: skip
+TABLES = BESIDE["scale"]
 
 
 def text(folder: Path = FOLDER, reference: Path = REFERENCE, page: Path = PAGE) -> str:

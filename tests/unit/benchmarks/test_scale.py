@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from benchmarks import learning_curve, scale
 
@@ -93,3 +94,11 @@ def test_the_committed_page_is_that_of_the_committed_tables(
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert scale.text() == scale.PAGE.read_text(encoding="utf-8")
+
+
+def test_options_that_are_written_twice_are_the_same() -> None:
+    """Those of EIIL's authors, in the table of 28x28 pixels and in that of the others."""
+    paths = [ROOT / f"config/experiments/full_mnist{n}.yaml" for n in ("_public", "_eiil_public")]
+    two, one = (yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths)
+    assert one["methods"]["eiil"] == two["methods"]["eiil"]
+    assert all(one[name] == two[name] for name in ("network", "data", "seeds"))
