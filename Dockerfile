@@ -1,9 +1,7 @@
-# The workflow with the environment of `make env`, from the same hashed lock.  Results go to /work:
+# The workflow with the environment of `make env`.  Results go to /work:
 #   docker build --tag kerhrm .
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/work" kerhrm --cores 2 all --config preset=smoke
-# On a machine without a GPU --build-arg TORCH=torch==2.13.0+cpu with TORCH_INDEX, as for `make`, saves
-# several gigabytes.
-FROM python:3.11-slim-bookworm
+FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 # hadolint ignore=DL3008
 RUN apt-get update \
@@ -11,16 +9,15 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /kerhrm
-# What the environment is made from, so that an edit of the code does not install it again.
+# First what the environment is made from, so that an edit of the code does not install it again.
 COPY Makefile pyproject.toml README.md LICENSE ./
 COPY envs envs
 COPY src/kerhrm/__init__.py src/kerhrm/__init__.py
-ARG TORCH=
-ARG TORCH_INDEX=
-RUN make env ${TORCH:+TORCH="$TORCH"} TORCH_INDEX="$TORCH_INDEX"
+ARG TORCH=cpu
+RUN make env TORCH="$TORCH"
 
 COPY . .
-# A user without a name or a home may run it, too: Snakemake asks for both.
+# For a user without a name or a home.
 ENV HOME=/tmp USER=kerhrm
 WORKDIR /work
 ENTRYPOINT ["/kerhrm/.venv/bin/snakemake", "--snakefile", "/kerhrm/Snakefile"]

@@ -1,40 +1,37 @@
-"""What all cases share: one set of tables a run, sizes, threads, the machine."""
+"""Threads, the rate of the machine's matrix products, and one way to time."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
-from threadpoolctl import threadpool_limits
 
-from benchmarks import machine
-from benchmarks.case import Case
-from benchmarks.records import COLUMNS, Tables, folder, write_json
-from benchmarks.sizes import THREADS, Sizes, chosen
+from benchmarks.cases import ROUNDS, THREADS, TINY
+
+Time = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def sizes() -> Sizes:
-    return chosen()
-
-
-@pytest.fixture(scope="session")
-def tables(sizes: Sizes) -> Iterator[Tables]:
-    """Empty tables; the machine is described, and its products timed, before and after."""
-    tables = Tables(folder())
-    for name in COLUMNS:
-        tables.write(name)
+def gemm() -> float:
+    """GFLOP/s of a square float32 product: the best of some."""
     torch.set_num_threads(THREADS)
-    facts = machine.describe() | {"sizes": sizes.name}
-    facts["gemm_gflops_before"] = machine.gemm_rates(sizes.gemm)
-    write_json(tables.where / "machine.json", facts)
-    with threadpool_limits(THREADS):
-        torch.set_num_threads(THREADS)
-        yield tables
-    facts["gemm_gflops_after"] = machine.gemm_rates(sizes.gemm)
-    write_json(tables.where / "machine.json", facts)
+    n = 64 if TINY else 2048
+    a, seconds = torch.randn(n, n), []
+    for _ in range(8):
+        start = time.perf_counter()
+        a @ a
+        seconds.append(time.perf_counter() - start)
+    return 2e-9 * n**3 / min(seconds)
 
 
 @pytest.fixture
-def case(tables: Tables, sizes: Sizes, benchmark: BenchmarkFixture) -> Case:
-    return Case(tables, sizes, benchmark)
+def timed(benchmark: BenchmarkFixture, gemm: float) -> Time:
+    """Time a function; what else is said of it goes into the JSON file."""
+
+    def run(work: Callable[[], Any], *, rounds: int = ROUNDS, warm: int = 1, **info: Any) -> Any:
+        benchmark.extra_info.update(info | {"gemm": gemm, "threads": THREADS})
+        return benchmark.pedantic(work, rounds=rounds, iterations=1, warmup_rounds=warm)
+
+    return run

@@ -1,10 +1,9 @@
-"""Other ways to the kernel and its decomposition, written plainly."""
+"""Other ways to the kernel, its decomposition and training, written plainly."""
 
 import functools
 
 import numpy as np
 import torch
-from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.extmath import randomized_svd
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
@@ -13,20 +12,20 @@ from kerhrm.features.ntf import FactoredNTF
 from kerhrm.networks.mlp import MLP
 
 
-def as_module(mlp: MLP, row: int = 0) -> nn.Sequential:
-    """One network of a batch as PyTorch's users would write it."""
-    layers: list[nn.Module] = []
+def as_module(network: MLP) -> nn.Sequential:
+    """The network as PyTorch's users would write it."""
+    modules: list[nn.Module] = []
     with torch.no_grad():
-        for weight, bias in zip(mlp.weights, mlp.biases, strict=True):
-            layer = nn.Linear(weight.shape[2], weight.shape[1])
-            layer.weight.copy_(weight[row])
-            layer.bias.copy_(bias[row])
-            layers += [layer, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+        for weight, bias in network.layers:
+            layer = nn.Linear(weight.shape[1], weight.shape[0])
+            layer.weight.copy_(weight)
+            layer.bias.copy_(bias)
+            modules += [layer, nn.ReLU()]
+    return nn.Sequential(*modules[:-1])
 
 
 def released_loop(module: nn.Module, x: Tensor) -> np.ndarray:
-    """Phi (n, p) in the way of the released code.
+    """Phi (n, p) in the way of the authors' code.
 
     All outputs hang on one graph, through which every point's backward pass goes; gradients
     accumulate, so that the sum of the rows so far is taken off each.
@@ -39,16 +38,6 @@ def released_loop(module: nn.Module, x: Tensor) -> np.ndarray:
         output.backward(retain_graph=True)
         total = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
         row.copy_(total - phi.sum(0))
-    return phi.numpy()
-
-
-def plain_loop(module: nn.Module, x: Tensor) -> np.ndarray:
-    """Phi (n, p) by one forward and backward pass a point."""
-    parameters = list(module.parameters())
-    phi = torch.empty(len(x), sum(p.numel() for p in parameters))
-    for row, point in zip(phi, x, strict=True):
-        gradients = torch.autograd.grad(module(point[None]).sum(), parameters)
-        torch.cat([g.flatten() for g in gradients], out=row)
     return phi.numpy()
 
 
@@ -68,20 +57,26 @@ def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
 
 
 def plain_products(ntf: FactoredNTF) -> Tensor:
-    """The kernel from its factors, each product in full: (B, n, n)."""
-    factors = zip(ntf.activations, ntf.deltas, strict=True)
+    """The kernel (n, n) from its factors, each product in full."""
+    factors = zip(ntf.inputs, ntf.deltas, strict=True)
     terms = ((a @ a.mT).add_(1).mul_(d @ d.mT) for a, d in factors)
     return functools.reduce(Tensor.add_, terms)
 
 
 def released_svd(phi: np.ndarray, k: int) -> np.ndarray:
-    """Singular values as the released code finds them: scikit-learn, ten power iterations."""
+    """Singular values as the authors' code finds them: scikit-learn, ten power iterations."""
     values: np.ndarray = randomized_svd(phi, n_components=k, n_iter=10, random_state=42)[1]
     return values
 
 
-def truncated_svd(phi: np.ndarray, k: int, algorithm: str) -> np.ndarray:
-    """Singular values by scikit-learn's ``TruncatedSVD``."""
-    decomposition = TruncatedSVD(k, algorithm=algorithm, random_state=0)
-    decomposition.fit(phi)
-    return np.asarray(decomposition.singular_values_)
+def plain_training(module: nn.Module, x: Tensor, y: Tensor, steps: int, rate: float) -> Tensor:
+    """Outputs (n,) after PyTorch's usual full-batch loop with squared loss."""
+    optimiser = torch.optim.Adam(module.parameters(), lr=rate)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss = ((module(x).squeeze(-1) - y) ** 2).mean()
+        loss.backward()
+        optimiser.step()
+    with torch.no_grad():
+        outputs: Tensor = module(x).squeeze(-1)
+        return outputs

@@ -1,59 +1,93 @@
 """Gram matrix of one network's tangent features in a process of its own: time and memory.
 
-``python -m benchmarks.gram_worker kerhrm|torch.func INPUTS OUTPUT ROUNDS``: inputs hold x, w0, b0,
-w1, b1; the first rows of the kernel go to the output.  One untimed round goes before more than one.
+``python gram_worker.py kerhrm|torch.func|neural-tangents INPUTS OUTPUT``: inputs hold x, w0, b0,
+w1, b1; the first rows of the kernel go to the output.  neural-tangents (Novak et al. 2022) runs in
+the environment of envs/peers.lock, in blocks of 500 rows: one is timed, its time multiplied.
 """
 
 import json
 import sys
 import time
+import types
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from benchmarks.contenders import as_module, vmap_matrix
-from benchmarks.memory import peak_mb, resident_mb
-from benchmarks.sizes import THREADS
-from kerhrm.features.extract import extract
-from kerhrm.networks.mlp import MLP
-
-ROWS = 200  #: that are compared
+ROWS, BLOCK = 200, 500
+Kernel = tuple[Callable[[], Any], float]
 
 
-def kerhrm(mlp: MLP, x: Tensor) -> Tensor:
-    ntf, _ = extract(mlp, x.unsqueeze(0))
-    return ntf.kernel(ntf)[0]
+def kerhrm(arrays: dict[str, np.ndarray]) -> Kernel:
+    import torch
+
+    from kerhrm.features.ntf import extract
+    from kerhrm.networks.mlp import MLP
+
+    x, network = torch.from_numpy(arrays["x"]), MLP(_weights(arrays))
+
+    def work() -> Any:
+        ntf = extract(network, x)[0]
+        return ntf.kernel(ntf)
+
+    return work, 1.0
 
 
-def torch_func(mlp: MLP, x: Tensor) -> Tensor:
-    phi = vmap_matrix(as_module(mlp), x)
-    return phi @ phi.T
+def torch_func(arrays: dict[str, np.ndarray]) -> Kernel:
+    import torch
+
+    from benchmarks.contenders import as_module, vmap_matrix
+    from kerhrm.networks.mlp import MLP
+
+    x, module = torch.from_numpy(arrays["x"]), as_module(MLP(_weights(arrays)))
+
+    def work() -> Any:
+        phi = vmap_matrix(module, x)
+        return phi @ phi.T
+
+    return work, 1.0
 
 
-CONTENDERS: dict[str, Callable[[MLP, Tensor], Tensor]] = {
-    "kerhrm": kerhrm,
-    "torch.func": torch_func,
-}
+def neural_tangents(arrays: dict[str, np.ndarray]) -> Kernel:
+    sys.modules["neural_tangents.experimental"] = types.ModuleType("")  # needs TensorFlow
+    import jax
+    import jax.numpy as jnp
+    import neural_tangents as nt
+
+    x, *parameters = (jnp.asarray(arrays[name]) for name in ("x", "w0", "b0", "w1", "b1"))
+
+    def network(w: Any, points: Any) -> Any:
+        return jnp.maximum(points @ w[0].T + w[1], 0) @ w[2].T + w[3]
+
+    how = nt.NtkImplementation.STRUCTURED_DERIVATIVES
+    kernel = jax.jit(nt.empirical_ntk_fn(network, (-1,), vmap_axes=0, implementation=how))
+    first = x[:BLOCK]
+    work = lambda: kernel(first, x, parameters).block_until_ready()  # noqa: E731
+    work()  # compilation
+    return work, len(x) / len(first)
 
 
-def main() -> None:
-    contender, source, target, rounds = *sys.argv[1:4], int(sys.argv[4])
-    torch.set_num_threads(THREADS)
-    with np.load(source) as inputs:
-        x, *w = (torch.from_numpy(inputs[name]) for name in ("x", "w0", "w1", "b0", "b1"))
-    mlp = MLP([w[0][None], w[1][None]], [w[2][None], w[3][None]])
-    compute, before = CONTENDERS[contender], resident_mb()
-    kernel, seconds = x, []
-    for number in range(rounds + (rounds > 1)):
-        del kernel  # or two would be held
-        start = time.perf_counter()
-        kernel = compute(mlp, x)
-        seconds += [time.perf_counter() - start] if number or rounds == 1 else []
-    print(json.dumps({"seconds": seconds, "before_mb": before, "peak_mb": peak_mb()}))
-    np.save(target, kernel[:ROWS].numpy())
+def _weights(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    import torch
+
+    names = {"weight_0": "w0", "bias_0": "b0", "weight_1": "w1", "bias_1": "b1"}
+    return {name: torch.from_numpy(arrays[short]) for name, short in names.items()}
+
+
+def memory_mb(kind: str) -> float:
+    """Resident memory of this process: now (VmRSS) or at most so far (VmHWM)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return float(next(line.split()[1] for line in lines if line.startswith(kind))) / 1024
 
 
 if __name__ == "__main__":
-    main()
+    contender, source, target = sys.argv[1:]
+    make = {"kerhrm": kerhrm, "torch.func": torch_func, "neural-tangents": neural_tangents}
+    with np.load(source) as inputs:
+        work, factor = make[contender](dict(inputs))
+    before, start = memory_mb("VmRSS"), time.perf_counter()
+    kernel = np.asarray(work())
+    seconds = factor * (time.perf_counter() - start)
+    print(json.dumps({"seconds": seconds, "memory_mb": memory_mb("VmHWM") - before}))
+    np.save(target, kernel[:ROWS])

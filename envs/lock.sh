@@ -1,17 +1,40 @@
 #!/bin/sh
-# Renew envs/requirements.lock from pyproject.toml (needs uv: pip install uv).  Versions stay as
-# they are where pyproject.toml allows; with --upgrade they are the newest.
-# torch stays out of the lock, so that users choose its CPU or CUDA build
-# (envs/torch.txt); what torch itself needs is locked with the rest.
+# Renew the locks from pyproject.toml (needs uv: pip install uv).  Versions stay where pyproject.toml
+# allows; with --upgrade they are the newest.
+#   requirements.lock  every package but torch, pip and setuptools included
+#   cuda.lock          torch as the package index has it (on Linux with CUDA), and its CUDA packages
+#   cpu.lock           torch's CPU build, by hand: hashes from its index, and the version of cuda.lock
+#   peers.lock         neural-tangents, for `make bench`
+#   environment.yml    the direct dependencies, for conda
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-echo "torch ; python_version < '3'" > "$work/without-torch.txt"
-printf '%s\n' filelock fsspec jinja2 networkx 'sympy>=1.13.3' typing-extensions > "$work/torch-needs.in"
-cp envs/requirements.lock "$work/requirements.lock"
-uv pip compile --quiet --universal --python-version 3.11 \
-    --extra workflow --extra dev --extra docs --extra plots --extra progress \
-    --generate-hashes --no-header --no-annotate --override "$work/without-torch.txt" \
-    pyproject.toml "$work/torch-needs.in" -o "$work/requirements.lock" "$@"
-mv "$work/requirements.lock" envs/requirements.lock
+lock="uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate"
+
+cat ./requirements.lock ./cuda.lock > "$work/all.lock"
+printf '%s\n' pip setuptools torch==2.13.0 | $lock --extra workflow --extra dev --extra docs --extra plots \
+    ../pyproject.toml - -o "$work/all.lock" "$@"
+$lock --no-deps peers.txt -o peers.lock "$@"
+python3 - "$work/all.lock" <<'PYTHON'
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+entries = re.split(r"\n(?=\S)", Path(sys.argv[1]).read_text().strip())
+cuda = [entry for entry in entries if re.match("torch==|nvidia|cuda|triton", entry)]
+rest = [entry for entry in entries if entry not in cuda]
+for name, chosen in {"cuda": cuda, "requirements": rest}.items():
+    Path(f"{name}.lock").write_text("\n".join(chosen) + "\n")
+
+project = tomllib.loads(Path("../pyproject.toml").read_text())["project"]
+direct = project["dependencies"] + project["optional-dependencies"]["workflow"]
+names = {re.split(r"[\[<>=]", line)[0] for line in direct}
+pins = {entry.split("==")[0]: entry.split()[0] for entry in reversed(entries)}  # Python 3.11's first
+page = Path("environment.yml").read_text()
+head = page[: page.index("  - pip:\n")]
+Path("environment.yml").write_text(
+    head + "  - pip:\n" + "".join(f"      - {pins[name]}\n" for name in sorted(names))
+)
+PYTHON

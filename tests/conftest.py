@@ -1,4 +1,4 @@
-"""The repository as others get it, and one run of the whole DAG that most tests look at."""
+"""The repository as others get it, and one run of the whole DAG for most tests."""
 
 import os
 import shutil
@@ -58,7 +58,7 @@ def smoke(
     tmp_path_factory: pytest.TempPathFactory,
     worker_id: str,
 ) -> Checkout:
-    """A copy after ``snakemake all tune`` with preset smoke; tests leave it as they find it.
+    """A copy after ``snakemake all`` with preset smoke; tests leave it as they find it.
 
     Of several processes the first makes the run, and the others copy it.
     """
@@ -83,5 +83,5 @@ def results(smoke: Checkout) -> Path:
 
 @pytest.fixture(scope="session")
 def dag(smoke: Checkout) -> list[Job]:
-    """Every job of ``all`` and ``tune``, with its files."""
+    """Every job of ``all``, with its files."""
     return smoke.plan("--forceall", *TARGETS, *SMOKE)

@@ -1,8 +1,7 @@
-"""Edited code reruns what runs it, and nothing else."""
+"""What an edit of code, configuration or data makes again: what depends on it, and no more."""
 
-import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,218 +15,161 @@ from dagtools import (
     edited,
     names,
     replace,
+    rules,
     statement,
     with_descendants,
 )
-from expected import SETUPS
-
-from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.config.names import setting_in
-from kerhrm.data.registry import DATA_SETS, RAW
-from kerhrm.methods.registry import METHODS
 
 pytestmark = pytest.mark.dag
 
-# Runs the import statements of scripts and notebooks, imports the modules that a job loads by
-# name, and prints what that loads: an answer that owes nothing to the package's import graph.
-IMPORTS = """
-import ast, importlib, json, sys
-loaded = {}
-for kind, parts in json.loads(sys.argv[1]).items():
-    for name in [n for n in sys.modules if n.split(".")[0] == "kerhrm"]:
-        del sys.modules[name]
-    for part in parts:
-        if not part.endswith((".py", ".ipynb")):
-            importlib.import_module(part.partition(":")[0])
-            continue
-        text = open(part, encoding="utf-8").read()
-        cells = [text]
-        if part.endswith(".ipynb"):
-            cells = [c for c in json.loads(text)["cells"] if c["cell_type"] == "code"]
-            cells = ["".join(c["source"]) for c in cells]
-        for cell in cells:
-            for node in ast.parse(cell).body:
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    exec(compile(ast.Module([node], []), part, "exec"), {})
-    modules = [m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "kerhrm"]
-    loaded[kind] = sorted(filter(None, modules))
-print(json.dumps(loaded))
-"""
-
-Kinds = dict[str, list[str]]  #: kinds of jobs: scripts, notebooks and entry points
+PRESET = "config/presets/smoke.yaml"
+SETTING = "results/smoke/classification/r2=0.70"
 
 
-def kinds(folder: Path) -> Kinds:
-    """What each kind of jobs runs: a kind is a rule or, where that runs many codes, one of them."""
-    scripts = {p.stem: [str(p)] for p in sorted((folder / "workflow" / "scripts").glob("*.py"))}
-    found: Kinds = dict(scripts)
-    # no part of `all`
-    apart = {
-        "verify",
-        "check_claims",
-        "measure_ambiguities",
-        "describe_dataset",
-        "write_page",
-        "write_report",
-    }
-    for rule in [rule for rule in found if rule.startswith("publish_") or rule in apart]:
-        del found[rule]
-    shared = "fetch_raw", "generate_data", "train_method", "score", "render_notebook"
-    fetch, generate, train, score, render = (found.pop(rule) for rule in shared)
-    for path in sorted((folder / "notebooks").glob("*.ipynb")):
-        found[f"notebook:{path.stem}"] = [*render, str(path)]
-    for name, raw in RAW.items():
-        found[f"fetch:{name}"] = [*fetch, raw]
-    for name, data in DATA_SETS.items():
-        found[f"data:{name}"] = [*generate, data.entry, *([RAW[data.raw]] if data.raw else [])]
-        found[f"score:{name}"] = [*score, *([data.truths] if data.truths else [])]
-    for name, method in METHODS.items():
-        if method.reads != "kerhrm":
-            prepare = f"kerhrm.methods.{method.reads}"
-            penalty = [PENALTIES["gradient_variance"]] * (method.reads != "points")
-            found[f"method:{name}"] = [*train, method.entry, prepare, *penalty]
-    found["learn_direction"] = [*found["learn_direction"], PENALTIES["gradient_variance"]]
-    return found
+def starts(rule: str, *parts: str) -> Callable[[Job], bool]:
+    """Jobs of a rule with an output that has all these parts."""
+    return lambda job: (
+        job.rule == rule and any(all(p in file for p in parts) for file in job.output)
+    )
 
 
-def kind(job: Job) -> str:
-    """The kind of a job."""
-    stem = Path(job.output[0]).stem
-    if job.rule in ("train_method", "train_on_features", "train_whole"):
-        return f"method:{stem}"
-    if job.rule == "fetch_raw":
-        return f"fetch:{stem}"
-    if job.rule == "render_notebook":
-        return "notebook:table"
-    if job.rule in ("render_figure", "render_variants"):
-        return f"notebook:{stem}"
-    if job.rule in ("generate_data", "score"):
-        _, _, experiment, setting, *_ = job.output[0].split("/")
-        generator = SETUPS[experiment].settings[setting_in(setting)].data.generator
-        return f"{job.rule.removeprefix('generate_')}:{generator}"
-    return job.rule
-
-
-@pytest.fixture(scope="module")
-def importers(smoke: Checkout) -> dict[str, set[str]]:
-    """Kinds of jobs by the module (path below src/kerhrm) that their code imports."""
-    found: dict[str, set[str]] = {}
-    told = smoke.python("-c", IMPORTS, json.dumps(kinds(smoke.folder)))
-    for name, modules in json.loads(told).items():
-        for module in modules:
-            path = Path(module).relative_to(smoke.folder / "src" / "kerhrm").as_posix()
-            found.setdefault(path, set()).add(name)
-    return found
+def test_nothing_to_do(smoke: Checkout) -> None:
+    assert smoke.plan(*TARGETS, *SMOKE) == []
 
 
 @pytest.mark.parametrize(
     ("module", "among", "not_among"),
     [
-        (
-            "algorithm/mixture.py",
-            {"learn_environments"},
-            {"extract_ntf", "reduce_ntf", "method:erm", "data:classification"},
-        ),
-        (
-            "algorithm/network.py",
-            {"train_network"},
-            {"learn_environments", "learn_direction", "method:erm", "predict_ntf"},
-        ),
-        ("methods/dro/train.py", {"method:dro"}, {"method:erm", "method:irm", "train_network"}),
-        (
-            "scoring/tuning.py",
-            {"select_hyperparameters"},
-            {"method:dro", "score:classification"},
-        ),
-        (
-            "methods/kerhrm/train.py",
-            {"method:kerhrm_grid", "method:per_seed", "method:literal"},
-            {"method:erm", "method:released", "train_network", "learn_direction"},
-        ),
-        (
-            "data/classification/generator.py",
-            {"data:classification", "score:classification"},
-            {"data:houses", "fetch:mnist", "extract_ntf"},
-        ),
-        (
-            "reporting/figures.py",
-            {"notebook:figure2", "notebook:figure3"},
-            {"summarise", "score:houses"},
-        ),
-        (
-            "jobs/job.py",
-            {"fetch:mnist", "learn_environments", "summarise", "write_configuration"},
-            set(),
-        ),
+        ("algorithm/mixture.py", {"learn_environments"}, {"extract_features", "generate_data"}),
+        ("features/reduction.py", {"extract_features"}, {"generate_data"}),
+        ("paper/evaluation/comparisons.py", {"make_table"}, {"score", "train"}),
+        ("paper/evaluation/metrics.py", {"score"}, {"train", "learn_direction"}),
+        ("paper/reporting/figures.py", {"render_notebook"}, {"score", "make_table"}),
+        ("paper/runs/job.py", {"fetch_raw", "write_configuration"}, set()),
     ],
 )
 def test_an_edited_module_reruns_its_importers(
-    smoke: Checkout,
-    dag: list[Job],
-    importers: dict[str, set[str]],
-    module: str,
-    among: set[str],
-    not_among: set[str],
+    smoke: Checkout, module: str, among: set[str], not_among: set[str]
 ) -> None:
-    mine = importers.get(module, set())
-    assert among <= mine
-    assert not mine & not_among
     with edited(smoke.folder / "src" / "kerhrm" / module, statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert without_ntf(names(planned)) == without_ntf(
-        with_descendants(dag, lambda job: bool(job.output) and kind(job) in mine)
-    )
-    changed = {kind(job) for job in planned if "Params have changed" in job.reason}
-    assert changed <= mine
+    changed = {job.rule for job in planned if "Params have changed" in job.reason}
+    assert among <= changed
+    assert not changed & not_among
 
 
-def without_ntf(jobs: Iterable[str]) -> set[str]:
-    """Jobs but those that make neural tangent features, which no run keeps."""
-    return {name for name in jobs if not name.startswith("extract_ntf ")}
+@pytest.mark.parametrize(
+    ("module", "learners"),
+    [("dro", {"dro"}), ("irm", {"irm"}), ("released", {"kerhrm_authors_code"})],
+)
+def test_an_edited_method_reruns_its_learners(
+    smoke: Checkout, module: str, learners: set[str]
+) -> None:
+    with edited(smoke.folder / f"src/kerhrm/methods/{module}.py", statement):
+        planned = smoke.plan(*TARGETS, *SMOKE)
+    trained = {job.output[0].split("/")[4] for job in planned if job.rule == "train"}
+    assert learners <= trained
+    assert "erm" not in trained
+    assert not rules(planned) & {"generate_data", "extract_features", "learn_environments"}
+
+
+def test_an_edited_data_set_reruns_that_data_set(smoke: Checkout) -> None:
+    with edited(smoke.folder / "src/kerhrm/paper/data/houses.py", statement):
+        planned = smoke.plan(*TARGETS, *SMOKE)
+    changed = [job for job in planned if "Params have changed" in job.reason]
+    generated = {job.output[0].split("/")[2] for job in changed if job.rule == "generate_data"}
+    assert generated == {"houses"}
 
 
 def reworded(text: str) -> str:
-    """Other docstrings and comments, and a docstring more; no other code."""
-    text = re.sub(r'^"""', '"""In other words: ', text, count=1)
-    text = re.sub(r'^(    """)(?=\w)', r"\1Reworded: ", text, flags=re.MULTILINE)
-    return comment(text)
+    """Other docstrings and comments; the same code."""
+    return comment(re.sub(r'^"""', '"""In other words: ', text, count=1))
 
 
 def test_other_words_rerun_nothing(smoke: Checkout) -> None:
-    """In docstrings, comments and errors of all the code at once, the scripts' included."""
     source = smoke.folder / "src" / "kerhrm"
-    files = [*sorted(source.rglob("*.py")), *sorted(smoke.folder.glob("workflow/scripts/*.py"))]
-    assert source / "storage" / "arrays.py" in files
-    assert source / "errors.py" in files
-    changes: dict[Path, Callable[[str], str]] = dict.fromkeys(files, reworded)
-    changes[source / "storage" / "arrays.py"] = replace("is damaged (", "is broken (")
     with ExitStack() as stack:
-        for path, change in changes.items():
-            stack.enter_context(edited(path, change))
+        for path in [*source.rglob("*.py"), *smoke.folder.glob("workflow/scripts/*.py")]:
+            if path.read_text(encoding="utf-8"):
+                stack.enter_context(edited(path, reworded))
         assert smoke.plan(*TARGETS, *SMOKE) == []
 
 
-@pytest.mark.parametrize("rule", ["extract_ntf", "score"])
+@pytest.mark.parametrize("rule", ["extract_features", "score"])
 def test_an_edited_script_reruns_its_rule(smoke: Checkout, dag: list[Job], rule: str) -> None:
-    """One whose files have gone, too."""
     with edited(smoke.folder / "workflow" / "scripts" / f"{rule}.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
     assert names(planned) == with_descendants(dag, lambda job: job.rule == rule)
 
 
-def test_an_edited_notebook_reruns_its_tables(smoke: Checkout, dag: list[Job]) -> None:
-    with edited(smoke.folder / "notebooks" / "table.ipynb", replace("Every seed", "Each seed")):
+def test_an_edited_notebook_reruns_its_tables(smoke: Checkout) -> None:
+    with edited(smoke.folder / "notebooks/figure2.ipynb", replace('"source": [', '"source": [ ')):
+        unchanged = smoke.plan(*TARGETS, *SMOKE)
+    assert {job.rule for job in unchanged} <= {"render_notebook", "check_results", "all"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "first", "expected"),
+    [
+        ("alpha: [0.0, 1.0]", "alpha: [0.0, 2.0]", "learn_direction", "kerhrm"),
+        ("dro: {options: {steps: 10}", "dro: {options: {steps: 11}", "train", "dro"),
+    ],
+)
+def test_an_option_reruns_its_learner(
+    smoke: Checkout, dag: list[Job], old: str, new: str, first: str, expected: str
+) -> None:
+    path = smoke.folder / PRESET
+    if old not in path.read_text(encoding="utf-8"):
+        pytest.skip("the preset has other options")
+    with edited(path, replace(old, new)):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert names(planned) == with_descendants(dag, lambda job: job.rule == "render_notebook")
+    assert any(starts(first, f"/{expected}")(job) for job in planned)
+    assert not rules(planned) & {"generate_data", "extract_features"}
+    assert not any(starts("train", "/irm/")(job) for job in planned)
 
 
-def test_an_edit_is_really_run(smoke: Checkout, results: Path) -> None:
-    target, table = "results/smoke/tables/table1.md", results / "tables" / "table1.md"
-    before = table.read_bytes()
-    path = smoke.folder / "src" / "kerhrm" / "reporting" / "layout.py"
-    with edited(path, replace("a bound, not a result", "an edited note")):
-        smoke.run(target, *SMOKE)
-        assert "an edited note" in table.read_text(encoding="utf-8")
-    smoke.run(target, *SMOKE)
-    assert table.read_bytes() == before
-    assert smoke.plan(*TARGETS, *SMOKE) == []
+def test_one_data_sets_sizes_rerun_that_data_set(smoke: Checkout, dag: list[Job]) -> None:
+    with edited(smoke.folder / PRESET, replace("n_test: 50}", "n_test: 51}")):
+        planned = smoke.plan(*TARGETS, *SMOKE)
+    expected = with_descendants(
+        dag,
+        lambda job: (
+            job.rule == "write_configuration" or starts("generate_data", "/regression/")(job)
+        ),
+    )
+    assert names(planned) == expected
+    assert not any("/classification/" in job.name for job in planned)
+
+
+def test_paper_values_rerun_tables_and_notebooks(smoke: Checkout) -> None:
+    path = smoke.folder / "config" / "paper_values.yaml"
+    with edited(path, replace("test_acc: 0.724", "test_acc: 0.725")):
+        planned = smoke.plan(*TARGETS, *SMOKE)
+    assert rules(planned) == {"make_table", "render_notebook", "check_results"}
+
+
+def test_a_single_rule_is_rerun(smoke: Checkout, tmp_path: Path) -> None:
+    """And gives the same bytes."""
+    copy = smoke.copy(tmp_path / "copy")
+    target = f"{SETTING}/kerhrm/iterations/1/environments.npz"
+    path = copy.folder / target
+    before, time = path.read_bytes(), path.stat().st_mtime_ns
+    copy.run("--force", target, *SMOKE)
+    assert path.stat().st_mtime_ns > time
+    assert path.read_bytes() == before
+
+
+def test_a_removed_file_is_made_again(smoke: Checkout, tmp_path: Path) -> None:
+    copy = smoke.copy(tmp_path / "copy")
+    for name in (
+        "raw/mnist.npz",
+        "scores/table1.csv.gz",
+        "classification/r2=0.70/erm/predictions.npz",
+    ):
+        path = copy.folder / "results/smoke" / name
+        content = path.read_bytes()
+        path.unlink()
+        assert f"results/smoke/{name}" in {
+            file for job in copy.plan(*TARGETS, *SMOKE) for file in job.output
+        }, name
+        path.write_bytes(content)

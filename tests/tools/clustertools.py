@@ -49,7 +49,7 @@ class Runs(NamedTuple):
 def submissions(checkout: Checkout, profile: str, *args: str) -> list[tuple[str, set[str]]]:
     """What a dry run would send to the cluster: groups of jobs, and the rules of each."""
     found: list[tuple[str, set[str]]] = []
-    for line in checkout.told("--dry-run", "--workflow-profile", f"profiles/{profile}", *args):
+    for line in checkout.events("--dry-run", "--workflow-profile", f"profiles/{profile}", *args):
         if "group" in line:
             found.append((line["group"], set()))
         elif line["grouped"]:

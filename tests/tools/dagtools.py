@@ -15,20 +15,8 @@ from typing import Any
 import pytest
 from snakemake_logger_plugin_jobs import VARIABLE
 
-#: what an experiment of few points says beside its title, table, seeds and methods
-SMALL = {
-    "network": {"widths": [8]},
-    "data": {
-        "generator": "classification",
-        "r2": 0.8,
-        "n_train_per_environment": 20,
-        "n_validation_per_environment": 10,
-        "n_test": 10,
-    },
-    "settings": {"one": {}},
-}
 SMOKE = ("--config", "preset=smoke")  # must follow the targets: it takes what comes after it
-TARGETS = ("all", "tune")  # together they have every rule but `verify` and those that publish
+TARGETS = ("all",)
 TIMEOUT_SECONDS = 1800
 
 
@@ -60,7 +48,7 @@ class Checkout:
     folder : path
         Root of the copy.
     raw_dir : path, optional
-        Folder with raw files; without one the stand-in is used.  Nothing is downloaded.
+        Folder with raw files; without one synthetic data replace them.  Nothing is downloaded.
     """
 
     def __init__(self, folder: Path, raw_dir: str | None = None) -> None:
@@ -130,29 +118,24 @@ class Checkout:
                 resources=line["resources"],
                 grouped=line["grouped"],
             )
-            for line in self.told("--dry-run", *args)
+            for line in self.events("--dry-run", *args)
             if "rule_name" in line
         ]
 
-    def told(self, *args: str) -> list[dict[str, Any]]:
-        """What the logger plugin hears in a run: of jobs, and of groups."""
+    def events(self, *args: str) -> list[dict[str, Any]]:
+        """Jobs and groups of a run, from the logger plugin."""
         with tempfile.TemporaryDirectory() as folder:
-            told = Path(folder, "jobs")
+            log = Path(folder, "jobs")
             tools = os.pathsep.join([self.environment["PYTHONPATH"], str(Path(__file__).parent)])
-            env = {"PYTHONPATH": tools, VARIABLE: str(told)}
+            env = {"PYTHONPATH": tools, VARIABLE: str(log)}
             self.run("--logger=jobs", *args, env=env)
-            lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
+            lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         return list(map(json.loads, lines))
 
     def copy(self, folder: Path) -> "Checkout":
         """All of it, results and Snakemake's memory included, elsewhere."""
         shutil.copytree(self.folder, folder)
         return Checkout(folder, self.environment.get("KERHRM_RAW_DIR"))
-
-
-def logs(jobs: Iterable[Job]) -> set[str]:
-    """Logs and benchmarks of jobs."""
-    return {file for job in jobs for file in (*job.log, job.benchmark) if file}
 
 
 def names(jobs: Iterable[Job]) -> set[str]:
@@ -224,14 +207,6 @@ def comment(text: str) -> str:
 
 
 @contextmanager
-def small_disk(folder: Path, options: str) -> Iterator[Path]:
-    """A file system in memory at ``folder``, where that is allowed."""
-    folder.mkdir(parents=True)
-    with mounted(folder, "-t", "tmpfs", "-o", options, "tmpfs"):
-        yield folder
-
-
-@contextmanager
 def read_only(folder: Path) -> Iterator[None]:
     """A folder in which nobody can write, root neither; there it takes a mount."""
     if os.geteuid() == 0:
@@ -263,11 +238,3 @@ def mounted(folder: Path, *options: str) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", str(folder)], check=True)
-
-
-def fill(folder: Path, spare: int = 0) -> Path:
-    """Fill the disk at ``folder`` up to ``spare`` bytes; the file that does it."""
-    filler = folder / "filler"
-    free = os.statvfs(folder)
-    filler.write_bytes(bytes(free.f_bavail * free.f_frsize - spare))
-    return filler

@@ -19,7 +19,6 @@ import psutil
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
 NODES = ("n0", "n1")
-WITHOUT_GPU = "n2"  # never started
 CPUS, MEMORY_MB = 2, 64_000  # what the nodes pretend to have; Slurm is told not to look
 SECONDS_TO_START, SECONDS_TO_END = 60, 20
 
@@ -54,7 +53,6 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=5
 KillWait=5
 {nodes}
 PartitionName=main Nodes=n0,n1 Default=YES MaxTime=INFINITE State=UP
-PartitionName=plain Nodes={without_gpu} MaxTime=INFINITE State=UP
 """
 
 
@@ -134,13 +132,13 @@ class Slurm:
             self.nodes[name] = self._run("slurmd", "-D", "-N", name)
         self._wait(lambda: self.states().count("idle") == len(NODES), "the nodes of Slurm")
 
-    def lose(self, name: str, *, power: bool) -> None:
-        """Let a node go down: a power cut, or its jobs go on and nobody hears of them."""
+    def lose(self, name: str) -> None:
+        """A power cut of a node: its daemon and its jobs end."""
         daemon = self.nodes.pop(name)
         self.processes.remove(daemon)
         daemon.kill()
         daemon.wait()
-        for process in job_processes(name) if power else ():
+        for process in job_processes(name):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         self.command("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost")
@@ -216,7 +214,6 @@ class Slurm:
             f"CPUs={CPUS} RealMemory={MEMORY_MB} Gres=gpu:2 State=UNKNOWN"
             for name, port in zip(NODES, ports, strict=True)
         ]
-        lines.append(f"NodeName={WITHOUT_GPU} NodeAddr=127.0.0.1 CPUs=1 State=DOWN")
         (folder / "slurm.conf").write_text(
             SLURM_CONF.format(
                 folder=folder,
@@ -224,7 +221,6 @@ class Slurm:
                 user=getpass.getuser(),
                 controller_port=controller_port,
                 nodes="\n".join(lines),
-                without_gpu=WITHOUT_GPU,
             )
         )
         # Device files that exist everywhere pass for GPUs.

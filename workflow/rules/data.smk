@@ -1,41 +1,60 @@
-# raw -> data set
+# raw data -> data
+
+#: where raw data come from, by their name
+RAW = {
+    params["raw"]: params["data_entries"]["raw"]
+    for data, one in CONFIG.data_sets.items()
+    for params in (parameters(data, one.settings[0]),)
+    if params["raw"]
+}
+
+
+def attempt_to_fetch(wildcards):
+    """A number that grows when the file is a synthetic fallback, but the real one is at hand."""
+    path = CONFIG.run / f"raw/{wildcards.raw}.npz"
+    record = provenance.read(CONFIG.run, f"raw/{wildcards.raw}.npz")
+    attempt = record["params"]["attempt"] if record else 0
+    if not path.exists():
+        return attempt
+    from kerhrm.plugins import load_entry
+
+    replaceable = load_entry(RAW[wildcards.raw]).replaceable
+    return attempt + checked(replaceable, path, CONFIG.raw_dir)
 
 
 rule write_configuration:
     output:
-        f"{RUN}/config.yaml",
+        "<run>/config.yaml",
     log:
-        f"{LOGS}/write_configuration.log",
+        "<run>/logs/write_configuration.log",
     benchmark:
-        f"{BENCHMARKS}/write_configuration.tsv"
+        "<run>/benchmarks/write_configuration.tsv"
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
-        config=PLAIN,
+        config={"preset": CONFIG.preset} | CONFIG.plain(),
         code=code("write_configuration"),
     message:
-        "Write down the resolved configuration"
+        "Write the resolved configuration"
     script:
         "../scripts/write_configuration.py"
 
 
 rule fetch_raw:
     output:
-        f"{RUN}/raw/{{raw}}.npz",
+        "<run>/raw/{raw}.npz",
     log:
-        f"{LOGS}/fetch_raw/{{raw}}.log",
+        "<run>/logs/fetch_raw/{raw}.log",
     benchmark:
-        f"{BENCHMARKS}/fetch_raw/{{raw}}.tsv"
+        "<run>/benchmarks/fetch_raw/{raw}.tsv"
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
+        raw=lambda w: RAW[w.raw],
         raw_dir=CONFIG.raw_dir,
         on_missing=CONFIG.on_missing,
-        code=raw_code,
+        attempt=attempt_to_fetch,
+        code=lambda w: code("fetch_raw", RAW[w.raw]),
     message:
-        "Find or fetch raw data: {wildcards.raw}"
+        "Fetch raw data: {wildcards.raw}"
     script:
         "../scripts/fetch_raw.py"
 
@@ -44,24 +63,22 @@ rule generate_data:
     input:
         raw=raw_of,
     output:
-        train=f"{SETTING}/data/train.npz",
-        validation=f"{SETTING}/data/validation.npz",
-        test_inputs=f"{SETTING}/data/test_inputs.npz",
-        environments=f"{SETTING}/data/environments.npz",
-        test_labels=f"{SETTING}/data/test_labels.npz",
+        train="<run>/{data}/{setting}/data/train.npz",
+        validation="<run>/{data}/{setting}/data/validation.npz",
+        environments="<run>/{data}/{setting}/data/environments.npz",
+        test_inputs="<run>/{data}/{setting}/data/test_inputs.npz",
+        test_labels="<run>/{data}/{setting}/data/test_labels.npz",
     log:
-        f"{LOGS}/generate_data/{ONE_SETTING}.log",
+        "<run>/logs/generate_data/{data}/{setting}.log",
     benchmark:
-        f"{BENCHMARKS}/generate_data/{ONE_SETTING}.tsv"
+        "<run>/benchmarks/generate_data/{data}/{setting}.tsv"
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
-        data=option("data"),
-        file=digest_of,
-        seeds=of_experiment("seeds.data"),
-        code=data_code,
+        entries=of("data_entries"),
+        options=of("options"),
+        seeds=of("seeds"),
+        code=code_of("generate_data", "data_entries"),
     message:
-        "Data of {wildcards.experiment}, {wildcards.setting}"
+        "Generate data: {wildcards.data}/{wildcards.setting}"
     script:
         "../scripts/generate_data.py"

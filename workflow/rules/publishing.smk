@@ -1,95 +1,156 @@
-# A run against the committed one, and into its place.  Only the targets publish and
-# publish_tuned write outside the results folder.
+# The report; a comparison with the published run; selected hyperparameters; one's own table
 
 
-include: "committed.smk"
+rule render_report:
+    input:
+        [products(name) for name in IN_ALL],
+        notebook=own("notebooks/report.ipynb"),
+        config="<run>/config.yaml",
+    output:
+        notebook="<run>/notebooks/report.ipynb",
+        page="<run>/report.html",
+    log:
+        "<run>/logs/render_report.log",
+    benchmark:
+        "<run>/benchmarks/render_report.tsv"
+    localrule: True
+    params:
+        notebook=checked(code_hash, ROOT / "notebooks/report.ipynb"),
+        code=code("render_report"),
+    message:
+        "Render the report"
+    script:
+        "../scripts/render_report.py"
+
+
+rule report:
+    """Every table and figure on one page."""
+    input:
+        "<run>/report.html",
+        missing(IN_ALL),
+    localrule: True
 
 
 rule verify:
-    """Compare every cell of this run with the committed one on the same seeds."""
+    """Compare every cell with the one that is published, on the same seeds."""
     input:
-        tables=tables_to_verify,
-        reference=committed_tables,
+        [products(name) for name in IN_ALL],
+        "<run>/config.yaml",
     log:
-        f"{LOGS}/verify.log",
-    benchmark:
-        f"{BENCHMARKS}/verify.tsv"
+        "<run>/logs/verify.log",
     localrule: True
-    conda:
-        ENVIRONMENT
+    params:
+        reference=str(ROOT / "results/reference"),
     message:
         "Compare every cell with results/reference"
     script:
         "../scripts/verify.py"
 
 
-rule publish_reference:
-    """Make this run the committed one of its seeds; the published one's numbers are the README's."""
+# The preset tuning trains all candidates: a choice by each criterion, and the scores of all.
+def searched(name):
+    """Input function: a file of each setting and learner of a search."""
+
+    def paths(wildcards):
+        search = CONFIG.tuning(wildcards.data)
+        return [
+            f"<run>/{wildcards.data}/{setting}/{learner}/{name}"
+            for setting in search.settings
+            for learner in search.learners
+        ]
+
+    return paths
+
+
+def searched_data(name):
+    """Input function: a file of each setting of a search."""
+    return lambda wildcards: [
+        f"<run>/{wildcards.data}/{setting}/data/{name}"
+        for setting in CONFIG.tuning(wildcards.data).settings
+    ]
+
+
+def searched_cells(wildcards):
+    """What the search has to know of each setting and learner."""
+    cells = {}
+    for setting in CONFIG.tuning(wildcards.data).settings:
+        for learner in CONFIG.tuning(wildcards.data).learners:
+            found = parameters(wildcards.data, setting, learner)
+            cells[f"{wildcards.data}/{setting}/{learner}"] = {
+                "criteria": found["criteria"],
+                "candidates": found["candidates"],
+                "outputs": list(found["titles"]),
+            }
+    return cells
+
+
+SEARCHED = [
+    data
+    for data in CONFIG.data_sets
+    if CONFIG.preset == "tuning" and CONFIG.tuning(data)
+]
+
+
+rule select_hyperparameters:
     input:
-        EVERYTHING,
-        lost_of(IN_ALL),
-        kept_of(IN_ALL),
-        checked=CHECKED,
+        predictions=searched("predictions.npz"),
+        train=searched_data("train.npz"),
+        validation=searched_data("validation.npz"),
+        environments=searched_data("environments.npz"),
+    output:
+        selected="<run>/selected/{data}.yaml",
+        scores="<run>/selected/{data}.csv",
     log:
-        f"{LOGS}/publish_reference.log",
+        "<run>/logs/select_hyperparameters/{data}.log",
     benchmark:
-        f"{BENCHMARKS}/publish_reference.tsv"
+        "<run>/benchmarks/select_hyperparameters/{data}.tsv"
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
-        reference=REFERENCE,
-        checkout=str(ROOT),
+        cells=searched_cells,
+        code=code("select_hyperparameters"),
     message:
-        "Copy tables to results/reference; of the published run numbers into the README"
+        "Select hyperparameters: {wildcards.data}"
     script:
-        "../scripts/publish_reference.py"
+        "../scripts/select_hyperparameters.py"
 
 
-# Tables that are not in `all` are published one by one: `snakemake publish_full_mnist`.
-for apart in sorted(set(TABLES) - set(IN_ALL_TABLES)):
-
-    rule:
-        name:
-            f"publish_{apart}"
-        input:
-            products_of(apart),
-            lost_of(of_table(apart)),
-            kept_of(of_table(apart)),
-            config=f"{RUN}/config.yaml",
-        log:
-            f"{LOGS}/publish_{apart}.log",
-        benchmark:
-            f"{BENCHMARKS}/publish_{apart}.tsv"
-        localrule: True
-        conda:
-            ENVIRONMENT
-        params:
-            folder=f"{REFERENCE}/{apart}",
-            checkout=str(ROOT),
-            table=apart,
-            experiments=PLAIN["experiments"],
-        message:
-            "Copy {params.table} to results/reference"
-        script:
-            "../scripts/publish_apart.py"
-
-
-rule publish_tuned:
-    """Make the options chosen by tune those that all uses."""
+rule select:
+    """What each criterion selects of every learner's candidates, for config/selected."""
     input:
-        rules.tune.input,
-        config=f"{RUN}/config.yaml",
-    log:
-        f"{LOGS}/publish_tuned.log",
-    benchmark:
-        f"{BENCHMARKS}/publish_tuned.tsv"
+        [f"<run>/selected/{data}.{end}" for data in SEARCHED for end in ("yaml", "csv")],
     localrule: True
-    conda:
-        ENVIRONMENT
+
+
+def own_csv(wildcards):
+    if not {"csv", "target"} <= OWN_TABLE.keys():
+        raise WorkflowError("own_table needs --config csv=FILE target=COLUMN")
+    return OWN_TABLE["csv"]
+
+
+rule own_table:
+    """KerHRM and baselines on a table of one's own: --config csv=FILE target=COLUMN."""
+    input:
+        csv=own_csv,
+        notebook=own("notebooks/own_table.ipynb"),
+    output:
+        notebook=f"<run>/own_table/{OWN_NAME}.ipynb",
+        page=f"<run>/own_table/{OWN_NAME}.html",
+    log:
+        f"<run>/logs/own_table/{OWN_NAME}.log",
+    benchmark:
+        f"<run>/benchmarks/own_table/{OWN_NAME}.tsv"
+    threads: THREADS
+    resources:
+        mem_mb=memory(4000),
+        runtime=minutes(60),
     params:
-        tuned=str(ROOT / "config/tuned"),
+        options={key: value for key, value in OWN_TABLE.items() if key != "csv"},
+        threads=THREADS,
+        notebook=checked(
+            code_hash, ROOT / "notebooks/own_table.ipynb", "kerhrm.estimators"
+        ),
+        code=code("own_table"),
     message:
-        "Copy the chosen options to config/tuned"
+        "Run own_table.ipynb"
     script:
-        "../scripts/publish_tuned.py"
+        "../scripts/own_table.py"

@@ -1,84 +1,72 @@
-# Studies beside the tables, each by its own target.
-#     snakemake --cores 2 study_ambiguities     every open choice flipped alone: docs/ambiguities.md
-#     snakemake publish_ambiguities             makes its results the committed ones
-#     snakemake --cores 2 study                 all of them, and the paper's statements
+# Ablations and the choices that the paper leaves open, which are tables, too; the paper's claims
 
-from kerhrm.config.ambiguities import study
-from kerhrm.config.names import STUDIES
+OWN_DATA = {data for name in IN_ALL for data, _, _ in TABLES[name].cells}
+# Not those on other data sets, as full_mnist: hours.
+STUDIES = [
+    name
+    for name, table in TABLES.items()
+    if not table.in_all and {data for data, _, _ in table.cells} <= OWN_DATA
+]
+CHOICES = [name for name in TABLES if name.startswith("choices_")]
 
-AMBIGUITIES = str(ROOT / "config/ambiguities.yaml")
-FLIPPED = study(EXPERIMENTS)
-STUDIED = [table for tables in STUDIES.values() for table in tables if table in TABLES]
 
-
-rule measure_ambiguities:
+rule measure_choices:
     input:
-        scores=expand(f"{RUN}/scores/{{flipped}}.csv", flipped=FLIPPED),
-        catalogue=AMBIGUITIES,
+        scores=[f"<run>/scores/{name}.csv.gz" for name in CHOICES],
     output:
-        csv=report(
-            f"{RUN}/ambiguities.csv",
-            caption="../report/ambiguities.rst",
-            category="Studies",
-            labels={"study": "open choices", "as": "table"},
-        ),
-        png=report(
-            f"{RUN}/figures/ambiguities.png",
-            caption="../report/ambiguities.rst",
-            category="Studies",
-            labels={"study": "open choices", "as": "figure"},
-        ),
-        pdf=f"{RUN}/figures/ambiguities.pdf",
+        "<run>/choices.csv",
     log:
-        f"{LOGS}/measure_ambiguities.log",
+        "<run>/logs/measure_choices.log",
     benchmark:
-        f"{BENCHMARKS}/measure_ambiguities.tsv"
+        "<run>/benchmarks/measure_choices.tsv"
     localrule: True
-    conda:
-        ENVIRONMENT
     params:
-        preset=CONFIG.preset,
-        code=code("measure_ambiguities"),
+        tables=CHOICES,
+        choices=CONFIG.choices,
+        code=code("measure_choices"),
     message:
         "Measure what each open choice changes"
     script:
-        "../scripts/measure_ambiguities.py"
+        "../scripts/measure_choices.py"
 
 
-rule study_ambiguities:
-    """What each choice that the paper leaves open changes."""
+rule check_claims:
     input:
-        rules.measure_ambiguities.output,
-        lost_of(FLIPPED),
-    localrule: True
-
-
-rule publish_ambiguities:
-    """Make the effects of this run the committed ones, and write their page."""
-    input:
-        rules.measure_ambiguities.output,
-        config=f"{RUN}/config.yaml",
+        scores=[f"<run>/scores/{name}.csv.gz" for name in IN_ALL],
+        tables=[f"<run>/tables/{name}.csv" for name in IN_ALL],
+    output:
+        "<run>/claims.csv",
     log:
-        f"{LOGS}/publish_ambiguities.log",
+        "<run>/logs/check_claims.log",
     benchmark:
-        f"{BENCHMARKS}/publish_ambiguities.tsv"
-    localrule: True
-    conda:
-        ENVIRONMENT
+        "<run>/benchmarks/check_claims.tsv"
+    threads: THREADS
+    resources:
+        mem_mb=memory(4000),
+        runtime=minutes(30),
     params:
-        checkout=str(ROOT),
-        experiments=PLAIN["experiments"],
+        preset=CONFIG.preset,
+        threads=THREADS,
+        code=code("check_claims"),
     message:
-        "Copy the effects of open choices to results/reference and docs"
+        "Check the paper's claims"
     script:
-        "../scripts/publish_ambiguities.py"
+        "../scripts/check_claims.py"
 
 
-rule study:
-    """All studies: each is a target of its own, too, and is published by itself."""
+rule claims:
+    """The paper's claims, and how they fared."""
     input:
-        [products_of(table) for table in STUDIED],
-        lost_of([name for table in STUDIED for name in of_table(table)]),
-        rules.study_ambiguities.input,
-        rules.claims.input,
+        "<run>/claims.csv",
+        missing(IN_ALL),
+    localrule: True
+
+
+rule studies:
+    """Ablations, the choices that the paper leaves open, and its claims."""
+    input:
+        [products(name) for name in STUDIES],
+        missing(STUDIES),
+        "<run>/choices.csv",
+        "<run>/claims.csv",
     localrule: True

@@ -1,9 +1,9 @@
-"""What the paper says, checked on the scores of a run and on small runs of the library."""
+"""The paper's claims, by the cells of a run and by small runs of the library."""
 
-from kerhrm.claims.registry import check_claims
-from kerhrm.jobs.job import job
-from kerhrm.storage.arrays import write_text
+from kerhrm.paper.claims import evaluate
+from kerhrm.paper.runs.arrays import write_text
+from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
-    found = check_claims(snakemake.input.scores, snakemake.params.preset)
-    write_text(snakemake.output[0], found.to_csv(index=False, float_format="%.6g"))
+    claims = evaluate(run_folder(snakemake.log[0]), snakemake.params.preset)
+    write_text(snakemake.output[0], claims.to_csv(index=False, float_format="%.6g"))

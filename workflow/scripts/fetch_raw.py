@@ -1,8 +1,8 @@
-"""Find raw files (folder, cache, mirrors) or their stand-in."""
+"""Find raw files (folder, cache, mirrors) or their synthetic fallback."""
 
-from kerhrm.data.registry import fetch
-from kerhrm.jobs.job import job
+from kerhrm.paper.runs.job import job
+from kerhrm.plugins import load_entry
 
 with job(snakemake):
-    raw = fetch(snakemake.wildcards.raw, snakemake.params.raw_dir, snakemake.params.on_missing)
-    raw.save(snakemake.output[0])
+    raw = load_entry(snakemake.params.raw)
+    raw.fetch(snakemake.params.raw_dir, snakemake.params.on_missing).save(snakemake.output[0])

@@ -2,17 +2,20 @@
 
 import torch
 
-from kerhrm.algorithm.directions import learn_directions
-from kerhrm.algorithm.options import Invariance
-from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.records import Environments
+from kerhrm.algorithm.invariance import learn_directions
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.records import Environments, Problem
 from kerhrm.devices import resolve_device
-from kerhrm.jobs.job import job
+from kerhrm.paper.runs.arrays import load_records, save_records
+from kerhrm.paper.runs.job import job
 
 with job(snakemake), torch.inference_mode():
-    device = resolve_device(snakemake.params.device)
-    problem = Problem.load(snakemake.input.features, device)
-    learned = Environments.load_all(snakemake.input.environments, device)
-    options = Invariance(**snakemake.params.invariance)
-    directions = learn_directions(problem, learned, options, snakemake.params.selection)
-    directions.save(snakemake.output[0])
+    device, files = resolve_device(snakemake.params.device), snakemake.input
+    options = KerHRMOptions(**snakemake.params.options)
+    environments = [load_records(Environments, file, device) for file in files.environments]
+    problems = load_records(Problem, files.features, device)
+    directions = [
+        learn_directions(problems[s], list(learned), options)
+        for s, learned in enumerate(zip(*environments, strict=True))
+    ]
+    save_records(snakemake.output[0], directions)

@@ -1,20 +1,15 @@
 """A notebook of a table or figure, executed by papermill."""
 
-from kerhrm.jobs.job import job
-from kerhrm.reporting.notebooks import execute
+from pathlib import Path
+
+from kerhrm.paper.reporting.notebooks import execute
+from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
-    parameters = {
-        "title": snakemake.params.title,
-        "about": snakemake.params.get("about", ""),
-        "preset": snakemake.params.preset,
-        "table_csv": snakemake.input.table,
-        "scores_csv": list(snakemake.input.scores),
-        "restarts_csv": list(snakemake.input.restarts),
-        "choices_csv": list(snakemake.input.choices),
-        # a figure is written by its notebook; a table has none
-        "figure_stem": snakemake.output.get("png", "").removesuffix(".png"),
-    }
-    if described := snakemake.input.get("described"):
-        parameters["described_json"] = described
-    execute(snakemake.input.notebook, snakemake.output.notebook, parameters)
+    execute(
+        snakemake.input.notebook,
+        snakemake.output.notebook,
+        run=str(run_folder(snakemake.log[0])),
+        table=snakemake.wildcards.table,
+        figure=str(Path(snakemake.output.png).with_suffix("")),
+    )

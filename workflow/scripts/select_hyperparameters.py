@@ -1,12 +1,12 @@
-"""Every method's option set by every selection rule it can have, and the scores of all sets."""
+"""Every learner's hyperparameters by every criterion it can have, and the scores of all."""
 
-from kerhrm.jobs.job import job
-from kerhrm.scoring.tuning import save_choice, search
+import yaml
+
+from kerhrm.paper.evaluation.selection import best, search
+from kerhrm.paper.runs.arrays import write_text
+from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
-    files, params = dict(snakemake.input.items()), snakemake.params
-    predictions = dict(zip(map(tuple, params.searched), files.pop("predictions"), strict=True))
-    settings = dict.fromkeys(setting for setting, *_ in predictions)
-    data = {s: {name: files[name][i] for name in files} for i, s in enumerate(settings)}
-    scores = search(predictions, data, params.options)
-    save_choice(scores, snakemake.output.choice, snakemake.output.grid)
+    scores = search(snakemake.params.cells, run_folder(snakemake.log[0]))
+    write_text(snakemake.output.scores, scores.to_csv(index=False))
+    write_text(snakemake.output.selected, yaml.safe_dump(best(scores), sort_keys=False))

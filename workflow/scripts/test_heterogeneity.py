@@ -2,14 +2,18 @@
 
 import torch
 
-from kerhrm.algorithm.options import Heterogeneity
-from kerhrm.algorithm.problem import Problem
-from kerhrm.heterogeneity.verdict import examine
-from kerhrm.jobs.job import job
-from kerhrm.storage.arrays import load_arrays
+from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.algorithm.records import Problem
+from kerhrm.heterogeneity.test import test_problem
+from kerhrm.paper.runs.arrays import load_arrays, load_records, save_stacked
+from kerhrm.paper.runs.job import job
 
-with job(snakemake):
-    problem = Problem.load(snakemake.input.features)
+with job(snakemake) as checkpoint:
+    options = HeterogeneityOptions(**snakemake.params.pretest)
+    problems = load_records(Problem, snakemake.input.features)
     x = torch.from_numpy(load_arrays(snakemake.input.train)[0]["x"])
-    found = examine(problem, x, Heterogeneity(**snakemake.params.options))
-    found.save(snakemake.output[0])
+    units = [
+        checkpoint.once(f"seed={s}", lambda s=s: test_problem(problems[s], x[s], options).arrays())
+        for s in range(len(snakemake.params.seeds["network"]))
+    ]
+    save_stacked(snakemake.output[0], units)

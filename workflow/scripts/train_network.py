@@ -1,30 +1,29 @@
-"""Step 3: the network trained along theta_inv, for every lambda, and the one chosen."""
+"""The end of Algorithm 1: the iteration that predicts, and the network along its direction."""
 
-from kerhrm.algorithm.network import train_networks
-from kerhrm.algorithm.options import IGD
-from kerhrm.algorithm.prediction import FinalDirection
-from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.records import Environments
-from kerhrm.data.samples import load_points
+from functools import partial
+
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.devices import resolve_device
-from kerhrm.jobs.job import job
-from kerhrm.networks.build import build, save_network
-from kerhrm.networks.options import NetworkOptions
+from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.methods.kerhrm import finish
+from kerhrm.paper.runs.arrays import load_records
+from kerhrm.paper.runs.job import job
+from kerhrm.paper.runs.training import Replicates, save_predictions
 
-with job(snakemake, resume=True):
-    params, device = snakemake.params, resolve_device(snakemake.params.device)
-    options, points = IGD(**params.igd), load_points(snakemake.input, device)
-    w0 = build(NetworkOptions(**params.network), params.seeds["network"], points[0].shape[-1])
-    predictions, chosen, networks = train_networks(
-        w0.to(device),
-        Problem.load(snakemake.input.features, device),
-        *points,
-        FinalDirection.load(snakemake.input.direction, device),
-        Environments.load_all(snakemake.input.environments, device),
-        options,
-        params.selection,
-    )
-    predictions.take(list(range(len(chosen))), chosen.tolist()).save(
-        snakemake.output.predictions, penalty=[options.penalty[c] for c in chosen]
-    )
-    save_network(snakemake.output.network, networks)
+with job(snakemake) as checkpoint:
+    params, files = snakemake.params, snakemake.input
+    device = resolve_device(params.device)
+    replicates = Replicates(files, params, device)
+    options = KerHRMOptions(**params.options)
+    environments = [load_records(Environments, file, device) for file in files.environments]
+    directions = [load_records(Directions, file, device) for file in files.directions]
+    pretests = load_records(HeterogeneityResult, files.heterogeneity) if files.heterogeneity else []
+
+    def train(s):
+        inputs = replicates.inputs(s, pretests[s] if pretests else None)
+        learned = [e[s] for e in environments], [d[s] for d in directions]
+        return replicates.predictions(s, finish(inputs, options, *learned))
+
+    units = [[checkpoint.once(f"seed={s}", partial(train, s))] for s in range(len(replicates))]
+    save_predictions(snakemake.output[0], units, candidates=[params.options])

@@ -1,12 +1,16 @@
-"""This run's tables against the committed ones."""
+"""This run's tables against the published ones."""
 
 import logging
 from pathlib import Path
 
-from kerhrm.jobs.job import job
-from kerhrm.reporting.verify import verify
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.reporting.run import Run
+from kerhrm.paper.reporting.verify import verify
+from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
-    n = verify(snakemake.input.tables, snakemake.input.reference)
-    reference = Path(snakemake.input.reference[0]).parents[1]
-    logging.getLogger("kerhrm").info("%d cells agree with %s", n, reference)
+    found = verify(Run(run_folder(snakemake.log[0])), Path(snakemake.params.reference))
+    if len(found.departures):
+        print(found.departures.to_string(index=False, float_format="%.4g"))
+        raise KerhrmError(f"{len(found.departures)} of {len(found.cells)} cells depart")
+    logging.getLogger("kerhrm").info("%d cells agree", len(found.cells))

@@ -2,8 +2,8 @@
 
 import yaml
 
-from kerhrm.jobs.job import job
-from kerhrm.storage.arrays import write_text
+from kerhrm.paper.runs.arrays import write_text
+from kerhrm.paper.runs.job import job
 
 with job(snakemake):
     write_text(snakemake.output[0], yaml.safe_dump(snakemake.params.config, sort_keys=False))

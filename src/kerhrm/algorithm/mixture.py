@@ -1,56 +1,61 @@
-"""M_c: heterogeneity exploration by a mixture of kernel ridge regressions.
+"""Mixture of kernel ridge regressions (M_c), fitted by EM.
 
-Model (paper, section 3.3).  Point i belongs to environment j with probability
-q_j, and inside environment j the label is Gaussian around a regression on the
-variant features:  y_i ~ N(psi_V(x_i)^T Theta_j, sigma^2).  EM minimises the
-penalised negative log-likelihood per point
+Model (paper, section 3.3).  Point i belongs to environment j with probability q_j, and inside
+environment j the label is Gaussian around a regression on the variant features:
+y_i ~ N(psi_V(x_i)^T Theta_j, sigma^2).  EM minimises the penalised negative log-likelihood per
+point
 
     L_c = -(1/n) sum_i log sum_j q_j N(y_i | psi_i^T Theta_j, sigma^2)
           + (rho / 2 sigma^2) sum_j |Theta_j|^2,
 
-rho = ``ridge`` times the mean eigenvalue of Psi_V^T Psi_V / n (so ``ridge`` has no
-unit).  Every step is in closed form: the responsibilities r_ij, computed in log
-space; Theta_j = (Psi^T R_j Psi + n rho I)^-1 Psi^T R_j y, which is kernel ridge
-regression with kappa_c = Psi_V Psi_V^T written in its primal form; q_j = mean_i r_ij;
-and sigma^2 = (1/n) sum_ij r_ij (y_i - psi_i^T Theta_j)^2 + rho sum_j |Theta_j|^2,
-which minimises L_c jointly with Theta, so that L_c never rises.  The paper leaves
-sigma open; ``sigma`` fixes it instead.
+rho = ``ridge`` times the mean eigenvalue of Psi_V^T Psi_V / n (so ``ridge`` has no unit).  Every
+step is in closed form: the responsibilities r_ij, computed in log space;
+Theta_j = (Psi^T R_j Psi + n rho I)^-1 Psi^T R_j y, which is kernel ridge regression with
+kappa_c = Psi_V Psi_V^T in its primal form; q_j = mean_i r_ij; and
+sigma^2 = (1/n) sum_ij r_ij (y_i - psi_i^T Theta_j)^2 + rho sum_j |Theta_j|^2, which minimises L_c
+jointly with Theta, so that L_c never rises.  The paper leaves sigma open; ``noise_sd`` fixes it.
 
-With a sigma_j of each cluster's own, rho |Theta_j|^2 is divided by 2 sigma_j^2, and sigma_j^2 is
-(1/n) sum_i r_ij (y_i - psi_i^T Theta_j)^2 + rho |Theta_j|^2 over q_j.  If steps are hard, r_ij is 1
-for the largest q_j N(...) and 0 otherwise, and L_c has max_j in place of sum_j; both fall
-at every step as well.
+With a sigma_j for each cluster, rho |Theta_j|^2 is divided by 2 sigma_j^2, and sigma_j^2 is
+(1/n) sum_i r_ij (y_i - psi_i^T Theta_j)^2 + rho |Theta_j|^2 over q_j.  If E steps are hard, r_ij
+is 1 for the largest q_j N(...) and 0 otherwise, and L_c has max_j in place of sum_j.
 """
 
-import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.moments import ClusterMoments
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
-from kerhrm.storage.checkpoints import once
-from kerhrm.storage.records import Record
 
 LOG_2PI = float(np.log(2 * np.pi))
+#: entries of all products psi_a psi_b up to which they are stored: 0.5 GB in float64
+PRODUCTS_LIMIT = 2**26
+#: entries of Psi that are weighted at once: 64 MB in float64
+CHUNK = 2**23
 
 
 @dataclass(frozen=True)
-class Mixture(Record):
-    """Fitted mixtures; ``...`` are the leading axes (seeds, restarts).
+class Mixture:
+    """R fitted mixtures of K regressions.
 
     Attributes
     ----------
-    theta : Tensor, (..., K, k), centres
-    weights : Tensor, (..., K), q
-    sigma : Tensor, (...), standard deviation of the residuals; (..., K) if each cluster has one
-    objective : Tensor, (...), L_c at the last step, nats per point
-    n_iterations : Tensor, (...), int64
-    converged : Tensor, (...), bool; False where ``max_iterations`` was reached first
+    theta : Tensor, (R, K, k)
+        Coefficients of the regressions.
+    weights : Tensor, (R, K)
+        q, shares of the points.
+    sigma : Tensor, (R, K)
+        Standard deviation of the residuals.
+    objective : Tensor, (R,)
+        L_c at the last step, in nats per point.
+    n_iterations : Tensor, (R,), int64
+        EM steps.
+    converged : Tensor, (R,), bool
+        False where ``max_iter`` was reached first.
     """
 
     theta: Tensor
@@ -60,12 +65,16 @@ class Mixture(Record):
     n_iterations: Tensor
     converged: Tensor
 
+    def take(self, index: int | Tensor) -> Self:
+        """Return one of the mixtures, without the leading R."""
+        return type(self)(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
     def responsibilities(self, psi: Tensor, y: Tensor) -> Tensor:
-        """r_ij = P(environment j | psi_i, y_i) for points (..., n, k), (..., n): (..., n, K)."""
+        """P(environment j | psi_i, y_i) of points (n, k), (n,): (R, n, K)."""
         return torch.softmax(self._log_joint(psi, y), dim=-2).mT.contiguous()
 
     def log_likelihood(self, psi: Tensor, y: Tensor) -> Tensor:
-        """Mean log p(y_i | psi_i) over the points, nats; shape (...)."""
+        """Mean log p(y_i | psi_i) of points (n, k), (n,), in nats: (R,)."""
         return torch.logsumexp(self._log_joint(psi, y), dim=-2).mean(-1)
 
     def _log_joint(self, psi: Tensor, y: Tensor) -> Tensor:
@@ -78,140 +87,77 @@ def fit_mixture(
     start: Tensor,
     *,
     ridge: float | Tensor,
-    sigma: float | None = None,
-    each: bool = False,
+    noise_sd: float | None = None,
+    per_cluster: bool = False,
     hard: bool = False,
-    max_iterations: int = 300,
-    tolerance: float = 1e-5,
+    max_iter: int = 300,
+    tol: float = 1e-5,
 ) -> Mixture:
-    """Fit B x R mixtures of K regressions by EM.
+    """Fit R mixtures of K regressions to one data set by EM.
 
     Parameters
     ----------
-    psi : Tensor, (B, n, k)
+    psi : Tensor, (n, k)
         Variant features Psi_V, float64.
-    y : Tensor, (B, n)
-        What the centres regress: labels, or these less the offset f_0; float64.
-    start : Tensor, (B, R, n, K)
-        Responsibilities that each of the R restarts begins with.
+    y : Tensor, (n,)
+        What the regressions explain: labels, or labels minus the offset f_0; float64.
+    start : Tensor, (R, n, K)
+        Responsibilities at the start.
     ridge : float or Tensor, (R,)
-        Ridge of the centres, in units of the mean eigenvalue of Psi^T Psi / n; > 0.  One
-        for all restarts, or each restart's own.
-    sigma : float, optional
-        Fixes sigma; by default it is re-estimated in each M step.
-    each : bool
-        Whether an estimated sigma is each cluster's own.
+        Positive, in units of the mean eigenvalue of Psi^T Psi / n.
+    noise_sd : float, optional
+        Fixes sigma, which is estimated in each M step by default.
+    per_cluster : bool
+        Estimate a sigma for each cluster.
     hard : bool
-        Whether E steps assign whole points.
-    max_iterations, tolerance
-        Stop when L_c falls by less than ``tolerance`` in one step.
+        Let E steps assign whole points.
+    max_iter, tol
+        EM ends after so many steps, or when L_c falls by less than ``tol`` in one step.
 
     Returns
     -------
     Mixture
-        Leading axes (B, R).
+        One for each start.
 
     Raises
     ------
     KerhrmError
-        If K > n, the ridge or sigma is not positive (Psi_V is singular after projection,
-        so a ridge is needed), or all features or all labels are zero.
+        If K > n, the ridge is not positive (Psi_V is singular after projection), or all features
+        or all labels are zero.
     """
     n, n_clusters = start.shape[-2:]
-    if sigma is not None and sigma <= 0:
-        raise KerhrmError(f"sigma={sigma} must be positive", "leave it out to have it estimated")
-    if bool((psi == 0).all(-1).all(-1).any()) or bool((y == 0).all(-1).any()):
+    if not bool(psi.any()) or not bool(y.any()):
         raise KerhrmError("a data set has only zeros as features or as labels", "use k > 1")
     if n_clusters > n:
-        raise KerhrmError(f"K={n_clusters} clusters exceed n={n} training points", "lower K")
-    ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(start.shape[1])
+        raise KerhrmError(
+            f"n_environments={n_clusters} exceeds n={n} training points", "lower n_environments"
+        )
+    ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(len(start))
     if not bool((ridges > 0).all()):
         raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
-    fits = (
-        functools.partial(_fit_one, *one, ridges, sigma, each, hard, max_iterations, tolerance)
-        for one in zip(psi, y, start, strict=True)
-    )
-    return Mixture.stack(Mixture(**once("EM", fit, psi.device)) for fit in fits)
-
-
-def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
-    """Take a direction out of Psi (paper, equation "transform").
-
-    ``Psi_V = Psi - (Psi theta) theta^T / |theta|^2``, always of Psi (..., n, k), never of the last
-    Psi_V, so the result depends on the newest theta (..., k) alone.  Where theta is zero, Psi is
-    returned unchanged.
-    """
-    length = theta.norm(dim=-1, keepdim=True)
-    unit = torch.where(length > 0, theta / length, 0.0)
-    return psi - (psi @ unit.unsqueeze(-1)) * unit.unsqueeze(-2)
-
-
-def random_starts(
-    seeds: Sequence[int], n_restarts: int, n: int, n_clusters: int, *name: str
-) -> Tensor:
-    """Random hard assignments, (B, R, n, K), float64, from the stream ``clustering``."""
-    draws = [
-        stream(seed, "clustering", *name).integers(n_clusters, size=(n_restarts, n))
-        for seed in seeds
-    ]
-    return torch.nn.functional.one_hot(torch.from_numpy(np.stack(draws)), n_clusters).double()
-
-
-def _squares(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
-    """(y_i - psi_i^T Theta_j)^2: (..., n, k), (..., n), (..., K, k) to (..., K, n)."""
-    return (theta @ psi.mT).sub_(y.unsqueeze(-2)).square_()
-
-
-def _log_joint(squares: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
-    """log q_j + log N(residual | 0, sigma^2), (..., K, n), in the place of the squared residuals.
-
-    Of weights (..., K), whose empty clusters have -inf and stay empty, and sigma (...) or (..., K).
-    """
-    scale = sigma if sigma.ndim == weights.ndim else sigma.unsqueeze(-1)
-    level = weights.log() - scale.log() - 0.5 * LOG_2PI
-    return squares.mul_((-0.5 / scale**2).unsqueeze(-1)).add_(level.unsqueeze(-1))
-
-
-def _fit_one(
-    psi: Tensor,
-    y: Tensor,
-    start: Tensor,
-    ridge: Tensor,
-    sigma: float | None,
-    each: bool,
-    hard: bool,
-    max_iterations: int,
-    tolerance: float,
-) -> dict[str, Tensor]:
-    """Fields of a Mixture: EM of R restarts on one data set; finished restarts leave the batch.
-
-    Its arrays are (R, K, n): points come last, so that sums over the few clusters are sums of
-    whole rows.
-    """
-    n, k = psi.shape
-    rho = ridge * (psi**2).sum() / (n * k)  # (R,)
+    rho = ridges * (psi**2).sum() / psi.numel()  # (R,)
     moments = ClusterMoments(psi, y)
     sigma_floor = 1e-6 * float(y.std())
     done: dict[str, Tensor] = {}
-    active = torch.arange(len(start), device=psi.device)
-    r = start.mT.contiguous()
+    active = torch.arange(len(start), device=psi.device)  # finished mixtures leave the batch
+    r = start.mT.contiguous()  # (R, K, n): sums over the few clusters are sums of whole rows
     previous = psi.new_full((len(start),), torch.inf)
-    for iteration in range(1, max_iterations + 1):
+    for iteration in range(1, max_iter + 1):
         # M step
         theta = _ridge_regressions(moments.of(r), n * rho)
         squares = _squares(psi, y, theta)
         weights = r.mean(-1)
         penalty = rho[:, None] * (theta**2).sum(-1)  # (R, K)
         variance = torch.linalg.vecdot(r, squares) / n + penalty
-        if each:
-            scale = (variance / weights.clamp_min(1 / n**2)).sqrt().clamp_min(sigma_floor)
+        if per_cluster:
+            variance = variance / weights.clamp_min(1 / n**2)
         else:
-            penalty, variance = penalty.sum(-1), variance.sum(-1)
-            scale = variance.sqrt().clamp_min(sigma_floor)
-        if sigma is not None:
-            scale = torch.full_like(scale, sigma)
+            variance = variance.sum(-1, keepdim=True).expand_as(weights)
+        sigma = variance.sqrt().clamp_min(sigma_floor)
+        if noise_sd is not None:
+            sigma = torch.full_like(sigma, noise_sd)
         # E step, and L_c of the parameters just found
-        log_joint = _log_joint(squares, weights, scale)
+        log_joint = _log_joint(squares, weights, sigma)
         if hard:
             log_likelihood, likeliest = log_joint.max(dim=-2, keepdim=True)
             r = torch.zeros_like(r).scatter_(-2, likeliest, 1.0)
@@ -221,26 +167,112 @@ def _fit_one(
             total = r.sum(-2, keepdim=True)
             log_likelihood.add_(total.log())
             r /= total
-        shrinkage = penalty / (2 * scale**2)
-        objective = -log_likelihood.mean((-2, -1)) + (shrinkage.sum(-1) if each else shrinkage)
+        objective = -log_likelihood.mean((-2, -1)) + (penalty / (2 * sigma**2)).sum(-1)
 
-        converged = previous - objective < tolerance
-        finished = converged | (iteration == max_iterations)
+        converged = previous - objective < tol
+        finished = converged | (iteration == max_iter)
         if bool(finished.any()):
-            found = {"theta": theta, "weights": weights, "sigma": scale, "objective": objective}
-            found |= {"n_iterations": torch.full_like(active, iteration), "converged": converged}
-            done = done or {
-                name: values.new_zeros(len(start), *values.shape[1:])
-                for name, values in found.items()
-            }
-            gone, kept = finished.nonzero().squeeze(1), (~finished).nonzero().squeeze(1)
-            for name, values in found.items():
-                done[name].index_copy_(0, active[gone], values[gone])
-            active, r, objective, rho = (t[kept] for t in (active, r, objective, rho))
+            steps = torch.full_like(active, iteration)
+            values = (theta, weights, sigma, objective, steps, converged)
+            found = dict(zip((f.name for f in fields(Mixture)), values, strict=True))
+            done = done or {k: v.new_zeros(len(start), *v.shape[1:]) for k, v in found.items()}
+            gone, left = finished.nonzero().squeeze(1), (~finished).nonzero().squeeze(1)
+            for name, value in found.items():
+                done[name].index_copy_(0, active[gone], value[gone])
+            active, r, objective, rho = (t[left] for t in (active, r, objective, rho))
             if len(active) == 0:
                 break
         previous = objective
-    return done
+    return Mixture(**done)
+
+
+def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
+    """Take a direction out of Psi (paper, equation "transform").
+
+    ``Psi_V = Psi - (Psi theta) theta^T / |theta|^2`` of Psi (n, k) and theta (k,); Psi itself
+    where theta is zero.
+    """
+    length = theta.norm()
+    unit = torch.where(length > 0, theta / length, 0.0)
+    return psi - (psi @ unit)[:, None] * unit
+
+
+def random_starts(seed: int, n_init: int, n: int, n_clusters: int, *name: str) -> Tensor:
+    """Random hard assignments (R, n, K), float64, from the stream ``clustering``, ``name``."""
+    draw = stream(seed, "clustering", *name).integers(n_clusters, size=(n_init, n))
+    return torch.nn.functional.one_hot(torch.from_numpy(draw), n_clusters).double()
+
+
+def weighted_moments(psi: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Psi^T R_j Psi (J, k, k) and Psi^T R_j y (J, k) with R_j = diag(weights_j).
+
+    Of points (n, k), (n,) and J weightings (J, n), in chunks of points, so that no second n x k
+    array is made.
+    """
+    second = psi.new_zeros(len(weights), psi.shape[-1], psi.shape[-1])
+    for rows in _chunks(psi):
+        for j, weighting in enumerate(weights):
+            second[j] += (psi[rows] * weighting[rows, None]).mT @ psi[rows]
+    return second, (weights * y) @ psi
+
+
+class ClusterMoments:
+    """Moments of every cluster of many mixtures on one data set, psi (n, k) and y (n,).
+
+    Where it fits, the products psi_a psi_b of all points are stored once as an n x k(k+1)/2
+    matrix, so that the moments of every mixture and cluster are one matrix product.  The last
+    cluster's are what the others leave of the sum, since responsibilities add up to one.
+    """
+
+    def __init__(self, psi: Tensor, y: Tensor) -> None:
+        n, k = psi.shape
+        self.psi, self.y = psi, y
+        second, cross = weighted_moments(psi, y, psi.new_ones(1, n))
+        self.total_second, self.total_cross = second[0], cross[0]
+        self.products: Tensor | None = None
+        if n * k * (k + 1) // 2 <= PRODUCTS_LIMIT:
+            rows, columns = torch.triu_indices(k, k, device=psi.device)
+            self.products = psi[:, rows] * psi[:, columns]
+            self.psi_y = psi * y[:, None]
+            position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
+            position[rows, columns] = torch.arange(len(rows), device=psi.device)
+            position[columns, rows] = position[rows, columns]
+            self.unpack = position.flatten()
+
+    def of(self, r: Tensor) -> tuple[Tensor, Tensor]:
+        """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
+        weightings = r[:, :-1].flatten(0, 1)  # (R (K - 1), n)
+        if self.products is not None:
+            packed = weightings @ self.products
+            second = packed.index_select(1, self.unpack).unflatten(1, self.total_second.shape)
+            cross = weightings @ self.psi_y
+        else:
+            second, cross = weighted_moments(self.psi, self.y, weightings)
+        second, cross = (m.unflatten(0, (len(r), r.shape[1] - 1)) for m in (second, cross))
+        rest_second = (self.total_second - second.sum(1)).unsqueeze(1)
+        rest_cross = (self.total_cross - cross.sum(1)).unsqueeze(1)
+        return torch.cat([second, rest_second], 1), torch.cat([cross, rest_cross], 1)
+
+
+def _chunks(psi: Tensor) -> Iterator[slice]:
+    """Slices of points whose rows of psi have at most ``CHUNK`` entries."""
+    n = len(psi)
+    step = max(1, CHUNK * n // max(1, psi.numel()))
+    return (slice(first, first + step) for first in range(0, n, step))
+
+
+def _squares(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
+    """(y_i - psi_i^T Theta_j)^2: (n, k), (n,), (..., K, k) to (..., K, n)."""
+    return (theta @ psi.mT).sub_(y).square_()
+
+
+def _log_joint(squares: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
+    """log q_j + log N(residual | 0, sigma_j^2), (..., K, n), in the place of squared residuals.
+
+    Empty clusters (weight 0) have -inf and stay empty.
+    """
+    level = weights.log() - sigma.log() - 0.5 * LOG_2PI
+    return squares.mul_((-0.5 / sigma**2).unsqueeze(-1)).add_(level.unsqueeze(-1))
 
 
 def _ridge_regressions(moments: tuple[Tensor, Tensor], penalty: Tensor) -> Tensor:

@@ -1,144 +1,131 @@
-"""What KerHRM's steps may be told."""
+"""Options of KerHRM: one flat list, whose defaults are those of the estimators."""
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.sections import (
+from kerhrm.options import (
     Count,
     NonNegative,
     Number,
+    Options,
     PositiveFloat,
     Probability,
-    Section,
     Some,
     option,
+    suggest,
 )
 
-SelectionRule = Literal["worst_learned", "pooled"]
-LastIteration = Literal["best", "last"]
+
+def _penalty(name: str) -> str:
+    """Refuse an unknown penalty."""
+    from kerhrm.algorithm.penalties import PENALTIES  # imports PyTorch
+
+    if name not in PENALTIES:
+        raise ValueError(f"no such penalty; {suggest(name, PENALTIES)}")
+    return name
 
 
-class Clustering(Section):
-    """M_c: the mixture of kernel ridge regressions.
+class HeterogeneityOptions(Options):
+    """The test whether pooled regression data hold environments at all."""
 
-    Ridges count in units of the mean eigenvalue of Psi^T Psi / n.
+    k: Count = option(25, "reduced features of the mixture, if there are as many")
+    n_permutations: Annotated[int, Field(ge=19), Number] = option(19, "of the residuals")
+    level: Probability = option(0.05, "largest p-value that counts as detected")
+    min_gain: NonNegative = option(
+        10.0, "smallest gain over the permutations' mean that counts, in nats over all points"
+    )
+    folds: Annotated[int, Field(ge=2), Number] = option(
+        5, "of the cross-validation that residuals and their scale come from"
+    )
+    n_init: Count = option(1, "random initialisations of EM, in addition to three by moments")
+    ridge: PositiveFloat = option(1e-2, "of the mixture's regressions")
+    em_max_iter: Count = option(200, "EM steps at most")
+    em_tol: PositiveFloat = option(1e-4, "EM ends when its objective falls by less")
+    min_share: Probability = option(0.02, "below: an environment counts as empty")
+
+
+class KerHRMOptions(Options):
+    """Options of KerHRM.
+
+    Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's own unit.
+    Where the paper leaves a choice, an option has its sides.
     """
 
-    clusters: Count = option(2, "K, an upper bound")
-    restarts: Count = option(10, "random starts per seed and per (k, ridge)")
-    starts: Literal["random", "nested"] = option(
-        "random", "nested: random for the first k alone, the others from what was found before"
+    k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
+    n_iterations: Count = option(3, "T, of Algorithm 1; KerHRM^s is the first one")
+
+    # M_c: the mixture of kernel ridge regressions
+    n_environments: Count = option(2, "K, an upper bound")
+    n_init: Count = option(10, "random initialisations for each k and ridge")
+    init: Literal["random", "nested"] = option(
+        "random", "nested: random for the first k, then from the environments of the k before"
     )
-    ridge: Some[PositiveFloat] = option(
-        [1e-3, 1e-2], "of the centres; chosen by held-out likelihood"
+    clustering_ridge: Some[PositiveFloat] = option(
+        [1e-3, 1e-2], "of the environments' regressions, chosen by held-out likelihood"
     )
-    sigma: PositiveFloat | None = option(
+    noise_sd: PositiveFloat | None = option(
         None, "standard deviation of the residuals; null: estimated in each M step"
     )
-    spread: Literal["shared", "each"] = option(
-        "shared", "an estimated sigma: one for all clusters, or each one's own"
+    noise_variance: Literal["shared", "per_cluster"] = option(
+        "shared", "an estimated noise variance: one for all clusters, or one for each"
     )
-    target: Literal["residual", "label"] = option(
+    clustering_target: Literal["residual", "label"] = option(
         "residual", "what clusters regress: y - f_0, or y as the paper prints it"
     )
-    intercept: bool = option(False, "of the centres; the released code has one")
-    kernel: Literal["features", "inputs"] = option(
+    clustering_intercept: bool = option(False, "of the regressions; the authors' code has one")
+    first_kernel: Literal["features", "inputs"] = option(
         "features", "of the first iteration: phi^T phi, or x^T x as Algorithm 1 prints it"
     )
     projection: Literal["newest", "all"] = option(
-        "newest", "Psi_V is Psi without the newest theta, or, as in Algorithm 1, without all so far"
-    )
-    later_k: Literal["kept", "free"] = option(
-        "kept", "k after the first iteration: as chosen there, or every one on trial again"
+        "newest", "Psi_V is Psi without the newest theta, or without all so far (Algorithm 1)"
     )
     e_step: Literal["soft", "hard"] = option(
-        "soft", "hard: each step assigns whole points, as the released code does"
+        "soft", "hard: each step assigns whole points, as the authors' code does"
     )
     assignment: Literal["soft", "drawn", "hard"] = option(
         "soft", "what M_p gets of P_ij: the probabilities, a draw by them, or the likeliest cluster"
     )
-    max_iterations: Count = option(300, "EM steps at most")
-    tolerance: PositiveFloat = option(
-        1e-5, "EM ends when its objective falls by less, nats per point"
+    em_max_iter: Count = option(300, "EM steps at most")
+    em_tol: PositiveFloat = option(1e-5, "EM ends when its objective falls by less, nats per point")
+    max_label_information: Probability = option(
+        0.5, "above this normalised mutual information with the label a clustering is degenerate"
     )
-    max_label_information: Probability = option(0.5, "above: the split only repeats the label")
     min_share: Probability = option(0.02, "below: an environment counts as empty and is dropped")
 
-
-class Invariance(Section):
-    """M_p: the invariant direction."""
-
-    alpha: Some[NonNegative] = option(
-        [0.0, 0.1, 1.0, 10.0], "weights of the penalty to try, in its unit"
+    # M_p: the invariant direction
+    alpha: Some[NonNegative] = option([0.0, 0.1, 1.0, 10.0], "weights of the penalty to try")
+    penalty: Annotated[str, AfterValidator(_penalty)] = option(
+        "gradient_variance", "kind of penalty on what differs between environments"
     )
-    penalty: Literal[tuple(PENALTIES)] = option(  # type: ignore[valid-type]
-        "gradient_variance", "of what differs between environments"
-    )
-    weights: Literal["uniform", "shares"] = option(
-        "uniform", "of the environments: all alike, or by their points"
-    )
+    weights: Literal["equal", "by_size"] = option("equal", "of the environments' losses")
     total: Literal["mean", "sum"] = option(
-        "mean", "of the environments' losses beside the penalty; sum: as the paper prints it"
+        "mean", "of the environments' losses next to the penalty; sum: as the paper prints it"
     )
-    ridge: NonNegative = option(1e-6, "in units as in Clustering")
+    ridge: NonNegative = option(1e-6, "of the invariant direction")
 
-
-class IGD(Section):
-    """Step 3, invariant gradient descent of the network."""
-
-    penalty: Some[NonNegative] = option(
-        [10.0, 100.0, 1000.0], "lambda, weights of the cosine to try"
-    )
+    # network training along the invariant direction
+    cosine_weight: Some[NonNegative] = option([10.0, 100.0, 1000.0], "lambda, weights to try")
     cosine: Literal["signed", "absolute", "smoothed"] = option(
-        "signed", "absolute: as printed in the paper; smoothed: signed, and smoothed to the end"
+        "signed", "absolute: as the paper prints it; smoothed: signed, and smoothed to the end"
     )
     steps: Count = option(400, "of Adam at most, full batch")
-    tolerance: NonNegative = option(
+    tol: NonNegative = option(
         5e-3, "training ends when a window of steps lowers the objective by no more, as a share"
     )
     window: Count = option(50, "steps of that window")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
     check_every: Count | None = option(
-        25, "steps between looks at the selection rule, which then picks the step, too"
+        25, "steps between evaluations of the selection rule, which picks the step; null: the last"
     )
 
-
-class Heterogeneity(Section):
-    """The test whether pooled regression data hold environments at all (docs/heterogeneity.md)."""
-
-    k: Count = option(25, "reduced features that the mixture is fitted on, if there are as many")
-    nulls: Annotated[int, Field(ge=19), Number] = option(19, "permutations of the residuals")
-    level: Probability = option(0.05, "largest p-value that counts as found")
-    smallest_gain: NonNegative = option(
-        10.0, "smallest gain beyond the permutations' mean that counts, nats over all points"
+    selection: Literal["worst_inferred", "pooled"] = option(
+        "worst_inferred",
+        "what picks k, alpha, the iteration, lambda and the step: the worst inferred environment, "
+        "or pooled validation",
     )
-    folds: Annotated[int, Field(ge=2), Number] = option(
-        5, "of the cross-validation that residuals and their scale come from"
-    )
-    restarts: Count = option(1, "random starts of EM, beside those that moments point to")
-    ridge: PositiveFloat = option(1e-2, "of the mixture's centres")
-    max_iterations: Count = option(200, "EM steps at most")
-    tolerance: PositiveFloat = option(1e-4, "EM ends when its objective falls by less")
-    min_share: Probability = option(0.02, "below: an environment counts as empty")
-
-
-class KerHRM(Section):
-    """The described algorithm."""
-
-    k: Some[Count] = option([10, 15, 20, 25], "reduced dimensions to try")
-    iterations: Count = option(3, "T; KerHRM-s is iteration 1")
-    clustering: Clustering = option(Clustering(), "M_c")
-    invariance: Invariance = option(Invariance(), "M_p")
-    network: IGD = option(IGD(), "step 3")
-    selection: SelectionRule = option(
-        "worst_learned",
-        "what picks k, alpha and lambda: the worst learned environment, or pooled validation",
-    )
-    end: LastIteration = option("best", "direction of the best iteration by that rule, or the last")
-    guard: Heterogeneity | None = option(
-        Heterogeneity(),
-        "of regression data: where this test finds no environments, KerHRM is pooled ERM; "
-        "null: not tested",
+    final: Literal["best", "last"] = option("best", "iteration that predicts")
+    pretest: HeterogeneityOptions | None = option(
+        HeterogeneityOptions(),
+        "of regression data: where it detects no environments, KerHRM is ERM; null: no test",
     )

@@ -1,68 +1,300 @@
-"""What an iteration leaves: learned environments (M_c) and invariant directions (M_p)."""
+"""What the algorithm works on, and what its steps leave: plain records of one data set."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.storage.records import Record
+from kerhrm.options import Task
+
+
+class Record:
+    """Base of frozen dataclasses of tensors, arrays, numbers and strings."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all fields as arrays, for a file."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {
+            name: np.asarray(v.detach().cpu().numpy() if isinstance(v, Tensor) else v)
+            for name, v in values.items()
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, np.ndarray], device: torch.device | str | None = None
+    ) -> Self:
+        """Rebuild the record that :meth:`arrays` came from, with its tensors on a device."""
+        values: dict[str, Any] = {}
+        for field in fields(cls):  # type: ignore[arg-type]
+            array = np.asarray(arrays[field.name])
+            if field.type is Tensor:
+                values[field.name] = torch.from_numpy(array).to(device)
+            else:
+                values[field.name] = array if field.type is np.ndarray else array.item()
+        return cls(**values)
+
+
+class FeatureMap(Protocol):
+    """Reduced features of training points, and a map of new ones."""
+
+    @property
+    def u(self) -> Tensor:
+        """Left singular vectors (n, k)."""
+        ...
+
+    @property
+    def s(self) -> Tensor:
+        """Singular values (k,)."""
+        ...
+
+    @property
+    def f0(self) -> Tensor:
+        """Outputs (n,) of the untrained network."""
+        ...
+
+    def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Reduced features (m, k) and f_0 (m,) of points (m, d)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Problem(Record):
+    """All that the steps of Algorithm 1 know of a data set; nothing of test points.
+
+    Attributes
+    ----------
+    u, s : Tensor, (n, k), (k,)
+        Truncated singular value decomposition of the training points' neural tangent features.
+        float64, or float32 from a :class:`~kerhrm.features.nystroem.NystroemMap`.
+    psi_validation : Tensor, (m, k)
+        Reduced features of the validation points.
+    f0_train, f0_validation : Tensor, (n,), (m,)
+        Outputs of the untrained network.
+    y, y_validation : Tensor, (n,), (m,)
+        Labels; -1 and +1 in classification.
+    task : "classification" or "regression"
+        What is learned.
+    seed : int
+        Names the random streams of the initialisations.
+    """
+
+    u: Tensor
+    s: Tensor
+    psi_validation: Tensor
+    f0_train: Tensor
+    f0_validation: Tensor
+    y: Tensor
+    y_validation: Tensor
+    task: Task
+    seed: int
+
+    @classmethod
+    def from_features(
+        cls,
+        feature_map: FeatureMap,
+        x_validation: Tensor,
+        y: Tensor,
+        y_validation: Tensor,
+        task: Task,
+        seed: int,
+    ) -> Self:
+        """Problem of the points that a feature map was fitted on.
+
+        Parameters
+        ----------
+        feature_map : NTFMap or NystroemMap
+            Fitted on the training points.
+        x_validation : Tensor, (m, d)
+            Validation points.
+        y, y_validation : Tensor, (n,), (m,)
+            Labels of the training and validation points.
+        task : "classification" or "regression"
+            What is learned.
+        seed : int
+            Names the random streams of the initialisations.
+
+        Returns
+        -------
+        Problem
+            Reduced features, offsets and labels, which become float64.
+        """
+        psi, f0 = feature_map.transform(x_validation)
+        reduced = feature_map.u, feature_map.s, psi, feature_map.f0, f0
+        return cls(*reduced, y.double(), y_validation.double(), task, seed)
+
+    @property
+    def psi_train(self) -> Tensor:
+        """Psi = U S, (n, k)."""
+        return self.u * self.s
+
+    def reduced(self, k: int) -> tuple[Tensor, Tensor]:
+        """First k columns of Psi, of the training (n, k) and validation points (m, k), float64."""
+        return self.u[:, :k].double() * self.s[:k].double(), self.psi_validation[:, :k].double()
+
+    @property
+    def target(self) -> Tensor:
+        """y - f_0 of the training points, float64: what psi^T theta has to explain."""
+        return (self.y - self.f0_train).double()
+
+    @property
+    def target_validation(self) -> Tensor:
+        """y - f_0 of the validation points, float64."""
+        return (self.y_validation - self.f0_validation).double()
 
 
 @dataclass(frozen=True)
 class Environments(Record):
-    """Learned environments of B seeds for G candidate dimensions.
+    """Inferred environments of G candidate dimensions k, and the mixtures that infer them.
+
+    Environment j of candidate g expects the target ``slopes[g, j] @ psi + intercept[g, j]``.
 
     Attributes
     ----------
-    k : Tensor, (B, G), int64, candidate dimensions
-    train, validation : Tensor, (B, G, n, K) and (B, G, m, K)
-        Responsibilities; 0 for environments dropped as empty.
-    ridge : Tensor, (B, G), the ridge that won
-    held_out : Tensor, (B, G), held-out log-likelihood, nats per point
-    objective : Tensor, (B, G), L_c of the start that won
-    label_information : Tensor, (B, G), of the start that won
-    usable : Tensor, (B, G), bool; False if every start was degenerate
-    n_starts, n_label_split, n_empty, n_unconverged : Tensor, (B, G), int64
-        How many starts were tried, and how many of each kind were seen; empty are those
-        with fewer than two occupied environments.
+    k : Tensor, (G,), int64
+        Candidate dimensions.
+    train, validation : Tensor, (G, n, K), (G, m, K)
+        Memberships of the points; 0 in environments that were dropped as empty.
+    slopes : Tensor, (G, K, k_max)
+        Coefficients of psi, zero beyond k; (G, K, d) of the inputs where these are clustered.
+        Directions taken out of Psi are taken out of them.
+    intercept, weights, sigma : Tensor, (G, K)
+        Intercept, share of the points and standard deviation of the noise of each environment.
+    occupied : Tensor, (G, K), bool
+        False for dropped environments.
+    ridge, held_out, objective, label_information : Tensor, (G,)
+        Of the chosen mixture: its ridge, its held-out log-likelihood and its objective in nats
+        per point, and its normalised mutual information with the label.
+    degenerate : Tensor, (G,), bool
+        True if every initialisation was degenerate.
+    n_starts, n_label_split, n_empty, n_unconverged : Tensor, (G,), int64
+        Number of mixtures fitted; of those that repeat the label, have fewer than two occupied
+        environments, or had not converged.
     """
 
     k: Tensor
     train: Tensor
     validation: Tensor
+    slopes: Tensor
+    intercept: Tensor
+    weights: Tensor
+    sigma: Tensor
+    occupied: Tensor
     ridge: Tensor
     held_out: Tensor
     objective: Tensor
     label_information: Tensor
-    usable: Tensor
+    degenerate: Tensor
     n_starts: Tensor
     n_label_split: Tensor
     n_empty: Tensor
     n_unconverged: Tensor
 
+    @classmethod
+    def stack(cls, candidates: Sequence[Self]) -> Self:
+        """Candidates, with fields without the leading G, as one record."""
+        names = [f.name for f in fields(cls)]
+        return cls(**{n: torch.stack([getattr(c, n) for c in candidates]) for n in names})
+
+    def candidate(self, k: int) -> Self:
+        """Return the candidate of dimension k, with fields without the leading G."""
+        g = self.k.tolist().index(k)
+        return type(self)(**{f.name: getattr(self, f.name)[g] for f in fields(self)})
+
+    def probabilities(self, k: int, means: Tensor, target: Tensor) -> Tensor:
+        """P(environment | psi, target) of new points under the mixture of dimension k.
+
+        Parameters
+        ----------
+        k : int
+            A candidate dimension.
+        means : Tensor, (m, K)
+            ``psi @ slopes.T`` of the points (without intercepts).
+        target : Tensor, (m,)
+            y - f_0, or y where labels were clustered.
+
+        Returns
+        -------
+        Tensor, (m, K)
+            0 in dropped environments, as ``train`` and ``validation``.
+        """
+        one = self.candidate(k)
+        residuals = (target[:, None] - one.intercept - means) / one.sigma
+        log_joint = one.weights.log() - one.sigma.log() - 0.5 * residuals**2
+        return torch.softmax(log_joint, -1) * one.occupied
+
 
 @dataclass(frozen=True)
-class Directions(Record):
-    """Invariant directions of B seeds and C candidates, and the one chosen.
+class Direction(Record):
+    """An invariant direction.
 
     Attributes
     ----------
-    theta : Tensor, (B, C, k_max), zero beyond the candidate's k
-    k : Tensor, (B, C), int64
-    alpha : Tensor, (B, C), in units of 1 / (mean eigenvalue of Psi^T Psi / n)
-    score : Tensor, (B, C), by the selection rule
-    chosen : Tensor, (B,), int64, index into the candidates
+    theta : Tensor, (k_max,)
+        Coefficients of the reduced features, zero beyond k.
+    k : int
+        Dimension.
+    alpha : float
+        Weight of the penalty, in its unit.
+    score : float
+        By the selection rule.
+    iteration : int
+        From 1; 0 for ERM, where no environments were detected.
+    """
+
+    theta: Tensor
+    k: int
+    alpha: float
+    score: float
+    iteration: int
+
+    def predict(self, psi: Tensor, f0: Tensor) -> Tensor:
+        """Outputs f_0(x) + psi(x)^T theta (m,) of points (m, k_max), (m,)."""
+        return predict_linear(self.theta, psi, f0)
+
+
+@dataclass(frozen=True)
+class Directions(Record):
+    """Invariant directions of C candidates (k, alpha) over the environments of one iteration.
+
+    Attributes
+    ----------
+    theta : Tensor, (C, k_max)
+        Zero beyond a candidate's k.
+    k, alpha, score : Tensor, (C,)
+        Dimension, weight of the penalty, and score by the selection rule.
+    chosen : int
+        Index of the candidate with the best score.
     """
 
     theta: Tensor
     k: Tensor
     alpha: Tensor
     score: Tensor
-    chosen: Tensor
+    chosen: int
 
-    @property
-    def winner(self) -> "Directions":
-        """The chosen candidate of every seed: fields (B, ...)."""
-        rows = torch.arange(len(self.chosen), device=self.chosen.device)
-        picked = {n: getattr(self, n)[rows, self.chosen] for n in ("theta", "k", "alpha", "score")}
-        return Directions(**picked, chosen=self.chosen)
+    def winner(self, iteration: int) -> Direction:
+        """Return the chosen candidate, as the direction of an iteration."""
+        c = self.chosen
+        k, alpha, score = int(self.k[c]), float(self.alpha[c]), float(self.score[c])
+        return Direction(self.theta[c], k, alpha, score, iteration)
+
+
+def predict_linear(theta: Tensor, psi: Tensor, f0: Tensor) -> Tensor:
+    """Outputs f_0(x) + psi(x)^T theta of points.
+
+    Parameters
+    ----------
+    theta : Tensor, (k,) or (C, k)
+        One direction, or C of them.
+    psi, f0 : Tensor, (m, k), (m,)
+        Reduced features and offsets of the points.
+
+    Returns
+    -------
+    Tensor, (m,) or (C, m)
+        In the precision of psi.
+    """
+    return f0 + theta.to(psi.dtype) @ psi.mT

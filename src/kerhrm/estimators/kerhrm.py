@@ -1,147 +1,184 @@
 """KerHRM for a table: the two estimators."""
 
-from kerhrm.data.dataset import Task
-from kerhrm.estimators.docstrings import completed
-from kerhrm.estimators.invariant import InvariantEstimator
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from kerhrm.estimators._model import InvariantEstimator
+from kerhrm.options import Task
 
 
-@completed
-class KerHRMClassifier(InvariantEstimator):
+class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[misc]
     """Classify two labels by what holds in all hidden environments.
 
-    Environments are cut out of the pooled rows, without labels of theirs, and features whose
-    relation to the label differs between them are taken for spurious.  No test can tell whether
-    binary labels come from more than one environment; this is an assumption of yours.  If it is
-    wrong it costs accuracy: ``heterogeneity_`` says how much it cost where that was measured.
-
-    Inputs are standardised.  Rows may come in any order, which changes nothing.  For more than two
+    Environments are inferred from the pooled rows, without labels of theirs, and features whose
+    relation to the label differs between them are taken as spurious.  No test can detect whether
+    binary labels come from more than one environment: it is an assumption, and costs accuracy if it
+    is wrong.  Inputs are standardised; the order of the rows changes nothing.  For more than two
     classes wrap it: ``OneVsRestClassifier(KerHRMClassifier())``.
 
     Parameters
     ----------
-    <algorithm>
-    <network>
-    when_homogeneous : {"erm", "ignore"}
-        Of no consequence here, see :class:`KerHRMRegressor`.
+    k : int or sequence of int
+        Numbers of reduced features to try; lowered to their rank, and to the training rows per
+        environment.  Many unrelated columns need a k as large as their number.
+    n_iterations, n_environments, n_init : int
+        T of Algorithm 1; K, an upper bound; random initialisations of the clustering.
+    init, clustering_ridge, noise_sd, noise_variance : str, float, float, str
+        Of the clustering, as those that follow; see :class:`~kerhrm.KerHRMOptions`.
+    clustering_target, clustering_intercept, first_kernel, projection : str, bool, str, str
+        What is clustered.
+    e_step, assignment, em_max_iter, em_tol : str, str, int, float
+        Of EM.
+    max_label_information, min_share : float
+        When a clustering is degenerate, and when an environment counts as empty.
+    alpha : float or sequence of float
+        Weights to try, of the penalty on what differs between environments.
+    penalty : str
+        Its kind: a name in ``kerhrm.algorithm.penalties.PENALTIES``.
+    weights, total, ridge : str, str, float
+        Of the environments' losses.
+    cosine_weight : float or sequence of float
+        Weights lambda to try, of the network's training along the invariant direction.
+    cosine, steps, tol, window, learning_rate, check_every : str, int, float, int, float, int
+        Of that training.
+    selection : {"worst_inferred", "pooled"}
+        What chooses among k, alpha, lambda and iterations: the worst inferred environment, or all
+        validation rows.
+    final : {"best", "last"}
+        Iteration that predicts.
+    pretest : bool or HeterogeneityOptions
+        Whether a numeric target is tested for environments, or how.
+    if_not_detected : {"erm", "fit"}
+        What to do if none are detected: ERM, or KerHRM anyway.  Labels are not tested.
+    predictor : {"linear", "network"}
+        What predicts: the invariant direction of the linearised network, or a network that is
+        trained along it, which takes longer.
+    network : sequence of int, str or callable
+        Hidden widths; or a function at the top level of a module, from the number of columns to a
+        torch module with one output, or its name ``"package.module:function"``.
+    max_exact, n_landmarks : int
+        Training rows above which features are reduced by way of so many of them.
     validation_fraction : float
         Share of the rows that choose, unless ``fit`` is given others.
-    <sizes>
-    options : kerhrm.KerHRM, optional
-        All there is to tell the algorithm; parameters above that are not None come before it.
-    <drawn>
-    <verbose>
+    random_state : int, RandomState or None
+        Seed of everything that is drawn.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    n_jobs : int, optional
+        Cores, by default those that PyTorch takes; -1: all.
+    verbose : int
+        1: print a line for each iteration.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
+        Sorted.
     environments_ : ndarray of shape (n_samples,)
-        Likeliest environment of every row of ``fit``.
-    environment_proba_ : ndarray of shape (n_samples, n_environments found)
+        Most probable environment of every row of ``fit``.
+    environment_proba_ : ndarray of shape (n_samples, n_environments inferred)
+        Memberships of the rows, as the fit has used them.
     theta_ : ndarray of shape (k,)
         Invariant direction, of reduced features; zero beyond the chosen k.
     singular_values_ : ndarray of shape (k,)
         Of the neural tangent features.
     selected_ : dict
-        ``k``, ``alpha``, ``lambda`` (None without a network), ``T``, ``score``, and ``why``.
+        ``k``, ``alpha``, ``iteration``, ``cosine_weight``, ``score``.
     history_ : list of dict
-        What each iteration found.
-    converged_ : bool
-        Whether EM had converged in the chosen iteration.
-    n_iter_ : int
-        Iterations that were run; ``selected_["T"]`` is the one chosen.
-    heterogeneity_ : HeterogeneityReport
-        Verdict, and here assumption and cost.
+        Scores and clusterings of the iterations.
+    heterogeneity_ : HeterogeneityResult or None
+        Of the pretest: ``detected``, ``p_value``, ``gain``, ``excess``, ``null``; None without it.
     predictor_ : str
-        What predicts.
-    <seen>
+        What predicts: ``"linear"``, ``"network"``.
+    n_features_in_ : int
+        Columns of the fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Of a table with column names.
 
     Examples
     --------
-    The second feature tells the label in 80 % of the rows, and its opposite in the others.
+    The second feature equals the label in 80 % of the rows, and its opposite in the others.
 
     >>> import numpy as np
     >>> from kerhrm import KerHRMClassifier
     >>> random = np.random.default_rng(0)
-    >>> y = random.choice(["no", "yes"], 400)
-    >>> sign = np.where(y == "yes", 1.0, -1.0)
+    >>> y = random.choice([-1.0, 1.0], 400)
     >>> agrees = random.random(400) < 0.8
-    >>> spurious = np.where(agrees, sign, -sign) + 0.1 * random.normal(size=400)
-    >>> X = np.column_stack([sign + random.normal(size=400), spurious])
+    >>> spurious = np.where(agrees, y, -y) + 0.1 * random.normal(size=400)
+    >>> X = np.column_stack([y + random.normal(size=400), spurious])
     >>> model = KerHRMClassifier(k=5, network=(128,), random_state=0).fit(X, y)
     >>> agreement = np.mean(model.environments_ == agrees)
-    >>> print(max(agreement, 1 - agreement) > 0.9, model.selected_["k"])
-    True 5
-    >>> model.heterogeneity_.verdict
-    'cannot be tested: binary labels'
-
-    Where the spurious feature has turned, it is not followed.
-
-    >>> turned = np.column_stack([X[:, 0], -sign])
-    >>> print(model.score(turned, y) > 0.7)
-    True
-
-    More than two classes:
-
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.multiclass import OneVsRestClassifier
-    >>> iris = load_iris()
-    >>> three = OneVsRestClassifier(KerHRMClassifier(k=5, network=(64,), random_state=0))
-    >>> print(three.fit(iris.data, iris.target).score(iris.data, iris.target) > 0.8)
+    >>> bool(max(agreement, 1 - agreement) > 0.9)
     True
     """
 
     _task: Task = "classification"
 
+    def __sklearn_tags__(self) -> object:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
-@completed
-class KerHRMRegressor(InvariantEstimator):
+
+class KerHRMRegressor(RegressorMixin, InvariantEstimator):  # type: ignore[misc]
     """Regress on what holds in all hidden environments, if there are any.
 
-    First a calibrated test asks whether the rows hold environments at all.  Where it finds none, or
-    there are too few rows to test, the estimator is pooled ERM, a network of the same shape,
-    and warns of it: an invariant model over environments that are noise is worse.
-
-    Inputs and target are standardised.  Rows may come in any order, which changes nothing.
+    First a calibrated test asks whether the rows hold environments.  Where it detects none, or
+    there are too few rows to test, the estimator warns and is ERM, a network of the same shape: an
+    invariant model over environments that are noise is worse.  Inputs and target are standardised;
+    the order of the rows changes nothing.  Attributes are those of :class:`KerHRMClassifier`; in
+    ERM ``predictor_`` is ``"erm"``, and ``environments_`` and the selected iteration are 0.
 
     Parameters
     ----------
-    <algorithm>
-    <network>
-    when_homogeneous : {"erm", "ignore"}
-        Where no environments are found: pooled ERM, or go on all the same.
+    k : int or sequence of int
+        Numbers of reduced features to try; lowered to their rank, and to the training rows per
+        environment.  Many unrelated columns need a k as large as their number.
+    n_iterations, n_environments, n_init : int
+        T of Algorithm 1; K, an upper bound; random initialisations of the clustering.
+    init, clustering_ridge, noise_sd, noise_variance : str, float, float, str
+        Of the clustering, as those that follow; see :class:`~kerhrm.KerHRMOptions`.
+    clustering_target, clustering_intercept, first_kernel, projection : str, bool, str, str
+        What is clustered.
+    e_step, assignment, em_max_iter, em_tol : str, str, int, float
+        Of EM.
+    max_label_information, min_share : float
+        When a clustering is degenerate, and when an environment counts as empty.
+    alpha : float or sequence of float
+        Weights to try, of the penalty on what differs between environments.
+    penalty : str
+        Its kind: a name in ``kerhrm.algorithm.penalties.PENALTIES``.
+    weights, total, ridge : str, str, float
+        Of the environments' losses.
+    cosine_weight : float or sequence of float
+        Weights lambda to try, of the network's training along the invariant direction.
+    cosine, steps, tol, window, learning_rate, check_every : str, int, float, int, float, int
+        Of that training.
+    selection : {"worst_inferred", "pooled"}
+        What chooses among k, alpha, lambda and iterations: the worst inferred environment, or all
+        validation rows.
+    final : {"best", "last"}
+        Iteration that predicts.
+    pretest : bool or HeterogeneityOptions
+        Whether a numeric target is tested for environments, or how.
+    if_not_detected : {"erm", "fit"}
+        What to do if none are detected: ERM, or KerHRM anyway.
+    predictor : {"linear", "network"}
+        What predicts: the invariant direction of the linearised network, or a network that is
+        trained along it, which takes longer.
+    network : sequence of int, str or callable
+        Hidden widths; or a function at the top level of a module, from the number of columns to a
+        torch module with one output, or its name ``"package.module:function"``.
+    max_exact, n_landmarks : int
+        Training rows above which features are reduced by way of so many of them.
     validation_fraction : float
         Share of the rows that choose, unless ``fit`` is given others.
-    <sizes>
-    options : kerhrm.KerHRM, optional
-        All there is to tell the algorithm and, as ``guard``, the test; parameters above that are
-        not None come before it.
-    <drawn>
-    <verbose>
-
-    Attributes
-    ----------
-    environments_ : ndarray of shape (n_samples,)
-        Likeliest environment of every row of ``fit``; all 0 in pooled ERM.
-    environment_proba_ : ndarray of shape (n_samples, n_environments found)
-    theta_ : ndarray of shape (k,)
-        Invariant direction, of reduced features; zero beyond the chosen k.  In pooled ERM that of
-        one regression on them, which does not predict.
-    singular_values_ : ndarray of shape (k,)
-        Of the neural tangent features.
-    selected_ : dict
-        ``k``, ``alpha``, ``lambda`` (None without a network), ``T`` (0 in pooled ERM), ``score``,
-        and ``why``.
-    history_ : list of dict
-        What each iteration found.
-    converged_ : bool
-        Whether EM had converged in the chosen iteration.
-    n_iter_ : int
-        Iterations that were run; ``selected_["T"]`` is the one chosen.
-    heterogeneity_ : HeterogeneityReport
-        Verdict, p-value and statistic of the test, of at most 4000 rows.
-    predictor_ : str
-        What predicts; ``"erm"`` where no environments were found.
-    <seen>
+    random_state : int, RandomState or None
+        Seed of everything that is drawn.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+    n_jobs : int, optional
+        Cores, by default those that PyTorch takes; -1: all.
+    verbose : int
+        1: print a line for each iteration.
 
     Examples
     --------
@@ -150,22 +187,12 @@ class KerHRMRegressor(InvariantEstimator):
     >>> import numpy as np
     >>> from kerhrm import KerHRMRegressor
     >>> random = np.random.default_rng(0)
-    >>> X = random.normal(size=(600, 2))
-    >>> slope = np.where(random.random(600) < 0.2, -1.0, 1.0)
-    >>> y = X[:, 0] + 2 * slope * X[:, 1] + 0.5 * random.normal(size=600)
-    >>> model = KerHRMRegressor(k=5, network=(128,), random_state=0).fit(X, y)
-    >>> model.heterogeneity_.verdict
-    'environments found'
-
-    Where there are none it says so, and is pooled ERM.
-
-    >>> import warnings
-    >>> plain = X[:, 0] + 2 * X[:, 1] + 0.5 * random.normal(size=600)
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     model = KerHRMRegressor(k=5, network=(128,), random_state=0).fit(X, plain)
-    >>> print(caught[-1].category.__name__, model.predictor_)
-    NothingFoundWarning erm
+    >>> X = random.normal(size=(300, 2))
+    >>> slope = np.where(random.random(300) < 0.2, -2.0, 2.0)
+    >>> y = X[:, 0] + slope * X[:, 1] + 0.3 * random.normal(size=300)
+    >>> model = KerHRMRegressor(k=5, n_init=2, network=(64,), random_state=0).fit(X, y)
+    >>> model.heterogeneity_.detected
+    True
     """
 
     _task: Task = "regression"

@@ -1,52 +1,52 @@
 """From points to reduced neural tangent features: fit on training points, map new ones."""
 
-import os
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from kerhrm.features.extract import TangentFeatures, extract
-from kerhrm.features.reduction import Reduction, reduce
-from kerhrm.networks.build import load_network, save_network
-from kerhrm.networks.protocol import Network
+from kerhrm.features.linearised import Linearisation
+from kerhrm.features.ntf import TangentFeatures, extract
+from kerhrm.features.reduction import reduce
+from kerhrm.networks.base import Network
 
 
 @dataclass(frozen=True)
 class NTFMap:
-    """Reduced features psi(x) = phi(x)^T V of B networks.
+    """Reduced features psi(x) = phi(x)^T V of a network at w_0.
 
-    V is from the truncated singular value decomposition of their training points' Phi.
+    V is from the truncated singular value decomposition Phi = U S V^T of the training points, and
+    stays implicit.
 
     Attributes
     ----------
     network : Network
-        w_0.
-    x : Tensor, (B, n, d)
+        f_{w_0}.
+    x : Tensor, (n, d)
         Training points.
-    ntf : TangentFeatures, (B, n, p)
-        Of the training points.
-    f0 : Tensor, (B, n), float64
-        Outputs of the untrained networks on them.
-    reduction : Reduction
-        U and S; ``reduction.psi`` are the training points' reduced features.
+    ntf : TangentFeatures, (n, p)
+        Phi.
+    f0 : Tensor, (n,), float64
+        Outputs of the untrained network on them.
+    u, s : Tensor, (n, k), (k,), float64
+        U and S.
 
     Examples
     --------
     >>> import torch
     >>> from kerhrm import NetworkOptions, NTFMap, build
-    >>> x = torch.randn(1, 50, 3, generator=torch.Generator().manual_seed(0))
-    >>> features = NTFMap.fit(build(NetworkOptions(widths=[32]), [0], 3), x, k=4)
+    >>> x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    >>> features = NTFMap.fit(build(NetworkOptions(widths=[32]), seed=0, d=3), x, k=4)
     >>> psi, f0 = features.transform(x)
-    >>> psi.shape, bool(torch.allclose(psi, features.reduction.psi, atol=1e-4))
-    (torch.Size([1, 50, 4]), True)
+    >>> psi.shape, bool(torch.allclose(psi, features.psi, atol=1e-4))
+    (torch.Size([50, 4]), True)
     """
 
     network: Network
     x: Tensor
     ntf: TangentFeatures
     f0: Tensor
-    reduction: Reduction
+    u: Tensor
+    s: Tensor
 
     @classmethod
     def fit(cls, network: Network, x: Tensor, k: int) -> "NTFMap":
@@ -55,8 +55,8 @@ class NTFMap:
         Parameters
         ----------
         network : Network
-            w_0 of B networks.
-        x : Tensor, (B, n, d)
+            f_{w_0}.
+        x : Tensor, (n, d)
             Training points.
         k : int
             Dimensions to keep.
@@ -64,7 +64,7 @@ class NTFMap:
         Returns
         -------
         NTFMap
-            Which maps new points, too.
+            Maps new points, too.
 
         Raises
         ------
@@ -72,52 +72,18 @@ class NTFMap:
             If k exceeds n or the features' rank.
         """
         ntf, f0 = extract(network, x)
-        return cls(network, x, ntf, f0.double(), reduce(ntf.kernel(ntf), k))
+        return cls(network, x, ntf, f0.double(), *reduce(ntf.kernel(ntf), k))
+
+    @property
+    def psi(self) -> Tensor:
+        """Psi = U S of the training points, (n, k)."""
+        return self.u * self.s
 
     def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map new points, in float64.
-
-        Parameters
-        ----------
-        x : Tensor, (B, m, d)
-            Points.
-
-        Returns
-        -------
-        psi : Tensor, (B, m, k)
-            Their reduced features.
-        f0 : Tensor, (B, m)
-            Outputs of the untrained networks.
-        """
+        """Reduced features kappa(x, X) U S^-1 (m, k) and f_0 (m,) of points (m, d), float64."""
         ntf, f0 = extract(self.network, x)
-        return self.reduction.project(ntf.kernel(self.ntf)), f0.double()
+        return (ntf.kernel(self.ntf).double() @ self.u) / self.s, f0.double()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write w_0, training points, U and S to one file; the rest follows from them.
-
-        Parameters
-        ----------
-        path : path-like
-            Ending in ``.npz``.
-        """
-        save_network(path, self.network, x=self.x, u=self.reduction.u, s=self.reduction.s)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], device: torch.device | str = "cpu") -> "NTFMap":
-        """Read what :meth:`save` wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            Of the file.
-        device : torch.device or str
-            Where its tensors are to be.
-
-        Returns
-        -------
-        NTFMap
-            As it was.
-        """
-        network, saved = load_network(path, device)
-        ntf, f0 = extract(network, saved["x"])
-        return cls(network, saved["x"], ntf, f0.double(), Reduction(saved["u"], saved["s"]))
+    def linearise(self, directions: Tensor) -> Linearisation:
+        """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend on n."""
+        return Linearisation.along(self.network, self.x, (self.u / self.s) @ directions)

@@ -1,99 +1,185 @@
-"""Neural tangent features of an MLP in factored form.
+"""Neural tangent features phi(x) = grad_w f_{w_0}(x) in R^p, whose matrix is never formed.
 
-The neural tangent feature of a point is phi(x) = grad_w f_{w_0}(x) in R^p.  In
-an MLP the gradient with respect to layer l is an outer product,
+In an MLP the gradient with respect to layer l is an outer product,
 
     d f / d W_l = delta_l(x) a_l(x)^T,      d f / d b_l = delta_l(x),
 
-of the layer's input a_l and the back-propagated delta_l = d f / d (W_l a_l + b_l).
-So the n x p matrix Phi never has to be formed: a_l and delta_l (a few thousand
-numbers a point instead of millions) hold all of it, and the empirical neural
-tangent kernel is
+of the layer's input a_l and the back-propagated delta_l = d f / d (W_l a_l + b_l).  So a_l and
+delta_l (a few thousand numbers a point instead of millions) hold all of Phi, and the empirical
+neural tangent kernel is
 
     kappa(x, x') = phi(x)^T phi(x')
                  = sum_l (a_l(x)^T a_l(x') + 1) (delta_l(x)^T delta_l(x')).
+
+Of any other network ``torch.func`` takes the gradient of every point, and the kernel is a sum over
+blocks b of parameters, one of which is held at a time,
+
+    kappa(x, x') = sum_b phi_b(x)^T phi_b(x'),
+
+at the price of one forward and backward pass a block (Novak et al. 2022, "Fast finite width neural
+tangent kernel": Jacobian contraction).
 
 Source: Jacot et al. 2018 (the kernel); paper, section 3.1 (the features).
 """
 
 import functools
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.func import grad, vmap
 
-from kerhrm.networks.mlp import MLP, forward
-from kerhrm.networks.products import affine
-from kerhrm.storage.arrays import save_arrays
+from kerhrm.networks.base import Network
+from kerhrm.networks.kernels import affine
+from kerhrm.networks.mlp import MLP, activations
 
-BLOCK = 512  #: rows of a kernel at a time: few enough to stay in a cache
+ROWS = 512  #: of a kernel at a time: few enough to stay in a cache
+BLOCK_SIZE = 2**14  #: parameters of a block; float64, n = 5000: 0.7 GB
+CHUNK_SIZE = 128  #: points differentiated at once
+
+Block = list[tuple[str, int, int]]  # (parameter, start, stop) in its flattened entries
+
+
+class TangentFeatures(Protocol):
+    """Phi(X), (n, p), of one network."""
+
+    def kernel(self, other: Any) -> Tensor:
+        """Phi(X) Phi(X')^T, (n, n'), with features of the same network."""
+
+
+def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:
+    """Phi (n, p) and the offsets f_0 (n,) at w_0 of points (n, d)."""
+    if isinstance(network, MLP):
+        return factorise(network, x)
+    with torch.no_grad():
+        return PerSampleNTF(network, x), network(x)
 
 
 @dataclass(frozen=True)
 class FactoredNTF:
-    """Phi(X) of B networks, as factors.
+    """Phi(X) of an MLP, as factors.
 
     Attributes
     ----------
-    activations : list of Tensor, each (B, n, d_l)
+    inputs : list of Tensor, each (n, d_l)
         Inputs a_l of the layers l = 0, 1, ...
-    deltas : list of Tensor, each (B, n, d_{l+1})
+    deltas : list of Tensor, each (n, d_{l+1})
         Gradients of the output with respect to the layers' pre-activations.
     """
 
-    activations: list[Tensor]
+    inputs: list[Tensor]
     deltas: list[Tensor]
 
     def kernel(self, other: "FactoredNTF") -> Tensor:
-        """kappa(X, X'), (B, n, n'), in O(n n' sum_l (d_l + d_{l+1})) operations, not O(n n' p).
+        """kappa(X, X'), (n, n'), in O(n n' sum_l (d_l + d_{l+1})) operations, not O(n n' p).
 
         With itself kappa is symmetric: only blocks on and above the diagonal are computed, and
         the others are their mirror images, bit for bit.
         """
-        first = self.activations[0]
-        n, m = first.shape[1], other.activations[0].shape[1]
-        kappa = first.new_empty(len(first), n, m)
-        for b, of_one in enumerate(kappa):
-            for start in range(0, n, BLOCK):
-                rows = slice(start, start + BLOCK)
-                columns = slice(start if other is self else 0, m)
-                of_one[rows, columns] = self._block(other, b, rows, columns)
-                if other is self:
-                    own = of_one[rows, rows]
-                    own.copy_(own.tril() + own.tril(-1).mT)  # products round by position
-                    of_one[rows.stop :, rows] = of_one[rows, rows.stop :].mT
+        n, m = len(self.inputs[0]), len(other.inputs[0])
+        kappa = self.inputs[0].new_empty(n, m)
+        for start in range(0, n, ROWS):
+            rows = slice(start, start + ROWS)
+            columns = slice(start if other is self else 0, m)
+            kappa[rows, columns] = self._block(other, rows, columns)
+            if other is self:
+                own = kappa[rows, rows]
+                own.copy_(own.tril() + own.tril(-1).mT)  # products round by position
+                kappa[rows.stop :, rows] = kappa[rows, rows.stop :].mT
         return kappa
 
-    def _block(self, other: "FactoredNTF", b: int, rows: slice, columns: slice) -> Tensor:
-        """Some rows and columns of network b's kappa."""
-        factors = zip(self.activations, self.deltas, other.activations, other.deltas, strict=True)
+    def _block(self, other: "FactoredNTF", rows: slice, columns: slice) -> Tensor:
+        """Some rows and columns of kappa."""
+        factors = zip(self.inputs, self.deltas, other.inputs, other.deltas, strict=True)
         terms = (
-            affine(a[b, rows], a2[b, columns]).add_(1).mul_(affine(d[b, rows], d2[b, columns]))
+            affine(a[rows], a2[columns]).add_(1).mul_(affine(d[rows], d2[columns]))
             for a, d, a2, d2 in factors
         )
         return functools.reduce(Tensor.add_, terms)
 
-    def save(self, path: str | os.PathLike[str], f0: Tensor) -> None:
-        factors = {f"activation_{i}": a for i, a in enumerate(self.activations)}
-        factors |= {f"delta_{i}": d for i, d in enumerate(self.deltas)}
-        save_arrays(path, {n: t.cpu().numpy() for n, t in (factors | {"f0": f0}).items()})
-
-    @classmethod
-    def among(cls, tensors: Mapping[str, Tensor]) -> "FactoredNTF":
-        """The factors among the tensors of a file."""
-        layers = range(len(tensors) // 2)
-        names = ("activation", "delta")
-        return cls(*([tensors[f"{name}_{i}"] for i in layers] for name in names))
-
 
 def factorise(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
-    """Phi (B, n, p) and f_0 (B, n) at points x (B, n, d), by back-propagation."""
-    *inputs, output = forward(mlp, x)
+    """Phi (n, p) and f_0 (n,) at points x (n, d), by back-propagation."""
+    *inputs, output = activations(mlp.layers, x)
     delta = torch.ones_like(output)
     deltas = [delta]
-    for layer in range(len(mlp.weights) - 1, 0, -1):
-        delta = (delta @ mlp.weights[layer]) * (inputs[layer] > 0)
+    for (weight, _), values in zip(mlp.layers[:0:-1], inputs[:0:-1], strict=True):
+        delta = (delta @ weight) * (values > 0)
         deltas.insert(0, delta)
     return FactoredNTF(inputs, deltas), output.squeeze(-1)
+
+
+@dataclass(frozen=True)
+class PerSampleNTF:
+    """Phi(X) of any network, as what its rows are computed from.
+
+    Attributes
+    ----------
+    network : Network
+        At w_0.
+    x : Tensor, (n, d)
+        Points.
+    block_size : int
+        Parameters per block: (n + n') * block_size entries of Phi are held at once.  A larger
+        parameter tensor is cut.
+    chunk_size : int
+        Points differentiated at once; lowered where their gradients, whole tensors at first,
+        would outgrow the block (but to no less than one point).
+    """
+
+    network: Network
+    x: Tensor
+    block_size: int = BLOCK_SIZE
+    chunk_size: int = CHUNK_SIZE
+
+    def kernel(self, other: "PerSampleNTF") -> Tensor:
+        """kappa(X, X'), (n, n'), summed in float64."""
+        total = self.x.new_zeros((len(self.x), len(other.x)), dtype=torch.float64)
+        for block in self._blocks():
+            left = self._columns(block)
+            right = left if other is self else other._columns(block)
+            total.addmm_(left, right.mT)
+            del left, right  # or they would live on while the next block is made
+        return total
+
+    def _blocks(self) -> Iterator[Block]:
+        """Lay the parameters end to end and cut them into blocks."""
+        block: Block = []
+        left = self.block_size
+        for name, parameter in self.network.weights.items():
+            start, end = 0, parameter.numel()
+            while start < end:
+                stop = min(start + left, end)
+                block.append((name, start, stop))
+                left -= stop - start
+                start = stop
+                if left == 0:
+                    yield block
+                    block, left = [], self.block_size
+        if block:
+            yield block
+
+    @torch.inference_mode(False)  # whose tensors know no gradient
+    @torch.no_grad()  # of the graph around; torch.func.grad differentiates anyway
+    def _columns(self, block: Block) -> Tensor:
+        """Columns of Phi that belong to one block: (n, size of the block)."""
+        x = self.x.clone()
+        weights = {name: w.clone() for name, w in self.network.weights.items()}
+        touched = {name: weights[name] for name, _, _ in block}
+        size = sum(stop - start for _, start, stop in block)
+        whole = sum(w.numel() for w in touched.values())
+        chunk_size = max(1, min(self.chunk_size, len(x) * size // whole))
+
+        def output(touched: dict[str, Tensor], point: Tensor) -> Tensor:
+            return self.network.forward(weights | touched, point[None]).reshape(())
+
+        def gradient(point: Tensor) -> Tensor:
+            gradients = grad(output)(touched, point)
+            return torch.cat([gradients[name].flatten()[start:stop] for name, start, stop in block])
+
+        phi = x.new_empty((len(x), size), dtype=torch.float64)
+        for part, at in zip(torch.split(x, chunk_size), torch.split(phi, chunk_size), strict=True):
+            at.copy_(vmap(gradient)(part))
+        return phi

@@ -1,0 +1,1 @@
+"""Methods: KerHRM, its rivals and the references."""

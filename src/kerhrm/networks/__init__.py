@@ -1,0 +1,1 @@
+"""Networks, drawn at w_0 and trained."""

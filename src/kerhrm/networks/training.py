@@ -1,166 +1,176 @@
-"""Full-batch training of B networks."""
+"""Full-batch training of a network, and the callbacks that watch it."""
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
-from kerhrm.errors import KerhrmError
-from kerhrm.networks.adam import Adam
-from kerhrm.networks.protocol import N, concatenate
-from kerhrm.rows import of_rows
-from kerhrm.storage.checkpoints import begin
+from kerhrm.networks.base import Network
 
-log = logging.getLogger(__name__)
+N = TypeVar("N", bound=Network)
 
-#: losses (b,) of outputs (b, n) of the networks in a slice of the batch
-Loss = Callable[[Tensor, slice], Tensor]
-#: losses (b,) at step 1, 2, ... of outputs (b, n) of the networks in a slice of the batch
-Objective = Callable[[int, Tensor, N, slice], Tensor]
-#: looks on: step, networks of a slice, the slice, their losses (b,) before the step; True ends it
-AfterStep = Callable[[int, N, slice, Tensor], bool | None]
+#: scalar loss of the outputs (n,), the trainable network and the step 1, 2, ...
+Loss = Callable[[Tensor, N, int], Tensor]
+
+
+#: called after every step with its number, the network and the loss before it; True: the last step
+Callback = Callable[[int, N, Tensor], bool | None]
 
 
 def train(
     initial: N,
     x: Tensor,
-    loss: Loss,
+    loss: Loss[N],
     *,
     steps: int,
-    learning_rate: float | Tensor,
-    after_step: AfterStep[N] | None = None,
-    keep: Sequence[Tensor] = (),
+    learning_rate: float,
+    callbacks: Sequence[Callback[N]] = (),
 ) -> N:
-    """Minimise a loss of the outputs at points x (B, n, d); otherwise as :func:`minimise`."""
-    return minimise(
-        initial,
-        x,
-        lambda _, f, networks, rows: loss(f, rows),
-        steps=steps,
-        learning_rate=learning_rate,
-        after_step=after_step,
-        keep=keep,
-    )
-
-
-def minimise(
-    initial: N,
-    x: Tensor,
-    objective: Objective[N],
-    *,
-    steps: int,
-    learning_rate: float | Tensor,
-    after_step: AfterStep[N] | None = None,
-    keep: Sequence[Tensor] = (),
-) -> N:
-    """Minimise an objective of the outputs at points x by Adam, for every network of the batch.
-
-    No two networks share a parameter and losses are summed over the batch, so it does not
-    matter how many run together.  On a GPU all do, or as many as fit; on a CPU one after
-    the other, because the activations of one network stay in the cache (measured: 2 to 3 times
-    faster).
+    """Minimise a loss of the outputs at points x by Adam.
 
     Parameters
     ----------
     initial : Network
         Not changed.
-    x : Tensor, (B, n, d)
+    x : Tensor, (n, d)
         On the device of the training.
-    objective : callable
-        ``objective(step, f, networks, rows)`` is what step = 1, ..., ``steps`` descends, with the
-        outputs f of the networks, which are trainable.
-    learning_rate : float, or Tensor (B,)
-        Adam's, with the default moments (Kingma & Ba 2015); for all networks or for each.
-    after_step : callable, optional
-        Called as ``after_step(step, networks, rows, losses)``; a slice for which it returns
-        True is done.
-    keep : sequence of Tensor, each (B, ...)
-        What ``after_step`` writes to (in place), so that a checkpoint holds it, too.
+    loss : callable
+        ``loss(f, network, step)`` with the outputs f (n,) of the network, which is trainable.
+    steps : int
+        At most as many.
+    learning_rate : float
+        Adam's, with the default moments (Kingma & Ba 2015).
+    callbacks : sequence of callable
+        Called as ``callback(step, network, loss)``.
 
-    Raises
-    ------
-    KerhrmError
-        If the memory of a GPU does not hold a single network's training.
+    Returns
+    -------
+    Network
+        With the weights after the last step.
     """
     _keep_freed_memory()
-    n_networks, device = initial.n_networks, x.device
-    together = networks_at_once(device, n_networks)
-    groups: list[N] = []
-    first = 0
-    while first < n_networks:
-        rows = slice(first, min(first + together, n_networks))
-        networks = initial.take(rows).trainable_copy(device)
-        kept = [tensor.detach()[rows] for tensor in keep]
-        how = steps, of_rows(learning_rate, rows), after_step, kept
-        try:
-            groups.append(_minimise_group(networks, x[rows], rows, objective, *how))
-        except torch.cuda.OutOfMemoryError as error:
-            if together == 1:
-                problem = f"a single network does not fit into the memory of {device}"
-                raise KerhrmError(problem, "use --config device=cpu") from error
-            together = (together + 1) // 2
-            log.warning("out of memory on %s: going on with %d networks at once", device, together)
-            continue
-        first = rows.stop
-        log.info("trained %d of %d networks", first, n_networks)
-    return concatenate(groups)
+    network = initial.trainable(x.device)
+    optimiser, outputs = Adam(list(network.weights.values()), learning_rate), network.at(x)
+    for step in range(1, steps + 1):
+        value = loss(outputs(network), network, step)
+        optimiser.zero_grad()
+        value.backward()
+        optimiser.step()
+        ends = [callback(step, network, value.detach()) for callback in callbacks]
+        if any(ends):
+            break
+    return network.detached()
+
+
+class BestWeights(Generic[N]):
+    """Callback that keeps the weights with the best score.
+
+    Parameters
+    ----------
+    initial : Network
+        Kept where no score is a number.
+    score : callable
+        Of a network to a scalar, the larger the better; among equals the earliest step stays.
+    every, steps : int
+        Steps between two scores; the last step, ``steps``, is scored, too.
+    """
+
+    def __init__(self, initial: N, score: Callable[[N], Tensor], *, every: int, steps: int) -> None:
+        self.network, self.best_score, self.best_step = initial, float("-inf"), 0
+        self.score, self.every, self.steps = score, every, steps
+
+    @torch.no_grad()
+    def __call__(self, step: int, network: N, loss: Tensor) -> None:
+        if step % self.every and step != self.steps:
+            return
+        score = float(self.score(network))
+        if score > self.best_score:
+            self.network = network.each(lambda w: w.detach().clone())
+            self.best_score, self.best_step = score, step
+
+
+class EarlyStopping:
+    """Callback that ends a training whose loss has stopped falling.
+
+    Steps are cut into windows.  At the end of each the least loss so far is compared with that
+    of the windows before; training ends where it has fallen by no more than the share ``tol``.
+
+    Parameters
+    ----------
+    tol : float
+        0: never, unless the loss has not fallen at all.
+    window : int
+        Steps.
+    """
+
+    def __init__(self, tol: float, window: int) -> None:
+        self.tol, self.window = tol, window
+        self.least = self.before = float("inf")
+
+    def __call__(self, step: int, network: Network, loss: Tensor) -> bool:
+        self.least = min(self.least, float(loss))
+        if step % self.window:
+            return False
+        ended = self.before - self.least <= self.tol * abs(self.least)
+        self.before = self.least
+        return ended
+
+
+class Adam:
+    """Adam without an optimiser's object, which would import PyTorch's compiler (two seconds).
+
+    The same numbers as ``torch.optim.Adam(..., fused=True)``.
+
+    Parameters
+    ----------
+    parameters : list of Tensor
+        Changed in place by their ``grad``.
+    learning_rate : float
+        The moments have the default decays .9 and .999.
+    """
+
+    def __init__(self, parameters: list[Tensor], learning_rate: float) -> None:
+        self.parameters, self.learning_rate = parameters, learning_rate
+        self.first, self.second = (
+            [torch.zeros_like(p, requires_grad=False) for p in parameters] for _ in range(2)
+        )
+        self.steps = [torch.zeros((), device=p.device) for p in parameters]
+
+    def zero_grad(self) -> None:
+        """Drop the gradients."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Descend once; a parameter without a gradient stays."""
+        used = [i for i, p in enumerate(self.parameters) if p.grad is not None]
+        states = self.parameters, self.first, self.second, self.steps
+        parameters, first, second, steps = ([tensors[i] for i in used] for tensors in states)
+        adam(
+            parameters,
+            [p.grad for p in parameters],  # type: ignore[misc]
+            first,
+            second,
+            [],
+            steps,
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=self.learning_rate,
+            weight_decay=0.0,
+            eps=1e-8,
+            maximize=False,
+        )
 
 
 def _keep_freed_memory() -> None:
-    """Let the C library keep what is freed, up to some tens of megabytes.
+    """Let the C library keep what is freed, up to 32 MB (mallopt(3), M_MMAP_THRESHOLD).
 
-    Else hidden layers go back to the system after every step and cost page faults in the next,
-    up to half of its time.  By the rule of mallopt(3) for M_MMAP_THRESHOLD to have freed a
-    block raises the threshold to its size; 32 MB is the most that counts.
+    Hidden layers that go back to the system after every step cost page faults in the next, up to
+    half of its time.  A freed block raises the threshold to its size.
     """
     torch.empty(31 * 2**20, dtype=torch.uint8)
-
-
-def networks_at_once(device: torch.device, n_networks: int) -> int:
-    """How many networks to train together, memory permitting."""
-    return 1 if device.type == "cpu" else n_networks
-
-
-def _minimise_group(
-    networks: N,
-    x: Tensor,
-    rows: slice,
-    objective: Objective[N],
-    steps: int,
-    learning_rate: float | Tensor,
-    after_step: AfterStep[N] | None,
-    keep: Sequence[Tensor],
-) -> N:
-    """Descend the sum of the objectives; an interrupted descent goes on at its last step."""
-    section = begin("Adam")
-    parameters = networks.parameters()
-    optimiser = Adam(parameters, learning_rate)
-    state = {f"parameter_{i}": p.detach() for i, p in enumerate(parameters)}
-    state |= {f"kept_{i}": kept for i, kept in enumerate(keep)}
-    moments = {f"{n}_{i}": t for i, m in enumerate(optimiser.moments) for n, t in m.items()}
-    done = 0
-    # after a lack of memory the saved group may have been of another size
-    if section.saved and section.saved["parameter_0"].shape == parameters[0].shape:
-        for name, tensor in (state if section.finished else state | moments).items():
-            tensor.copy_(torch.from_numpy(section.saved[name]))
-        done = steps if section.finished else int(section.saved["step"])
-    outputs = networks.on(x)
-    for step in range(done + 1, steps + 1):
-        optimiser.zero_grad()
-        losses = objective(step, outputs(networks), networks, rows)
-        losses.sum().backward()
-        optimiser.step()
-        ended = after_step is not None and after_step(step, networks, rows, losses.detach())
-        if ended:
-            break
-        section.progress(step - done, steps - done, lambda losses=losses: losses.mean().item())  # type: ignore[misc]
-        section.offer(lambda step=step: to_arrays(state | moments) | {"step": np.array(step)})  # type: ignore[misc]
-    section.finish(lambda: to_arrays(state))
-    return networks.frozen()
-
-
-def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
-    """Copies for the disk."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}

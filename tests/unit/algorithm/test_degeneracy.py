@@ -7,12 +7,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import entropy
 from sklearn.metrics import mutual_info_score
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.degeneracy import label_bins, label_information
+from kerhrm.algorithm.environments import assign, label_bins, label_information
 
 
 def hard(environment: np.ndarray | list[int], n_environments: int | None = None) -> Tensor:
@@ -103,44 +104,74 @@ def test_order_and_names_do_not_matter(seed: int) -> None:
         torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_leading_axes_are_independent() -> None:
-    r = torch.stack([torch.stack([soft(10 * b + i, 9, 2) for i in range(3)]) for b in range(2)])
-    bins = torch.from_numpy(np.random.default_rng(0).integers(3, size=(2, 9)))
-    got = label_information(r, bins.unsqueeze(1))
-    assert got.shape == (2, 3)
-    for b, i in np.ndindex(2, 3):
-        torch.testing.assert_close(got[b, i], label_information(r[b, i], bins[b]))
-
-
 def test_few_values_are_their_own_bins() -> None:
-    y = torch.tensor([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0]])
-    assert label_bins(y).tolist() == [[0, 1, 1], [1, 0, 1]]
-    grades = torch.tensor([[2.5, -3.0, 10.0, 2.5]], dtype=torch.float64)
-    assert label_bins(grades).tolist() == [[1, 0, 2, 1]]
-    counts = torch.tensor([[3.0, 0.0, 0.0, 2.0, 0.0, 1.0]])
-    assert label_bins(counts, n_bins=4).tolist() == [[3, 0, 0, 2, 0, 1]]
+    assert label_bins(torch.tensor([-1.0, 1.0, 1.0])).tolist() == [0, 1, 1]
+    grades = torch.tensor([2.5, -3.0, 10.0, 2.5], dtype=torch.float64)
+    assert label_bins(grades).tolist() == [1, 0, 2, 1]
+    counts = torch.tensor([3.0, 0.0, 0.0, 2.0, 0.0, 1.0])
+    assert label_bins(counts, n_bins=4).tolist() == [3, 0, 0, 2, 0, 1]
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(11, 60), n_bins=st.integers(2, 10))
 def test_many_values_fall_into_bins_of_equal_size(seed: int, n: int, n_bins: int) -> None:
     rng = np.random.default_rng(seed)
-    # two data sets of different scale: each one has its own quantiles
-    y = torch.from_numpy(rng.standard_normal((2, n)) * [[1], [100]])
+    y = torch.from_numpy(rng.standard_normal(n))
     bins = label_bins(y, n_bins)
-    for b in range(2):
-        counts = torch.bincount(bins[b], minlength=n_bins)
-        assert len(counts) == n_bins
-        assert int(counts.max() - counts.min()) <= 1
-        in_order = bins[b][y[b].argsort()]
-        assert bool((in_order.diff() >= 0).all())
+    counts = torch.bincount(bins, minlength=n_bins)
+    assert len(counts) == n_bins
+    assert int(counts.max() - counts.min()) <= 1
+    assert bool((bins[y.argsort()].diff() >= 0).all())
     order = torch.from_numpy(rng.permutation(n))
-    assert torch.equal(label_bins(y[:, order], n_bins), bins[:, order])
+    assert torch.equal(label_bins(y[order], n_bins), bins[order])
 
 
 def test_halves_of_a_regression_label_are_a_label_split() -> None:
-    y = torch.from_numpy(np.random.default_rng(0).standard_normal((1, 200)))
-    cheap = (y[0] > y[0].median()).long()
-    bins = label_bins(y)[0]
-    assert float(label_information(hard(cheap), bins)) == pytest.approx(1)
+    y = torch.from_numpy(np.random.default_rng(0).standard_normal(200))
+    bins = label_bins(y)
+    assert float(label_information(hard((y > y.median()).long()), bins)) == pytest.approx(1)
     other = torch.from_numpy(np.random.default_rng(1).integers(2, size=200))
     assert float(label_information(hard(other), bins)) < 0.15
+
+
+def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).dirichlet([0.7] * n_clusters, m))
+
+
+def test_soft_memberships_are_the_responsibilities() -> None:
+    r = shares(0)
+    assert assign(r, "soft", 0) is r
+
+
+@given(seed=st.integers(0, 10**6))
+def test_hard_memberships_are_the_largest(seed: int) -> None:
+    r = shares(seed)
+    got = assign(r, "hard", 0).numpy()
+    assert got.sum(1).tolist() == [1] * 50
+    np.testing.assert_array_equal(got.argmax(1), r.numpy().argmax(1))
+
+
+def test_draws_have_the_probabilities() -> None:
+    p = [0.1, 0.6, 0.3]
+    got = assign(torch.tensor([p] * 20_000).double(), "drawn", 3, "t=1", "k=5", "train")
+    assert bool((got.sum(1) == 1).all())
+    counts = got.sum(0).numpy()
+    assert stats.chisquare(counts, 20_000 * np.array(p)).pvalue > 1e-3
+
+
+def test_draws_belong_to_their_seed_and_name() -> None:
+    r = shares(1)
+    first, again = (assign(r, "drawn", 3, "t=1", "k=5") for _ in range(2))
+    assert torch.equal(first, again)
+    for seed, name in ((4, ("t=1", "k=5")), (3, ("t=2", "k=5")), (3, ("t=1", "k=10"))):
+        assert not torch.equal(first, assign(r, "drawn", seed, *name))
+
+
+def test_what_belongs_nowhere_stays_there() -> None:
+    r = torch.zeros(30, 3).double()
+    for how in ("drawn", "hard"):
+        assert not bool(assign(r, how, 0).any())  # type: ignore[arg-type]
+    # the share of a dropped environment is nobody's
+    r[:, 1] = 0.5
+    drawn = assign(r.repeat(200, 1), "drawn", 0)
+    assert drawn[:, [0, 2]].sum() == 0
+    assert stats.binomtest(int(drawn[:, 1].sum()), 6000, 0.5).pvalue > 1e-3

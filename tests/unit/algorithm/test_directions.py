@@ -1,70 +1,64 @@
 """M_p of an iteration: all candidates' directions, their scores, and the choices."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
+from torch.testing import assert_close
 
-from kerhrm.algorithm.directions import learn_directions, predict, selection_score, yardstick
-from kerhrm.algorithm.invariant import invariant_direction
-from kerhrm.algorithm.options import Invariance
+from kerhrm.algorithm.invariance import (
+    all_memberships,
+    environment_risks,
+    erm_direction,
+    learn_directions,
+    point_scores,
+    selection_score,
+    worst_environment_score,
+)
+from kerhrm.algorithm.loop import select_iteration
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.algorithm.penalties.gradient_variance import GradientVariance, WhitenedVariance
-from kerhrm.algorithm.prediction import finish
-from kerhrm.algorithm.problem import Problem
-from kerhrm.algorithm.records import Directions, Environments
-from kerhrm.data.dataset import Task
+from kerhrm.algorithm.records import Directions, Environments, Problem, predict_linear
+from kerhrm.options import Task
 
-BATCH, N, M, K_MAX = 3, 40, 16, 5
+N, M, K_MAX = 40, 16, 5
 ALPHAS = [0.0, 0.5, 10.0]
+OPTIONS = KerHRMOptions(alpha=ALPHAS)
 
 
 def random_problem(seed: int = 0, task: Task = "classification", unit: float = 1.0) -> Problem:
-    """Features of unequal scale, different in every data set; ``unit`` multiplies Psi."""
+    """Features of unequal scale; ``unit`` multiplies Psi."""
     rng = np.random.default_rng(seed)
-    scale = np.geomspace(5, 0.5, K_MAX) * rng.uniform(0.5, 2, (BATCH, 1, 1))
-    u, psi_v = (rng.standard_normal((BATCH, n, K_MAX)) * scale for n in (N, M))
-    f0, f0_v = (0.1 * rng.standard_normal((BATCH, n)) for n in (N, M))
-    y, y_v = (rng.choice([-1.0, 1.0], (BATCH, n)) for n in (N, M))
-    arrays = (u * unit, np.ones((BATCH, K_MAX)), psi_v * unit, f0, f0_v, y, y_v)
-    return Problem(*(torch.from_numpy(a) for a in arrays), task, list(range(BATCH)))
+    scale = np.geomspace(5, 0.5, K_MAX) * rng.uniform(0.5, 2)
+    u, psi_v = (rng.standard_normal((n, K_MAX)) * scale for n in (N, M))
+    f0, f0_v = (0.1 * rng.standard_normal(n) for n in (N, M))
+    y, y_v = (rng.choice([-1.0, 1.0], n) for n in (N, M))
+    arrays = (u * unit, np.ones(K_MAX), psi_v * unit, f0, f0_v, y, y_v)
+    return Problem(*(torch.from_numpy(a) for a in arrays), task, seed)
 
 
-def environments(k: list[list[int]], seed: int = 0, n_environments: int = 2) -> Environments:
-    """Arbitrary soft environments; all usable."""
+def given_environments(train: Tensor, validation: Tensor, k: list[int]) -> Environments:
+    """Environments (n, K), (m, K) for every k; the rest of the record does not matter."""
+    blank: dict[str, Any] = {f.name: torch.zeros(len(k)) for f in fields(Environments)}
+    parts = {"train": train.expand(len(k), -1, -1), "validation": validation.expand(len(k), -1, -1)}
+    degenerate = torch.zeros(len(k), dtype=torch.bool)
+    return Environments(**blank | parts | {"k": torch.tensor(k), "degenerate": degenerate})
+
+
+def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Environments:
+    """Arbitrary soft environments, other ones for every k."""
     rng = np.random.default_rng(seed)
-    dimensions = torch.tensor(k)
-    shape = tuple(dimensions.shape)
     train, validation = (
-        torch.from_numpy(rng.dirichlet(np.full(n_environments, 0.5), (*shape, n))) for n in (N, M)
+        torch.from_numpy(rng.dirichlet(np.full(n_environments, 0.5), (len(k), n))) for n in (N, M)
     )
-    other = torch.zeros(shape, dtype=torch.float64)
-    count = torch.ones(shape, dtype=torch.int64)
-    usable = torch.ones(shape, dtype=torch.bool)
-    return Environments(
-        dimensions, train, validation, other, other, other, other, usable, *[count] * 4
+    return replace(
+        given_environments(train[0], validation[0], k), train=train, validation=validation
     )
-
-
-def unusable(base: Environments, usable: list[list[bool]]) -> Environments:
-    return replace(base, usable=torch.tensor(usable))
-
-
-def history_of(*thetas: Tensor) -> list[Directions]:
-    """Iterations of one candidate each, theta (B, k_max)."""
-    return [
-        Directions(
-            theta.unsqueeze(1),
-            torch.full((len(theta), 1), K_MAX),
-            torch.zeros(len(theta), 1),
-            torch.zeros(len(theta), 1),
-            torch.zeros(len(theta), dtype=torch.int64),
-        )
-        for theta in thetas
-    ]
 
 
 @pytest.mark.parametrize(
@@ -72,231 +66,274 @@ def history_of(*thetas: Tensor) -> list[Directions]:
     [
         {},
         {"penalty": "whitened_gradient_variance"},
-        {"weights": "shares"},
-        {"penalty": "whitened_gradient_variance", "weights": "shares", "ridge": 0.1},
+        {"weights": "by_size"},
+        {"penalty": "whitened_gradient_variance", "weights": "by_size", "ridge": 0.1},
     ],
 )
 def test_every_candidate_is_its_invariant_direction(options: dict[str, Any]) -> None:
-    problem = random_problem()
-    found = environments([[2, 5], [3, 2], [2, 4]])
-    settings = Invariance(alpha=ALPHAS, **options)
+    problem, newest = random_problem(), environments([2, 5])
+    settings = KerHRMOptions(alpha=ALPHAS, **options)
     whiten = settings.penalty == "whitened_gradient_variance"
-    # the environments of earlier iterations measure, but are not those to be invariant over
-    learned = [environments([[1], [1], [1]], seed=9), found]
-    directions = learn_directions(problem, learned, settings)
-    assert directions.theta.shape == (BATCH, 6, K_MAX)
-    assert directions.k.tolist() == [[2, 2, 2, 5, 5, 5], [3, 3, 3, 2, 2, 2], [2, 2, 2, 4, 4, 4]]
-    assert directions.alpha.tolist() == [ALPHAS * 2] * BATCH
-    for b, g, a in np.ndindex(BATCH, 2, 3):
-        k = int(found.k[b, g])
-        psi = problem.psi_train[b, :, :k]
+    # the environments of earlier iterations score, but are not those to be invariant over
+    directions = learn_directions(problem, [environments([1], seed=9), newest], settings)
+    assert directions.theta.shape == (6, K_MAX)
+    assert directions.k.tolist() == [2, 2, 2, 5, 5, 5]
+    assert directions.alpha.tolist() == ALPHAS * 2
+    for g, a in np.ndindex(2, 3):
+        k = int(newest.k[g])
+        psi = problem.psi_train[:, :k]
         eigenvalue = np.linalg.eigvalsh(psi.T @ psi / N).mean()
-        theta = invariant_direction(
-            psi,
-            problem.y[b] - problem.f0_train[b],
-            found.train[b, g],
-            ALPHAS[a] / (1.0 if whiten else eigenvalue),
-            WhitenedVariance() if whiten else GradientVariance(),
-            ridge=settings.ridge,
-            shares=settings.weights == "shares",
+        by_size = settings.weights == "by_size"
+        risks = environment_risks(
+            psi, problem.target, newest.train[g], ridge=settings.ridge, by_size=by_size
         )
-        got = directions.theta[b, 3 * g + a]
-        torch.testing.assert_close(got[:k], theta, rtol=1e-8, atol=1e-10)
+        alpha = ALPHAS[a] / (1.0 if whiten else eigenvalue)
+        got = directions.theta[3 * g + a]
+        expected = PENALTIES[settings.penalty]().minimise(risks, alpha)
+        assert_close(got[:k], expected, rtol=1e-8, atol=1e-10)
         assert not bool(got[k:].any())
+
+
+def test_a_sum_of_losses_is_minimised_next_to_the_same_penalty() -> None:
+    problem, learned, alpha = random_problem(4), environments([3]), 0.7
+    pad = torch.nn.functional.pad  # a third environment, without any point
+    padded = {part: pad(getattr(learned, part), (0, 1)) for part in ("train", "validation")}
+    settings = KerHRMOptions(alpha=[alpha], total="sum", ridge=0.0)
+    got = learn_directions(problem, [replace(learned, **padded)], settings)
+    psi, y = problem.reduced(3)[0], problem.target
+    theta, r = got.theta[0, :3].clone().requires_grad_(), learned.train[0]
+    losses = [(r[:, e] * (psi @ theta - y) ** 2).sum() / r[:, e].sum() for e in range(2)]
+    gradients = torch.stack(
+        [torch.autograd.grad(loss, theta, create_graph=True)[0] for loss in losses]
+    )
+    variance = ((gradients - gradients.mean(0)) ** 2).sum(1).mean()
+    (slope,) = torch.autograd.grad(sum(losses) + alpha / (psi**2).mean() * variance, theta)
+    assert float(slope.abs().max()) < 1e-9
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("unit", [1e-3, 7.0, 1e4])
 def test_the_unit_of_psi_does_not_matter(unit: float, penalty: str) -> None:
-    learned = [environments([[2, 5]] * BATCH)]
-    settings = Invariance(alpha=ALPHAS, penalty=penalty)
+    learned = [environments([2, 5])]
+    settings = KerHRMOptions(alpha=ALPHAS, penalty=penalty)
     plain = learn_directions(random_problem(), learned, settings)
     scaled = learn_directions(random_problem(unit=unit), learned, settings)
-    torch.testing.assert_close(scaled.theta * unit, plain.theta, rtol=1e-7, atol=1e-10)
-    for name in ("k", "alpha", "score", "chosen"):
-        assert torch.equal(getattr(scaled, name), getattr(plain, name)), name
+    assert_close(scaled.theta * unit, plain.theta, rtol=1e-7, atol=1e-10)
+    assert torch.equal(scaled.score, plain.score)
+    assert scaled.chosen == plain.chosen
 
 
 def test_predictions_keep_the_offset() -> None:
     problem = random_problem()
-    theta = torch.from_numpy(np.random.default_rng(1).standard_normal((BATCH, 2, K_MAX)))
+    theta = torch.from_numpy(np.random.default_rng(1).standard_normal((2, K_MAX)))
     psi, f0 = problem.psi_validation, problem.f0_validation
-    got = predict(psi, f0, theta)
-    for b, c, i in np.ndindex(BATCH, 2, M):
-        expected = float(f0[b, i]) + float(psi[b, i].numpy() @ theta[b, c].numpy())
-        assert float(got[b, c, i]) == pytest.approx(expected, rel=1e-12)
+    both = predict_linear(theta, psi, f0)
+    np.testing.assert_allclose(both, f0.numpy() + theta.numpy() @ psi.numpy().T)
+    assert_close(predict_linear(theta[1], psi, f0), both[1])
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None:
     problem = random_problem(task=task)
-    learned = [environments([[2, 5]] * BATCH, seed=1), environments([[2]] * BATCH, seed=2)]
-    directions = learn_directions(problem, learned, Invariance(alpha=ALPHAS))
-    psi = torch.cat([problem.psi_train, problem.psi_validation], dim=1)
-    f0 = torch.cat([problem.f0_train, problem.f0_validation], dim=1)
-    labels = torch.cat([problem.y, problem.y_validation], dim=1)
-    for b, c in np.ndindex(BATCH, 3):
-        outputs = (f0[b] + psi[b] @ directions.theta[b, c]).numpy()
-        y = labels[b].numpy()
+    learned = [environments([2, 5], seed=1), environments([2], seed=2)]
+    directions = learn_directions(problem, learned, OPTIONS)
+    psi = torch.cat([problem.psi_train, problem.psi_validation])
+    f0 = torch.cat([problem.f0_train, problem.f0_validation])
+    y = torch.cat([problem.y, problem.y_validation]).numpy()
+    for theta, score in zip(directions.theta, directions.score.tolist(), strict=True):
+        outputs = (f0 + psi @ theta).numpy()
         points = (outputs > 0) == (y > 0) if task == "classification" else -((outputs - y) ** 2)
         means = [
-            np.average(points, weights=torch.cat([e.train[b, g, :, j], e.validation[b, g, :, j]]))
+            np.average(points, weights=torch.cat([e.train[g, :, j], e.validation[g, :, j]]))
             for e in learned
-            for g in range(e.k.shape[1])
+            for g in range(len(e.k))
             for j in range(2)
         ]
-        assert float(directions.score[b, c]) == pytest.approx(min(means), rel=1e-9)
+        assert score == pytest.approx(min(means), rel=1e-9)
 
 
-def test_an_environment_that_was_dropped_does_not_measure() -> None:
-    problem, three = random_problem(), environments([[2]] * BATCH, n_environments=3)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_pooled_validation_picks_where_it_is_the_rule(task: Task) -> None:
+    problem = random_problem(5, task)
+    settings = KerHRMOptions(alpha=ALPHAS, selection="pooled")
+    directions = learn_directions(problem, [environments([2, 5])], settings)
+    psi, y = problem.psi_validation.numpy(), problem.y_validation.numpy()
+    f = directions.theta.numpy() @ psi.T + problem.f0_validation.numpy()
+    points = (f > 0) == (y > 0) if task == "classification" else -((f - y) ** 2)
+    np.testing.assert_allclose(directions.score, points.mean(-1))
+    assert directions.chosen == points.mean(-1).argmax()
+
+
+def test_an_environment_that_was_dropped_does_not_score() -> None:
+    problem, three = random_problem(), environments([2], n_environments=3)
     train, validation = three.train.clone(), three.validation.clone()
     train[..., 1], validation[..., 1] = 0, 0
     left = replace(three, train=train, validation=validation)
     without = replace(three, train=train[..., ::2], validation=validation[..., ::2])
-    settings = Invariance(alpha=ALPHAS)
-    got, expected = (learn_directions(problem, [e], settings) for e in (left, without))
-    torch.testing.assert_close(got.theta, expected.theta)
-    torch.testing.assert_close(got.score, expected.score)
-    assert bool((learn_directions(problem, [three], settings).score != got.score).any())
+    got, expected = (learn_directions(problem, [e], OPTIONS) for e in (left, without))
+    assert_close(got.theta, expected.theta)
+    assert_close(got.score, expected.score)
+    assert bool((learn_directions(problem, [three], OPTIONS).score != got.score).any())
 
 
 def test_the_best_score_is_chosen() -> None:
-    directions = learn_directions(
-        random_problem(3), [environments([[1, 3, 5]] * BATCH)], Invariance(alpha=ALPHAS)
-    )
-    assert len(set(directions.chosen.tolist())) > 1  # the data sets differ
-    rows = torch.arange(BATCH)
-    assert torch.equal(directions.score[rows, directions.chosen], directions.score.amax(1))
-    winner = directions.winner
-    for name in ("theta", "k", "alpha", "score"):
-        for b, c in enumerate(directions.chosen.tolist()):
-            assert torch.equal(getattr(winner, name)[b], getattr(directions, name)[b, c])
+    learned = [environments([1, 3, 5])]
+    chosen = set()
+    for seed in range(4):
+        directions = learn_directions(random_problem(seed), learned, OPTIONS)
+        chosen.add(c := directions.chosen)
+        assert directions.score[c] == directions.score.max()
+        winner = directions.winner(7)
+        assert torch.equal(winner.theta, directions.theta[c])
+        got = [winner.k, winner.alpha, winner.score, winner.iteration]
+        assert got == [directions.k[c], directions.alpha[c], directions.score[c], 7]
+    assert len(chosen) > 1
 
 
 def test_ties_go_to_the_smaller_dimension_and_alpha() -> None:
-    once = environments([[2]] * BATCH)
-    twice = replace(
-        once,
-        k=once.k.repeat(1, 2),
-        train=once.train.repeat(1, 2, 1, 1),
-        validation=once.validation.repeat(1, 2, 1, 1),
-        usable=once.usable.repeat(1, 2),
-    )
-    directions = learn_directions(random_problem(), [twice], Invariance(alpha=[1.0, 1.0]))
-    assert torch.equal(directions.score, directions.score[:, :1].expand(-1, 4))
-    assert directions.chosen.tolist() == [0] * BATCH
+    once = environments([2])
+    twice = given_environments(once.train[0], once.validation[0], [2, 2])
+    directions = learn_directions(random_problem(), [twice], KerHRMOptions(alpha=[1.0, 1.0]))
+    assert len(directions.score.unique()) == 1
+    assert directions.chosen == 0
 
 
-def test_a_candidate_without_usable_environments_is_not_chosen() -> None:
-    problem, settings = random_problem(0), Invariance(alpha=ALPHAS)
-    free = environments([[1, 3, 5]] * BATCH)
-    held = unusable(free, [[True, False, True], [False, False, True], [False, False, False]])
-    directions = learn_directions(problem, [held], settings)
-    eligible = [[0, 1, 2, 6, 7, 8], [6, 7, 8], list(range(9))]
-    for b, candidates in enumerate(eligible):
-        best = max(candidates, key=lambda c: (float(directions.score[b, c]), -c))
-        assert int(directions.chosen[b]) == best
-    # the second data set's best is barred; the third one's is not the first by chance
-    assert int(directions.score[1].argmax()) < 6
-    assert int(directions.chosen[2]) > 0
-    # all the same each has its direction, for whoever wants to look
-    torch.testing.assert_close(directions.theta, learn_directions(problem, [free], settings).theta)
+@pytest.mark.parametrize(
+    ("degenerate", "eligible"),
+    [([0, 1, 0], [0, 1, 2, 6, 7, 8]), ([1, 1, 0], [6, 7, 8]), ([1, 1, 1], range(9))],
+)
+def test_a_degenerate_clustering_is_chosen_only_if_there_is_no_other(
+    degenerate: list[int], eligible: list[int]
+) -> None:
+    barred = False
+    for seed in range(6):
+        problem, free = random_problem(seed), environments([1, 3, 5])
+        held = replace(free, degenerate=torch.tensor(degenerate).bool())
+        directions = learn_directions(problem, [held], OPTIONS)
+        best = max(eligible, key=lambda c: (float(directions.score[c]), -c))
+        assert directions.chosen == best
+        barred |= int(directions.score.argmax()) not in eligible
+        plain = learn_directions(problem, [free], OPTIONS)
+        assert_close(directions.theta, plain.theta)
+    assert barred == (len(eligible) < 9)
 
 
 @pytest.mark.parametrize("part", ["train", "validation"])
-def test_the_yardstick_holds_every_environment_once(part: Any) -> None:
-    first, second = environments([[2, 5]] * BATCH, 1), environments([[2]] * BATCH, 2)
-    memberships = yardstick([first, second], part)
-    assert memberships.shape == (BATCH, (2 + 1) * 2, {"train": N, "validation": M}[part])
-    for b in range(BATCH):
-        expected = [getattr(e, part)[b, g, :, j] for e in (first, second)
-                    for g in range(e.k.shape[1]) for j in range(2)]  # fmt: skip
-        torch.testing.assert_close(memberships[b], torch.stack(expected))
+def test_every_environment_scores_once(part: Any) -> None:
+    first, second = environments([2, 5], 1), environments([2], 2)
+    memberships = all_memberships([first, second], part)
+    expected = [
+        getattr(e, part)[g, :, j] for e in (first, second) for g in range(len(e.k)) for j in (0, 1)
+    ]
+    assert_close(memberships, torch.stack(expected))
 
 
-def test_unusable_environments_do_not_measure() -> None:
-    first = unusable(environments([[2, 5]] * 2), [[True, False], [False, False]])
-    second = unusable(environments([[2]] * 2, 1), [[False], [False]])
-    memberships = yardstick([first, second])
-    weights = memberships.sum(-1)
-    assert bool((weights[0, :2] > 0).all())
-    assert weights[0, 2:].tolist() == [0] * 4
-    # a seed that has no other is measured by what there is
-    torch.testing.assert_close(memberships[1, 4:], second.validation[1, 0].mT)
-    assert bool((weights[1] > 0).all())
+def test_degenerate_environments_do_not_score() -> None:
+    def marked(e: Environments, *flags: bool) -> Environments:
+        return replace(e, degenerate=torch.tensor(flags))
+
+    first, second = environments([2, 5], 1), environments([2], 2)
+    weights = all_memberships([marked(first, False, True), marked(second, True)], "validation").sum(
+        -1
+    )
+    assert bool((weights[:2] > 0).all())
+    assert weights[2:].tolist() == [0] * 4
+    # where there is no other, what there is scores
+    every = all_memberships([marked(first, True, True), marked(second, True)], "validation")
+    assert_close(every, all_memberships([first, second], "validation"))
+
+
+def ends(*thetas: list[float]) -> list[Directions]:
+    """Iterations of one candidate each."""
+    one = torch.zeros(1).double()
+    padded = [torch.tensor([*t, *[0.0] * (K_MAX - len(t))]).double() for t in thetas]
+    return [Directions(t[None], torch.tensor([K_MAX]), one, one + i, 0)
+            for i, t in enumerate(padded)]  # fmt: skip
 
 
 def test_the_iteration_is_chosen_by_all_environments() -> None:
     problem = random_problem()
     psi, psi_v = problem.psi_train.clone(), problem.psi_validation.clone()
-    psi[..., 0], psi_v[..., 0] = problem.y, problem.y_validation  # so column 0 is the label
+    psi[:, 0], psi_v[:, 0] = problem.y, problem.y_validation  # so column 0 is the label
+    psi[:, 1] = psi_v[:, 1] = 10.0
     problem = replace(problem, u=psi, psi_validation=psi_v)
-    right, wrong = (torch.zeros(BATCH, K_MAX, dtype=torch.float64) for _ in range(2))
-    right[:, 0], wrong[:, 0] = 10, -10
-    mixed = torch.stack([wrong[0], right[0], wrong[0]])
-    learned = [environments([[5]] * BATCH, seed) for seed in range(3)]
+    right, wrong, always_up = [10.0], [-10.0], [0.0, 1.0]
+    learned = [environments([5], seed) for seed in range(3)]
 
-    def chosen(*thetas: Tensor) -> list[int]:
-        return finish(problem, learned[: len(thetas)], history_of(*thetas)).iteration.tolist()
+    def chosen(environments: list[Environments], *thetas: list[float], final: str = "best") -> int:
+        options = KerHRMOptions(final=final)
+        return select_iteration(problem, environments, ends(*thetas), options).iteration
 
-    assert chosen(wrong, mixed, right) == [3, 2, 3]
-    assert chosen(wrong, right, 2 * right) == [2, 2, 2]  # the earliest among equals
-    assert chosen(right) == [1, 1, 1]
+    assert chosen(learned, wrong, wrong, right) == 3
+    assert chosen(learned, wrong, right, right) == 2  # the earliest among equals
+    assert chosen(learned, right, wrong, wrong) == 1
+    assert chosen(learned, right, wrong, wrong, final="last") == 3
     # only an environment of the last iteration tells these two apart
-    half = replace(
-        learned[0],
-        train=torch.ones_like(learned[0].train),
-        validation=torch.ones_like(learned[0].validation),
-    )
-    always_up = torch.zeros_like(right)
-    psi[..., 1] = psi_v[..., 1] = 10.0
-    always_up[:, 1] = 1
-    hit, hit_v = ((y > 0).double() for y in (problem.y, problem.y_validation))
-    positives = replace(
-        half,
-        train=torch.stack([hit, hit], -1).unsqueeze(1),
-        validation=torch.stack([hit_v, hit_v], -1).unsqueeze(1),
-    )
-    history = history_of(always_up, right)
-    assert finish(problem, [positives], history).iteration.tolist() == [1, 1, 1]
-    assert finish(problem, [positives, half], history).iteration.tolist() == [2, 2, 2]
+    hits = [(y > 0).double()[:, None] for y in (problem.y, problem.y_validation)]
+    positives = given_environments(*hits, [5])
+    everybody = given_environments(*map(torch.ones_like, hits), [5])
+    assert chosen([positives] * 2, always_up, right) == 1
+    assert chosen([positives, everybody], always_up, right) == 2
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_pooled_validation_picks_where_it_is_the_rule(task: Task) -> None:
-    """By hand: the mean over validation points, whatever the environments."""
-    problem = random_problem(5, task)
-    learned = [environments([[2, 5], [3, 2], [2, 4]])]
-    directions = learn_directions(problem, learned, Invariance(alpha=ALPHAS), "pooled")
-    psi, y = problem.psi_validation.numpy(), problem.y_validation.numpy()
-    f = psi @ directions.theta.numpy().transpose(0, 2, 1) + problem.f0_validation.numpy()[..., None]
-    hits = (f > 0) == (y > 0)[..., None] if task == "classification" else -((f - y[..., None]) ** 2)
-    np.testing.assert_allclose(directions.score, hits.mean(1))
-    assert directions.chosen.tolist() == hits.mean(1).argmax(-1).tolist()
+def draw(seed: int, n_environments: int = 4) -> tuple[Tensor, Tensor]:
+    """Scores (C, m) and a partition of the points into soft environments (E, m)."""
+    rng = np.random.default_rng(seed)
+    scores = rng.choice([0.0, 1.0, -0.3], (3, 12))
+    memberships = rng.dirichlet(np.full(n_environments, 0.2), 12).T.copy()
+    return torch.from_numpy(scores), torch.from_numpy(memberships)
 
 
-def test_the_last_iteration_may_be_the_end() -> None:
-    problem, learned = random_problem(), [environments([[5]] * BATCH, seed) for seed in range(2)]
-    history = [learn_directions(problem, learned[: t + 1], Invariance()) for t in range(2)]
-    final = finish(problem, learned, history, end="last")
-    assert final.iteration.tolist() == [2] * BATCH
-    assert torch.equal(final.theta, history[-1].winner.theta)
+@given(seed=st.integers(0, 10**6), n_environments=st.integers(1, 5), empty=st.integers(0, 2))
+def test_the_worst_mean_by_a_loop(seed: int, n_environments: int, empty: int) -> None:
+    scores, memberships = draw(seed, n_environments)
+    everyone = torch.cat([torch.zeros(empty, 12).double(), memberships])
+    got = worst_environment_score(scores, everyone)
+    expected = [
+        min(np.average(row, weights=r) for r in everyone.numpy() if r.sum() > 0)
+        for row in scores.numpy()
+    ]
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    # a partition bounds the pooled score, and one more environment never raises it
+    assert bool((got <= scores.mean(-1) + 1e-12).all())
+    fewer = worst_environment_score(scores, memberships[: max(1, n_environments - 1)])
+    assert bool((got <= fewer + 1e-12).all())
 
 
-def test_the_history_is_scored_by_the_winners() -> None:
-    problem, learned = random_problem(3), [environments([[2, 5]] * BATCH)]
-    directions = learn_directions(problem, learned, Invariance(alpha=ALPHAS))
-    score = selection_score(problem, directions.winner.theta.unsqueeze(1), learned)
-    torch.testing.assert_close(score.squeeze(1), directions.winner.score)
+def test_points_score_by_sign_or_squared_error() -> None:
+    outputs, y = torch.tensor([0.3, -2.0, 0.0, 5.0]), torch.tensor([1.0, -1.0, -1.0, -1.0])
+    scores = point_scores(outputs, y, "classification")
+    assert scores.dtype == torch.float64
+    assert scores.tolist() == [1, 1, 1, 0]  # an output of 0 is the class -1
+    outputs, y = torch.tensor([[0.5, -2.0], [1.0, 3.0]]), torch.tensor([1.0, -2.0])
+    assert point_scores(outputs, y, "regression").tolist() == [[-0.25, 0], [0, -25]]
 
 
-def test_data_sets_do_not_touch_each_other() -> None:
-    problem, learned = random_problem(), [environments([[2, 5], [2, 3], [2, 3]])]
-    settings = Invariance(alpha=ALPHAS)
-    together = learn_directions(problem, learned, settings)
-    for b in range(BATCH):
-        alone = problem.take([b])
-        single = learn_directions(alone, [learned[0].take([b])], settings)
-        for name in Directions.names():
-            torch.testing.assert_close(getattr(single, name)[0], getattr(together, name)[b])
+def test_erm_is_ridge_regression_with_k_by_validation() -> None:
+    random = np.random.default_rng(0)
+    u, _ = np.linalg.qr(random.standard_normal((60, 5)))
+    s, theta = np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([1.0, -1.0, 1.0, 0.0, 0.0])
+    psi = random.standard_normal((400, 5))
+    f0, f0_new = random.standard_normal(60), random.standard_normal(400)
+    y = f0 + (u * s) @ theta + 0.5 * random.standard_normal(60)
+    y_new = f0_new + psi @ theta + 0.5 * random.standard_normal(400)
+    arrays = map(torch.from_numpy, (u, s, psi, f0, f0_new, y, y_new))
+    got = erm_direction(Problem(*arrays, "regression", 0), [5, 1, 3], [0.1])
+    errors, expected = [], []
+    for k in (1, 3, 5):
+        features = (u * s)[:, :k]
+        penalty = 0.1 * (features**2).sum() / k * np.eye(k)
+        expected.append(np.linalg.solve(features.T @ features + penalty, features.T @ (y - f0)))
+        errors.append(((psi[:, :k] @ expected[-1] - (y_new - f0_new)) ** 2).mean())
+    best = int(np.argmin(errors))
+    assert (got.k, got.iteration) == ((1, 3, 5)[best], 0)
+    np.testing.assert_allclose(got.theta[: got.k], expected[best])
+    assert not bool(got.theta[got.k :].any())
+    assert got.score == pytest.approx(-min(errors))
+
+
+def test_a_winners_score_is_that_of_its_direction() -> None:
+    problem, learned = random_problem(3), [environments([2, 5])]
+    winner = learn_directions(problem, learned, OPTIONS).winner(1)
+    score = selection_score(problem, winner.theta[None], learned, "worst_inferred")
+    assert score.item() == pytest.approx(winner.score)

@@ -1,7 +1,7 @@
-"""Invariant gradient descent: its cosine, its two forms, and where it leads."""
+"""Invariant gradient descent: its cosine, where it leads, and the choice of a network."""
 
-import math
-from typing import Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -10,187 +10,235 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
+from torch.testing import assert_close
 
-from kerhrm.algorithm.network import (
-    SMOOTHING,
-    cosine_to_direction,
-    train_igd,
-    within,
-)
-from kerhrm.algorithm.options import IGD
-from kerhrm.features.extract import extract
-from kerhrm.features.reduction import reduce
+from kerhrm.algorithm.igd import SMOOTHING, cosine_to_direction, train_igd, train_network
+from kerhrm.algorithm.loop import Fit, fit
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.records import Direction, Problem
+from kerhrm.features.map import NTFMap
+from kerhrm.networks.base import Network
 from kerhrm.networks.mlp import MLP, init_mlp
 from kerhrm.networks.training import train
 
-B, N, K = 2, 40, 3
+N, K = 40, 3
 
 
-class Draw(NamedTuple):
-    """Arguments of ``cosine_to_direction``."""
-
-    g: Tensor
-    theta: Tensor
-
-
-def draw(seed: int = 0) -> Draw:
-    rng = np.random.default_rng(seed)
-    shapes = (B, K), (B, K)
-    return Draw(*(torch.from_numpy(rng.standard_normal(shape)) for shape in shapes))
+def draw(seed: int = 0) -> tuple[Tensor, Tensor]:
+    """g and theta."""
+    return tuple(torch.from_numpy(np.random.default_rng(seed).standard_normal((2, K))))  # type: ignore[return-value]
 
 
 @given(seed=st.integers(0, 10**6))
 def test_without_smoothing_it_is_the_cosine(seed: int) -> None:
-    d = draw(seed)
-    expected = cosine_similarity(d.g, d.theta, dim=-1)
-    torch.testing.assert_close(cosine_to_direction(*d, smoothing=0), expected)
-    nearly = cosine_to_direction(*d, smoothing=1e-6)
-    torch.testing.assert_close(nearly, expected, rtol=1e-6, atol=1e-9)
+    g, theta = draw(seed)
+    expected = cosine_similarity(g, theta, dim=-1)
+    assert_close(cosine_to_direction(g, theta, smoothing=0), expected)
+    assert_close(cosine_to_direction(g, theta, smoothing=1e-6), expected, rtol=1e-6, atol=1e-9)
 
 
 @given(seed=st.integers(0, 10**6), smoothing=st.sampled_from([SMOOTHING, 1.0]))
 def test_smoothing_shrinks_it_and_turns_nothing(seed: int, smoothing: float) -> None:
-    d = draw(seed)
-    length, reach = d.g.norm(dim=-1), smoothing * d.theta.norm(dim=-1)
-    expected = cosine_similarity(d.g, d.theta, dim=-1) * length / torch.hypot(length, reach)
-    got = cosine_to_direction(*d, smoothing=smoothing)
-    torch.testing.assert_close(got, expected)
+    g, theta = draw(seed)
+    length, reach = g.norm(), smoothing * theta.norm()
+    expected = cosine_similarity(g, theta, dim=-1) * length / torch.hypot(length, reach)
+    got = cosine_to_direction(g, theta, smoothing=smoothing)
+    assert_close(got, expected)
     # the unit of theta (and with it of g) does not matter
-    scaled = Draw(1e3 * d.g, 1e3 * d.theta)
-    torch.testing.assert_close(cosine_to_direction(*scaled, smoothing=smoothing), got)
+    assert_close(cosine_to_direction(1e3 * g, 1e3 * theta, smoothing=smoothing), got)
 
 
 def test_the_start_has_a_finite_gradient() -> None:
-    d = draw()
-    g = torch.zeros_like(d.g).requires_grad_()
-    cos = cosine_to_direction(g, d.theta, SMOOTHING)
-    assert cos.tolist() == [0] * B
-    (gradient,) = torch.autograd.grad(cos.sum(), g)
+    _, theta = draw()
+    g = torch.zeros(K, dtype=torch.float64, requires_grad=True)
+    cos = cosine_to_direction(g, theta, SMOOTHING)
+    assert cos.item() == 0
+    (gradient,) = torch.autograd.grad(cos, g)
     # d cos / d g = theta / (c |theta|^2)
-    expected = d.theta / (SMOOTHING * (d.theta**2).sum(-1, keepdim=True))
-    torch.testing.assert_close(gradient, expected)
-
-
-def test_columns_beyond_k_are_zero() -> None:
-    u = torch.randn(B, N, K)
-    got = within(u, torch.tensor([1, 3]))
-    for b, k in ((0, 1), (1, 3)):
-        assert torch.equal(got[b, :, :k], u[b, :, :k])
-        assert not bool(got[b, :, k:].any())
-
-
-def test_coordinates_of_the_ntf_predictor_are_its_theta() -> None:
-    u = torch.linalg.qr(torch.randn(B, N, K, dtype=torch.float64))[0]
-    s = torch.tensor([[4.0, 2.0, 1.0]] * B, dtype=torch.float64)
-    theta = torch.randn(B, K, dtype=torch.float64)
-    theta[0, 2] = 0
-    f0 = torch.randn(B, N, dtype=torch.float64)
-    f = f0 + torch.einsum("bnk,bk->bn", u * s[:, None], theta)
-    g = torch.einsum("bn,bnk->bk", f - f0, within(u, torch.tensor([2, 3]))) / s
-    torch.testing.assert_close(g, theta)
-    cosine = cosine_to_direction(g, theta, smoothing=0)
-    torch.testing.assert_close(cosine, torch.ones(B, dtype=torch.float64))
+    assert_close(gradient, theta / (SMOOTHING * (theta**2).sum()))
 
 
 class Task(NamedTuple):
     mlp: MLP
     x: Tensor
-    y: Tensor
-    f0: Tensor
-    u: Tensor
-    s: Tensor
+    problem: Problem
     theta: Tensor
 
-    def igd(
-        self,
-        penalty: float,
-        cosine: Literal["signed", "absolute", "smoothed"] = "signed",
-        steps: int = 100,
-        theta: Tensor | None = None,
-    ) -> MLP:
-        mlp, x, y, f0, u, s, own = self
-        return train_igd(
-            mlp, x, y, f0, u, s, own if theta is None else theta,
-            penalty=penalty, options=IGD(cosine=cosine, steps=steps, tolerance=0),
-        )  # fmt: skip
+    def igd(self, weight: float, cosine: Any = "signed", steps: int = 100, sign: int = 1) -> MLP:
+        direction = Direction(sign * self.theta, K, 0.0, 0.0, 1)
+        options = KerHRMOptions(cosine=cosine, steps=steps, tol=0)
+        return train_igd(self.mlp, self.x, self.problem, direction, weight, options)[0]
 
-    def cosine(self, trained: MLP) -> Tensor:
-        """The true cosine, without smoothing."""
-        g = torch.einsum("bn,bnk->bk", trained(self.x) - self.f0, self.u) / self.s
-        return cosine_to_direction(g, self.theta, 0.0)
+    def change(self, trained: MLP) -> Tensor:
+        """g_w."""
+        return (trained(self.x).double() - self.problem.f0_train) @ self.problem.u / self.problem.s
+
+    def cosine(self, trained: MLP) -> float:
+        """True cosine, without smoothing."""
+        return float(cosine_similarity(self.change(trained), self.theta, dim=-1))
 
 
 @pytest.fixture(scope="module")
 def task() -> Task:
-    """Two wide networks (close to their linearisation) and directions in their NTF space."""
+    """A wide network (close to its linearisation) and a direction in its NTF space."""
     rng = np.random.default_rng(0)
-    x = torch.from_numpy(rng.standard_normal((B, N, 4)).astype(np.float32))
-    y = torch.from_numpy(rng.choice([-1.0, 1.0], (B, N)).astype(np.float32))
-    mlp = init_mlp(range(B), (4, 512, 1))
-    ntf, f0 = extract(mlp, x)
-    reduction = reduce(ntf.kernel(ntf), K)
-    theta = torch.tensor([[0.03, -0.05, 0.08], [0.02, 0.1, 0.0]])
-    u = within(reduction.u, torch.tensor([3, 2])).float()
-    return Task(mlp, x, y, f0, u, reduction.s.float(), theta)
+    x = torch.from_numpy(rng.standard_normal((N, 4)).astype(np.float32))
+    y = torch.from_numpy(rng.choice([-1.0, 1.0], N))
+    mlp = init_mlp(0, (4, 512, 1))
+    features = NTFMap.fit(mlp, x, K)
+    problem = Problem.from_features(features, x, y, y, "classification", 0)
+    return Task(mlp, x, problem, torch.tensor([0.03, -0.05, 0.08]).double())
+
+
+def test_coordinates_of_the_linear_predictor_are_its_theta(task: Task) -> None:
+    problem = task.problem
+    f = problem.f0_train + problem.psi_train @ task.theta
+    assert_close((f - problem.f0_train) @ problem.u / problem.s, task.theta)
+
+
+def test_features_beyond_k_have_no_say(task: Task) -> None:
+    options = KerHRMOptions(steps=20)
+    direction = Direction(task.theta * torch.tensor([1, 1, 0]), 2, 0.0, 0.0, 1)
+    whole, _ = train_igd(task.mlp, task.x, task.problem, direction, 10.0, options)
+    problem = replace(task.problem, u=task.problem.u[:, :2], s=task.problem.s[:2])
+    short = replace(direction, theta=direction.theta[:2])
+    cut, _ = train_igd(task.mlp, task.x, problem, short, 10.0, options)
+    assert_close(cut(task.x), whole(task.x), rtol=1e-3, atol=1e-4)
 
 
 def test_a_smoothing_that_stays_draws_the_network_along_theta(task: Task) -> None:
     """The objective falls with the length of the change; that of the printed cosine does not."""
-
-    def length(trained: MLP) -> Tensor:
-        g = torch.einsum("bn,bnk->bk", trained(task.x) - task.f0, task.u) / task.s
-        return (g * task.theta).sum(-1) / task.theta.square().sum(-1)
-
-    usual, smoothed = (task.igd(1e4, kind, steps=200) for kind in ("signed", "smoothed"))
-    assert bool((length(smoothed) > 1.1 * length(usual)).all())
+    usual, smoothed = (
+        float(task.change(task.igd(1e4, kind, steps=200)) @ task.theta)
+        for kind in ("signed", "smoothed")
+    )
+    assert smoothed > 1.1 * usual
 
 
 def test_without_penalty_it_is_plain_training(task: Task) -> None:
+    y = task.problem.y.float()
     plain = train(
         task.mlp,
         task.x,
-        lambda f, rows: ((f - task.y[rows]) ** 2).mean(-1),
+        lambda f, network, step: ((f - y) ** 2).mean(),
         steps=20,
         learning_rate=1e-3,
     )
-    for got, expected in zip(task.igd(0.0, steps=20).parameters(), plain.parameters(), strict=True):
-        torch.testing.assert_close(got, expected)
+    for name, weight in task.igd(0.0, steps=20).weights.items():
+        assert_close(weight, plain.weights[name])
 
 
 def test_the_penalty_turns_the_network_along_theta(task: Task) -> None:
-    assert float(task.cosine(task.igd(0.0)).max()) < 0.9
-    assert float(task.cosine(task.igd(1000.0)).min()) > 0.99
+    cosines = [task.cosine(task.igd(weight)) for weight in (0.0, 1.0, 100.0, 1000.0)]
+    assert cosines == sorted(cosines)
+    assert cosines[0] < 0.9
+    assert cosines[-1] > 0.99
     # and back, if theta asks for it
-    assert float(task.cosine(task.igd(1000.0, theta=-task.theta)).max()) < -0.99
-
-
-def test_more_penalty_is_more_cosine(task: Task) -> None:
-    cosines = torch.stack([task.cosine(task.igd(penalty)) for penalty in (0.0, 1.0, 100.0)])
-    assert bool((cosines.diff(dim=0) > 0).all())
+    assert task.cosine(task.igd(1000.0, sign=-1)) < -0.99
 
 
 def test_the_printed_form_cannot_tell_theta_from_its_opposite(task: Task) -> None:
-    forward = task.igd(10.0, "absolute", steps=30)(task.x)
-    backward = task.igd(10.0, "absolute", steps=30, theta=-task.theta)(task.x)
-    torch.testing.assert_close(forward, backward)
-    signed = [task.igd(10.0, steps=30, theta=t)(task.x) for t in (task.theta, -task.theta)]
-    assert float((signed[0] - signed[1]).abs().max()) > 0.1
+    forward, backward = (task.igd(10.0, "absolute", 30, sign)(task.x) for sign in (1, -1))
+    assert_close(forward, backward)
+    forward, backward = (task.igd(10.0, "signed", 30, sign)(task.x) for sign in (1, -1))
+    assert float((forward - backward).abs().max()) > 0.1
 
 
 def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
     # labels that lie against theta: the printed form goes with them, the signed one does not
-    along = torch.einsum("bnk,bk->bn", task.u * task.s[:, None], task.theta)
-    against = task._replace(y=task.f0 - along)
-    assert float(against.cosine(against.igd(0.5, "absolute")).max()) < -0.99
-    assert float(against.cosine(against.igd(0.5)).min()) > 0.5
+    problem = task.problem
+    y = problem.f0_train - problem.psi_train @ task.theta
+    against = task._replace(problem=replace(problem, y=y))
+    assert against.cosine(against.igd(0.5, "absolute")) < -0.99
+    assert against.cosine(against.igd(0.5)) > 0.5
 
 
-def test_a_network_does_not_notice_the_others(task: Task) -> None:
-    together = task.igd(10.0, steps=20)(task.x)
-    for b in range(B):
-        mlp, *tensors = task
-        one = mlp.take(slice(b, b + 1))
-        alone = Task(one, *(t[[b]] for t in tensors))
-        got = alone.igd(10.0, steps=20)(alone.x)[0]
-        torch.testing.assert_close(got, together[b], rtol=1e-4, atol=1e-5)
-    assert math.isfinite(float(together.sum()))
+OPTIONS = KerHRMOptions(
+    k=[4, 8], n_iterations=1, n_init=3, alpha=[0, 1],
+    cosine_weight=[0.0, 1.0, 300.0], steps=20, learning_rate=2e-3, check_every=None,
+)  # fmt: skip
+
+
+class Run(NamedTuple):
+    """Everything that a network is trained from."""
+
+    network: Network
+    x: Tensor
+    x_validation: Tensor
+    problem: Problem
+    result: Fit
+
+    def train(self, iteration: int = 1, **changes: Any) -> Any:
+        options = OPTIONS.model_copy(update=changes)
+        final = replace(self.result.final, iteration=iteration)
+        given = self.network, self.x, self.x_validation, self.problem, final
+        return train_network(*given, self.result.environments, options)
+
+    def worst(self, network: Network) -> float:
+        """Accuracy in the worst inferred environment, by NumPy."""
+        hits = (network(self.x_validation).numpy() > 0) == (self.problem.y_validation.numpy() > 0)
+        (environments,) = self.result.environments
+        keep = ~environments.degenerate | environments.degenerate.all()
+        memberships = environments.validation[keep].numpy()
+        return min(np.average(hits, weights=r[:, j]) for r in memberships for j in (0, 1))
+
+    def pooled(self, network: Network) -> float:
+        hits = (network(self.x_validation) > 0) == (self.problem.y_validation > 0)
+        return float(hits.double().mean())
+
+
+@pytest.fixture(scope="module", params=[0, 1, 2])
+def run(request: pytest.FixtureRequest) -> Run:
+    """A stable feature, and a spurious one that agrees with the label in 80 % of the rows."""
+    draw, points = np.random.default_rng(request.param), []
+    for n in (150, 100):
+        y = draw.choice([-1.0, 1.0], n)
+        spurious = np.where(draw.random(n) < 0.8, y, -y)
+        x = np.stack([y, spurious], 1) + draw.standard_normal((n, 2)) * [1.5, 0.3]
+        noise = draw.standard_normal((n, 4))
+        points.append((torch.from_numpy(np.hstack([x, noise])).float(), torch.from_numpy(y)))
+    (x, y), (x_v, y_v) = points
+    network = init_mlp(request.param, (6, 64, 1))
+    features = NTFMap.fit(network, x, 8)
+    problem = Problem.from_features(features, x_v, y, y_v, "classification", request.param)
+    return Run(network, x, x_v, problem, fit(problem, OPTIONS))
+
+
+@pytest.mark.parametrize("rule", ["worst_inferred", "pooled"])
+def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> None:
+    alone = [run.train(cosine_weight=[w]).network for w in OPTIONS.cosine_weight]
+    scores = [(run.worst if rule == "worst_inferred" else run.pooled)(n) for n in alone]
+    best = int(np.argmax(scores))  # the first among equals
+    trained = run.train(selection=rule)
+    assert trained.cosine_weight == OPTIONS.cosine_weight[best]
+    assert trained.score == pytest.approx(scores[best])
+    assert [row["score"] for row in trained.history] == pytest.approx(scores)
+    assert torch.equal(trained.network(run.x), alone[best](run.x))
+    spread = torch.stack([n(run.x) for n in alone]).diff(dim=0).abs().amax(-1)
+    assert float(spread.min()) > 0.01  # the weight matters
+
+
+def test_the_rule_picks_the_step_as_well(run: Run) -> None:
+    trained = run.train(cosine_weight=[300.0], check_every=5)
+    ends = [run.train(cosine_weight=[300.0], steps=s) for s in (5, 10, 15, 20)]
+    best = max(ends, key=lambda end: run.worst(end.network))  # the earliest among equals
+    assert_close(trained.network(run.x), best.network(run.x), rtol=1e-4, atol=1e-5)
+    assert trained.history[0]["step"] == best.history[0]["n_steps"]
+    assert trained.history[0]["n_steps"] == 20
+
+
+def test_without_environments_it_is_erm_by_the_pooled_rule(run: Run) -> None:
+    trained = run.train(iteration=0, check_every=5)
+    assert trained.cosine_weight == 0
+    ends = [run.train(cosine_weight=[0.0], steps=s).network for s in (5, 10, 15, 20)]
+    best = max(ends, key=run.pooled)
+    assert_close(trained.network(run.x), best(run.x), rtol=1e-4, atol=1e-5)
+
+
+def test_a_failed_training_is_chosen_only_if_there_is_no_other(run: Run) -> None:
+    problem = replace(run.problem, task="regression")
+    options = {"cosine_weight": [float("inf"), 1.0]}
+    trained = run._replace(problem=problem).train(**options)
+    assert trained.cosine_weight == 1.0
+    trained = run._replace(problem=problem).train(cosine_weight=[float("inf")])
+    assert bool(trained.network(run.x).isnan().all())

@@ -1,60 +1,26 @@
-"""The shipped configuration, free to change, and how a refused one is told."""
+"""The small configuration of small_config.py as a fixture."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from configtools import SHIPPED, Spoil, Told, Write
+from small_config import TREE, Load, write
 
-from kerhrm.config.resolve import resolve
-from kerhrm.errors import KerhrmError
+from kerhrm.paper.config import Config, load_config
+from kerhrm.paper.config.files import merge
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the shipped files, without what `tune` has chosen, in the working directory."""
-    shutil.copytree(SHIPPED, tmp_path / "config", ignore=shutil.ignore_patterns("tuned"))
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Write the small configuration, with changes by file, and load it without a cache."""
+    monkeypatch.setenv("KERHRM_CACHE_DIR", "none")
     monkeypatch.chdir(tmp_path)
-    return tmp_path / "config"
 
+    def load(changes: dict[str, Any] | None = None, **overrides: Any) -> Config:
+        tree = dict(TREE)
+        for name, content in (changes or {}).items():
+            both = isinstance(content, dict) and name in tree
+            tree[name] = merge(tree[name], content) if both else content
+        return load_config(overrides, root=write(tmp_path, tree))
 
-@pytest.fixture
-def write(folder: Path) -> Write:
-    """Write a file of the configuration."""
-
-    def content(name: str, tree: dict[str, Any]) -> None:
-        path = folder / f"{name}.yaml"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(yaml.safe_dump(tree, sort_keys=False))
-
-    return content
-
-
-@pytest.fixture
-def told(folder: Path) -> Told:
-    """The message of a refused configuration: one line."""
-
-    def message(top: dict[str, Any]) -> str:
-        with pytest.raises(KerhrmError) as caught:
-            resolve(top, folder)
-        text = str(caught.value)
-        assert "\n" not in text
-        return text
-
-    return message
-
-
-@pytest.fixture
-def spoilt(folder: Path, told: Told) -> Spoil:
-    """What is told of ``text``, when a preset over the paper's sizes says nothing else."""
-
-    def message(text: str) -> str:
-        (folder / "presets" / "smoke.yaml").write_text(text)
-        start = "config/presets/smoke.yaml: "
-        found = told({"preset": "smoke"})
-        assert found.startswith(start)
-        return found.removeprefix(start)
-
-    return message
+    return load

@@ -1,8 +1,8 @@
-"""Small tables of houses, and the least squares that houses are held against."""
+"""Small tables of houses, and the least squares that houses are compared with."""
 
 import numpy as np
 
-from kerhrm.data.sources.king_county import PREDICTORS, Houses
+from kerhrm.paper.data.king_county import PREDICTORS, Houses
 
 
 def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> Houses:

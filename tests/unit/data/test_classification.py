@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.data.classification.generator import generate
-from kerhrm.data.classification.options import ClassificationData
-from kerhrm.data.dataset import Dataset, Split
-from kerhrm.data.drawing import mixing_matrix
+from kerhrm.paper.data.classification import ClassificationData, generate
+from kerhrm.paper.data.dataset import Dataset, Split
+from kerhrm.paper.data.drawing import mixing_matrix
 
 SMALL: dict[str, Any] = {
     "r2": 0.7,
@@ -21,7 +20,7 @@ SMALL: dict[str, Any] = {
 
 
 def made(seeds: Sequence[int], **changed: Any) -> Dataset:
-    options = ClassificationData(generator="classification", **SMALL | changed)
+    options = ClassificationData(**SMALL | changed)
     return generate(options, seeds)
 
 
@@ -34,22 +33,6 @@ def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def assert_rate(hits: np.ndarray, rate: float) -> None:
     """The number of hits is likely (two-sided p above 1e-4) at this rate."""
     assert stats.binomtest(int(hits.sum()), hits.size, rate).pvalue > 1e-4
-
-
-def test_shapes_types_and_names() -> None:
-    data = made([3, 7])
-    for split, n in ((data.train, 60), (data.validation, 40), (data.test, 40)):
-        assert split.x.shape == (2, n, 10)
-        assert split.y.shape == split.environment.shape == (2, n)
-        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
-        assert split.environment.dtype == np.int8
-        assert set(np.unique(split.y)) == {-1, 1}
-    np.testing.assert_array_equal(data.train.environment, [[0] * 30 + [1] * 30] * 2)
-    np.testing.assert_array_equal(data.validation.environment, [[0] * 20 + [1] * 20] * 2)
-    assert not data.test.environment.any()
-    assert data.source == "synthetic"
-    assert data.test_environments == ["r=0.10"]
-    assert made([0], r_test=0.25, d=3).test_environments == ["r=0.25"]
 
 
 @pytest.mark.parametrize("r2", [0.70, 0.80])
@@ -103,42 +86,10 @@ def parts(data: Dataset) -> dict[str, Split]:
     return {"train": data.train, "validation": data.validation, "test": data.test}
 
 
-def assert_same(one: Split, other: Split) -> None:
-    for name in ("x", "y", "environment"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-@pytest.mark.parametrize(
-    ("changed", "shifted"),
-    [
-        ({"n_train_per_environment": 31}, {"train"}),
-        ({"n_validation_per_environment": 21}, {"validation"}),
-        ({"n_test": 41}, {"test"}),
-        ({"r_test": 0.2}, {"test"}),
-        ({"r2": 0.2}, {"train", "validation"}),
-    ],
-)
-def test_a_change_of_one_part_shifts_no_other(changed: dict[str, Any], shifted: set[str]) -> None:
-    before, after = parts(made([5])), parts(made([5], **changed))
-    for name in before.keys() - shifted:
-        assert_same(before[name], after[name])
-    for name in shifted:
-        same = before[name].x.shape == after[name].x.shape
-        assert not (same and np.array_equal(before[name].x, after[name].x))
-
-
 def test_settings_share_labels_and_the_first_environment() -> None:
     one, other = (made([5], r2=r2).train for r2 in (0.7, 0.8))
     np.testing.assert_array_equal(one.y, other.y)
     np.testing.assert_array_equal(one.x[:, :30], other.x[:, :30])
-
-
-def test_a_seed_does_not_depend_on_its_company() -> None:
-    together, alone = parts(made([4, 9])), parts(made([9]))
-    for name, split in alone.items():
-        both = together[name]
-        assert_same(split, Split(both.x[1:], both.y[1:], both.environment[1:]))
-        assert not np.array_equal(both.x[0], both.x[1])
 
 
 def test_every_part_and_environment_has_its_own_noise() -> None:

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.data.colored_mnist.channels import colour
-from kerhrm.data.colored_mnist.generator import choose, color, generate
-from kerhrm.data.colored_mnist.options import ColoredMnistData
-from kerhrm.data.dataset import Dataset, Split
-from kerhrm.data.sources.mnist import Digits
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.data.colored_mnist import ColoredMnistData, choose, color, colour, generate
+from kerhrm.paper.data.dataset import Dataset, Split
+from kerhrm.paper.data.mnist import Digits
 
 
 def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:
@@ -43,7 +41,7 @@ SMALL: dict[str, Any] = {
 
 
 def made(seeds: Sequence[int], digits: Digits = DIGITS, **changed: Any) -> Dataset:
-    return generate(ColoredMnistData(generator="colored_mnist", **changed), seeds, digits)
+    return generate(ColoredMnistData(**changed), seeds, digits)
 
 
 def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
@@ -58,28 +56,12 @@ def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
 
 
 def noisy(label_noise: float, **changed: Any) -> ColoredMnistData:
-    return ColoredMnistData(generator="colored_mnist", label_noise=label_noise, **changed)
+    return ColoredMnistData(label_noise=label_noise, **changed)
 
 
 def assert_rate(hits: np.ndarray, rate: float) -> None:
     """The number of hits is likely (two-sided p above 1e-4) at this rate."""
     assert stats.binomtest(int(hits.sum()), hits.size, rate).pvalue > 1e-4
-
-
-@pytest.mark.parametrize("side", [14, 28])
-def test_shapes_types_and_names(side: int) -> None:
-    data = made([3, 7], **SMALL, side=side)
-    for split, n in ((data.train, 80), (data.validation, 60), (data.test, 50)):
-        assert split.x.shape == (2, n, 2 * side**2)
-        assert split.y.shape == split.environment.shape == (2, n)
-        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
-        assert (split.x.min(), split.x.max()) == (0, 1)
-        assert set(np.unique(split.y)) == {-1, 1}
-    np.testing.assert_array_equal(data.train.environment, [[0] * 40 + [1] * 40] * 2)
-    np.testing.assert_array_equal(data.validation.environment, [[0] * 30 + [1] * 30] * 2)
-    assert not data.test.environment.any()
-    assert data.source == "mnist"
-    assert data.test_environments == ["e=0.90"]
 
 
 @pytest.mark.parametrize("side", [14, 28])
@@ -205,9 +187,9 @@ def test_every_image_can_be_used() -> None:
             made([0], digits, **SMALL | changed)
 
 
-def test_a_stand_in_is_drawn_from_with_replacement_and_stays_disjoint() -> None:
-    data = made([0], numbered(1297, 500, "stand-in:numbers"))
-    assert data.source == "stand-in:numbers"
+def test_a_fallback_is_drawn_from_with_replacement_and_stays_disjoint() -> None:
+    data = made([0], numbered(1297, 500, "fallback:numbers"))
+    assert data.source == "fallback:numbers"
     assert data.train.x.shape == (1, 5000, 392)
     (train, _, _), (validation, _, _), (test, part, _) = (
         decode(split) for split in (data.train, data.validation, data.test)
@@ -219,53 +201,17 @@ def test_a_stand_in_is_drawn_from_with_replacement_and_stays_disjoint() -> None:
     assert (part == 2).all()
 
 
-def test_the_stand_in_keeps_every_pixel_at_half_resolution() -> None:
-    digits = Digits.stand_in()
+def test_the_fallback_keeps_every_pixel_at_half_resolution() -> None:
+    digits = Digits.fallback()
     random = np.random.default_rng(0)
     x, _ = color(random, digits.test_images, digits.test_labels, 0.1, noisy(0.2))
     image = x.reshape(-1, 2, 14, 14).sum(axis=1)
-    # Every 3x3 block of the stand-in meets the grid of even rows and columns.
+    # Every 3x3 block of the fallback meets the grid of even rows and columns.
     rows = [(2 + 3 * i + 1) // 2 for i in range(8)]
     np.testing.assert_allclose(
         image[:, rows][:, :, rows] * 255, digits.test_images[:, 3:26:3, 3:26:3], atol=1e-3
     )
 
 
-def parts(data: Dataset) -> dict[str, Split]:
-    return {"train": data.train, "validation": data.validation, "test": data.test}
-
-
-@pytest.mark.parametrize("source", ["mnist", "stand-in:numbers"])
-@pytest.mark.parametrize(
-    ("changed", "shifted"),
-    [
-        ({"n_per_environment": 41}, "train"),
-        ({"n_validation_per_environment": 31}, "validation"),
-        ({"n_test": 51}, "test"),
-        ({"test_flip": 0.5}, "test"),
-    ],
-)
-def test_a_change_of_one_part_shifts_no_other(
-    changed: dict[str, Any], shifted: str, source: str
-) -> None:
-    digits = numbered(1297, 500, source)
-    before = parts(made([5], digits, **SMALL))
-    after = parts(made([5], digits, **SMALL | changed))
-    for name in before.keys() - {shifted}:
-        for field in ("x", "y", "environment"):
-            np.testing.assert_array_equal(getattr(before[name], field), getattr(after[name], field))
-
-
-def test_a_seed_does_not_depend_on_its_company() -> None:
-    together, alone = made([4, 9], **SMALL), made([9], **SMALL)
-    np.testing.assert_array_equal(together.train.x[1:], alone.train.x)
-    np.testing.assert_array_equal(together.test.y[1:], alone.test.y)
+def test_fewer_images_are_the_first_ones_of_more() -> None:
     np.testing.assert_array_equal(choose(9, "test", DIGITS, 7), choose(9, "test", DIGITS, 50)[:7])
-
-
-def test_colours_that_always_and_never_agree() -> None:
-    data = made([0], **SMALL, train_flip=(0.0, 1.0))
-    _, _, channel = decode(data.train)
-    agrees = np.where(channel == 1, 1, -1) == data.train.y
-    assert agrees[0, :40].all()
-    assert not agrees[0, 40:].any()

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kerhrm.data.dataset import FILES, Dataset, Split
-from kerhrm.storage.arrays import load_arrays
+from kerhrm.paper.data.dataset import FILES, Dataset, Split
+from kerhrm.paper.runs.arrays import load_arrays
 
 SEEDS, D = (102, 7, 100), 4
 SIZES = {"train": 6, "validation": 5, "test": 3}
@@ -25,7 +25,7 @@ def split(n: int, number: int) -> Split:
 
 def dataset() -> Dataset:
     parts = [split(n, number) for number, n in enumerate(SIZES.values())]
-    return Dataset(*parts, "stand-in:a", ("r=-2", "r=-3"), SEEDS, "regression")
+    return Dataset(*parts, "fallback:a", ("r=-2", "r=-3"), SEEDS, "regression")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 def test_every_file_knows_the_facts(files: dict[str, Path]) -> None:
     for path in files.values():
         assert load_arrays(path)[1] == {
-            "source": "stand-in:a",
+            "source": "fallback:a",
             "test_environments": ["r=-2", "r=-3"],
             "seeds": list(SEEDS),
             "task": "regression",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kerhrm.data.drawing import draw_parts, mixing_matrix
+from kerhrm.paper.data.drawing import draw_parts, mixing_matrix
 from kerhrm.randomness import stream
 
 SIZES = {"train": (3, 2), "test": (4,)}

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from housetools import small
 
-from kerhrm.data.dataset import Dataset, Split
-from kerhrm.data.houses.generator import generate
-from kerhrm.data.houses.options import HousesData
-from kerhrm.data.sources.king_county import PERIODS, PREDICTORS, Houses
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.data.dataset import Dataset, Split
+from kerhrm.paper.data.houses import HousesData, generate
+from kerhrm.paper.data.king_county import PERIODS, PREDICTORS, Houses
 
 
 def test_periods_begin_and_end_where_they_should() -> None:
@@ -41,203 +40,172 @@ def parts(data: Dataset) -> dict[str, Split]:
 
 
 def made(seeds: Sequence[int], houses: Houses, **changed: Any) -> Dataset:
-    return generate(HousesData(generator="houses", **changed), seeds, houses)
+    return generate(HousesData(**changed), seeds, houses)
 
 
-class TestGenerate:
-    HOUSES = small()
+HOUSES = small()
 
-    def test_shapes_types_and_names(self) -> None:
-        data = made([3, 7], self.HOUSES)
-        for split, n in ((data.train, 28), (data.validation, 6), (data.test, 6 + 200)):
-            assert split.x.shape == (2, n, 17)
-            assert split.y.shape == split.environment.shape == (2, n)
-            assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
-            assert split.environment.dtype == np.int8
-        assert data.task == "regression"
-        assert data.source == "king_county"
-        assert list(data.test_environments) == [
-            "1900-1919", "1920-1939", "1940-1959", "1960-1979", "1980-1999", "2000-2015",
-        ]  # fmt: skip
-        expected = np.repeat(np.arange(6), [6, 40, 40, 40, 40, 40])
-        np.testing.assert_array_equal(data.test.environment, [expected] * 2)
-        assert made([0], small(source="stand-in:test")).source == "stand-in:test"
 
-    def test_the_first_period_is_split_and_the_later_ones_are_shared(self) -> None:
-        data = made([3, 7], self.HOUSES, scale="all", price_scale="all")
-        period = self.HOUSES.period
-        used = {name: rows(split, self.HOUSES) for name, split in parts(data).items()}
-        for b in range(2):
-            first = np.concatenate([used["train"][b], used["validation"][b], used["test"][b, :6]])
-            assert sorted(first) == np.flatnonzero(period == 0).tolist()
-            later = [np.flatnonzero(period == number) for number in range(1, 6)]
-            np.testing.assert_array_equal(used["test"][b, 6:], np.concatenate(later))
-        assert set(used["train"][0]) != set(used["train"][1])
-        np.testing.assert_array_equal(data.test.x[0, 6:], data.test.x[1, 6:])
-        for name, split in parts(data).items():
-            price = self.HOUSES.price[used[name]]
-            expected = (price - self.HOUSES.price.mean()) / self.HOUSES.price.std()
-            np.testing.assert_allclose(split.y, expected, rtol=1e-5, atol=1e-6)
+def test_the_first_period_is_split_and_the_later_ones_are_shared() -> None:
+    data = made([3, 7], HOUSES, scale="all", price_scale="all")
+    period = HOUSES.period
+    used = {name: rows(split, HOUSES) for name, split in parts(data).items()}
+    for b in range(2):
+        first = np.concatenate([used["train"][b], used["validation"][b], used["test"][b, :6]])
+        assert sorted(first) == np.flatnonzero(period == 0).tolist()
+        later = [np.flatnonzero(period == number) for number in range(1, 6)]
+        np.testing.assert_array_equal(used["test"][b, 6:], np.concatenate(later))
+    assert set(used["train"][0]) != set(used["train"][1])
+    np.testing.assert_array_equal(data.test.x[0, 6:], data.test.x[1, 6:])
+    for name, split in parts(data).items():
+        price = HOUSES.price[used[name]]
+        expected = (price - HOUSES.price.mean()) / HOUSES.price.std()
+        np.testing.assert_allclose(split.y, expected, rtol=1e-5, atol=1e-6)
 
-    def test_environments_are_decades_and_periods(self) -> None:
-        data = made([3], self.HOUSES, scale="all")
-        for name, split in parts(data).items():
-            year = self.HOUSES.yr_built[rows(split, self.HOUSES)]
-            expected = (year >= 1910) if name != "test" else (year - 1900) // 20
-            np.testing.assert_array_equal(split.environment, expected)
-        assert set(np.unique(data.train.environment)) == {0, 1}
 
-    @pytest.mark.parametrize("price_scale", ["train", "all"])
-    @pytest.mark.parametrize("scale", ["train", "all"])
-    def test_scaling(self, scale: Any, price_scale: Any) -> None:
-        plain = made([3, 7], self.HOUSES, scale="all")
-        data = made([3, 7], self.HOUSES, scale=scale, price_scale=price_scale)
-        for b in range(2):
-            training = rows(plain.train, self.HOUSES)[b]
-            everything = np.arange(240)
-            for values, base, got in (
-                (self.HOUSES.predictors, scale, "x"),
-                (self.HOUSES.price, price_scale, "y"),
-            ):
-                reference = values[training if base == "train" else everything]
-                for name, split in parts(data).items():
-                    chosen = values[rows(parts(plain)[name], self.HOUSES)[b]]
-                    expected = (chosen - reference.mean(0)) / reference.std(0)
-                    np.testing.assert_allclose(getattr(split, got)[b], expected, atol=1e-4)
+def test_environments_are_decades_and_periods() -> None:
+    data = made([3], HOUSES, scale="all")
+    for name, split in parts(data).items():
+        year = HOUSES.yr_built[rows(split, HOUSES)]
+        expected = (year >= 1910) if name != "test" else (year - 1900) // 20
+        np.testing.assert_array_equal(split.environment, expected)
+    assert set(np.unique(data.train.environment)) == {0, 1}
 
-    def test_train_scale_looks_at_training_points_alone(self) -> None:
-        before = made([3], self.HOUSES, price_scale="train")
-        training = rows(made([3], self.HOUSES, scale="all").train, self.HOUSES)[0]
-        changed = self.HOUSES.predictors.copy()
-        others = np.setdiff1d(np.arange(240), training)
-        year = PREDICTORS.index("yr_built")
-        columns = [c for c in range(17) if c != year]
-        changed[np.ix_(others, columns)] *= 3
-        price = self.HOUSES.price.copy()
-        price[others] *= 3
-        after = made([3], Houses(changed, price, "king_county"), price_scale="train")
-        np.testing.assert_array_equal(before.train.x, after.train.x)
-        np.testing.assert_array_equal(before.train.y, after.train.y)
-        assert not np.array_equal(before.validation.y, after.validation.y)
 
-    @pytest.mark.parametrize("price", ["linear", "log"])
-    def test_an_error_is_the_same_whatever_scales_the_training_prices(self, price: Any) -> None:
-        """Of predictions that are fixed in dollars, in units of all houses' deviation."""
-        target = np.log(self.HOUSES.price) if price == "log" else self.HOUSES.price
-        for price_scale in ("train", "all"):
-            data = made([3, 7], self.HOUSES, price_scale=price_scale, price=price)
-            assert data.unit is not None
-            difference = (data.test.y[:, 0] - data.test.y[:, -1]) * data.unit
-            place = np.stack([made([3, 7], self.HOUSES, scale="all").test.x[:, i] for i in (0, -1)])
-            number = self.HOUSES.predictors[:, 0]
-            at = np.rint(place[..., 0] * number.std() + number.mean()).astype(int)
-            expected = (target[at[0]] - target[at[1]]) / target.std()
-            np.testing.assert_allclose(difference, expected, rtol=1e-4, atol=1e-6)
-
-    def test_a_constant_predictor_is_only_centred(self) -> None:
-        predictors = self.HOUSES.predictors.copy()
-        waterfront = PREDICTORS.index("waterfront")
-        predictors[:, waterfront] = self.HOUSES.period > 0
-        data = made([0], Houses(predictors, self.HOUSES.price, "king_county"))
-        assert not data.train.x[..., waterfront].any()
-        np.testing.assert_array_equal(
-            data.test.x[..., waterfront], (data.test.environment > 0).astype(float)
-        )
-
-    @pytest.mark.parametrize("scale", ["train", "all"])
-    def test_clipping_moves_predictors_into_their_training_range(self, scale: Any) -> None:
-        plain = made([3, 7], self.HOUSES, scale=scale)
-        data = made([3, 7], self.HOUSES, scale=scale, clip="train")
-        np.testing.assert_array_equal(data.train.x, plain.train.x)
-        for b in range(2):
-            least, most = plain.train.x[b].min(axis=0), plain.train.x[b].max(axis=0)
+@pytest.mark.parametrize("price_scale", ["train", "all"])
+@pytest.mark.parametrize("scale", ["train", "all"])
+def test_scaling(scale: Any, price_scale: Any) -> None:
+    plain = made([3, 7], HOUSES, scale="all")
+    data = made([3, 7], HOUSES, scale=scale, price_scale=price_scale)
+    for b in range(2):
+        training = rows(plain.train, HOUSES)[b]
+        everything = np.arange(240)
+        for values, base, got in (
+            (HOUSES.predictors, scale, "x"),
+            (HOUSES.price, price_scale, "y"),
+        ):
+            reference = values[training if base == "train" else everything]
             for name, split in parts(data).items():
-                before, after = parts(plain)[name].x[b], split.x[b]
-                below, above = before < least, before > most
-                expected = np.where(below, least, np.where(above, most, before))
-                np.testing.assert_array_equal(after, expected)
-                assert name == "train" or below.any() or above.any()
-                np.testing.assert_array_equal(split.y[b], parts(plain)[name].y[b])
-            # every later house is newer than all training points
-            year = data.test.x[b, data.test.environment[b] > 0, PREDICTORS.index("yr_built")]
-            assert set(year.tolist()) == {most[PREDICTORS.index("yr_built")]}
+                chosen = values[rows(parts(plain)[name], HOUSES)[b]]
+                expected = (chosen - reference.mean(0)) / reference.std(0)
+                np.testing.assert_allclose(getattr(split, got)[b], expected, atol=1e-4)
 
-    def test_clipping_bounds_what_a_far_house_does(self) -> None:
-        """A training point is not moved however far it lies; a test point is."""
-        training = rows(made([3], self.HOUSES, scale="all").train, self.HOUSES)[0]
-        floors = PREDICTORS.index("floors")
-        far = self.HOUSES.predictors.copy()
-        far[self.HOUSES.period > 0, floors] = 1e9
-        far[training[0], floors] = 1e3
-        data = made([3], Houses(far, self.HOUSES.price, "king_county"), clip="train")
-        later = data.test.x[0, data.test.environment[0] > 0, floors]
-        assert set(later.tolist()) == {data.train.x[0, 0, floors]}
-        assert data.train.x[0, 0, floors] == data.train.x[0, :, floors].max()
 
-    def test_a_predictor_that_is_constant_in_training_is_clipped_away(self) -> None:
-        predictors = self.HOUSES.predictors.copy()
-        waterfront = PREDICTORS.index("waterfront")
-        predictors[:, waterfront] = self.HOUSES.period > 0
-        houses = Houses(predictors, self.HOUSES.price, "king_county")
-        data = made([0], houses, clip="train")
-        assert not data.test.x[..., waterfront].any()
+def test_train_scale_looks_at_training_points_alone() -> None:
+    before = made([3], HOUSES, price_scale="train")
+    training = rows(made([3], HOUSES, scale="all").train, HOUSES)[0]
+    changed = HOUSES.predictors.copy()
+    others = np.setdiff1d(np.arange(240), training)
+    year = PREDICTORS.index("yr_built")
+    columns = [c for c in range(17) if c != year]
+    changed[np.ix_(others, columns)] *= 3
+    price = HOUSES.price.copy()
+    price[others] *= 3
+    after = made([3], Houses(changed, price, "king_county"), price_scale="train")
+    np.testing.assert_array_equal(before.train.x, after.train.x)
+    np.testing.assert_array_equal(before.train.y, after.train.y)
+    assert not np.array_equal(before.validation.y, after.validation.y)
 
-    @pytest.mark.parametrize("price_scale", ["train", "all"])
-    def test_the_logarithm_of_the_price(self, price_scale: Any) -> None:
-        """Whatever the currency, in its own unit, and the same houses as without it."""
-        plain = made([3, 7], self.HOUSES, scale="all")
-        data = made([3, 7], self.HOUSES, scale="all", price_scale=price_scale, price="log")
-        for b in range(2):
-            training = rows(plain.train, self.HOUSES)[b]
-            logs = [math.log(p) for p in self.HOUSES.price]
-            base = [logs[i] for i in training] if price_scale == "train" else logs
-            for name, split in parts(data).items():
-                np.testing.assert_array_equal(split.x, parts(plain)[name].x)
-                chosen = [logs[i] for i in rows(split, self.HOUSES)[b]]
-                expected = (np.array(chosen) - statistics.fmean(base)) / statistics.pstdev(base)
-                np.testing.assert_allclose(split.y[b], expected, atol=1e-5)
-        yen = Houses(self.HOUSES.predictors, 150 * self.HOUSES.price, "king_county")
-        other = made([3, 7], yen, scale="all", price_scale=price_scale, price="log")
-        np.testing.assert_allclose(other.test.y, data.test.y, atol=1e-5)
 
-    def test_a_price_without_logarithm(self) -> None:
-        price = self.HOUSES.price.copy()
-        price[5] = 0
-        free = Houses(self.HOUSES.predictors, price, "king_county")
-        made([0], free)
-        with pytest.raises(KerhrmError, match="a price in king_county is not positive") as caught:
-            made([0], free, price="log")
-        assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("price", ["linear", "log"])
+def test_an_error_is_the_same_whatever_scales_the_training_prices(price: Any) -> None:
+    """Of predictions that are fixed in dollars, in units of all houses' deviation."""
+    target = np.log(HOUSES.price) if price == "log" else HOUSES.price
+    for price_scale in ("train", "all"):
+        data = made([3, 7], HOUSES, price_scale=price_scale, price=price)
+        assert data.unit is not None
+        difference = (data.test.y[:, 0] - data.test.y[:, -1]) * data.unit
+        place = np.stack([made([3, 7], HOUSES, scale="all").test.x[:, i] for i in (0, -1)])
+        number = HOUSES.predictors[:, 0]
+        at = np.rint(place[..., 0] * number.std() + number.mean()).astype(int)
+        expected = (target[at[0]] - target[at[1]]) / target.std()
+        np.testing.assert_allclose(difference, expected, rtol=1e-4, atol=1e-6)
 
-    @pytest.mark.parametrize(
-        ("changed", "kept"),
-        [("train_fraction", "validation"), ("validation_fraction", "train")],
+
+def test_a_constant_predictor_is_only_centred() -> None:
+    predictors = HOUSES.predictors.copy()
+    waterfront = PREDICTORS.index("waterfront")
+    predictors[:, waterfront] = HOUSES.period > 0
+    data = made([0], Houses(predictors, HOUSES.price, "king_county"))
+    assert not data.train.x[..., waterfront].any()
+    np.testing.assert_array_equal(
+        data.test.x[..., waterfront], (data.test.environment > 0).astype(float)
     )
-    def test_the_size_of_one_part_shifts_no_other(self, changed: str, kept: str) -> None:
-        sizes = {"train_fraction": 0.5, "validation_fraction": 0.2}
-        before = made([5], self.HOUSES, **sizes, scale="all")
-        sizes[changed] += 0.1
-        after = made([5], self.HOUSES, **sizes, scale="all")
-        np.testing.assert_array_equal(parts(before)[kept].x, parts(after)[kept].x)
-        np.testing.assert_array_equal(before.test.x[:, -200:], after.test.x[:, -200:])
-        other = "train" if kept == "validation" else "validation"
-        few, many = (rows(parts(data)[other], self.HOUSES)[0] for data in (before, after))
-        np.testing.assert_array_equal(few, many[: len(few)])
 
-    def test_a_seed_does_not_depend_on_its_company(self) -> None:
-        together, alone = (parts(made(seeds, self.HOUSES)) for seeds in ([4, 9], [9]))
-        for name, split in alone.items():
-            np.testing.assert_array_equal(split.x[0], together[name].x[1])
-            np.testing.assert_array_equal(split.y[0], together[name].y[1])
 
-    def test_a_part_without_a_house(self) -> None:
-        problem = "cannot be split into 28 for training, 0 for"
-        with pytest.raises(KerhrmError, match=problem) as caught:
-            made([0], self.HOUSES, validation_fraction=0.001)
-        assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("scale", ["train", "all"])
+def test_clipping_moves_predictors_into_their_training_range(scale: Any) -> None:
+    plain = made([3, 7], HOUSES, scale=scale)
+    data = made([3, 7], HOUSES, scale=scale, clip="train")
+    np.testing.assert_array_equal(data.train.x, plain.train.x)
+    for b in range(2):
+        least, most = plain.train.x[b].min(axis=0), plain.train.x[b].max(axis=0)
+        for name, split in parts(data).items():
+            before, after = parts(plain)[name].x[b], split.x[b]
+            below, above = before < least, before > most
+            expected = np.where(below, least, np.where(above, most, before))
+            np.testing.assert_array_equal(after, expected)
+            assert name == "train" or below.any() or above.any()
+            np.testing.assert_array_equal(split.y[b], parts(plain)[name].y[b])
+        # every later house is newer than all training points
+        year = data.test.x[b, data.test.environment[b] > 0, PREDICTORS.index("yr_built")]
+        assert set(year.tolist()) == {most[PREDICTORS.index("yr_built")]}
 
-    def test_a_period_without_a_house(self) -> None:
-        kept = self.HOUSES.period != 3
-        fewer = Houses(self.HOUSES.predictors[kept], self.HOUSES.price[kept], "king_county")
-        with pytest.raises(KerhrmError, match="no house of 1960-1979"):
-            made([0], fewer)
+
+@pytest.mark.parametrize("price_scale", ["train", "all"])
+def test_the_logarithm_of_the_price(price_scale: Any) -> None:
+    """Whatever the currency, in its own unit, and the same houses as without it."""
+    plain = made([3, 7], HOUSES, scale="all")
+    data = made([3, 7], HOUSES, scale="all", price_scale=price_scale, price="log")
+    for b in range(2):
+        training = rows(plain.train, HOUSES)[b]
+        logs = [math.log(p) for p in HOUSES.price]
+        base = [logs[i] for i in training] if price_scale == "train" else logs
+        for name, split in parts(data).items():
+            np.testing.assert_array_equal(split.x, parts(plain)[name].x)
+            chosen = [logs[i] for i in rows(split, HOUSES)[b]]
+            expected = (np.array(chosen) - statistics.fmean(base)) / statistics.pstdev(base)
+            np.testing.assert_allclose(split.y[b], expected, atol=1e-5)
+    yen = Houses(HOUSES.predictors, 150 * HOUSES.price, "king_county")
+    other = made([3, 7], yen, scale="all", price_scale=price_scale, price="log")
+    np.testing.assert_allclose(other.test.y, data.test.y, atol=1e-5)
+
+
+def test_a_price_without_logarithm() -> None:
+    price = HOUSES.price.copy()
+    price[5] = 0
+    free = Houses(HOUSES.predictors, price, "king_county")
+    made([0], free)
+    with pytest.raises(KerhrmError, match="a price in king_county is not positive") as caught:
+        made([0], free, price="log")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "kept"),
+    [("train_fraction", "validation"), ("validation_fraction", "train")],
+)
+def test_the_size_of_one_part_shifts_no_other(changed: str, kept: str) -> None:
+    sizes = {"train_fraction": 0.5, "validation_fraction": 0.2}
+    before = made([5], HOUSES, **sizes, scale="all")
+    sizes[changed] += 0.1
+    after = made([5], HOUSES, **sizes, scale="all")
+    np.testing.assert_array_equal(parts(before)[kept].x, parts(after)[kept].x)
+    np.testing.assert_array_equal(before.test.x[:, -200:], after.test.x[:, -200:])
+    other = "train" if kept == "validation" else "validation"
+    few, many = (rows(parts(data)[other], HOUSES)[0] for data in (before, after))
+    np.testing.assert_array_equal(few, many[: len(few)])
+
+
+def test_a_part_without_a_house() -> None:
+    problem = "cannot be split into 28 for training, 0 for"
+    with pytest.raises(KerhrmError, match=problem) as caught:
+        made([0], HOUSES, validation_fraction=0.001)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_period_without_a_house() -> None:
+    kept = HOUSES.period != 3
+    fewer = Houses(HOUSES.predictors[kept], HOUSES.price[kept], "king_county")
+    with pytest.raises(KerhrmError, match="no house of 1960-1979"):
+        made([0], fewer)

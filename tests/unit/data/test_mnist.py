@@ -1,4 +1,4 @@
-"""IDX files, the digits of MNIST, and when a stand-in may take their place."""
+"""IDX files, the digits of MNIST, and when a fallback may take their place."""
 
 import gzip
 import hashlib
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from sklearn.datasets import load_digits
 
-from kerhrm.data.sources.fetch import RawDataUnavailable, RawFile, RawSet
-from kerhrm.data.sources.mnist import Digits, read_idx
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.data.mnist import Digits, read_idx
+from kerhrm.paper.data.sources import RawDataUnavailable, RawFile
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
 
@@ -40,7 +40,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
     files = tuple(
         RawFile(name, hashlib.sha256(idx(a)).hexdigest(), len(idx(a))) for name, a in arrays.items()
     )
-    monkeypatch.setattr(Digits, "published", RawSet("mnist", files))
+    monkeypatch.setattr(Digits, "files", files)
     return arrays
 
 
@@ -49,7 +49,7 @@ def test_the_four_files_become_digits(tiny: dict[str, np.ndarray], tmp_path: Pat
         (tmp_path / name).write_bytes(idx(array))
     digits = Digits.fetch(tmp_path, on_missing="fail")
     assert digits.source == "mnist"
-    assert not digits.is_stand_in
+    assert not digits.is_fallback
     for got, expected in zip(
         (digits.train_images, digits.train_labels, digits.test_images, digits.test_labels),
         tiny.values(),
@@ -59,19 +59,19 @@ def test_the_four_files_become_digits(tiny: dict[str, np.ndarray], tmp_path: Pat
         assert got.dtype == np.uint8
 
 
-def test_missing_files_give_a_stand_in_and_a_warning(
+def test_missing_files_give_a_fallback_and_a_warning(
     tiny: dict[str, np.ndarray], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        digits = Digits.fetch(tmp_path)
-    assert digits.source == "stand-in:digits"
+        digits = Digits.fetch(tmp_path, "fallback")
+    assert digits.source == "fallback:digits"
     assert "instead of mnist" in caplog.text
     assert str(tmp_path) in caplog.text
 
 
-def test_offline_gives_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_gives_a_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERHRM_OFFLINE", "1")
-    assert Digits.fetch().is_stand_in
+    assert Digits.fetch(on_missing="fallback").is_fallback
 
 
 def test_missing_files_fail_on_request(tiny: dict[str, np.ndarray], tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_missing_files_fail_on_request(tiny: dict[str, np.ndarray], tmp_path: Pa
         Digits.fetch(tmp_path, on_missing="fail")
 
 
-@pytest.mark.parametrize("on_missing", ["stand-in", "fail"])
+@pytest.mark.parametrize("on_missing", ["fallback", "fail"])
 def test_an_altered_file_is_never_replaced(
     tiny: dict[str, np.ndarray], tmp_path: Path, on_missing: str
 ) -> None:
@@ -128,9 +128,9 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, problem: str) -
     assert str(path) in str(caught.value)
 
 
-def test_stand_in_is_the_scaled_and_framed_digits() -> None:
-    digits = Digits.stand_in()
-    assert digits.is_stand_in
+def test_fallback_is_the_scaled_and_framed_digits() -> None:
+    digits = Digits.fallback()
+    assert digits.is_fallback
     assert digits.train_images.shape == (1297, 28, 28)
     assert digits.test_images.shape == (500, 28, 28)
     assert digits.train_images.dtype == digits.test_labels.dtype == np.uint8

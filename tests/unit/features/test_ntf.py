@@ -1,37 +1,34 @@
-"""Factored neural tangent features against a plain autograd loop."""
+"""Neural tangent features of MLPs and of any module against a plain autograd loop."""
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from kerhrm.features import ntf as ntf_module
-from kerhrm.features.extract import extract, load_ntf
+from kerhrm.features.ntf import PerSampleNTF, extract
+from kerhrm.networks.base import Network
+from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.plugins import load_entry
 
-B, N, D = 2, 9, 3
-
-
-@pytest.fixture(params=[(D, 8, 1), (D, 8, 6, 1)], ids=["one hidden layer", "two hidden layers"])
-def mlp(request: pytest.FixtureRequest) -> MLP:
-    return init_mlp(range(B), request.param).to(torch.float64)
-
-
-@pytest.fixture
-def x() -> Tensor:
-    return torch.from_numpy(np.random.default_rng(1).standard_normal((B, N, D)))
+N = 9
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+SIZES = {"one hidden layer": (3, 8, 1), "two hidden layers": (3, 8, 6, 1)}
+ENTRIES = {"factories:mlp": 5, "factories:Tied": 5, "kerhrm.networks.modules:small_cnn": 32}
+Rows = Callable[[nn.Module, Tensor], Tensor]
 
 
-class Network(nn.Module):
-    """Network b of a batch, written out, with the parameters in the order of Phi's columns."""
+class WrittenOut(nn.Module):
+    """An MLP with the parameters in the order of Phi's columns."""
 
-    def __init__(self, mlp: MLP, b: int) -> None:
+    def __init__(self, mlp: MLP) -> None:
         super().__init__()
-        pairs = zip(mlp.weights, mlp.biases, strict=True)
-        self.w = nn.ParameterList(t[b].clone() for pair in pairs for t in pair)
+        self.w = nn.ParameterList(t.clone() for t in mlp.weights.values())
 
     def forward(self, x: Tensor) -> Tensor:
         for weight, bias in zip(self.w[:-2:2], self.w[1:-2:2], strict=True):
@@ -39,44 +36,116 @@ class Network(nn.Module):
         return x @ self.w[-2].T + self.w[-1]
 
 
-def test_kernel_and_outputs_are_those_of_autograd(
-    mlp: MLP, x: Tensor, autograd_rows: Callable[[nn.Module, Tensor], Tensor]
+def as_module(network: Network, entry: str) -> nn.Module:
+    """A module of the factory, with the network's weights."""
+    module: nn.Module = load_entry(entry)(ENTRIES[entry]).double()
+    module.load_state_dict(network.weights, strict=False)
+    return module
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_factors_give_the_kernel_and_outputs_of_autograd(
+    sizes: tuple[int, ...], autograd_rows: Rows
 ) -> None:
-    networks, other = [Network(mlp, b) for b in range(B)], x[:, :4] - 1
+    mlp, x = init_mlp(0, sizes).to(torch.float64), torch.randn(N, 3, dtype=torch.float64)
+    written, other = WrittenOut(mlp), x[:4] - 1
     (left, f0), (right, _) = extract(mlp, x), extract(mlp, other)
-    phi, phi_other = (
-        torch.stack([autograd_rows(f, points[b]) for b, f in enumerate(networks)])
-        for points in (x, other)
-    )
-    assert phi.shape == (B, N, mlp.n_parameters)
-    torch.testing.assert_close(left.kernel(left), phi @ phi.mT, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(left.kernel(right), phi @ phi_other.mT, rtol=1e-12, atol=1e-12)
-    outputs = torch.stack([f(x[b]).squeeze(-1) for b, f in enumerate(networks)])
-    torch.testing.assert_close(f0, outputs)
+    phi, phi_other = autograd_rows(written, x), autograd_rows(written, other)
+    assert phi.shape == (N, mlp.n_parameters)
+    assert_close(left.kernel(left), phi @ phi.mT, **CLOSE)
+    assert_close(left.kernel(right), phi @ phi_other.mT, **CLOSE)
+    assert_close(f0, written(x).squeeze(-1))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_kernel_with_itself_by_blocks(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """Symmetric bit for bit, and single precision errs by rounding alone."""
-    monkeypatch.setattr(ntf_module, "BLOCK", 16)
-    mlp = init_mlp(range(B), (D, 200, 1)).to(dtype)
-    x = torch.from_numpy(np.random.default_rng(2).standard_normal((B, 50, D))).to(dtype)
+    monkeypatch.setattr(ntf_module, "ROWS", 16)
+    mlp, x = init_mlp(0, (3, 200, 1)).to(dtype), torch.randn(50, 3, dtype=dtype)
     (ntf, _), (twin, _) = extract(mlp, x), extract(mlp, x)
-    (exact, _) = extract(mlp.to(torch.float64), x.double())
+    exact, _ = extract(mlp.to(torch.float64), x.double())
     kappa = ntf.kernel(ntf)
     assert torch.equal(kappa, kappa.mT)
-    eps = torch.finfo(dtype).eps
-    terms = zip(exact.activations, exact.deltas, strict=True)
+    terms = zip(exact.inputs, exact.deltas, strict=True)  # type: ignore[attr-defined]
     expected = sum((a @ a.mT + 1) * (d @ d.mT) for a, d in terms)
-    scale = expected.diagonal(dim1=-2, dim2=-1).sqrt()
-    bound = 20 * eps * scale.unsqueeze(-1) * scale.unsqueeze(-2)
+    scale = expected.diagonal().sqrt()
+    bound = 20 * torch.finfo(dtype).eps * torch.outer(scale, scale)
     for found in (kappa, ntf.kernel(twin)):
         assert bool(((found - expected).abs() <= bound).all())
 
 
-def test_round_trip_through_a_file(mlp: MLP, x: Tensor, tmp_path: Path) -> None:
-    ntf, f0 = extract(mlp, x)
-    ntf.save(tmp_path / "ntf.npz", f0)
-    again, f0_again = load_ntf(tmp_path / "ntf.npz")
-    assert torch.equal(f0_again, f0)
-    assert torch.equal(again.kernel(ntf), ntf.kernel(ntf))
+@pytest.fixture(params=ENTRIES)
+def network(request: pytest.FixtureRequest) -> Network:
+    return build(NetworkOptions(module=request.param), 0, ENTRIES[request.param]).to(torch.float64)
+
+
+@pytest.fixture
+def x(request: pytest.FixtureRequest, network: Network) -> Tensor:
+    return torch.randn(N, ENTRIES[request.node.callspec.params["network"]], dtype=torch.float64)
+
+
+@pytest.fixture
+def phi(request: pytest.FixtureRequest, network: Network, x: Tensor, autograd_rows: Rows) -> Tensor:
+    return autograd_rows(as_module(network, request.node.callspec.params["network"]), x)
+
+
+def test_modules_have_the_kernel_and_outputs_of_autograd(
+    network: Network, x: Tensor, phi: Tensor
+) -> None:
+    before = {name: w.clone() for name, w in network.weights.items()}
+    ntf, f0 = extract(network, x)
+    assert_close(f0, network(x))
+    assert_close(ntf.kernel(ntf), phi @ phi.mT, **CLOSE)
+    few, _ = extract(network, x[:3])
+    assert_close(few.kernel(ntf), phi[:3] @ phi.mT, **CLOSE)
+    assert all(torch.equal(w, before[name]) for name, w in network.weights.items())
+
+
+def test_blocks_and_chunks_change_nothing(network: Network, x: Tensor, phi: Tensor) -> None:
+    p = phi.shape[-1]
+    for block, chunk in [(p // 3, 100), (p // 4 + 1, 1), (p - 1, 2), (p, 100), (p + 1, 4)]:
+        ntf = PerSampleNTF(network, x, block, chunk)
+        other = replace(ntf, x=x[1:])
+        assert_close(ntf.kernel(other), phi @ phi[1:].mT, **CLOSE)
+
+
+def test_it_works_where_gradients_are_switched_off(network: Network, x: Tensor) -> None:
+    ntf, _ = extract(network, x)
+    expected = ntf.kernel(ntf)
+    with torch.inference_mode():
+        inside, _ = extract(network.each(Tensor.clone), x.clone())
+        assert torch.equal(inside.kernel(inside), expected)
+
+
+def test_single_precision_is_summed_in_double(autograd_rows: Rows) -> None:
+    network, x = build(NetworkOptions(module="factories:mlp"), 0, 5), torch.randn(N, 5)
+    ntf, f0 = extract(network, x)
+    kernel = ntf.kernel(ntf)
+    assert (kernel.dtype, f0.dtype) == (torch.float64, torch.float32)
+    rows = autograd_rows(as_module(network, "factories:mlp").float(), x).double()
+    # single precision where rows are made: their sums have its error once, not p times
+    assert_close(kernel, rows @ rows.mT, rtol=1e-6, atol=1e-6)
+
+
+def test_both_forms_agree() -> None:
+    mlp, x = init_mlp(0, (5, 6, 4, 1)), torch.randn(11, 5)
+    factored, _ = extract(mlp, x)
+    ntf = PerSampleNTF(mlp, x)
+    assert_close(ntf.kernel(ntf).float(), factored.kernel(factored))
+
+
+def test_no_tensor_outgrows_a_block() -> None:
+    class LargestTensor(TorchDispatchMode):
+        numel = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            result = func(*args, **(kwargs or {}))
+            if isinstance(result, Tensor):
+                self.numel = max(self.numel, result.numel())
+            return result
+
+    network = build(NetworkOptions(module="factories:wide"), 0, 32)
+    ntf = PerSampleNTF(network, torch.randn(24, 32), block_size=128)
+    with LargestTensor() as seen:
+        ntf.kernel(ntf)
+    assert 24 * 64 <= seen.numel <= 24 * 128 < 24 * 32 * 64

@@ -1,59 +1,62 @@
-"""Small samples that any method can be trained on."""
+"""A small data set that any method can be trained on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from kerhrm.data.dataset import Task
-from kerhrm.data.samples import Samples
+from kerhrm import NetworkOptions, NTFMap, Problem, build
+from kerhrm.methods.inputs import Inputs
+from kerhrm.options import Task
 from kerhrm.randomness import stream
+
+Draw = Callable[..., Inputs]
 
 
 @pytest.fixture
-def draw_samples() -> Callable[..., Samples]:
-    """The builder: ``draw_samples(task, seeds, n=..., ...)``, options as below.
+def draw() -> Draw:
+    """``draw(task, seed, n=..., ...)``, options as below.
 
     The first column is the cause of y, the last one an attribute that follows y less closely
     from environment to environment; those between are noise.  No environment is empty, and
-    ``equal`` ones have equally many points.  A seed's points depend on no other seed.
+    ``equal`` ones have equally many points.
     """
 
-    def draw(
-        task: Task = "classification",
-        seeds: Sequence[int] = range(3),
-        *,
-        n: int = 40,
-        m: int = 25,
-        d: int = 4,
-        environments: int = 2,
-        equal: bool = True,
-        noise: float = 1.0,
-    ) -> Samples:
-        def points(
-            rng: np.random.Generator, count: int
-        ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            environment = np.arange(count) % environments
-            if not equal:
-                environment[environments:] = rng.integers(environments, size=count - environments)
-            environment = rng.permutation(environment)
-            x = rng.standard_normal((count, d))
-            y = x[:, 0] + noise * rng.standard_normal(count)
-            if task == "classification":
-                y = np.sign(y)
-            x[:, -1] = y * 2.0**-environment + 0.5 * x[:, -1]
-            return x.astype(np.float32), y.astype(np.float32), environment
+    def points(
+        rng: np.random.Generator, task: Task, count: int, d: int, environments: int, equal: bool,
+        noise: float,
+    ) -> list[torch.Tensor]:  # fmt: skip
+        environment = np.arange(count) % environments
+        if not equal:
+            environment[environments:] = rng.integers(environments, size=count - environments)
+        environment = rng.permutation(environment)
+        x = rng.standard_normal((count, d))
+        y = x[:, 0] + noise * rng.standard_normal(count)
+        if task == "classification":
+            y = np.sign(y)
+        x[:, -1] = y * 2.0**-environment + 0.5 * x[:, -1]
+        arrays = x.astype(np.float32), y.astype(np.float32), environment
+        return [torch.from_numpy(a) for a in arrays]
 
-        streams = [stream(seed, "samples") for seed in seeds]
-        x, y, environment = (
-            torch.from_numpy(np.stack(part))
-            for part in zip(*(points(rng, n) for rng in streams), strict=True)
+    def inputs(
+        task: Task = "classification", seed: int = 7, *, n: int = 40, m: int = 25, d: int = 4,
+        environments: int = 2, equal: bool = True, noise: float = 1.0, k: int = 0,
+        widths: tuple[int, ...] = (16,),
+    ) -> Inputs:  # fmt: skip
+        rng = stream(seed, "inputs")
+        how = d, environments, equal, noise
+        (x, y, train), (x_validation, y_validation, validation) = (
+            points(rng, task, count, *how) for count in (n, m)
         )
-        x_validation, y_validation, _ = (
-            torch.from_numpy(np.stack(part))
-            for part in zip(*(points(rng, m) for rng in streams), strict=True)
+        network = build(NetworkOptions(widths=list(widths)), seed, d)
+        problem: Any = None
+        if k:
+            features = NTFMap.fit(network, x, k)
+            problem = Problem.from_features(features, x_validation, y, y_validation, task, seed)
+        return Inputs(
+            x, y, x_validation, y_validation, task, seed, network, train, validation, problem
         )
-        return Samples(x, y, x_validation, y_validation, environment, seeds, task)
 
-    return draw
+    return inputs

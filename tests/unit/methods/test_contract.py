@@ -1,255 +1,193 @@
 """What every method of the registry promises to its callers, whatever it optimises."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 import pytest
 import torch
-from methodtools import LARGEST, LOSSES, pose, small
 from torch import Tensor
 
-from kerhrm.algorithm.problem import TestFeatures
-from kerhrm.data.dataset import Task
-from kerhrm.data.samples import Predictor, Samples
-from kerhrm.entries import load
-from kerhrm.errors import KerhrmError
-from kerhrm.features.map import NTFMap
-from kerhrm.methods.registry import METHODS, Method
-from kerhrm.networks.build import build
-from kerhrm.networks.options import NetworkOptions
-from kerhrm.networks.protocol import Network
-from kerhrm.sections import Section
+from kerhrm import KerhrmError, NTFMap
+from kerhrm.methods.inputs import NONE, Fitted, Inputs, Method
+from kerhrm.methods.irm import point_loss
+from kerhrm.methods.registry import METHODS
+from kerhrm.networks.training import train
+from kerhrm.options import Options, Task
 
-#: not 0, 1, 2, so that a method cannot take a row's number for its seed
-SEEDS, D, N_ENVIRONMENTS = (7, 3, 12), 4, 3
+D, K = 4, 8
+#: few steps, and rates at which these learn something
+QUICK = {
+    "steps": 40, "learning_rate": 1e-2, "evaluate_every": 5, "reference_steps": 15,
+    "inference_steps": 100, "inference_rate": 0.05, "anneal": 5, "cluster_steps": 200,
+    "cluster_rounds": 3, "cluster_rate": 1e-2, "gate_steps": 300, "gate_rate": 1e-2,
+    "n_iterations": 2, "n_init": 2, "check_every": 10, "pretest": None, "penalty_weight": 1.0,
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     method: Method
-    options: Any
+    options: Options
     task: Task
 
-    def given(self, samples: Samples) -> Samples:
-        """The samples, with labels only where the method may have them."""
-        return samples if self.method.labels else replace(samples, environment=None)
+    def inputs(self, draw: Callable[..., Inputs], seed: int = 7, **how: Any) -> Inputs:
+        """Only what the method may see."""
+        how = {"n": 60, "d": D, "environments": 3, "equal": False, "noise": 0.5, "k": K} | how
+        inputs = draw(self.task, seed, **how)
+        if not self.method.needs_environments:
+            inputs = replace(inputs, environments=None, environments_validation=None)
+        return inputs if self.method.needs_features else replace(inputs, problem=None)
 
-    def __call__(self, samples: Samples) -> Predictor:
-        return self.train(self.given(samples), draw_network(samples))
-
-    def train(self, samples: Samples, network: Network) -> Predictor:
-        entry, options = load(self.method.entry), self.options
-        if self.method.reads == "points":
-            if self.method.path:
-                return entry(samples, network, options, [getattr(options, self.method.path)])[0]
-            return entry(samples, network, options)
-        ntf, problem = pose(samples, network)
-        if self.method.reads == "features":
-            labels = samples.environment
-            m = samples.y_validation.shape[-1]
-            theta = entry(problem, options, None if labels is None else (labels, labels[:, :m]))
-            assert theta.shape == (len(samples.y), LARGEST)
-            return lambda x: theta_outputs(ntf, theta, x)
-        if self.method.reads == "whole":
-
-            def outputs(new: Tensor) -> Tensor:
-                test = TestFeatures(*ntf.transform(new))
-                points = samples.x, samples.x_validation, new
-                (first, *_), _ = entry(network, problem, test, points, options, None)
-                return first.test
-
-            return outputs
-        fit = load(METHODS["kerhrm"].entry)(problem, options)
-        if self.method.name == "kerhrm":
-            return lambda x: fit.final.predict(*ntf.transform(x))
-        x = samples.x, samples.x_validation, samples.x_validation
-        return entry(network, problem, *x, fit.final, fit.learned, options.network)[-1]
+    def train(self, inputs: Inputs) -> Fitted:
+        return self.method.train(inputs, self.options)
 
 
-def theta_outputs(ntf: NTFMap, theta: Tensor, x: Tensor) -> Tensor:
-    psi, f0 = ntf.transform(x)
-    return f0 + (psi @ theta.unsqueeze(-1)).squeeze(-1)
-
-
-def draw_network(samples: Samples) -> Network:
-    return build(NetworkOptions(widths=[16]), samples.seeds, D)
-
-
-def all_cases() -> Iterator[tuple[str, Case]]:
+def cases() -> Iterator[Any]:
     """Every method with every loss and every task it has."""
     for name, method in METHODS.items():
-        options = load(method.options)()
-        for loss in LOSSES if "loss" in type(options).model_fields else ("",):
-            changed = small(options, **{"loss": loss} if loss else {})
-            tasks: tuple[Task, ...] = ("classification", "regression")
-            for task in tasks[: 1 if loss == "logistic" else 2]:
-                yield f"{name}{loss and ','}{loss}-{task}", Case(method, changed, task)
+        known = method.options.model_fields
+        quick = {key: value for key, value in QUICK.items() if key in known}
+        if "k" in known:
+            quick["k"] = K if isinstance(known["k"].default, int) else [3, K]
+        for loss in ("squared", "logistic") if "loss" in known else ("",):
+            options = method.options(**quick, **({"loss": loss} if loss else {}))
+            for task in method.tasks[: 1 if loss == "logistic" else 2]:
+                yield pytest.param(Case(method, options, task), id=f"{name}-{loss}-{task}")
 
 
-CASES = dict(all_cases())
+each_case = pytest.mark.parametrize("case", list(cases()))
+each_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+Draw = Callable[..., Inputs]
 
 
-def cases(labels: bool | None = None) -> pytest.MarkDecorator:
-    """All of them, or those that are given labels, or not."""
-    chosen = {n: c for n, c in CASES.items() if labels in (None, c.method.labels)}
-    return pytest.mark.parametrize("case", chosen.values(), ids=chosen)
+def predict(fitted: Fitted, inputs: Inputs, x: Tensor) -> dict[str, Tensor]:
+    return fitted.predict(x, *NTFMap.fit(inputs.network, inputs.x, K).transform(x))
 
 
-Draw = Callable[..., Samples]
+def new_points(count: int = 17) -> Tensor:
+    return torch.randn(count, D, generator=torch.Generator().manual_seed(3))
 
 
-@pytest.fixture
-def draw(draw_samples: Draw) -> Draw:
-    """Samples of a task and of some seeds."""
-
-    def sized(task: Task, seeds: tuple[int, ...] = SEEDS, **how: Any) -> Samples:
-        own: dict[str, Any] = {"d": D, "environments": N_ENVIRONMENTS, "equal": False, "noise": 0.5}
-        return draw_samples(task, seeds, **own | how)
-
-    return sized
-
-
-def tensors(samples: Samples) -> dict[str, Tensor]:
-    values = {field.name: getattr(samples, field.name) for field in fields(samples)}
-    return {name: value for name, value in values.items() if isinstance(value, Tensor)}
-
-
-def new_points(samples: Samples, count: int = 17) -> Tensor:
-    """Points that no method was trained on; row b is the same whatever the other seeds."""
-    rows = [
-        torch.randn(count, D, generator=torch.Generator().manual_seed(seed))
-        for seed in samples.seeds
-    ]
-    return torch.stack(rows)
+@each_case
+def test_outputs(case: Case, draw: Draw) -> None:
+    """One finite output a point, which follows the labels and does not notice other points."""
+    inputs = case.inputs(draw)
+    fitted = case.train(inputs)
+    for x in (inputs.x, new_points(), new_points(1)):
+        outputs = predict(fitted, inputs, x)
+        assert tuple(outputs) == case.method.outputs
+        for output in outputs.values():
+            assert output.shape == (len(x),)
+            assert not output.requires_grad
+            assert bool(output.isfinite().all())
+    outputs, x = predict(fitted, inputs, inputs.x), new_points()
+    several, few = predict(fitted, inputs, x), predict(fitted, inputs, x[3:8])
+    for name in outputs:
+        assert float(torch.cosine_similarity(outputs[name], inputs.y, dim=-1)) > 0.4
+        torch.testing.assert_close(few[name], several[name][3:8], rtol=1e-5, atol=1e-6)
 
 
-@cases()
-def test_one_finite_output_a_point(case: Case, draw: Draw) -> None:
-    samples = draw(case.task)
-    predict = case(samples)
-    for x in (samples.x, samples.x_validation, new_points(samples), new_points(samples, 1)):
-        outputs = predict(x)
-        assert outputs.shape == x.shape[:-1]
-        assert outputs.dtype == (x.dtype if case.method.reads == "points" else outputs.dtype)
-        assert not outputs.requires_grad
-        assert bool(outputs.isfinite().all())
+@each_case
+def test_inferred_environments(case: Case, draw: Draw) -> None:
+    inputs = case.inputs(draw)
+    fitted = case.train(inputs)
+    if not case.method.infers:
+        assert fitted.environments is None
+        return
+    assert fitted.environments is not None
+    assert fitted.environments.shape[0] == len(inputs.x) + len(inputs.x_validation)
+    assert fitted.environments.dtype == torch.float32
+    assert 0 <= float(fitted.environments.min()) <= float(fitted.environments.max()) <= 1 + 1e-6
 
 
-@cases()
-def test_outputs_follow_the_labels(case: Case, draw: Draw) -> None:
-    samples = draw(case.task)
-    outputs = case(samples)(samples.x)
-    assert bool((torch.cosine_similarity(outputs, samples.y, dim=-1) > 0.4).all())
-
-
-@cases()
-def test_a_point_does_not_notice_the_others(case: Case, draw: Draw) -> None:
-    samples = draw(case.task)
-    predict, x = case(samples), new_points(samples)
-    torch.testing.assert_close(predict(x[:, 3:8]), predict(x)[:, 3:8], rtol=1e-5, atol=1e-6)
-
-
-@cases()
-def test_the_same_again_to_the_last_bit(case: Case, draw: Draw) -> None:
-    samples = draw(case.task)
-    x = new_points(samples)
-    first = case(samples)(x)
-    torch.manual_seed(1)  # no method draws from the global generator
-    assert torch.equal(case(draw(case.task))(x), first)
-
-
-@cases()
-def test_a_seed_counts_by_its_number_and_does_not_notice_the_others(case: Case, draw: Draw) -> None:
-    # so many points, so noisy, that candidates differ in accuracy: equal ones were told apart by
-    # rounding, which a batch does differently, on some processors
-    how = {"n": 160, "m": 100, "noise": 1.0}
-    samples = draw(case.task, **how)
-    together = case(samples)(new_points(samples))
-    for b, seed in enumerate(SEEDS):
-        one = draw(case.task, (seed,), **how)  # in row 0, whichever it was
-        assert torch.equal(one.x[0], samples.x[b])
-        alone = case(one)(new_points(one))
-        torch.testing.assert_close(together[b], alone[0], rtol=0, atol=1e-5)
-    assert float((together[0] - together[1]).abs().max()) > 0.1  # rows are not all the same
-
-
-@cases()
-def test_what_is_given_is_not_changed(case: Case, draw: Draw) -> None:
-    samples, network = case.given(draw(case.task)), draw_network(draw(case.task))
-    before = {name: t.clone() for name, t in tensors(samples).items()}
-    weights = [p.clone() for p in network.parameters()]
-    options, x = case.options.model_dump(), new_points(samples)
-    same_x = x.clone()
-    case.train(samples, network)(x)
-    for name, t in tensors(samples).items():
-        assert torch.equal(t, before[name])
+@each_case
+def test_training_repeats_and_changes_nothing(case: Case, draw: Draw) -> None:
+    """To the last bit, and by the inputs' own seed."""
+    inputs, x = case.inputs(draw), new_points()
+    tensors = [getattr(inputs, f.name) for f in fields(Inputs)]
+    tensors = [t for t in tensors if isinstance(t, Tensor)] + [*inputs.network.weights.values()]
+    before, options = [t.clone() for t in tensors], case.options.model_dump()
+    first = predict(case.train(inputs), inputs, x)
+    for t, old in zip(tensors, before, strict=True):
+        assert torch.equal(t, old)
         assert not t.requires_grad
-    for p, old in zip(network.parameters(), weights, strict=True):
-        assert torch.equal(p, old)
-        assert not p.requires_grad
-    assert torch.equal(x, same_x)
     assert case.options.model_dump() == options
+    torch.manual_seed(1)  # no method draws from the global generator
+    other = case.inputs(draw)
+    again = predict(case.train(other), other, x)
+    assert all(torch.equal(again[name], first[name]) for name in first)
 
 
-@cases(labels=False)
-def test_no_other_method_looks_at_labels(case: Case, draw: Draw) -> None:
-    samples, network = draw(case.task), draw_network(draw(case.task))
-    x = new_points(samples)
-    without, given = (
-        case.train(s, network)(x) for s in (replace(samples, environment=None), samples)
-    )
-    assert torch.equal(without, given)
-
-
-@cases(labels=True)
+@each_case
 def test_environments_have_no_names(case: Case, draw: Draw) -> None:
-    samples = draw(case.task)
-    assert samples.environment is not None
-    x = new_points(samples)
-    outputs = case(samples)(x)
-    renamed = torch.tensor([2, 0, 1])[samples.environment]
-    got = case(replace(samples, environment=renamed))(x)
-    torch.testing.assert_close(got, outputs, rtol=0, atol=1e-5)
-    # but who belongs together matters
-    mixed = samples.environment.roll(1, dims=-1)
-    other = case(replace(samples, environment=mixed))(x)
-    assert bool(((other - outputs).abs().amax(-1) > 1e-2).all())
+    if not case.method.needs_environments:
+        return
+    inputs, x = case.inputs(draw), new_points()
+    assert inputs.environments is not None
+
+    def outputs(environments: Tensor) -> Tensor:
+        changed = replace(inputs, environments=environments)
+        return predict(case.train(changed), inputs, x)["model"]
+
+    expected = outputs(inputs.environments)
+    renamed = outputs(torch.tensor([2, 0, 1])[inputs.environments])
+    torch.testing.assert_close(renamed, expected, rtol=0, atol=1e-5)
+    # but which points are together matters
+    assert float((outputs(inputs.environments.roll(1)) - expected).abs().max()) > 1e-2
 
 
-# what the registry says of them
+@each_method
+def test_missing_inputs_and_tasks_are_refused(method: Method, draw: Draw) -> None:
+    options, inputs = method.options(), draw()
+    if method.needs_features or method.needs_environments:
+        with pytest.raises(KerhrmError, match="the method needs"):
+            method.train(replace(inputs, environments=None, problem=None), options)
+    method.check(options, "regression")
+    if "loss" in method.options.model_fields:
+        logistic = method.options(loss="logistic")
+        method.check(logistic, "classification")
+        with pytest.raises(KerhrmError, match="loss='logistic'"):
+            method.check(logistic, "regression")
+    with pytest.raises(KerhrmError, match="cannot learn"):
+        replace(method, tasks=("classification",)).check(options, "regression")
 
-methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
-
-@methods
-def test_every_value_of_a_grid_is_valid(method: Method) -> None:
-    kind = load(method.choice or method.options)
-    for name, values in method.grid.items():
-        assert len(values) > 1
-        for value in values:
-            assert getattr(kind(**{name: value}), name) == value
-
-
-@methods
+@each_method
 def test_every_option_is_described(method: Method) -> None:
-    queue: list[type[Section]] = [load(o) for o in (method.options, method.choice) if o]
+    queue: list[type[Options]] = [method.options]
     for kind in queue:
         assert kind.__doc__
-        for name, field in kind.model_fields.items():
-            assert field.description, name
-            if isinstance(field.default, Section):
-                queue.append(type(field.default))
+        for name, option in kind.model_fields.items():
+            assert option.description, name
+            if isinstance(option.default, Options):
+                queue.append(type(option.default))
+    assert (method.criterion == NONE) == (method.options.model_fields == {})
 
 
-@methods
-def test_what_a_job_loads_is_there(method: Method) -> None:
-    assert all(callable(load(entry)) for entry in method.entries)
+LIMITS = [
+    ("irm", {"penalty_weight": 0.0, "anneal": 0}, "squared"),
+    ("irm", {"penalty_weight": 0.0, "anneal": 7}, "logistic"),
+    ("iga", {"penalty_weight": 0.0}, "squared"),
+    ("iga", {"penalty_weight": 0.0}, "logistic"),
+    ("iga one environment", {"penalty_weight": 100.0}, "squared"),
+    ("dro", {"rho": 1e-8}, "squared"),
+]
 
 
-@methods
-def test_an_entry_point_that_is_not_there_is_told_in_a_line(method: Method) -> None:
-    missing = replace(method, entry=f"{method.entry}_of_nothing")
-    with pytest.raises(KerhrmError, match=f"^cannot load '{missing.entry}': .*; write ") as told:
-        load(missing.entry)
-    assert "\n" not in str(told.value)
+@pytest.mark.parametrize(("name", "options", "loss"), LIMITS)
+def test_without_its_penalty_a_method_is_erm(
+    name: str, options: dict[str, float], loss: Any, draw: Draw
+) -> None:
+    """Environments are of equal size."""
+    inputs = draw(n=40)
+    method = METHODS[name.split()[0]]
+    if "one" in name:
+        inputs = replace(inputs, environments=torch.zeros(40, dtype=torch.int64))
+    given = {"loss": loss} if "loss" in method.options.model_fields else {}
+    options = {"steps": 25, "learning_rate": 1e-2, **given, **options}
+    outputs = method.train(inputs, method.options(**options)).predict(inputs.x)["model"]
+    erm = train(
+        inputs.network, inputs.x, lambda f, *_: point_loss(f, inputs.y, loss).mean(),
+        steps=25, learning_rate=1e-2,
+    )  # fmt: skip
+    torch.testing.assert_close(outputs, erm(inputs.x), rtol=1e-2, atol=1e-3)

@@ -1,124 +1,122 @@
-"""Training of a batch against one torch module after another."""
+"""The training loop's callbacks against a look at every step, and Adam against PyTorch's."""
+
+import subprocess
+import sys
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from kerhrm.errors import KerhrmError
-from kerhrm.networks import training
 from kerhrm.networks.mlp import MLP, init_mlp
-from kerhrm.networks.training import Loss, train
+from kerhrm.networks.training import Adam, BestWeights, Callback, EarlyStopping, train
 
-SEEDS, SIZES, N = [0, 1, 2], (4, 8, 6, 1), 20
-
-
-def data() -> tuple[MLP, Tensor, Tensor]:
-    x = torch.randn(len(SEEDS), N, SIZES[0])
-    return init_mlp(SEEDS, SIZES), x, torch.randn(len(SEEDS), N)
+SIZES = (2, 8, 1)
 
 
-def squared(y: Tensor) -> Loss:
-    return lambda f, rows: ((f - y[rows]) ** 2).mean(-1)
+def data(level: float = 1.0) -> tuple[MLP, Tensor, Tensor]:
+    return init_mlp(0, SIZES), torch.randn(30, 2), level * torch.randn(30)
 
 
-def module(mlp: MLP, b: int) -> nn.Sequential:
-    """Network b as torch would write it."""
-    layers: list[nn.Module] = []
-    for weight, bias in zip(mlp.weights, mlp.biases, strict=True):
-        linear = nn.Linear(weight.shape[2], weight.shape[1])
-        linear.weight.data, linear.bias.data = weight[b].clone(), bias[b].clone()
-        layers += [linear, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
-
-
-def test_each_network_is_trained_as_torch_would() -> None:
-    mlp, x, y = data()
-    trained = train(mlp, x, squared(y), steps=30, learning_rate=1e-2)
-    outputs = trained(x)
-    for b in range(len(SEEDS)):
-        network = module(mlp, b)
-        optimiser = torch.optim.Adam(network.parameters(), lr=1e-2)
-        for _ in range(30):
-            optimiser.zero_grad()
-            nn.functional.mse_loss(network(x[b]).squeeze(-1), y[b]).backward()
-            optimiser.step()
-        torch.testing.assert_close(outputs[b], network(x[b]).squeeze(-1), rtol=1e-3, atol=1e-4)
-    everyone = slice(None)
-    assert bool((squared(y)(outputs, everyone) < 0.9 * squared(y)(mlp(x), everyone)).all())
-
-
-def test_a_network_does_not_notice_the_others() -> None:
-    mlp, x, y = data()
-    together = train(mlp, x, squared(y), steps=20, learning_rate=1e-2)(x)
-    for b in range(len(SEEDS)):
-        one = mlp.take(slice(b, b + 1))
-        alone = train(one, x[[b]], squared(y[[b]]), steps=20, learning_rate=1e-2)(x[[b]])
-        torch.testing.assert_close(together[b], alone[0], rtol=1e-4, atol=1e-5)
-
-
-def test_the_initial_networks_stay_as_they_are() -> None:
-    mlp, x, y = data()
-    before = [p.clone() for p in mlp.parameters()]
-    trained = train(mlp, x, squared(y), steps=3, learning_rate=1e-2)
-    for p, old, new in zip(mlp.parameters(), before, trained.parameters(), strict=True):
-        assert torch.equal(p, old)
-        assert p.grad is None
-        assert not p.requires_grad
-        assert not torch.equal(p, new)
-        assert not new.requires_grad
+def run(x: Tensor, y: Tensor, steps: int, *callbacks: Callback[MLP]) -> MLP:
+    return train(
+        init_mlp(0, SIZES), x, lambda f, *_: ((f - y) ** 2).mean(),
+        steps=steps, learning_rate=0.02, callbacks=callbacks,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("steps", [1, 13])
-def test_every_step_of_every_network_is_shown(steps: int) -> None:
+def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
     mlp, x, y = data()
-    shown: list[list[tuple[int, Tensor]]] = [[] for _ in SEEDS]
+    seen: list[tuple[int, Tensor, float]] = []
 
-    def look(step: int, networks: MLP, rows: slice, losses: Tensor) -> None:
-        for b, outputs in zip(range(*rows.indices(len(x))), networks(x[rows]), strict=True):
-            shown[b].append((step, outputs.detach()))
+    def look(step: int, network: MLP, loss: Tensor) -> None:
+        seen.append((step, network(x).detach(), float(loss)))
 
-    trained = train(mlp, x, squared(y), steps=steps, learning_rate=1e-2, after_step=look)
-    for b, outputs in enumerate(trained(x)):
-        assert [step for step, _ in shown[b]] == list(range(1, steps + 1))
-        torch.testing.assert_close(shown[b][-1][1], outputs)
-        # the first step is shown after it was taken
-        assert not torch.allclose(shown[b][0][1], mlp(x)[b])
+    trained = run(x, y, steps, lambda step, *_: step == 7, look)
+    assert [step for step, *_ in seen] == list(range(1, min(steps, 7) + 1))
+    torch.testing.assert_close(seen[-1][1], trained(x))
+    assert seen[0][2] == pytest.approx(float(((mlp(x) - y) ** 2).mean()))  # before the step
+    assert not torch.allclose(seen[0][1], mlp(x))  # after it
 
 
-def test_out_of_memory_takes_fewer_networks_at_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("level", [-0.4, 0.1, 5.0])
+def test_the_best_weights(level: float) -> None:
+    """Of the steps that are scored, with the last; among equals the earliest."""
     mlp, x, y = data()
-    expected = train(mlp, x, squared(y), steps=4, learning_rate=1e-2)
-    monkeypatch.setattr(training, "networks_at_once", lambda device, n: n)
-    loss, groups = squared(y), []
+    seen: dict[int, float] = {}
 
-    def limited(f: Tensor, rows: slice, limit: int = 2) -> Tensor:
-        if len(f) > limit:
-            raise torch.cuda.OutOfMemoryError("as a GPU says it")
-        groups.append(len(f))
-        return loss(f, rows)
+    def score(network: MLP) -> Tensor:
+        return -(network(x).mean() - level).abs().round(decimals=2)
 
-    trained = train(mlp, x, limited, steps=4, learning_rate=1e-2)
-    assert set(groups) == {1, 2}
-    assert "going on with 2 networks" in caplog.text
-    torch.testing.assert_close(trained(x), expected(x))
-    with pytest.raises(KerhrmError, match=r"single network.*device=cpu"):
-        train(mlp, x, lambda f, rows: limited(f, rows, 0), steps=4, learning_rate=1e-2)
+    def look(step: int, network: MLP, loss: Tensor) -> None:
+        seen[step] = float(score(network).detach())
+
+    best = BestWeights(mlp, score, every=5, steps=23)
+    run(x, y, 23, best, look)
+    steps = [5, 10, 15, 20, 23]
+    scores = [seen[step] for step in steps]
+    assert best.best_score == max(scores)
+    assert best.best_step == steps[scores.index(max(scores))]
+    expected = run(x, y, best.best_step)
+    for name, w in best.network.weights.items():
+        assert torch.equal(w, expected.weights[name])
+        assert not w.requires_grad
+
+
+@pytest.mark.parametrize("level", [0.01, 1.0, 3.0])
+def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
+    """By hand: from the curve of losses."""
+    _, x, y = data(level)
+    steps, window, tol = 400, 10, 0.02
+    curve = torch.zeros(steps)
+
+    def look(step: int, network: MLP, loss: Tensor) -> None:
+        curve[step - 1] = loss
+
+    run(x, y, steps, look)
+    least = curve.cummin(0).values[window - 1 :: window]  # at the end of every window
+    stalls = (least[:-1] - least[1:] <= tol * least[1:]).tolist()
+    end = window * (stalls.index(True) + 2) if any(stalls) else steps
+    assert end < steps
+    shown: list[int] = []
+    ended = run(x, y, steps, EarlyStopping(tol, window), lambda step, *_: shown.append(step))
+    assert shown[-1] == end
+    assert torch.equal(ended(x), run(x, y, end)(x))
+
+
+def descend(optimiser: Adam | torch.optim.Adam, parameters: list[Tensor]) -> None:
+    for step in range(30):
+        optimiser.zero_grad()
+        loss = sum(((p - i) ** 2).sum() * (1 + step % 3) for i, p in enumerate(parameters[:2]))
+        loss.backward()
+        optimiser.step()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_adam_is_that_of_torch(dtype: torch.dtype) -> None:
+    """Bit for bit; the third parameter has no gradient and stays as it is."""
+    start = [torch.randn(4, 3, dtype=dtype), torch.randn(7, dtype=dtype), torch.randn(2)]
+    ours, theirs = ([p.clone().requires_grad_(True) for p in start] for _ in range(2))
+    descend(Adam(ours, 0.02), ours)
+    descend(torch.optim.Adam(theirs, lr=0.02, fused=True), theirs)
+    assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    assert not torch.equal(ours[0], start[0])
+    assert torch.equal(ours[2], start[2])
+
+
+def test_the_compiler_is_not_imported() -> None:
+    """What the class is for."""
+    code = (
+        "import sys, torch; from kerhrm.networks.training import Adam\n"
+        "w = torch.zeros(2); w.grad = torch.ones(2); Adam([w], 0.1).step()\n"
+        "assert w.sum() < 0; print('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_a_gpu_trains_all_at_once_and_alike() -> None:
-    mlp, x, y = data()
-    groups: list[slice] = []
-    trained = train(
-        mlp.to("cuda"),
-        x.to("cuda"),
-        squared(y.to("cuda")),
-        steps=5,
-        learning_rate=1e-2,
-        after_step=lambda step, networks, rows, losses: groups.append(rows),
-    )
-    assert len(groups) == 5
-    expected = train(mlp, x, squared(y), steps=5, learning_rate=1e-2)
-    torch.testing.assert_close(trained.to("cpu")(x), expected(x), rtol=1e-3, atol=1e-4)
+def test_a_gpu_trains_alike() -> None:
+    _, x, y = data()
+    trained = run(x.to("cuda"), y.to("cuda"), 5)
+    torch.testing.assert_close(trained.to("cpu")(x), run(x, y, 5)(x), rtol=1e-3, atol=1e-4)

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm import KerHRM, KerHRMClassifier, KerHRMRegressor
+from kerhrm import KerHRMClassifier, KerHRMRegressor
 
 
 class Fitted(NamedTuple):
-    """An estimator, its rows, and whether a row's relation is turned."""
+    """An estimator, its rows, and whether a row's relation is flipped."""
 
     model: Any
     x: pd.DataFrame
@@ -25,7 +25,7 @@ def _no_window(no_window: None) -> None:
 
 @pytest.fixture(scope="session")
 def labels() -> Fitted:
-    """``shade`` tells the opposite of the answer in a fifth of the rows."""
+    """``shade`` is the opposite of the answer in a fifth of the rows."""
     random = np.random.default_rng(0)
     sign, hidden = random.choice([-1, 1], 300), random.random(300) < 0.2
     shade = np.where(hidden, -sign, sign) + 0.1 * random.normal(size=300)
@@ -36,11 +36,10 @@ def labels() -> Fitted:
 
 @pytest.fixture(scope="session")
 def numbers() -> Fitted:
-    """The slope of ``shade`` is 2, and -2 in a fifth of the rows; ``size`` tells nothing."""
+    """The slope of ``shade`` is 2, and -2 in a fifth of the rows; ``size`` does not matter."""
     random = np.random.default_rng(0)
     x = pd.DataFrame(random.normal(size=(400, 3)), columns=["age", "size", "shade"])
     hidden = random.random(400) < 0.2
     y = x["age"] + 2 * np.where(hidden, -1, 1) * x["shade"] + 0.3 * random.normal(size=400)
-    options = KerHRM(guard=None)
-    model = KerHRMRegressor(k=5, network=(256,), n_init=4, random_state=0, options=options)
+    model = KerHRMRegressor(k=5, network=(256,), n_init=4, random_state=0, pretest=False)
     return Fitted(model.fit(x, y.rename("price")), x, y.rename("price"), hidden)

@@ -1,4 +1,4 @@
-"""The example on images, small and on the stand-in."""
+"""The example on images, small and on the synthetic digits."""
 
 import importlib.util
 import sys
@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from kerhrm.data.sources.mnist import Digits
+from kerhrm.paper.data.mnist import Digits
 
 FILE = Path(__file__).parents[3] / "examples" / "images.py"
 
@@ -26,9 +26,16 @@ def images(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_it_compares_three_models(images: ModuleType) -> None:
-    options = {"k": 5, "n_iterations": 1, "n_init": 2, "alpha": [0.0, 10.0], "cosine_weight": 10.0}
-    table = images.compare(Digits.stand_in(), 120, **options)
-    assert list(table.index) == ["ERM", "KerHRM (NTF)", "KerHRM (network)"]
+    options = {
+        "k": [5],
+        "n_iterations": 1,
+        "n_init": 2,
+        "alpha": [0.0, 10.0],
+        "cosine_weight": [10.0],
+        "steps": 60,
+    }
+    table = images.compare(Digits.fallback(), 120, **options)
+    assert list(table.index) == ["ERM", "KerHRM (linear predictor)", "KerHRM"]
     assert table[["training", "test"]].to_numpy().min() >= 0
     assert table[["training", "test"]].to_numpy().max() <= 1
     assert table["environments"].notna().tolist() == [False, True, True]

@@ -1,206 +1,171 @@
-"""Figures 2 and 3: the numbers drawn are the tables'; and what all figures share."""
+"""Figures: the numbers drawn are the tables', names are text, colours stand apart."""
 
-import re
-from itertools import product
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
-from kerhrm.errors import KerhrmError
-from kerhrm.methods.registry import ROWS
-from kerhrm.reporting.figures import figure2, figure3, variants
-from kerhrm.reporting.paper import PaperValues
-from kerhrm.reporting.style import COLOURS, look_of, save_figure, style
-from kerhrm.reporting.tables import build_table
+from kerhrm.paper.reporting import figures
+from kerhrm.paper.reporting.figures import COLOURS, CURVES, LINES, MARKERS, METHODS, look_of
+from kerhrm.paper.reporting.run import Run, primary
+from tests.unit.reporting.conftest import cells_of
 
-pytestmark = pytest.mark.usefixtures("no_window")
-
-COLUMNS = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
-OWN = "worst learned environment"
-PERIODS = ["1900-1919", "1920-1939", "1940-1959"]
-RULES = {
-    "KerHRM (NTF)": OWN,
-    "ERM": "pooled validation",
-    "ref: least squares": "none",
-}
-
-
-def build(rows: list[tuple[object, ...]], name: str) -> pd.DataFrame:
-    scores = pd.DataFrame(rows, columns=COLUMNS)
-    return build_table(scores, name, "paper", PaperValues({}))
+REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
+#: kinds of vision: of all cones, and without one (Machado, Oliveira & Fernandes 2009, severity 1)
+VISION = {
+    "full": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                   [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                     [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                   [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
+XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+                [0.0193339, 0.1191920, 0.9503041]])  # fmt: skip
 
 
-def iterations(seeds: int = 3) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    metrics = ("train_acc", "test_acc", "d_kl")
-    runs = {("KerHRM (NTF)", OWN): (10, 9, 0), ("KerHRM (released)", "as released"): (2, 1)}
-    return build(
-        [
-            (f"iteration={t}", method, seed, metric, rng.random(), rule, "mnist", "")
-            for (method, rule), turns in runs.items()  # 10 sorts before 9 as a text
-            for t, metric, seed in product(turns, metrics, range(seeds))
-            if t or metric != "d_kl"
-        ],
-        "figure2",
-    )
+@pytest.fixture(autouse=True)
+def _closed() -> object:
+    plt.switch_backend("agg")
+    yield None
+    plt.close("all")
 
 
-def houses(
-    marks: tuple[str, ...] = ("", ",clip=train"), factor: float = 1.0, network: str = "KerHRM (NTF)"
-) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    rules = {network if "KerHRM" in name else name: rule for name, rule in RULES.items()}
-    cells = product(marks, PERIODS, rules.items(), range(3))
-    return build(
-        [
-            (f"period={p}{mark}", method, seed, "mse",
-             rng.uniform(0.5, 1.0) * (factor if method == "ERM" else 1.0), rule, "king_county", "")
-            for mark, p, (method, rule), seed in cells
-        ],
-        "figure3",
+def linear(colour: str) -> np.ndarray:
+    c = np.array(mpl.colors.to_rgb(colour))
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2."""
+    low, high = sorted(float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def lab(colour: str, vision: str) -> np.ndarray:
+    seen = np.clip(np.asarray(VISION[vision]) @ linear(colour), 0, 1)
+    x = XYZ @ seen / [0.95047, 1.0, 1.08883]
+    f = np.where(x > 216 / 24389, np.cbrt(x), (24389 / 27 * x + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def ciede2000(one: np.ndarray, other: np.ndarray) -> float:
+    """Distance of two colours in L*, a*, b*."""
+    (l1, a1, b1), (l2, a2, b2) = one, other
+    c7 = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
+    g = 1.5 - 0.5 * np.sqrt(c7 / (c7 + 25.0**7))
+    c1, c2 = np.hypot(g * a1, b1), np.hypot(g * a2, b2)
+    h1, h2 = (np.degrees(np.arctan2(b, g * a)) % 360 for a, b in ((a1, b1), (a2, b2)))
+    turn = (h2 - h1 + 180) % 360 - 180 if c1 * c2 else 0.0
+    h = (h1 + turn / 2) % 360 if c1 * c2 else h1 + h2
+    light, chroma = (l1 + l2) / 2, (c1 + c2) / 2
+    t = 1 + sum(w * np.cos(np.radians(n * h + s)) for w, n, s in
+                ((-0.17, 1, -30), (0.24, 2, 0), (0.32, 3, 6), (-0.20, 4, -63)))  # fmt: skip
+    dl = (l2 - l1) / (1 + 0.015 * (light - 50) ** 2 / np.sqrt(20 + (light - 50) ** 2))
+    dc = (c2 - c1) / (1 + 0.045 * chroma)
+    dh = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(turn / 2)) / (1 + 0.015 * chroma * t)
+    c7 = chroma**7
+    angle = np.radians(60 * np.exp(-(((h - 275) / 25) ** 2)))
+    rotation = -2 * np.sqrt(c7 / (c7 + 25.0**7)) * np.sin(angle)
+    return float(np.sqrt(dl**2 + dc**2 + dh**2 + rotation * dc * dh))
+
+
+def test_the_distance_is_that_of_published_pairs() -> None:
+    """Sharma, Wu & Dalal 2005, table 1."""
+    for one, other, expected in (
+        ((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425),
+        ((50, 2.5, 0), (73, 25, -18), 27.1492),
+        ((50, 2.5, 0), (50, 3.2592, 0.335), 1.0),
+        ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
+    ):
+        assert ciede2000(np.array(one), np.array(other)) == pytest.approx(expected, abs=1e-4)
+
+
+def test_colours_stand_out_from_white_and_neighbours() -> None:
+    assert all(contrast(colour, "white") >= 3 for colour in COLOURS)
+    drawn = [look_of(method).colour for method in METHODS[:7]]
+    for one, other in (*pairwise((*COLOURS, COLOURS[0])), *pairwise(drawn)):
+        assert contrast(one, other) >= 3
+    assert contrast(*(CURVES[name][1].colour for name in ("train_acc", "test_acc"))) >= 3
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_no_two_colours_look_alike(vision: str) -> None:
+    for one, other in combinations(COLOURS, 2):
+        assert ciede2000(lab(one, vision), lab(other, vision)) > 15, (one, other)
+
+
+def test_without_colours_markers_and_lines_distinguish_methods() -> None:
+    looks = [look_of(method) for method in METHODS[:7]]
+    assert len({look.marker for look in looks}) == len({look.line for look in looks}) == 7
+    assert len(set(MARKERS)) == len(set(LINES)) == len(COLOURS)
+    assert len({look_of(method) for method in METHODS}) == len(METHODS)
+
+
+def test_figure_2_draws_the_means_of_its_table() -> None:
+    cells = REFERENCE.cells("figure2")
+    axes = figures.figure2(cells, ceiling=0.8).axes
+    lines = {line.get_label(): line for line in axes[0].get_lines()}
+    rows = cells[(cells["method"] == "KerHRM (linear predictor)") & (cells["metric"] == "test_acc")]
+    assert lines["test accuracy"].get_ydata() == pytest.approx(rows["mean"].to_numpy())
+    assert lines["test accuracy"].get_xdata().tolist() == list(range(7))
+
+
+def test_figure_3_draws_means_and_intervals_of_every_period() -> None:
+    cells = REFERENCE.cells("figure3")
+    axis = figures.figure3(cells).axes[0]
+    bars = {bar.get_label(): bar for bar in axis.containers}
+    assert set(bars) == set(METHODS[:7])
+    own = cells[primary(cells) & ~cells["setting"].str.contains(",")]
+    for method, bar in bars.items():
+        rows = own[own["method"] == method]
+        assert bar[0].get_ydata() == pytest.approx(rows["mean"].to_numpy())
+        ends = np.array([segment[:, 1] for segment in bar[2][0].get_segments()])
+        assert ends == pytest.approx(rows[["ci_low", "ci_high"]].to_numpy())
+
+
+def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:
+    figure = figures.seeds(scores, cells_of(scores, "t"))
+    drawn = sorted(
+        x for axis in figure.axes for line in axis.get_lines() if line.get_alpha()
+        for x in line.get_xdata()
     )  # fmt: skip
+    assert drawn == pytest.approx(sorted(scores[primary(scores)]["value"]))
 
 
-def curve(axis: Axes, label: str) -> Line2D:
-    (found,) = [line for line in axis.lines if line.get_label() == label]
-    return found
+def test_failed_seeds_are_counted(scores: pd.DataFrame) -> None:
+    scores.loc[(scores["method"] == "KerHRM") & (scores["seed"] == 1), "value"] = np.nan
+    figure = figures.seeds(scores, cells_of(scores, "t"))
+    texts = [text.get_text() for axis in figure.axes for text in axis.texts]
+    assert "1 of 3 seeds failed" in texts
 
 
-def expected(table: pd.DataFrame, method: str, metric: str, column: str) -> pd.Series:
-    rows = table[(table["method"] == method) & (table["metric"] == metric)]
-    rows = rows.set_index(rows["setting"].str.removeprefix("iteration=").astype(int))
-    return rows[column].sort_index()
+def test_effects_are_those_of_the_choices() -> None:
+    choices = REFERENCE.choices()
+    figure = figures.effects(choices)
+    assert [axis.get_title() for axis in figure.axes] == list(dict.fromkeys(choices["data"]))
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert set(names) <= set(choices["alternative"])
 
 
-def test_figure_2_shows_both_tracks_from_iteration_0() -> None:
-    table = iterations()
-    figure = figure2(table, ceiling=0.8)
-    described, released, left, right = figure.axes
-    assert figure.get_suptitle() == ""
-    assert [a.get_title(loc="left") for a in (described, released)] == [
-        "as described", "as released",
-    ]  # fmt: skip
-    for name, above, below in (
-        ("KerHRM (NTF)", described, left), ("KerHRM (released)", released, right),
-    ):  # fmt: skip
-        for metric, label in (("train_acc", "training accuracy"), ("test_acc", "test accuracy")):
-            values = expected(table, name, metric, "mean")
-            if name == "KerHRM (released)":  # it begins where the other does
-                begin = expected(table, "KerHRM (NTF)", metric, "mean")
-                values = pd.concat([begin.loc[[0]], values])
-            line = curve(above, label)
-            assert list(line.get_xdata()) == list(values.index)
-            np.testing.assert_allclose(line.get_ydata(), values)
-        values = expected(table, name, "d_kl", "mean")
-        np.testing.assert_allclose(curve(below, "KL divergence").get_ydata(), values)
-        (band,) = below.collections
-        low = expected(table, name, "d_kl", "ci_low").min()
-        assert band.get_paths()[0].vertices[:, 1].min() == pytest.approx(low)
-        assert set(curve(above, "chance").get_ydata()) == {0.5}
-        assert set(curve(above, "perfect invariant model").get_ydata()) == {0.8}
-    (legend,) = figure.legends
-    assert legend.get_title().get_text() == "bands: 95 % intervals of the mean over 3 seeds"
+@pytest.mark.parametrize("name", ["fee_$_to_$", "price_$/m^2_in_$", "a$b", "$50K_to_$75K"])
+def test_dollars_are_no_mathematics(tmp_path: Path, scores: pd.DataFrame, name: str) -> None:
+    named = scores.assign(setting=scores["setting"] + name, method=scores["method"] + name)
+    figures.save(figures.seeds(named, cells_of(named, "t"), name), tmp_path / "f")
 
 
-def test_figure_2_can_do_without_the_released_track() -> None:
-    table = iterations()
-    assert len(figure2(table[table["method"] == "KerHRM (NTF)"]).axes) == 2
-
-
-def test_figure_2_of_a_single_seed_can_be_saved(tmp_path: Path) -> None:
-    save_figure(figure2(iterations(seeds=1)), str(tmp_path / "figure2"))
-    assert (tmp_path / "figure2.png").stat().st_size > 1000
-
-
-def test_figure_3_has_one_panel_with_intervals() -> None:
-    table = houses(network="KerHRM (network)")
-    (axis,) = figure3(table).axes
-    assert [t.get_text() for t in axis.get_xticklabels()] == [
-        p.replace("-", "\u2013") for p in PERIODS
-    ]
-    assert [bars.get_label() for bars in axis.containers] == ["ERM", "KerHRM (network)"]
-    for bars in axis.containers:
-        rows = table[table["method"] == bars.get_label()].set_index("setting")
-        rows = rows.loc[[f"period={p}" for p in PERIODS]]
-        np.testing.assert_allclose(bars[0].get_ydata(), rows["mean"])
-        ends = np.array([s[:, 1] for s in bars[2][0].get_segments()])
-        np.testing.assert_allclose(ends, rows[["ci_low", "ci_high"]])
-
-
-def test_variants_have_a_panel_each_with_words_and_a_ghost() -> None:
-    table = houses(marks=("", ",clip=train", ",clip=train,weights=shares"))
-    away = (table["method"] == "ERM") & table["setting"].str.endswith("shares")
-    figure = variants(table[~away])
-    titles = [axis.get_title(loc="left").replace("\n", " ") for axis in figure.axes]
-    assert titles == [
-        "main setting",
-        "predictions in range",
-        "predictions in range, weighted by size",
-    ]
-    erm = table[table["method"] == "ERM"].set_index("setting")["mean"]
-    for axis, mark in zip(figure.axes, ("", ",clip=train", ",clip=train"), strict=True):
-        ghost = curve(axis, "ERM on the same data").get_ydata()
-        np.testing.assert_allclose(ghost, erm[[f"period={p}{mark}" for p in PERIODS]])
-
-
-def test_figure_3_takes_a_logarithmic_axis_where_errors_lie_far_apart() -> None:
-    figure = figure3(houses(("",), 100.0, "KerHRM (network)"))
-    (axis,) = figure.axes
-    assert axis.get_yscale() == "log"
-
-
-def test_figure_3_leaves_failed_cells_out(tmp_path: Path) -> None:
-    table = houses(marks=("",), network="KerHRM (network)")
-    failed = (table["method"] == "ERM") & (table["setting"] == "period=1920-1939")
-    table.loc[failed, ["mean", "std"]] = np.nan
-    figure = figure3(table)
-    bars = figure.axes[0].containers[0]
-    assert list(np.isnan(bars[0].get_ydata())) == [False, True, False]
-    save_figure(figure, str(tmp_path / "figure3"))
-    nothing = figure3(table.assign(mean=table["mean"].mask(table["method"] == "ERM")))
-    assert "ERM" not in [t.get_text() for t in nothing.legends[0].get_texts()]
-
-
-def test_no_two_methods_look_alike() -> None:
-    looks = {row.title: look_of(row.title) for row in ROWS.values()}
-    assert len(set(looks.values())) == len(looks)
-    titles = dict.fromkeys(row.title for row in ROWS.values() if row.track != "reference")
-    trained = [looks[title] for title in titles]
-    trained = trained[: len(COLOURS)]
-    # each of them alone tells the paper's methods apart
-    assert len({look.colour for look in trained}) == len(trained)
-    assert len({look.marker for look in trained}) == len(trained)
-    assert {look.marker for name, look in looks.items() if name.startswith("ref: ")} == {""}
-
-
-def test_a_figure_is_saved_without_dates_and_the_same_every_time(tmp_path: Path) -> None:
-    for name in ("1", "2"):
-        save_figure(figure3(houses()), str(tmp_path / "new" / f"figure.{name}"))
-    for extension in ("png", "pdf"):
-        first, second = (
-            (tmp_path / "new" / f"figure.{name}.{extension}").read_bytes() for name in ("1", "2")
-        )
-        assert first == second
-        assert b"/Type3" not in first  # fonts are embedded as outlines
-        assert not re.search(rb"(Creation|Mod)Date|tIME|Matplotlib v", first)
-    png = (tmp_path / "new" / "figure.1.png").read_bytes()
-    width = int.from_bytes(png[16:20], "big")
-    assert width == pytest.approx(5.5 * 200, abs=1)
-
-
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(KerhrmError, match="cannot write"):
-        save_figure(figure2(iterations()), str(tmp_path / "file" / "figure"))
-
-
-def test_the_style_ends_with_its_figure() -> None:
-    before = mpl.rcParams["font.size"], mpl.rcParams["axes.spines.top"]
-    with style():
-        assert not mpl.rcParams["axes.spines.top"]
-    assert (mpl.rcParams["font.size"], mpl.rcParams["axes.spines.top"]) == before
+def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
+    tmp_path: Path, scores: pd.DataFrame
+) -> None:
+    plt.ion()
+    for stem in ("a", "b=1.5"):
+        figures.save(figures.seeds(scores, cells_of(scores, "t")), tmp_path / stem)
+    assert plt.isinteractive()
+    for ending in ("png", "pdf"):
+        one, other = (tmp_path / f"{stem}.{ending}" for stem in ("a", "b=1.5"))
+        assert one.read_bytes() == other.read_bytes()

@@ -1,0 +1,120 @@
+"""The same results by others, each compared with ours before its time counts."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks import cases, contenders
+from benchmarks.cases import CMNIST, ROUNDS, STEPS, TABLE1, THREADS
+from benchmarks.conftest import Time
+from kerhrm.features.reduction import reduce
+from kerhrm.networks.mlp import MLP
+from kerhrm.networks.training import train
+
+ROOT = Path(__file__).parents[1]
+PEERS = ROOT / "benchmarks" / ".venv" / "bin" / "python"
+OURS, RATE = "kerhrm", 1e-3
+both = pytest.mark.parametrize("name", [TABLE1, CMNIST])
+
+
+def module(name: str) -> torch.nn.Sequential:
+    network = cases.network(name)
+    assert isinstance(network, MLP)
+    return contenders.as_module(network)
+
+
+def singular_values(name: str) -> torch.Tensor:
+    """Ours, from network and points."""
+    ntf = cases.ntf(name)
+    return reduce(ntf.kernel(ntf), cases.K[name])[1]
+
+
+def same(found: Any, expected: torch.Tensor, tolerance: float) -> None:
+    difference = (torch.as_tensor(found) - expected).abs().max() / expected.abs().max()
+    assert float(difference) <= tolerance
+
+
+#: to the singular values by way of the explicit matrix
+LOOPS: dict[str, Callable[..., np.ndarray]] = {
+    "authors' loop": lambda m, x, k: contenders.released_svd(contenders.released_loop(m, x), k),
+    "torch.func": lambda m, x, k: contenders.released_svd(contenders.vmap_matrix(m, x).numpy(), k),
+}
+
+
+@pytest.mark.parametrize("who", [OURS, *LOOPS])
+def test_features_and_svd(timed: Time, who: str) -> None:
+    info = {"task": "features and SVD, Table 1", "who": who}
+    if who == OURS:
+        timed(lambda: singular_values(TABLE1), **info)
+        return
+    own, x, k = module(TABLE1), cases.points(TABLE1).x, cases.K[TABLE1]
+    slow = who == "authors' loop"
+    found = timed(lambda: LOOPS[who](own, x, k), rounds=1 if slow else 3, warm=not slow, **info)
+    same(found, singular_values(TABLE1), 1e-3)
+
+
+@both
+@pytest.mark.parametrize("who", [OURS, "plain products"])
+def test_products(timed: Time, name: str, who: str) -> None:
+    """From the factors to the Gram matrix."""
+    ntf = cases.ntf(name)
+    work = (lambda: ntf.kernel(ntf)) if who == OURS else lambda: contenders.plain_products(ntf)
+    found = timed(work, rounds=2 * ROUNDS, warm=2, task=f"products, {name}", who=who)
+    same(found, ntf.kernel(ntf), 1e-4)
+
+
+@both
+@pytest.mark.parametrize("who", [OURS, "plain PyTorch"])
+def test_training(timed: Time, name: str, who: str) -> None:
+    own, network, steps = (
+        cases.points(name),
+        cases.network(name),
+        STEPS * (5 if name == TABLE1 else 1),
+    )
+    loss = lambda f, *_: ((f - own.y) ** 2).mean()  # noqa: E731
+    ours = lambda: train(network, own.x, loss, steps=steps, learning_rate=RATE)(own.x)  # noqa: E731
+    info = {"task": f"training, {name}", "who": who}
+    if who == OURS:
+        timed(ours, **info)
+        return
+    work = lambda: contenders.plain_training(module(name), own.x, own.y, steps, RATE)  # noqa: E731
+    same(timed(work, **info), ours(), 1e-2)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Points and weights of one network, for the workers."""
+    folder, network = tmp_path_factory.mktemp("gram"), cases.network(CMNIST)
+    weights = [w.numpy() for w in network.weights.values()]
+    arrays = dict(zip(("w0", "b0", "w1", "b1"), weights, strict=True))
+    np.savez(folder / "inputs.npz", x=cases.points(CMNIST).x.numpy(), **arrays)  # type: ignore[arg-type]
+    return folder
+
+
+@pytest.mark.parametrize("who", [OURS, "torch.func", "neural-tangents"])
+def test_gram_in_a_process(timed: Time, files: Path, who: str) -> None:
+    """Time and memory from network and points to the kernel."""
+    python = PEERS if who == "neural-tangents" else Path(sys.executable)
+    if not python.exists():
+        pytest.skip("benchmarks/.venv is missing: make bench")
+    worker = "benchmarks/gram_worker.py"
+    command = [*map(str, (python, worker, who, files / "inputs.npz", files / f"{who}.npy"))]
+    env = os.environ | {"OMP_NUM_THREADS": str(THREADS), "PYTHONPATH": str(ROOT)}
+    inside: dict[str, list[float]] = {"seconds": [], "memory_mb": []}
+
+    def work() -> None:
+        run = subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=env)
+        for name, number in json.loads(run.stdout).items():
+            inside[name].append(number)
+
+    timed(work, rounds=3 if who == OURS else 1, warm=0, task="Gram in a process", who=who, **inside)
+    found, ours = np.load(files / f"{who}.npy"), np.load(files / f"{OURS}.npy")
+    same(found, torch.from_numpy(ours), 1e-4)

@@ -1,0 +1,21 @@
+from . import plots as plots
+from .algorithm.loop import Fit as Fit
+from .algorithm.loop import fit as fit
+from .algorithm.options import KerHRMOptions as KerHRMOptions
+from .algorithm.records import Problem as Problem
+from .errors import KerhrmError as KerhrmError
+from .estimators.baselines import EIIL as EIIL
+from .estimators.baselines import ERM as ERM
+from .estimators.baselines import HRM as HRM
+from .estimators.baselines import IRM as IRM
+from .estimators.baselines import ChiSquareDRO as ChiSquareDRO
+from .estimators.kerhrm import KerHRMClassifier as KerHRMClassifier
+from .estimators.kerhrm import KerHRMRegressor as KerHRMRegressor
+from .features.map import NTFMap as NTFMap
+from .features.nystroem import NystroemMap as NystroemMap
+from .heterogeneity.test import test_heterogeneity as test_heterogeneity
+from .methods.registry import METHODS as METHODS
+from .networks.build import NetworkOptions as NetworkOptions
+from .networks.build import build as build
+
+__version__: str

@@ -1,0 +1,195 @@
+"""Penalties of M_p: each is a class here and a line in ``PENALTIES``.
+
+Other packages add theirs by entry points in the group ``kerhrm.penalties``.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+
+from kerhrm.plugins import with_plugins
+
+MIN_RCOND = 1e-12  #: reciprocal condition number below which four digits or fewer are left
+GRADIENT_TOLERANCE = 1e-10  #: of a minimum's gradient, as a share of that at theta = 0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Squared losses L^e(theta) = theta^T A_e theta - 2 b_e^T theta + const of K environments.
+
+    Attributes
+    ----------
+    second, cross : Tensor, (K, k, k), (K, k)
+        A_e and b_e.
+    weights : Tensor, (K,)
+        w_e, which sum to one; 0 for environments without any point.
+    rho : Tensor, ()
+        Ridge of the pooled risk ``sum_e w_e L^e + rho |theta|^2``.
+    """
+
+    second: Tensor
+    cross: Tensor
+    weights: Tensor
+    rho: Tensor
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Weighted mean sum_e w_e v_e of values (K, ...)."""
+        return torch.tensordot(self.weights, values, 1)
+
+    @property
+    def pooled(self) -> tuple[Tensor, Tensor]:
+        """A + rho I (k, k) and b (k,) of the pooled risk."""
+        eye = torch.eye(self.cross.shape[-1], dtype=self.cross.dtype, device=self.cross.device)
+        return self.mean(self.second) + self.rho * eye, self.mean(self.cross)
+
+    def gradients(self, theta: Tensor) -> Tensor:
+        """Gradients of L^e at theta (k,): (K, k)."""
+        return 2 * (self.second @ theta - self.cross)
+
+
+class Penalty(ABC):
+    """A penalty, and how the pooled risk is minimised together with it."""
+
+    @abstractmethod
+    def value(self, risks: Risks, theta: Tensor) -> Tensor:
+        """Value of the penalty at theta (k,)."""
+
+    @abstractmethod
+    def unit(self, psi: Tensor) -> Tensor:
+        """Weight that alpha = 1 stands for, given Psi (n, k)."""
+
+    @abstractmethod
+    def minimise(self, risks: Risks, alpha: float) -> Tensor:
+        """Argmin (k,) of the pooled risk plus alpha times the penalty."""
+
+
+class GradientVariance(Penalty):
+    """Variance of the environments' gradients (paper, equation "theta_inv").
+
+    ``sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2`` with ``|g|_M^2 = g^T M g``, M = I.  It is
+    quadratic in theta, so that M_p is one linear solve; alpha is in units of 1 / (mean eigenvalue
+    of Psi^T Psi / n).
+    """
+
+    def metric(self, risks: Risks, columns: Tensor) -> Tensor:
+        """M times columns (K, k, m)."""
+        return columns
+
+    def unit(self, psi: Tensor) -> Tensor:
+        return psi.numel() / (psi**2).sum()
+
+    def value(self, risks: Risks, theta: Tensor) -> Tensor:
+        gradients = risks.gradients(theta)
+        deviations = (gradients - risks.mean(gradients)).unsqueeze(-1)
+        return risks.mean(deviations.mT @ self.metric(risks, deviations)).squeeze()
+
+    def quadratic(self, risks: Risks) -> tuple[Tensor, Tensor]:
+        """Q (k, k) and q (k,): the value is theta^T Q theta - 2 q^T theta + const."""
+        d_second = risks.second - risks.mean(risks.second)
+        d_cross = (risks.cross - risks.mean(risks.cross)).unsqueeze(-1)
+        metric_times = self.metric(risks, d_second)
+        target = risks.mean(metric_times.mT @ d_cross).squeeze(-1)
+        return 4 * risks.mean(d_second.mT @ metric_times), 4 * target
+
+    def minimise(self, risks: Risks, alpha: float) -> Tensor:
+        pooled, mean_cross = risks.pooled
+        matrix, target = self.quadratic(risks)
+        return solve(pooled + alpha * matrix, mean_cross + alpha * target)
+
+
+class WhitenedGradientVariance(GradientVariance):
+    """With M = (2 A + 2 rho I)^-1, the pooled risk's inverse Hessian: alpha has no unit."""
+
+    def metric(self, risks: Risks, columns: Tensor) -> Tensor:
+        pooled, _ = risks.pooled
+        return torch.linalg.solve(2 * pooled, columns)
+
+    def unit(self, psi: Tensor) -> Tensor:
+        return psi.new_ones(())
+
+
+class ScaleGradientVariance(Penalty):
+    """Variance of the environments' scale-gradients: IRMv1's, as in the authors' classification.
+
+    sum_e w_e (g_e - sum_f w_f g_f)^2, g_e = d L^e(s theta) / ds at s = 1.  With squared losses
+    g_e = 2 theta^T (A_e theta - b_e), so that the penalty is of fourth order.  It is zero at theta
+    = 0 and need not be convex: the minimum is the one that a trust region finds from alpha = 0 on.
+    alpha has no unit; the authors' weight, 60 on the squared difference of two environments, is
+    alpha = 240.
+    """
+
+    def unit(self, psi: Tensor) -> Tensor:
+        return psi.new_ones(())
+
+    def value(self, risks: Risks, theta: Tensor) -> Tensor:
+        scale_gradients = risks.gradients(theta) @ theta
+        return risks.mean((scale_gradients - risks.mean(scale_gradients)) ** 2)
+
+    def minimise(self, risks: Risks, alpha: float) -> Tensor:
+        pooled, cross = risks.pooled
+        start = solve(pooled, cross)
+        if alpha == 0:
+            return start
+        deviation = (risks.second - risks.mean(risks.second)).cpu().numpy()
+        delta = (risks.cross - risks.mean(risks.cross)).cpu().numpy()
+        p, c, w = (t.cpu().numpy() for t in (pooled, cross, risks.weights))
+        # in coordinates where the pooled risk is round, or few large eigenvalues rule the steps
+        root = np.linalg.cholesky(p)
+        lift = np.linalg.inv(root).T  # theta = lift z
+
+        def differences(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """g_e less their mean, (K,), and the slopes of these, (K, k)."""
+            bent = deviation @ theta
+            return 2 * (bent - delta) @ theta, 2 * (2 * bent - delta)
+
+        def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
+            theta = lift @ z
+            d, slopes = differences(theta)
+            slope = 2 * (p @ theta - c + alpha * (w * d) @ slopes)
+            return theta @ p @ theta - 2 * c @ theta + alpha * w @ d**2, lift.T @ slope
+
+        def hessian(z: np.ndarray) -> np.ndarray:
+            d, slopes = differences(lift @ z)
+            bend = (w[:, None] * slopes).T @ slopes + 4 * np.tensordot(w * d, deviation, 1)
+            return lift.T @ (2 * (p + alpha * bend)) @ lift
+
+        tolerance = GRADIENT_TOLERANCE * np.abs(lift.T @ c).max()
+        found = minimize(
+            objective, root.T @ start.cpu().numpy(), jac=True, hess=hessian,
+            method="trust-exact", options={"gtol": tolerance},
+        )  # fmt: skip
+        return torch.from_numpy(lift @ found.x).to(cross)
+
+
+def solve(matrix: Tensor, target: Tensor) -> Tensor:
+    """Solve A x = b, float64: A (k, k), b (k,); logs a warning if A is ill-conditioned.
+
+    Raises
+    ------
+    torch.linalg.LinAlgError
+        If the matrix is exactly singular.
+    """
+    factors, pivots = torch.linalg.lu_factor(matrix)
+    inverse = torch.linalg.lu_solve(factors, pivots, torch.eye(len(matrix)).to(matrix))
+    rcond = 1 / (torch.linalg.matrix_norm(matrix, 1) * torch.linalg.matrix_norm(inverse, 1))
+    if not float(rcond) >= MIN_RCOND:
+        message = "the invariant direction's system is ill-conditioned, 1/cond = %.1e; raise ridge"
+        log.warning(message, float(rcond))
+    return torch.linalg.lu_solve(factors, pivots, target[:, None])[:, 0]
+
+
+PENALTIES: dict[str, type[Penalty]] = with_plugins(
+    "kerhrm.penalties",
+    {
+        "gradient_variance": GradientVariance,
+        "whitened_gradient_variance": WhitenedGradientVariance,
+        "scale_gradient_variance": ScaleGradientVariance,
+    },
+)

@@ -1,0 +1,341 @@
+"""KerHRM on a table: the library's steps in a row, and the attributes of the estimators."""
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from kerhrm.algorithm.igd import train_network
+from kerhrm.algorithm.invariance import erm_direction, point_scores
+from kerhrm.algorithm.loop import Fit, fit
+from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
+from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators import HeterogeneityNotDetectedWarning
+from kerhrm.estimators._base import TableEstimator
+from kerhrm.estimators._data import (
+    cores,
+    finish,
+    in_table,
+    options_of,
+    read_features,
+    read_target,
+    start,
+)
+from kerhrm.features.linearised import Linearisation
+from kerhrm.features.map import NTFMap
+from kerhrm.features.nystroem import NystroemMap, NystroemOptions
+from kerhrm.features.reduction import RankError
+from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, test_heterogeneity
+from kerhrm.methods.erm import ERMOptions, train_erm
+from kerhrm.methods.inputs import Inputs
+from kerhrm.options import Count, Natural, option
+from kerhrm.randomness import stream
+
+#: rows that are tested at most, for a kernel ridge regression takes their number cubed
+MAX_TESTED = 4000
+
+
+class EstimatorOptions(KerHRMOptions):
+    """KerHRM's options, and those of the estimators alone."""
+
+    if_not_detected: Literal["erm", "fit"] = option("erm", "what to do without environments")
+    predictor: Literal["linear", "network"] = option("linear", "what predicts")
+    max_exact: Count = option(5000, "training rows above which features are reduced by landmarks")
+    n_landmarks: Count = option(4000, "their number")
+    verbose: Natural = option(0, "1: print a line for each iteration")
+
+
+class InvariantEstimator(TableEstimator):
+    """Base of :class:`kerhrm.KerHRMClassifier` and :class:`kerhrm.KerHRMRegressor`."""
+
+    selected_: dict[str, Any]
+    _environments: Environments | None  #: of the chosen iteration and dimension; None: ERM
+    _linearisation: Linearisation
+
+    def __init__(
+        self,
+        *,
+        k: int | Sequence[int] = (10, 15, 20, 25),
+        n_iterations: int = 3,
+        n_environments: int = 2,
+        n_init: int = 10,
+        init: Literal["random", "nested"] = "random",
+        clustering_ridge: float | Sequence[float] = (1e-3, 1e-2),
+        noise_sd: float | None = None,
+        noise_variance: Literal["shared", "per_cluster"] = "shared",
+        clustering_target: Literal["residual", "label"] = "residual",
+        clustering_intercept: bool = False,
+        first_kernel: Literal["features", "inputs"] = "features",
+        projection: Literal["newest", "all"] = "newest",
+        e_step: Literal["soft", "hard"] = "soft",
+        assignment: Literal["soft", "drawn", "hard"] = "soft",
+        em_max_iter: int = 300,
+        em_tol: float = 1e-5,
+        max_label_information: float = 0.5,
+        min_share: float = 0.02,
+        alpha: float | Sequence[float] = (0.0, 0.1, 1.0, 10.0),
+        penalty: str = "gradient_variance",
+        weights: Literal["equal", "by_size"] = "equal",
+        total: Literal["mean", "sum"] = "mean",
+        ridge: float = 1e-6,
+        cosine_weight: float | Sequence[float] = (10.0, 100.0, 1000.0),
+        cosine: Literal["signed", "absolute", "smoothed"] = "signed",
+        steps: int = 400,
+        tol: float = 5e-3,
+        window: int = 50,
+        learning_rate: float = 1e-3,
+        check_every: int | None = 25,
+        selection: Literal["worst_inferred", "pooled"] = "worst_inferred",
+        final: Literal["best", "last"] = "best",
+        pretest: bool | HeterogeneityOptions = True,
+        if_not_detected: Literal["erm", "fit"] = "erm",
+        predictor: Literal["linear", "network"] = "linear",
+        network: int | Sequence[int] | str | Callable[[int], torch.nn.Module] = (1024,),
+        max_exact: int = 5000,
+        n_landmarks: int = 4000,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.n_iterations = n_iterations
+        self.n_environments = n_environments
+        self.n_init = n_init
+        self.init = init
+        self.clustering_ridge = clustering_ridge
+        self.noise_sd = noise_sd
+        self.noise_variance = noise_variance
+        self.clustering_target = clustering_target
+        self.clustering_intercept = clustering_intercept
+        self.first_kernel = first_kernel
+        self.projection = projection
+        self.e_step = e_step
+        self.assignment = assignment
+        self.em_max_iter = em_max_iter
+        self.em_tol = em_tol
+        self.max_label_information = max_label_information
+        self.min_share = min_share
+        self.alpha = alpha
+        self.penalty = penalty
+        self.weights = weights
+        self.total = total
+        self.ridge = ridge
+        self.cosine_weight = cosine_weight
+        self.cosine = cosine
+        self.steps = steps
+        self.tol = tol
+        self.window = window
+        self.learning_rate = learning_rate
+        self.check_every = check_every
+        self.selection = selection
+        self.final = final
+        self.pretest = pretest
+        self.if_not_detected = if_not_detected
+        self.predictor = predictor
+        self.network = network
+        self.max_exact = max_exact
+        self.n_landmarks = n_landmarks
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, *, validation: Any = None) -> Self:
+        """Infer environments, and learn a model that is invariant over them.
+
+        Inputs X (n_samples, n_features), and two labels of any kind or numbers y (n_samples,), are
+        standardised inside.  Rows ``validation=(X, y)`` choose k, alpha, the iteration and lambda;
+        by default a ``validation_fraction`` of the rows does.  Invalid ones raise a
+        :class:`~kerhrm.KerhrmError`, a ``ValueError`` that names the column or parameter.
+        """
+        pretest = HeterogeneityOptions() if self.pretest is True else self.pretest or None
+        options = options_of(self, EstimatorOptions, pretest=pretest)
+        with cores(self.n_jobs), torch.no_grad():
+            inputs, rows = start(self, X, y, validation)
+            n = len(inputs.x)
+            if n < 2 * options.n_environments:
+                text = f"n_samples: {n} training rows are too few for n_environments"
+                raise KerhrmError(f"{text}={options.n_environments}", "lower it, or give more")
+            k = [min(one, n // options.n_environments) for one in options.k]
+            features = _reduced_features(inputs, max(k), options)
+            k = sorted({min(one, len(features.s)) for one in k})
+            options = options.model_copy(update={"k": k})
+            targets = inputs.y, inputs.y_validation
+            problem = Problem.from_features(
+                features, inputs.x_validation, *targets, inputs.task, inputs.seed
+            )
+            self.singular_values_ = problem.s.double().cpu().numpy()
+            self.heterogeneity_ = _test(problem, inputs.x, options.pretest)
+            detected = self.heterogeneity_ is None or self.heterogeneity_.detected
+            if detected or self.if_not_detected == "fit":
+                self._fit_invariant(problem, inputs, rows, features, options)
+            else:
+                self._fit_erm(problem, inputs, rows, options)
+        self.environments_ = self.environment_proba_.argmax(1)
+        return self
+
+    def predict_environment_proba(self, X: Any, y: Any) -> np.ndarray:
+        """Probabilities (n_samples, n_environments inferred) of rows X with targets y."""
+        check_is_fitted(self)
+        x = read_features(self, X, reset=False)
+        target = self._units.target(read_target(y, len(x), self._task, varies=False)).double()
+        if self._environments is None:
+            return np.ones((len(x), 1))
+        points, one = self._units.inputs(x), self._environments
+        f0, along = self._linearisation(points)
+        of_inputs = self._clusters_inputs(self.selected_["iteration"])
+        means = points.double() @ one.slopes[0].mT if of_inputs else along[:, 1:]
+        if self.clustering_target == "residual":
+            target = target - f0
+        probabilities = one.probabilities(self.selected_["k"], means, target)
+        return _of_occupied(probabilities, one.occupied[0])
+
+    def _clusters_inputs(self, iteration: int) -> bool:
+        return self.first_kernel == "inputs" and iteration == 1
+
+    def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
+        """Outputs (m,) of a network or, by the first direction of a linearisation, of theta."""
+        if self.predictor_ != "linear":
+            return predictor(x.double())
+        f0, along = predictor(x)
+        return f0 + along[:, 0]
+
+    def _fit_invariant(
+        self,
+        problem: Problem,
+        inputs: Inputs,
+        rows: np.ndarray,
+        features: Any,
+        options: EstimatorOptions,
+    ) -> None:
+        """Algorithm 1, whatever the test has said; environments are those of its own mixture."""
+        points = inputs.x, inputs.x_validation
+        try:
+            result = fit(problem, options, points)
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+            text = "the clustering's equations are singular"
+            raise KerhrmError(text, "raise clustering_ridge or noise_sd") from error
+        final, weight = result.final, None
+        one = result.environments[final.iteration - 1].candidate(final.k)
+        memberships = _of_occupied(torch.cat([one.train, one.validation]), one.occupied)
+        self.environment_proba_ = in_table(memberships, rows)
+        environments = Environments.stack([one])
+        self._environments = Environments.from_arrays(environments.arrays(), "cpu")
+        directions = final.theta[:, None]
+        if not self._clusters_inputs(final.iteration):
+            directions = torch.cat([directions, one.slopes.mT], dim=1)
+        with torch.enable_grad():
+            linear = features.linearise(directions)
+            predictor: Any = linear
+            if self.predictor == "network":
+                trained = train_network(
+                    inputs.network, *points, problem, final, result.environments, options
+                )
+                predictor, weight = trained.network.to(torch.float64), trained.cosine_weight
+        self._linearisation = linear.to("cpu")
+        self._keep(self.predictor, predictor, inputs, final, weight)
+        self.history_ = [_iteration(problem, result, t) for t in range(options.n_iterations)]
+        for row in self.history_ if self.verbose else ():
+            print("iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}".format(**row))
+        if bool(one.degenerate):
+            text = "every initialisation repeats the label or leaves one environment empty"
+            warnings.warn(f"{text}; try other k", HeterogeneityNotDetectedWarning, stacklevel=3)
+
+    def _fit_erm(
+        self, problem: Problem, inputs: Inputs, rows: np.ndarray, options: EstimatorOptions
+    ) -> None:
+        """ERM, as :class:`kerhrm.ERM`; theta is that of a regression on the reduced features."""
+        tested = "no environments are detected in the"
+        result = self.heterogeneity_
+        if result is None or math.isnan(result.p_value):
+            tested = f"no test is possible: a target of two values, or fewer than {MIN_POINTS}"
+        text = f"{tested} training rows; predicting as ERM (if_not_detected='fit': as KerHRM)"
+        warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+        with torch.enable_grad():
+            trained: Any = train_erm(inputs, ERMOptions()).networks["model"]
+        self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
+        self._environments = None
+        direction = erm_direction(problem, options.k)
+        self._keep("erm", trained.to(torch.float64), inputs, direction, None)
+
+    def _keep(
+        self, name: str, predictor: Any, inputs: Inputs, final: Direction, weight: float | None
+    ) -> None:
+        """Attributes of the final direction, and what predicts."""
+        self.predictor_ = name
+        self.theta_ = final.theta.cpu().numpy()
+        self.selected_ = {
+            "k": final.k,
+            "alpha": final.alpha,
+            "iteration": final.iteration,
+            "cosine_weight": weight,
+            "score": final.score,
+        }
+        finish(self, predictor, inputs.x)
+
+
+def _reduced_features(inputs: Inputs, k: int, options: EstimatorOptions) -> Any:
+    """Reduce to k dimensions, or to as many as the features have."""
+    landmarks = NystroemOptions(n_landmarks=options.n_landmarks)
+    exact = len(inputs.x) <= options.max_exact
+    k = k if exact else min(k, options.n_landmarks)
+    while True:
+        try:
+            if exact:
+                return NTFMap.fit(inputs.network, inputs.x, k)
+            return NystroemMap.fit(inputs.network, inputs.x, k, landmarks, inputs.seed)
+        except RankError as error:
+            if k == 1:
+                raise
+            # the last directions of that rank may be lost, too, where rounding rules them
+            k = max(1, min(error.rank, 4 * k // 5))
+
+
+def _test(
+    problem: Problem, x: Tensor, options: HeterogeneityOptions | None
+) -> HeterogeneityResult | None:
+    """Test the training points x (n, d), of copies of a row one: rows should be independent."""
+    if problem.task == "classification" or options is None:
+        return None
+    points = torch.column_stack([x, problem.y.to(x)]).cpu().numpy()
+    rows = np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))  # they are sorted
+    if len(rows) < MIN_POINTS:
+        return HeterogeneityResult(math.nan, np.array([]), math.nan, detected=False)
+    if len(rows) > MAX_TESTED:
+        drawn = stream(problem.seed, "heterogeneity", "rows")
+        rows = rows[np.sort(drawn.choice(len(rows), MAX_TESTED, replace=False))]
+    psi, _ = problem.reduced(min(options.k, len(problem.s)))
+    features, y, inputs = (t.double().cpu().numpy()[rows] for t in (psi, problem.y, x))
+    return test_heterogeneity(features, y, x=inputs, options=options, seed=problem.seed)
+
+
+def _iteration(problem: Problem, result: Fit, t: int) -> dict[str, Any]:
+    """An iteration in numbers."""
+    winner = result.directions[t].winner(t + 1)
+    one = result.environments[t].candidate(winner.k)
+    train = winner.predict(problem.psi_train, problem.f0_train)
+    validation = winner.predict(problem.psi_validation, problem.f0_validation)
+    outputs = (train, problem.y), (validation, problem.y_validation)
+    scores = [float(point_scores(f, y, problem.task).mean()) for f, y in outputs]
+    direction = {name: getattr(winner, name) for name in ("iteration", "k", "alpha", "score")}
+    names = ("ridge", "held_out", "label_information", "degenerate", "n_starts", "n_label_split",
+             "n_empty", "n_unconverged")  # fmt: skip
+    clustering = {name: getattr(one, name).item() for name in names}
+    parts = {"train_score": scores[0], "validation_score": scores[1]}
+    return direction | parts | {"shares": one.train.mean(0).tolist()} | clustering
+
+
+def _of_occupied(memberships: Tensor, occupied: Tensor) -> np.ndarray:
+    """Memberships (n, K) in the occupied environments; each row sums to one."""
+    r = memberships[:, occupied]
+    total = r.sum(-1, keepdim=True)
+    return torch.where(total > 0, r / total, 1 / r.shape[-1]).cpu().numpy()

@@ -1,0 +1,172 @@
+"""Reduced neural tangent features of many points, by way of some of them.
+
+The kernel of n = 50 000 points has 2.5 billion entries.  Here only its columns at m landmarks are
+ever computed, a few rows at a time.  With Z the landmarks, drawn at random from the training
+points X:
+
+1. B (m, q), orthonormal, spans the leading eigenvectors of kappa(Z, Z), roughly (randomised range
+   finder with power iterations, Halko et al. 2011, algorithm 4.4; q > k).
+2. The directions D = Phi(Z)^T B (B^T kappa(Z, Z) B)^(-1/2) are orthonormal in R^p, however rough B
+   is, and P = Phi(X) D = kappa(X, Z) B (...)^(-1/2) are all points' coordinates.
+3. Rayleigh-Ritz: P^T P = R S^2 R^T, so S and D R are the singular values and directions of Phi(X)
+   within the span of D, the best that it holds; the leading k are kept.
+
+psi(x) = kappa(x, Z) W with W = B (...)^(-1/2) R is then an exact orthogonal projection of phi(x),
+onto directions that are nearly the leading ones.  Step 3 is what the Nystroem method (Williams &
+Seeger 2001: W from the landmarks alone) leaves out.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from kerhrm.errors import KerhrmError
+from kerhrm.features.linearised import Linearisation
+from kerhrm.features.ntf import extract
+from kerhrm.features.reduction import RankError, fix_signs
+from kerhrm.networks.base import Network
+from kerhrm.options import Count, Number, Options, option
+from kerhrm.randomness import stream
+
+#: entries of kappa(x, Z) that are held at once; 0.25 GB in float32
+CHUNK = 2**26
+POWER_ITERATIONS = 2
+
+log = logging.getLogger(__name__)
+
+
+class NystroemOptions(Options):
+    """Reduction by some of the points, for more of them than a kernel matrix holds."""
+
+    n_landmarks: Count = option(8000, "training points whose features span the directions")
+    oversampling: Annotated[float, Field(ge=1, allow_inf_nan=False), Number] = option(
+        1.5, "directions that are found first, in units of k"
+    )
+
+
+@dataclass(frozen=True)
+class NystroemMap:
+    """Reduced features psi(x) = kappa(x, Z) W of a network at w_0.
+
+    Attributes
+    ----------
+    network : Network
+        f_{w_0}.
+    z : Tensor, (m, d)
+        Landmarks.
+    weights : Tensor, (m, k), float32
+        W.
+    f0 : Tensor, (n,), float32
+        Outputs of the untrained network on the training points.
+    u, s : Tensor, (n, k), (k,), float32
+        Singular value decomposition of the training points' Phi within the landmarks' span.
+    """
+
+    network: Network
+    z: Tensor
+    weights: Tensor
+    f0: Tensor
+    u: Tensor
+    s: Tensor
+
+    @classmethod
+    def fit(
+        cls,
+        network: Network,
+        x: Tensor,
+        k: int,
+        options: NystroemOptions | None = None,
+        seed: int = 0,
+    ) -> "NystroemMap":
+        """Find k leading directions of points at w_0.
+
+        Parameters
+        ----------
+        network : Network
+            f_{w_0}.
+        x : Tensor, (n, d)
+            Training points.
+        k : int
+            Dimensions to keep.
+        options : NystroemOptions, optional
+            Number of landmarks, oversampling.
+        seed : int
+            Landmarks are drawn from its stream ``landmarks``.
+
+        Returns
+        -------
+        NystroemMap
+            Maps new points, too.
+
+        Raises
+        ------
+        KerhrmError
+            If k exceeds the number or the rank of the landmarks.
+        """
+        options = options or NystroemOptions()
+        n, m = len(x), min(options.n_landmarks, len(x))
+        if not 1 <= k <= m:
+            problem = f"reduced dimension k={k} needs 1 <= k <= {m} landmarks"
+            raise KerhrmError(problem, "lower k, or use more landmarks")
+        rows = torch.from_numpy(stream(seed, "landmarks").choice(n, m, replace=False))
+        z = x[rows.to(x.device)]
+        weights = _directions(network, z, min(m, int(options.oversampling * k)), k)
+        coordinates, f0 = _coordinates(network, z, weights, x)
+        s, rotation = _ritz(coordinates, k)
+        u = coordinates @ (rotation / s)
+        signs = torch.sign(fix_signs(u)[0] * u[0])
+        log.info("%d landmarks of %d points: s_1 = %.4g, s_k = %.4g", m, n, s[0], s[-1])
+        return cls(network, z, weights @ (rotation * signs), f0, u * signs, s)
+
+    @property
+    def psi(self) -> Tensor:
+        """Psi = U S of the training points, (n, k)."""
+        return self.u * self.s
+
+    def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Reduced features (m, k) and f_0 (m,) of points (m, d), float32, in bounded memory."""
+        return _coordinates(self.network, self.z, self.weights, x)
+
+    def linearise(self, directions: Tensor) -> Linearisation:
+        """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend on n."""
+        return Linearisation.along(self.network, self.z, self.weights.double() @ directions)
+
+
+def _coordinates(network: Network, z: Tensor, weights: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """kappa(x, Z) W and f_0 of points x (n, d), in bounded memory."""
+    landmarks, _ = extract(network, z)
+    psi, f0 = weights.new_empty(len(x), weights.shape[-1]), weights.new_empty(len(x))
+    step = max(1, CHUNK // len(z))
+    for first in range(0, len(x), step):
+        rows = slice(first, first + step)
+        ntf, f0[rows] = extract(network, x[rows])
+        psi[rows] = ntf.kernel(landmarks).to(psi.dtype) @ weights
+    return psi, f0
+
+
+def _directions(network: Network, z: Tensor, q: int, k: int) -> Tensor:
+    """B (B^T kappa(Z, Z) B)^(-1/2), (m, up to q): whitens kappa(., Z)."""
+    ntf, _ = extract(network, z)
+    gram = ntf.kernel(ntf).double()
+    start = torch.from_numpy(stream(0, "subspace").standard_normal((len(z), q))).to(gram)
+    basis = torch.linalg.qr(gram @ start)[0]
+    for _ in range(POWER_ITERATIONS):
+        basis = torch.linalg.qr(gram @ basis)[0]
+    inner = basis.mT @ (gram @ basis)
+    values, vectors = torch.linalg.eigh((inner + inner.mT) / 2)
+    kept = values > values[-1] * torch.finfo(torch.float32).eps  # a kernel's own precision
+    if (rank := int(kept.sum())) < k:
+        raise RankError(rank, k)
+    return (basis @ (vectors[:, kept] / values[kept].sqrt())).to(z.dtype)
+
+
+def _ritz(coordinates: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Leading singular values (k,) and right vectors (q, k) of coordinates (n, q)."""
+    second = sum(part.mT.double() @ part.double() for part in coordinates.split(2**12))
+    values, vectors = torch.linalg.eigh(second)
+    order = slice(-k, None)
+    return values[order].flip(-1).sqrt().to(coordinates), vectors[:, order].flip(-1).to(coordinates)

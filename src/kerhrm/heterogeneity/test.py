@@ -1,0 +1,187 @@
+# ruff: noqa: PT028  (test_heterogeneity is no test of pytest)
+"""Calibrated test of pooled regression data for hidden environments.
+
+Null hypothesis: one law y = m(x) + s(x) e, with noise e of any shape that is independent of x.
+Under it residuals in units of their scale are exchangeable, so that the gain of two environments
+on them (:mod:`kerhrm.heterogeneity.statistic`) is compared with the gain on permutations of them:
+
+    p = (1 + #{permutations with at least the gain}) / (1 + #permutations).
+
+Residuals are not quite exchangeable, for m and s are estimates, and what that gains falls as
+1 / n.  So a gain counts only if it is ten nats or more over all points.
+
+Features are divided by the scale, as a regression in units of the noise asks for, and made
+orthonormal, so that no invertible linear map of them changes anything.
+
+The test cannot tell environments from noise whose *shape* depends on x: skewed to the left here and
+to the right there.  Binary labels cannot be tested.  Whatever environments made them, pooled labels
+are draws from one law P(Y | X), given by one number for each x, and labels drawn again from it have
+environments of the same likelihood cut out of them.  What decides there is an assumption about
+which feature is spurious, or information outside the data (Lin, Zhu, Tan and Cui, "ZIN: When and
+How to Learn Invariance Without Environment Partition?", NeurIPS 2022).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.algorithm.records import Problem, Record
+from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.residuals import scaled_residuals
+from kerhrm.heterogeneity.statistic import gains
+from kerhrm.randomness import stream
+
+MIN_POINTS = 80
+#: per feature: what noise gains grows as their inverse, and with it what counts by chance
+POINTS_PER_FEATURE = 40
+
+
+@dataclass(frozen=True)
+class HeterogeneityResult(Record):
+    """Result of the test; numbers are NaN for binary labels, which cannot be tested.
+
+    Attributes
+    ----------
+    gain : float
+        Gain of two environments over one, in nats per point.
+    null : ndarray, (n_permutations,)
+        The same of permuted residuals.
+    p_value : float
+        Of the permutations.
+    detected : bool
+        Whether the p-value and the gain count.
+    """
+
+    gain: float
+    null: np.ndarray
+    p_value: float
+    detected: bool
+
+    @property
+    def excess(self) -> float:
+        """Gain over the permutations' mean, in nats per point."""
+        return self.gain - float(self.null.mean())
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether the test was possible and detected nothing, so that ERM is the answer."""
+        return not self.detected and not np.isnan(self.p_value)
+
+
+def test_heterogeneity(
+    features: np.ndarray,
+    y: np.ndarray,
+    *,
+    x: np.ndarray | None = None,
+    options: HeterogeneityOptions | None = None,
+    seed: int = 0,
+) -> HeterogeneityResult:
+    """Test one data set for environments.
+
+    Parameters
+    ----------
+    features : ndarray, (n, k)
+        What environments may differ in, linearly; of the columns the first ``options.k`` count,
+        or fewer where there are not forty points for each.
+    y : ndarray, (n,)
+        Labels; with two values or fewer they cannot be tested.
+    x : ndarray, (n, d), optional
+        Inputs of the flexible regression; the features themselves by default.
+    options : HeterogeneityOptions, optional
+        Sizes and thresholds of the test.
+    seed : int
+        Draws folds, permutations and initialisations.
+
+    Returns
+    -------
+    HeterogeneityResult
+        With the p-value, and whether environments were detected.
+
+    Raises
+    ------
+    KerhrmError
+        If shapes do not fit, a value is not finite, or there are fewer than 80 points.
+
+    Examples
+    --------
+    The second slope is the opposite in a hidden fifth of the rows.
+
+    >>> import numpy as np
+    >>> from kerhrm import test_heterogeneity
+    >>> from kerhrm.algorithm.options import HeterogeneityOptions
+    >>> random = np.random.default_rng(0)
+    >>> x = random.normal(size=(200, 2))
+    >>> slope = np.where(random.random(200) < 0.2, -2.0, 2.0)
+    >>> y = x[:, 0] + slope * x[:, 1] + 0.5 * random.normal(size=200)
+    >>> result = test_heterogeneity(x, y, options=HeterogeneityOptions(folds=2))
+    >>> result.detected, result.p_value
+    (True, 0.05)
+    """
+    options = options or HeterogeneityOptions()
+    x = features if x is None else x
+    features, x, y = (np.asarray(a, dtype=np.float64) for a in (features, x, y))
+    _check(features, x, y)
+    features = features[:, : min(options.k, len(y) // POINTS_PER_FEATURE)]
+    if len(np.unique(y)) <= 2:
+        nan = float("nan")
+        return HeterogeneityResult(nan, np.full(options.n_permutations, nan), nan, False)
+    folds = int(stream(seed, "heterogeneity", "folds").integers(2**31))
+    noise = scaled_residuals(x, y, options.folds, folds)
+    features = orthonormal(features / noise.scale[:, None])
+    return against_permutations(features, noise.scores, options, seed)
+
+
+test_heterogeneity.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
+
+
+def test_problem(problem: Problem, x: Tensor, options: HeterogeneityOptions) -> HeterogeneityResult:
+    """Test the training points of a problem, whose inputs are x (n, d).
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`test_heterogeneity`.
+    """
+    psi, _ = problem.reduced(min(options.k, len(problem.s)))
+    features, y, inputs = (t.cpu().numpy() for t in (psi, problem.y, x))
+    return test_heterogeneity(features, y, x=inputs, options=options, seed=problem.seed)
+
+
+test_problem.__test__ = False  # type: ignore[attr-defined]
+
+
+def against_permutations(
+    features: np.ndarray, residuals: np.ndarray, options: HeterogeneityOptions, seed: int
+) -> HeterogeneityResult:
+    """Test residuals (n,) that are exchangeable under the null, given orthonormal features (n, k).
+
+    Then the p-value is exact: at most ``level`` with at most that probability.
+    """
+    orders = np.tile(np.arange(len(residuals)), (1 + options.n_permutations, 1))
+    random = stream(seed, "heterogeneity", "permutations")
+    orders[1:] = random.permuted(orders[1:], axis=1)
+    gain, *permuted = gains(features, residuals[orders], options, seed)
+    null = np.array(permuted)
+    p_value = (1 + int((null >= gain).sum())) / (1 + options.n_permutations)
+    large = len(residuals) * (gain - null.mean()) >= options.min_gain
+    return HeterogeneityResult(float(gain), null, p_value, bool(p_value <= options.level and large))
+
+
+def orthonormal(features: np.ndarray) -> np.ndarray:
+    """Columns with the span of the features (n, k), orthogonal and of mean square one."""
+    u, s, _ = np.linalg.svd(features, full_matrices=False)
+    rank = int((s > len(features) * np.finfo(float).eps * s[0]).sum())
+    return np.ascontiguousarray(u[:, :rank] * np.sqrt(len(features)))
+
+
+def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
+    n = len(features)
+    if len(x) != n or y.shape != (n,):
+        problem = f"features {features.shape}, inputs {x.shape}, labels {y.shape} do not fit"
+        raise KerhrmError(problem, "give one row per point")
+    if not all(np.isfinite(a).all() for a in (features, x, y)):
+        raise KerhrmError("a feature, input or label is not finite", "drop such points")
+    if n < MIN_POINTS:
+        raise KerhrmError(f"n={n} points are too few to test", f"use {MIN_POINTS} or more")

@@ -1,0 +1,40 @@
+"""Empirical risk minimisation: argmin_w (1/n) |f_w(X) - y|^2 (paper, section 5).
+
+How long to train is chosen by the paper's rule for methods without environment labels: the best
+result on the pooled validation sample, looked at every few steps.
+"""
+
+from torch import Tensor
+
+from kerhrm.algorithm.invariance import point_scores
+from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.networks.base import Network
+from kerhrm.networks.training import BestWeights, train
+from kerhrm.options import Count, Options, PositiveFloat, option
+
+
+class ERMOptions(Options):
+    """Empirical risk minimisation."""
+
+    steps: Count = option(200, "of Adam, on all points")
+    learning_rate: PositiveFloat = option(1e-3, "Adam's")
+    evaluate_every: Count = option(10, "steps between looks at the pooled validation sample")
+
+
+def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
+    """Train a network, and keep the weights of its best validation score."""
+
+    def score(network: Network) -> Tensor:
+        outputs = network(inputs.x_validation)
+        return point_scores(outputs, inputs.y_validation, inputs.task).mean()
+
+    best = BestWeights(inputs.network, score, every=options.evaluate_every, steps=options.steps)
+    train(
+        inputs.network,
+        inputs.x,
+        lambda f, *_: ((f - inputs.y) ** 2).mean(),
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+        callbacks=[best],
+    )
+    return Fitted({"model": best.network})

@@ -1,0 +1,66 @@
+r"""Inter-gradient alignment with environment labels, IGA (Koyama & Yamaguchi 2020).
+
+.. math::
+    \min_w \; \frac{1}{|E|} \sum_e L^e(w)
+    + \lambda \sum_e \Big| \nabla_w L^e(w) - \frac{1}{|E|} \sum_{e'} \nabla_w L^{e'}(w) \Big|^2 ,
+
+their trace of the gradients' variance over all network parameters, summed over environments
+as in DomainBed.  It is invariant under a rotation of the environments, so with orthonormal
+contrasts C, (|E| - 1) x |E| and orthogonal to the constant, it is
+
+.. math:: \sum_j \Big| \nabla_w \sum_e C_{je} L^e(w) \Big|^2 :
+
+one differentiated backward pass fewer than there are environments.
+"""
+
+import torch
+from scipy.linalg import helmert
+from torch import Tensor
+
+from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.irm import LOSS, PointLoss, environment_means, point_loss
+from kerhrm.networks.base import Network
+from kerhrm.networks.training import train
+from kerhrm.options import Count, NonNegative, Options, PositiveFloat, option
+
+
+class IGAOptions(Options):
+    """Inter-gradient alignment, with environment labels."""
+
+    loss: PointLoss = option("squared", LOSS)
+    penalty_weight: NonNegative = option(100.0, "lambda of the gradients' variance")
+    steps: Count = option(100, "of Adam, on all points")
+    learning_rate: PositiveFloat = option(1e-3, "Adam's")
+
+
+def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:
+    """Train on the environments that the inputs name."""
+    means = environment_means(inputs.require_environments()).to(inputs.x)
+
+    def objective(f: Tensor, network: Network, step: int) -> Tensor:
+        risks = means @ point_loss(f, inputs.y, options.loss)
+        return risks.mean() + options.penalty_weight * gradient_variance(risks, network)
+
+    network = train(
+        inputs.network,
+        inputs.x,
+        objective,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+    )
+    return Fitted({"model": network})
+
+
+def gradient_variance(risks: Tensor, network: Network) -> Tensor:
+    """Sum over environments of |grad L^e - mean grad|^2, differentiable: (E,) to a scalar.
+
+    ``risks``, the L^e, come from the weights of the trainable ``network``.
+    """
+    total = torch.zeros_like(risks[0])
+    if len(risks) == 1:
+        return total
+    weights = list(network.weights.values())
+    for contrast in torch.from_numpy(helmert(len(risks))).to(risks) @ risks:
+        gradients = torch.autograd.grad(contrast, weights, create_graph=True)
+        total = total + sum((g**2).sum() for g in gradients)
+    return total

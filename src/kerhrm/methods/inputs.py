@@ -1,0 +1,182 @@
+"""What declares a method, what it is given, and what it gives back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.records import Problem, predict_linear
+from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.networks.base import Network
+from kerhrm.options import Options, Task
+
+POOLED = "pooled validation"
+WORST_TRUE = "worst true environment"
+WORST_INFERRED = "worst inferred environment"
+AS_RELEASED = "as released"
+NONE = "none"  #: nothing is chosen
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """One data set and an untrained network; nothing of test points.
+
+    Attributes
+    ----------
+    x, y : Tensor, (n, d), (n,), float32
+        Training points; labels are -1 and +1 in classification.
+    x_validation, y_validation : Tensor, (m, d), (m,), float32
+        Validation points.
+    task : "classification" or "regression"
+        What is learned.
+    seed : int
+        Of the method's random starts.
+    network : Network
+        w_0.
+    environments, environments_validation : Tensor, (n,), (m,), int64, optional
+        Labels 0, 1, ... of the points' true environments, for methods that need them.
+    problem : Problem, optional
+        Reduced features of the network and labels, for methods that need features.
+    heterogeneity : HeterogeneityResult, optional
+        Of a test that has run already.
+    """
+
+    x: Tensor
+    y: Tensor
+    x_validation: Tensor
+    y_validation: Tensor
+    task: Task
+    seed: int
+    network: Network
+    environments: Tensor | None = None
+    environments_validation: Tensor | None = None
+    problem: Problem | None = None
+    heterogeneity: HeterogeneityResult | None = None
+
+    def require_environments(self) -> Tensor:
+        """Environments of the training points; :class:`KerhrmError` if there are none."""
+        if self.environments is None:
+            raise KerhrmError("the method needs the points' true environments", "give environments")
+        return self.environments
+
+    def require_problem(self) -> Problem:
+        """Reduced features and labels; :class:`KerhrmError` if there are none."""
+        if self.problem is None:
+            raise KerhrmError("the method needs reduced features", "give a problem")
+        return self.problem
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained method.
+
+    Attributes
+    ----------
+    networks : mapping of str to callable
+        Functions from points (m, d) to outputs (m,), by the output's name.
+    directions : mapping of str to Tensor, (k_max,)
+        Coefficients of the reduced features, of outputs that are linear in them.
+    environments : Tensor, (n + m, K), or None
+        Memberships of the training points and then the validation points in the environments
+        that the method has inferred.
+    chosen : mapping of str to float
+        What the method's own selection rule has chosen.
+    iterations : mapping of int to (Tensor, Tensor or None)
+        Of methods that iterate: coefficients (k_max,) that iteration t has left, and the training
+        points' memberships (n, K) that it learned them from; iteration 0 is ERM, without any.
+    """
+
+    networks: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)
+    directions: Mapping[str, Tensor] = field(default_factory=dict)
+    environments: Tensor | None = None
+    chosen: Mapping[str, float] = field(default_factory=dict)
+    iterations: Mapping[int, tuple[Tensor, Tensor | None]] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def predict(
+        self, x: Tensor, psi: Tensor | None = None, f0: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Outputs of new points.
+
+        Parameters
+        ----------
+        x : Tensor, (m, d)
+            Points.
+        psi, f0 : Tensor, (m, k_max), (m,), optional
+            Their reduced features and the untrained network's outputs; without them the outputs
+            that are linear in the features are left out.
+
+        Returns
+        -------
+        dict of str to Tensor, (m,)
+            By the output's name.
+        """
+        outputs = {name: network(x) for name, network in self.networks.items()}
+        if psi is not None and f0 is not None:
+            for name, theta in self.directions.items():
+                outputs[name] = predict_linear(theta, psi, f0)
+        return outputs
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method.
+
+    Attributes
+    ----------
+    name : str
+        Its key in the registry.
+    options : type
+        Class of its options, whose defaults are the method's.
+    train : callable
+        ``train(inputs, options)`` gives a :class:`Fitted`.
+    criterion : str
+        Its own selection criterion among hyperparameters.
+    outputs : tuple of str
+        Names of what it predicts.
+    needs_environments : bool
+        Whether it is given the true environments of the training points.
+    needs_features : bool
+        Whether it is given the reduced features.
+    infers : bool
+        Whether hyperparameters may be chosen by the environments that it infers.
+    tasks : tuple of str
+        What it can learn.
+    """
+
+    name: str
+    options: type[Options]
+    train: Callable[[Inputs, Any], Fitted]
+    criterion: str = POOLED
+    outputs: tuple[str, ...] = ("model",)
+    needs_environments: bool = False
+    needs_features: bool = False
+    infers: bool = False
+    tasks: tuple[Task, ...] = ("classification", "regression")
+
+    @property
+    def criteria(self) -> list[str]:
+        """Selection criteria that it can have, without test data; its own first."""
+        others = {POOLED: True, WORST_TRUE: self.needs_environments, WORST_INFERRED: self.infers}
+        return list(dict.fromkeys([self.criterion, *(c for c, can in others.items() if can)]))
+
+    def check(self, options: Options, task: Task) -> None:
+        """Refuse options that do not fit the task.
+
+        Raises
+        ------
+        KerhrmError
+            If the method cannot learn the task, or a regression is to have the logistic loss.
+        """
+        if task not in self.tasks:
+            raise KerhrmError(f"{self.name} cannot learn a {task}", "use another method")
+        if task == "regression" and getattr(options, "loss", None) == "logistic":
+            raise KerhrmError("loss='logistic' needs labels, not a regression", "use squared")
+
+
+def one_hot_environments(environments: Tensor, count: int) -> Tensor:
+    """Memberships (m, count), float32, from labels (m,) 0, ..., count - 1."""
+    return torch.nn.functional.one_hot(environments, count).to(torch.float32)

@@ -1,0 +1,102 @@
+"""KerHRM: Algorithm 1 on the reduced features, then a network along its direction."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+
+from kerhrm.algorithm import loop
+from kerhrm.algorithm.igd import train_network
+from kerhrm.algorithm.invariance import all_memberships, erm_direction
+from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
+from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.heterogeneity.test import test_problem
+from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.options import Count, PositiveFloat, Probability, Some, option
+
+
+class AsPrintedOptions(KerHRMOptions):
+    """Algorithm 1 as printed.
+
+    What the paper does not say (ridges, grids, T, the optimiser), or says in two ways (the kernel
+    of the first iteration and of later ones), is as in KerHRM.
+    """
+
+    n_init: Count = option(1, "random initialisations")
+    clustering_ridge: Some[PositiveFloat] = option([1e-2], "of the environments' regressions")
+    clustering_target: Literal["residual", "label"] = option("label", "what clusters regress")
+    max_label_information: Probability = option(1.0, "1: no clustering is degenerate")
+    min_share: Probability = option(0.0, "0: no environment is dropped")
+    total: Literal["mean", "sum"] = option("sum", "of the environments' losses in M_p")
+    cosine: Literal["signed", "absolute", "smoothed"] = option("absolute", "in the network's loss")
+    steps: Count = option(600, "of Adam at most, full batch")
+    check_every: Count | None = option(None, "null: the network of the last step")
+    selection: Literal["worst_inferred", "pooled"] = option(
+        "pooled", "what picks k, alpha and lambda: the paper's rule"
+    )
+    final: Literal["best", "last"] = option("last", "iteration that predicts")
+    pretest: HeterogeneityOptions | None = option(None, "the paper has none")
+
+
+#: Algorithm 1 as printed
+AS_PRINTED = AsPrintedOptions()
+
+
+def train_kerhrm(inputs: Inputs, options: KerHRMOptions) -> Fitted:
+    """Run Algorithm 1 and train a network along its direction.
+
+    Where the pretest of a regression detects no environments, this is ERM.
+
+    Returns
+    -------
+    Fitted
+        Outputs ``network`` (that of the last step), ``linear`` (in the reduced features) and
+        ``first`` (the same after one iteration).  The environments are those of all iterations
+        and candidate dimensions; all points are in all of them where none are detected.
+    """
+    with torch.no_grad():
+        fit = loop.fit(inputs.require_problem(), options, (inputs.x, inputs.x_validation))
+    return finish(inputs, options, fit.environments, fit.directions)
+
+
+def finish(
+    inputs: Inputs,
+    options: KerHRMOptions,
+    environments: Sequence[Environments],
+    directions: Sequence[Directions],
+) -> Fitted:
+    """What :func:`train_kerhrm` does with the iterations of Algorithm 1."""
+    problem = inputs.require_problem()
+    result = inputs.heterogeneity
+    if result is None and options.pretest is not None and inputs.task == "regression":
+        result = test_problem(problem, inputs.x, options.pretest)
+    with torch.no_grad():
+        final = loop.select_iteration(problem, environments, directions, options)
+        winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
+        pooled = erm_direction(problem, options.k)
+        parts = [all_memberships(environments, part) for part in ("train", "validation")]
+        memberships = torch.cat(parts, dim=-1).mT.float()
+        first = winners[0]
+        if options.pretest is not None and result is not None and result.homogeneous:
+            final = first = pooled
+            memberships = torch.ones_like(memberships)
+    trained = train_network(
+        inputs.network, inputs.x, inputs.x_validation, problem, final, environments, options
+    )
+    chosen = {
+        "k": final.k,
+        "alpha": final.alpha,
+        "iteration": final.iteration,
+        "cosine_weight": trained.cosine_weight,
+    }
+    if result is not None:
+        chosen["p_value"] = result.p_value
+    pairs = zip(winners, environments, strict=True)
+    iterations = [(w.theta, e.candidate(w.k).train) for w, e in pairs]
+    return Fitted(
+        {"network": trained.network},
+        {"linear": final.theta, "first": first.theta},
+        memberships,
+        chosen,
+        {0: (pooled.theta, None), **dict(enumerate(iterations, start=1))},
+    )

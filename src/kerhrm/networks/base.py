@@ -1,0 +1,63 @@
+"""What the library asks of a network."""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Network(ABC):
+    """A function f_w: R^d -> R and its weights w; immutable.
+
+    Attributes
+    ----------
+    weights : dict of str to Tensor
+        By name.
+    """
+
+    weights: dict[str, Tensor]
+
+    @abstractmethod
+    def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """Outputs (n,) at points x (n, d) with other weights; differentiable by both."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Outputs (n,) at points x (n, d)."""
+        return self.forward(self.weights, x)
+
+    def at(self, x: Tensor) -> Callable[[Self], Tensor]:
+        """Outputs at fixed points, as a function of the network; equal to a call up to rounding.
+
+        What depends on the points alone is computed once.
+        """
+        return lambda network: network(x)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights, p."""
+        return sum(w.numel() for w in self.weights.values())
+
+    def with_weights(self, weights: Mapping[str, Tensor]) -> Self:
+        """The same architecture with these weights."""
+        return dataclasses.replace(self, weights=dict(weights))
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Change every tensor of weights alike."""
+        return self.with_weights({name: change(w) for name, w in self.weights.items()})
+
+    def trainable(self, device: torch.device | str | None = None) -> Self:
+        """Copy whose weights are leaves that require a gradient."""
+        return self.each(lambda w: w.detach().to(device, copy=True).requires_grad_(True))
+
+    def detached(self) -> Self:
+        """The same weights without a gradient."""
+        return self.each(Tensor.detach)
+
+    def to(self, where: torch.device | str | torch.dtype) -> Self:
+        """The same network on another device, or in another precision."""
+        return self.each(lambda w: w.to(where))

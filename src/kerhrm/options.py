@@ -1,0 +1,111 @@
+"""Validated options: the base class, common types of values, and errors in one line."""
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from kerhrm.errors import KerhrmError
+from kerhrm.plugins import check_entry
+
+#: what is learned
+Task = Literal["classification", "regression"]
+Item = TypeVar("Item")
+
+
+def _no_truth_value(value: Any) -> Any:
+    """Refuse True and False, which pydantic would take for 1 and 0 (YAML reads ``yes`` as true)."""
+    if isinstance(value, bool):
+        raise ValueError("write a number, not a truth value")
+    return value
+
+
+Number = BeforeValidator(_no_truth_value)
+Count = Annotated[int, Field(gt=0), Number]
+Natural = Annotated[int, Field(ge=0), Number]
+Finite = Annotated[float, Field(allow_inf_nan=False), Number]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), Number]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False), Number]
+Probability = Annotated[float, Field(ge=0, le=1), Number]
+Entry = Annotated[str, AfterValidator(check_entry)]
+NonEmpty = Field(min_length=1)
+Some = Annotated[list[Item], NonEmpty]
+
+
+def option(default: Any, meaning: str) -> Any:
+    """Field with a default and a description."""
+    return Field(default, description=meaning)
+
+
+class Options(BaseModel):
+    """Base of all options: frozen, and refuses keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, values: Any) -> Any:
+        return only(cls.model_fields, values)
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Build the options; invalid ones raise a one-line error.
+
+        Parameters
+        ----------
+        values : mapping
+            Values by field.
+        where : str
+            Start of the error's text, for example ``"config/learners.yaml: erm.options."``.
+
+        Raises
+        ------
+        KerhrmError
+            Naming the first invalid key, its value and the constraint.
+        """
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            raise readable(error, where) from error
+
+
+def readable(error: ValidationError, where: str = "") -> KerhrmError:
+    """First problem of a validation error as a one-line error, ``where`` in front of its key."""
+    first = error.errors()[0]
+    key = where + ".".join(str(part) for part in first["loc"])
+    if first["type"] == "misfit":
+        text, _, hint = first["msg"].partition("; ")
+        return KerhrmError(f"{key.rstrip('.')}: {text}", hint or None)
+    problem = first["msg"].removeprefix("Value error, ").replace("Input should", "must")
+    return KerhrmError(f"{key}={first['input']!r}: {problem}")
+
+
+def only(known: Collection[str], values: Any) -> Any:
+    """Refuse a mapping with an unknown key."""
+    for key in values if isinstance(values, Mapping) else ():
+        if key not in known:
+            raise misfit(f"no such key; {suggest(key, known)}", key)
+    return values
+
+
+def suggest(word: str, known: Collection[str]) -> str:
+    """Hint for an unknown name: the nearest known one, or all of them."""
+    close = difflib.get_close_matches(str(word), known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known)}"
+
+
+def misfit(why: str, *key: str) -> ValidationError:
+    """Error of a model's validator that belongs to one of the keys below it."""
+    kind = PydanticCustomError("misfit", "{why}", {"why": why})
+    detail = InitErrorDetails(type=kind, loc=key, input=None)
+    return ValidationError.from_exception_data("Options", [detail])

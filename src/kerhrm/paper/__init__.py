@@ -1,0 +1,1 @@
+"""The reproduction: what a person who imports the library does not need."""

@@ -1,0 +1,253 @@
+"""Evaluate the paper's claims, as ``claims.yaml`` declares them.
+
+A claim has ``tests`` of scores (``table``) or of a small run (``measure``), or it is an identity or
+a counterexample: then it has a ``status``, and a unit test (``test``) that shows it.  A test has
+
+* ``table``, ``setting`` and ``metric``, one or several, or ``measure``, the name of a function in
+  :mod:`kerhrm.paper.claims.small_runs`, whose numbers stand in the place of methods;
+* one comparison: ``better: A, than: B`` (of the metric's merits), ``more: A, than: B`` (of the
+  values), both with ``by``; ``alike: A, to: B, within: M``; ``steady: A, below: L``; ``rising: A``
+  (rank correlation with the order of the settings).
+
+A and B are a method, ``METHOD @ SETTING``, a number, weights of these (a mapping), or
+``{mean: METHODS, over: SETTINGS}``, or the ``sum`` of several of those.  Lists of settings, metrics
+and methods stand for every combination; all tests of a claim have to support it, or ``at_least`` so
+many, or so many groups ``by`` setting.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from kerhrm.paper.claims import comparison
+from kerhrm.paper.claims.comparison import NAN, Comparison
+from kerhrm.paper.evaluation.statistics import LEVEL, holm
+from kerhrm.paper.evaluation.tables import CRITERIA
+
+COLUMNS = [
+    "claim", "where", "statement", "status", "effect", "ci_low", "ci_high", "n", "p", "p_holm",
+    "tests", "tests_for", "tests_against", "measure", "numbers", "test", "reason", "data_source",
+]  # fmt: skip
+CLAIMS = Path(__file__).with_name("claims.yaml")
+
+
+class MissingCell(LookupError):
+    """A table, row or cell that a claim needs was not made."""
+
+
+@dataclass
+class Evidence:
+    """Scores of a run by table, and the numbers of small runs.
+
+    Attributes
+    ----------
+    tables : mapping of str to DataFrame
+        Rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
+    smoke : bool
+        Whether small runs are tiny.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    smoke: bool = False
+    numbers: dict[str, pd.DataFrame] = field(default_factory=dict)  #: by measure; rows are seeds
+
+    @classmethod
+    def read(cls, paths: Iterable[str | Path], smoke: bool = False) -> "Evidence":
+        """Read ``scores/TABLE.csv.gz`` of a run."""
+        return cls({Path(p).name.partition(".")[0]: pd.read_csv(p) for p in paths}, smoke)
+
+    @property
+    def sources(self) -> str:
+        """Where the data of all tables come from."""
+        found = {str(source) for rows in self.tables.values() for source in rows["data_source"]}
+        return "; ".join(sorted(found))
+
+    def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
+        """Values by seed, of the method's own selection criterion: the first that a table has."""
+        if table not in self.tables:
+            raise MissingCell(f"no {table}")
+        rows = self.tables[table]
+        for name, wanted in (("setting", setting), ("method", method), ("metric", metric)):
+            rows = rows[rows[name] == wanted]
+            if rows.empty:
+                raise MissingCell(f"no {wanted} in {table}")
+        rows = rows[rows["selection"] == rows["selection"].iloc[0]]
+        return rows.set_index(rows["seed"].astype(str))["value"]
+
+    def number(self, measure: str, name: str) -> pd.Series:
+        """A number of a small run, by seed."""
+        if measure not in self.numbers:
+            from kerhrm.paper.claims.small_runs import run  # imports torch
+
+            self.numbers[measure] = run(measure, self.smoke)
+        return self.numbers[measure][name]
+
+
+def evaluate(run: str | Path, preset: str, path: str | Path = CLAIMS) -> pd.DataFrame:
+    """Evaluate every claim.
+
+    Parameters
+    ----------
+    run : path
+        Folder of a run, with ``scores/TABLE.csv.gz``.
+    preset : str
+        At ``smoke`` the small runs are tiny.
+    path : path
+        Declarations of the claims.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`, a row per claim.  ``status``: ``supported`` or ``contradicted`` if
+        the p-value is at most 5 % after Holm's correction over all claims, else ``open``; of
+        several tests ``effect``, its interval, ``n`` seeds and ``measure`` are those of the
+        deciding one.  ``numbers``: means of the small run, JSON.
+    """
+    evidence = Evidence.read(sorted(Path(run).glob("scores/*.csv.gz")), smoke=preset == "smoke")
+    claims = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    results = [_evaluate(claim, evidence) for claim in claims]
+    adjusted = holm([one.p if isinstance(one, Comparison) else NAN for one in results])
+    rows = [
+        _row(claim, result, float(p), evidence)
+        for claim, result, p in zip(claims, results, adjusted, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _row(
+    claim: Mapping[str, Any], result: Comparison | str, p_holm: float, evidence: Evidence
+) -> dict[str, Any]:
+    row = {name: claim.get(name, "") for name in ("claim", "where", "statement", "test")}
+    row |= {"status": claim.get("status", "open"), "data_source": evidence.sources}
+    if isinstance(result, str):
+        return row | {"reason": result, "effect": claim.get("effect", NAN)}
+    if p_holm <= LEVEL:
+        row["status"] = "supported" if result.p_for < result.p_against else "contradicted"
+    means: dict[str, float] = {}
+    for name in {test.get("measure") for test in claim["tests"]} & set(evidence.numbers):
+        means |= evidence.numbers[name].mean().round(4).to_dict()
+    return row | {
+        "effect": result.effect, "ci_low": result.ci_low, "ci_high": result.ci_high,
+        "n": result.n_seeds, "p": result.p, "p_holm": p_holm, "tests": result.n,
+        "tests_for": result.n_for, "tests_against": result.n_against, "measure": result.name,
+        "numbers": json.dumps(means) if means else "",
+        "reason": "a seed has no result" if np.isnan(result.p_for) else "",
+    }  # fmt: skip
+
+
+def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> Comparison | str:
+    """Result of all tests of a claim, or why there is none."""
+    if "tests" not in claim:
+        return ""
+    try:
+        found = [(s, t) for spec in claim["tests"] for s, t in _expand(spec, evidence)]
+    except MissingCell as missing:
+        return f"not in this run: {missing}"
+    results = [test for _, test in found]
+    if claim.get("by") == "setting":
+        groups = [[t for s, t in found if s == name] for name in dict.fromkeys(s for s, _ in found)]
+        results = [comparison.at_least(len(group), group) for group in groups]
+    return comparison.at_least(claim.get("at_least", len(results)), results)
+
+
+def _expand(spec: Mapping[str, Any], evidence: Evidence) -> Iterable[tuple[str, Comparison]]:
+    """Tests of every combination, each with its setting."""
+    kind = next(name for name in KINDS if name in spec)
+    settings, metrics = _list(spec.get("setting", "")), _list(spec.get("metric", ""))
+    if kind == "rising":
+        for metric in metrics:
+            yield "", _rising(spec, settings, metric, evidence)
+        return
+    others = _list(spec.get(KINDS[kind][0], 0.0))
+    for setting, metric, a, b in product(settings, metrics, _list(spec[kind]), others):
+        if a != b:
+            yield setting, _test(spec, kind, (setting, metric, a, b), evidence)
+
+
+#: comparisons: the key of the other side, that of the limit, and its default
+KINDS: Mapping[str, tuple[str, str, float | None]] = {
+    "better": ("than", "by", 0.0),
+    "more": ("than", "by", 0.0),
+    "alike": ("to", "within", None),
+    "steady": ("", "below", None),
+    "rising": ("", "", None),
+}
+
+
+def _test(
+    spec: Mapping[str, Any], kind: str, which: tuple[str, str, Any, Any], evidence: Evidence
+) -> Comparison:
+    setting, metric, a, b = which
+    merit = CRITERIA[metric].merit if kind == "better" else None
+
+    @cache
+    def look(name: str) -> pd.Series:
+        method, _, place = name.partition(" @ ")
+        if measure := spec.get("measure"):
+            return evidence.number(measure, method)
+        values = evidence.cell(spec["table"], place or setting, method, metric)
+        return merit(values) if merit else values
+
+    ours, theirs = _operand(a, look), _operand(b, look)
+    limit = float(spec.get(KINDS[kind][1], KINDS[kind][2]))
+    place = ", ".join(filter(None, (metric, setting)))
+    name = f"{_text(a)} {kind} {KINDS[kind][0]} {_text(b)}"
+    name = f"{name} ({place})" if place else name
+    if kind == "steady":
+        return comparison.steady(f"{_text(a)} steady ({place})", ours, limit)
+    if isinstance(theirs, pd.Series):
+        if isinstance(ours, float):
+            ours = pd.Series(ours, theirs.index)
+        ours, theirs = ours.align(theirs, join="inner")
+        if ours.empty:
+            raise MissingCell("no seed in common")
+    test = comparison.alike if kind == "alike" else comparison.more
+    return test(name, ours.to_numpy(), np.asarray(theirs), limit)
+
+
+def _rising(
+    spec: Mapping[str, Any], settings: list[str], metric: str, evidence: Evidence
+) -> Comparison:
+    """Rank correlation of a method's values with the order of the settings, over zero."""
+    cells = [evidence.cell(spec["table"], s, spec["rising"], metric) for s in settings]
+    values = pd.concat(cells, axis=1, join="inner").to_numpy()
+    ranks = [comparison.rank_correlation(row, np.arange(len(settings))) for row in values]
+    return comparison.more(f"{spec['rising']} rising ({metric})", ranks, 0.0)
+
+
+def _operand(operand: Any, look: Any) -> Any:
+    """Values by seed, or a number."""
+    if isinstance(operand, int | float):
+        return float(operand)
+    if isinstance(operand, str):
+        return look(operand)
+    if "mean" in operand:
+        places = _list(operand.get("over", ""))
+        names = [f"{m} @ {p}" if p else m for p, m in product(places, operand["mean"])]
+        return pd.concat([look(name) for name in names], axis=1, join="inner").mean(
+            axis=1, skipna=False
+        )
+    if "sum" in operand:
+        return pd.concat([_operand(o, look) for o in operand["sum"]], axis=1, join="inner").sum(
+            axis=1, skipna=False
+        )
+    names = [name for name in operand if name != "constant"]
+    cells = pd.concat([look(name) for name in names], axis=1, join="inner")
+    total = cells.to_numpy() @ np.array([operand[name] for name in names])
+    return pd.Series(total + operand.get("constant", 0.0), index=cells.index)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _text(operand: Any) -> str:
+    return operand if isinstance(operand, str) else json.dumps(operand)

@@ -1,0 +1,107 @@
+"""The command ``kerhrm``: explain, verify, publish, cost, claims."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+
+REFERENCE = Path("results/reference")
+LISTED = 20  #: departures that are shown
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; an error that the user can correct is one line and status 1."""
+    options = parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except KerhrmError as error:
+        print(f"kerhrm: error: {error}", file=sys.stderr)
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their options."""
+    top = argparse.ArgumentParser(prog="kerhrm", description=__doc__)
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    where: dict[str, Any] = {"type": Path, "default": REFERENCE, "help": "default: %(default)s"}
+
+    def add(name: str, function: object, text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(command=function)
+        return command
+
+    one = add("explain", _explain, "what made one cell of a table, as JSON")
+    for key in ("table", "setting", "method", "metric"):
+        one.add_argument(key)
+    one.add_argument("--run", **where)
+    one.add_argument("--selection", help="criterion; default: the method's own")
+    one = add("verify", _verify, "compare a run with the published tables of its preset")
+    one.add_argument("run", type=Path)
+    one.add_argument("--reference", **where)
+    one.add_argument("--all", action="store_true", help="list every departure")
+    one.add_argument("--csv", type=Path, help="write all cells side by side")
+    one = add("publish", _publish, "copy what a run shows to results/reference")
+    one.add_argument("run", type=Path)
+    one.add_argument("tables", nargs="*", help="only these")
+    one.add_argument("--reference", **where)
+    one = add("cost", _cost, "predict the time of targets before they run")
+    one.add_argument("targets", nargs="*", default=["all"])
+    one.add_argument("--cores", type=int, default=2)
+    one.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
+    one = add("claims", _claims, "how the paper's claims fared in a run")
+    one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
+    return top
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from kerhrm.paper.reporting.explain import explain
+    from kerhrm.paper.reporting.run import Run
+
+    cell = (options.table, options.setting, options.method, options.metric)
+    found = explain(Run(options.run), *cell, selection=options.selection)
+    print(json.dumps(found, indent=1, default=str))
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from kerhrm.paper.reporting.run import Run
+    from kerhrm.paper.reporting.verify import verify
+
+    found = verify(Run(options.run), options.reference)
+    if options.csv:
+        found.cells.to_csv(options.csv, index=False, float_format="%.6g")
+    departures = found.departures
+    if found.absent:
+        print(f"not in this run: {', '.join(found.absent)}")
+    print(f"{len(departures)} of {len(found.cells)} cells depart")
+    if len(departures):
+        shown = departures if options.all else departures.head(LISTED)
+        print(shown.to_string(index=False, float_format="%.4g"))
+    return int(len(departures) > 0)
+
+
+def _publish(options: argparse.Namespace) -> int:
+    from kerhrm.paper.reporting.publish import publish
+    from kerhrm.paper.reporting.run import Run
+
+    print(publish(Run(options.run), options.reference, options.tables))
+    return 0
+
+
+def _cost(options: argparse.Namespace) -> int:
+    from kerhrm.paper.runs.costs import predict
+
+    print(predict(options.targets, cores=options.cores, config=options.config))
+    return 0
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from kerhrm.paper.reporting.run import Run
+
+    print(Run(options.run).claims().to_string(index=False))
+    return 0

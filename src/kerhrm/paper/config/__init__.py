@@ -1,0 +1,6 @@
+"""The configuration: files of ``config/`` resolved to the parameters of every job."""
+
+from kerhrm.paper.config.config import CHECKOUT as CHECKOUT
+from kerhrm.paper.config.config import Config as Config
+from kerhrm.paper.config.config import Table as Table
+from kerhrm.paper.config.config import load_config as load_config

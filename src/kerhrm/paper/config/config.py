@@ -1,0 +1,215 @@
+"""The resolved configuration: what the workflow, the evaluation and the reports ask for."""
+
+import copy
+import hashlib
+import json
+import os
+import sysconfig
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+
+CHECKOUT = Path(__file__).resolve().parents[4]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A view of settings x learners."""
+
+    name: str
+    title: str
+    about: str
+    kind: str  #: accuracy, mean_error, period, iterations or groups
+    notebook: str
+    in_all: bool
+    criteria: str  #: "all" or "own": selection criteria that it shows
+    outputs: dict[str, list[str]]  #: outputs that it shows, by learner
+    cells: list[tuple[str, str, str]]  #: (data, setting, learner), in the order of its rows
+    labels: dict[str, str] = field(default_factory=dict)  #: by "DATA/SETTING"
+    marks: dict[str, str] = field(default_factory=dict)  #: by learner
+
+    def label(self, data: str, setting: str, learner: str | None = None) -> str:
+        """Text of the column ``setting``: ``r2=0.80``, or ``r2=0.80,K=3`` for a learner's mark."""
+        mark = self.marks.get(learner, "") if learner else ""
+        return ",".join(filter(None, (self.labels[f"{data}/{setting}"], mark)))
+
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """Data sets and settings, in order."""
+        return list(dict.fromkeys((data, setting) for data, setting, _ in self.cells))
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set as configured."""
+
+    name: str
+    title: str
+    task: str  #: "classification" or "regression"
+    raw: str | None  #: name of its raw data
+    settings: list[str]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a search trains on one data set."""
+
+    settings: list[str]
+    learners: list[str]
+    seeds: list[int]
+
+
+class Config:
+    """Resolved configuration, of the content that ``resolve`` returns.
+
+    Attributes
+    ----------
+    preset : str
+        Name of the preset.
+    run : Path
+        Folder of the run, ``results/PRESET``.
+    device, threads, raw_dir, on_missing
+        As in :class:`kerhrm.paper.config.models.Whole`.
+    data_sets, tables : dict
+        :class:`DataSet` and :class:`Table` by name; a search has no tables.
+    with_steps : list of str
+        Learners whose iterations are jobs of their own.
+    choices : dict
+        See :func:`kerhrm.paper.config.choices.describe`.
+    """
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        self._content = content
+        self.preset: str = content["preset"]
+        self.run = Path(content["results"]).expanduser() / self.preset
+        self.device: str = content["device"]
+        self.threads: int = content["threads"]
+        self.raw_dir: str | None = content["raw_dir"]
+        self.on_missing: str = content["on_missing"]
+        self.choices: dict[str, Any] = content["choices"]
+        cells = content["cells"].items()
+        self.with_steps = sorted({key.split("/")[2] for key, one in cells if one["steps"]})
+        self.data_sets = {
+            name: DataSet(name, one["title"], one["task"], one["raw"], list(one["settings"]))
+            for name, one in content["data"].items()
+        }
+        self.tables = {
+            name: Table(name, **one | {"cells": [tuple(cell) for cell in one["cells"]]})
+            for name, one in content["tables"].items()
+        }
+
+    def plain(self) -> dict[str, Any]:
+        """The merged files without the choices, JSON-able: what differs from the defaults."""
+        return copy.deepcopy(self._content["merged"])
+
+    def params(self, data: str, setting: str, learner: str | None = None) -> dict[str, Any]:
+        """Parameters of a setting, or of a learner in a setting.
+
+        Returns
+        -------
+        dict
+            Of a setting: ``generator``, ``options``, ``seeds`` (``data``, ``network``,
+            ``clustering``: lists), ``replicates`` (their names), ``network``, ``features`` (or
+            None), ``k_max`` (None: no learner needs features), ``task``, ``raw``.  Of a learner
+            besides: ``method``, ``steps``, ``candidates`` (options), ``shown`` (index of the
+            candidate by selection criterion, the learner's own first), ``oracle`` (whether the
+            best candidate is shown, too), ``titles`` (by output, those to make).  Its replicates
+            are the first ones of the setting; only with ``more_seeds`` they are fewer.
+
+        Raises
+        ------
+        KerhrmError
+            If there is no such data set, setting or learner, or its options are not selected yet.
+        """
+        where = "/".join(filter(None, (data, setting, learner)))
+        settings = self._content["data"].get(data, {}).get("settings", {})
+        if setting not in settings:
+            raise KerhrmError(f"{where}: there is no such setting", "see config/data")
+        if learner is None:
+            return copy.deepcopy(settings[setting])
+        if where not in self._content["cells"]:
+            raise KerhrmError(f"{where}: no table has this learner there", "add it to a table")
+        own = self._content["cells"][where]
+        if own["missing"]:
+            raise KerhrmError(own["missing"], "run the preset tuning")
+        return copy.deepcopy(settings[setting] | own)
+
+    def tuning(self, data: str) -> Tuning | None:
+        """What the preset ``tuning`` trains on a data set; None: nothing is selected on it."""
+        found = self._content["data"][data]["tuning"]
+        return found and Tuning(**found)
+
+
+def load_config(
+    overrides: Mapping[str, Any] | None = None,
+    files: Sequence[str | Path] = (),
+    root: str | Path = CHECKOUT,
+) -> Config:
+    """Resolve the configuration, or read what an earlier call has resolved.
+
+    Parameters
+    ----------
+    overrides : mapping
+        Keys given on the command line; they go before everything else.
+    files : sequence of paths
+        Files whose keys go before the preset's.
+    root : path
+        Folder with ``config/``.
+
+    Raises
+    ------
+    KerhrmError
+        In one line: the file, the key and its value, the problem, and a hint.
+    """
+    given, paths, folder = dict(overrides or {}), [Path(f) for f in files], Path(root) / "config"
+    cache = _cache(given, paths, folder)
+    if cache and cache.exists():
+        known = json.loads(cache.read_text(encoding="utf-8"))
+        if known["plugins"] == _state(Path(file) for file, *_ in known["plugins"]):
+            return Config(known)
+    from kerhrm.paper.config.resolve import resolve  # imports all methods, and with them PyTorch
+
+    content = resolve(given, paths, folder)
+    content["plugins"] = _state(map(Path, content["plugins"]))
+    if cache:
+        _write(cache, json.dumps(content))
+    return Config(content)
+
+
+def _cache(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Path | None:
+    """File of the resolved configuration, named by all that it depends on; None: no cache."""
+    place = os.environ.get("KERHRM_CACHE_DIR") or Path.home() / ".cache" / "kerhrm"
+    if str(place) == "none":
+        return None
+    try:
+        digest = hashlib.sha256(json.dumps([overrides, str(Path.cwd())]).encode())
+        for path in [*files, *sorted(folder.rglob("*.yaml"))]:
+            content = path.read_bytes()
+            if b"selected_dir" in content or "selected_dir" in overrides:
+                return None
+            digest.update(f"{path}\n".encode() + content)
+        installed = sorted(os.listdir(sysconfig.get_path("purelib")))
+        code = _state(sorted(Path(__file__).parents[2].rglob("*.py")))
+        digest.update(json.dumps([installed, code]).encode())
+        return Path(place) / "config" / f"{digest.hexdigest()[:32]}.json"
+    except (OSError, TypeError, ValueError):  # resolve says what is wrong
+        return None
+
+
+def _state(files: Iterable[Path]) -> list[list[Any]]:
+    """Path, time of change and size of files."""
+    return [[str(f), f.stat().st_mtime_ns, f.stat().st_size] if f.exists() else [] for f in files]
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a cache file at once; a folder that cannot be written to is no error."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError:
+        pass

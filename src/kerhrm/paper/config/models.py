@@ -1,0 +1,376 @@
+"""Models of the configuration's files; every field's description is its documentation."""
+
+import itertools
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
+
+from kerhrm.options import Count, Natural, NonEmpty, Options, Some, misfit, option
+
+#: folders of a run and of the checkout that no preset, data set, setting or learner may be called
+RESERVED = (
+    *("bench", "benchmarks", "claims", "data", "features", "figures", "iterations", "logs"),
+    *("notebooks", "provenance", "raw", "reference", "scale", "scores", "selected", "studies"),
+    *("study", "tables"),
+)
+#: targets of the workflow, which no table may be called
+TARGETS = (
+    *("all", "check_claims", "check_results", "claims", "compare", "extract_features", "fetch_raw"),
+    *("generate_data", "learn_direction", "learn_environments", "make_table"),
+    *("measure_choices", "own_table", "render_notebook", "render_report", "report", "score"),
+    *("select", "select_hyperparameters", "studies", "summarise", "test_heterogeneity", "train"),
+    *("train_network", "verify", "write_configuration"),
+)
+MAX_SEEDS = 10_000
+Kind = Literal["accuracy", "mean_error", "period", "iterations", "groups"]
+#: kinds of scores by task of the data; the first one is the default
+KINDS = {
+    "classification": ("accuracy", "iterations", "groups"),
+    "regression": ("mean_error", "period", "groups"),
+}
+#: kind that a notebook needs
+NOTEBOOKS = {"table": None, "figure2": "iterations", "figure3": "period"}
+
+
+def check_name(name: str) -> str:
+    """Refuse a name that cannot be a folder or a target."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]*", name) or ".." in name:
+        raise ValueError("a name starts with a letter or digit; then also _ = . + - (no comma)")
+    if len(name) > 80:
+        raise ValueError("a name has at most 80 characters")
+    if name.lower() in RESERVED or name.endswith("."):
+        raise ValueError("the name is reserved; choose another one")
+    return name
+
+
+def check_place(place: str) -> str:
+    """Refuse what is not ``DATA/SETTING``."""
+    if place.count("/") != 1 or not all(place.split("/")):
+        raise ValueError("write DATA/SETTING")
+    return place
+
+
+def check_table(name: str) -> str:
+    """Refuse a table that is called as another target."""
+    if name in TARGETS:
+        raise ValueError("a rule of the workflow has this name; choose another one")
+    return check_name(name)
+
+
+Name = Annotated[str, AfterValidator(check_name)]
+TableName = Annotated[str, AfterValidator(check_table)]
+Place = Annotated[str, AfterValidator(check_place)]
+Values = dict[str, Any]
+
+
+class Seeds(Options):
+    """Seeds of the replicates: one number of each stream per replicate."""
+
+    data: Some[Natural] = Field(description="of the data")
+    network: Some[Natural] = Field(description="of the initial weights w_0")
+    clustering: Some[Natural] = Field(description="of all random initialisations")
+
+    @model_validator(mode="after")
+    def _replicates_differ(self) -> Self:
+        streams = (self.data, self.network, self.clustering)
+        if len(set(map(len, streams))) > 1:
+            raise ValueError("data, network and clustering differ in length")
+        if len(set(zip(*streams, strict=True))) < len(self.data):
+            raise ValueError("a seed is given twice")
+        return self
+
+    @property
+    def names(self) -> list[int] | list[str]:
+        """Name of each replicate: its seed, if all streams have the same."""
+        if self.data == self.network == self.clustering:
+            return self.data
+        streams = zip(self.data, self.network, self.clustering, strict=True)
+        return [f"data={d},network={w},clustering={c}" for d, w, c in streams]
+
+    def shifted(self, offset: int) -> "Seeds":
+        """Every seed plus ``offset``."""
+        return Seeds(**{name: [s + offset for s in v] for name, v in self.model_dump().items()})
+
+
+def _spell_out(seeds: Any) -> Any:
+    """``10``: 0 to 9; a list: the same in every stream; one number of a stream: fixed.
+
+    ``{crossed: 4}``: every combination of four seeds of each stream.
+    """
+    if isinstance(seeds, int) and not isinstance(seeds, bool):
+        if not 0 < seeds <= MAX_SEEDS:
+            raise ValueError(f"write a number from 1 to {MAX_SEEDS}")
+        seeds = list(range(seeds))
+    if isinstance(seeds, list):
+        return dict.fromkeys(Seeds.model_fields, seeds)
+    if isinstance(seeds, dict) and set(seeds) == {"crossed"}:
+        n = TypeAdapter(Annotated[int, Field(gt=0, le=20)]).validate_python(seeds["crossed"])
+        columns = zip(*itertools.product(range(n), repeat=3), strict=True)
+        return dict(zip(Seeds.model_fields, map(list, columns), strict=True))
+    if isinstance(seeds, dict):
+        n = max((len(v) for v in seeds.values() if isinstance(v, list)), default=1)
+        return {k: [v] * n if isinstance(v, int) else v for k, v in seeds.items()}
+    if isinstance(seeds, Seeds):
+        return seeds
+    raise ValueError("write a number, a list of seeds, or data:, network: and clustering:")
+
+
+SeedsField = Annotated[Seeds, BeforeValidator(_spell_out)]
+Criteria = Literal["all", "own"]
+
+
+class MoreSeeds(Options):
+    """Learners with more replicates than the others."""
+
+    seeds: SeedsField = Field(description="all of them; the first ones are those of `seeds`")
+    learners: Some[Name] = Field(description="learners that have all of them")
+
+
+class Setting(Options):
+    """Data of one column of a table, and what it changes in the data set's own keys."""
+
+    options: Values = option({}, "of the generator; a setting's lie over those of its data set")
+    seeds: SeedsField | None = option(
+        None,
+        "number of replicates; or a list of seeds; or data:, network:, clustering: apart, each a "
+        "list or one number for all replicates; or crossed: N, every combination of N of each",
+    )
+    more_seeds: MoreSeeds | None = option(None, "learners with more replicates")
+    network: Values | None = option(None, "options of the network f_w")
+    features: Values | None = option(
+        None, "options of the reduction by landmarks; null: by the whole kernel matrix"
+    )
+    criteria: Criteria | None = option(
+        None, "criteria whose choices are trained: all, or each learner's own alone; null: all"
+    )
+    selected_from: str | None = option(
+        None, "data set whose selected options its learners have; null: its own"
+    )
+
+
+class Tuning(Options):
+    """What the preset ``tuning`` runs."""
+
+    settings: Some[Name] = Field(description="scores of a candidate are averaged over them")
+    n_seeds: Annotated[Count, Field(le=MAX_SEEDS)] = option(5, "number of replicates")
+    first_seed: Natural = option(100, "the first seed, beyond those of the tables")
+
+    @property
+    def seeds(self) -> Seeds:
+        """Seeds of the search."""
+        numbers = list(range(self.first_seed, self.first_seed + self.n_seeds))
+        return Seeds(data=numbers, network=numbers, clustering=numbers)
+
+
+class DataSet(Setting):
+    """A data set: its generator, its settings, and what all of them share."""
+
+    title: str = Field(description="shown in tables and reports")
+    generator: str = Field(description="name of the generator (kerhrm.paper.data)")
+    seeds: SeedsField = Field(description="as of a setting")
+    settings: Annotated[dict[Name, Setting], NonEmpty] = Field(description="by name")
+    tuning: Tuning | None = option(None, "null: nothing is selected on this data set")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.tuning is None:
+            return self
+        for name in self.tuning.settings:
+            if name not in self.settings:
+                raise misfit(f"'{name}' is not a setting", "tuning", "settings")
+        search = {*self.tuning.seeds.data}
+        for seeds in (self.seeds, *(s.seeds for s in self.settings.values() if s.seeds)):
+            if search & {*seeds.data, *seeds.network, *seeds.clustering}:
+                raise misfit("tables have these seeds, too; raise it", "tuning", "first_seed")
+        return self
+
+
+class At(Options):
+    """What a learner changes on some data."""
+
+    options: Values = option({}, "of the method")
+    grid: dict[str, Some[Any]] = option({}, "values to try, over those of the learner")
+
+
+class Learner(Options):
+    """A method with its hyperparameters."""
+
+    like: Name | None = option(None, "learner whose method, options, at and titles it takes over")
+    method: str | None = option(None, "of kerhrm.methods; null: that of `like`")
+    mark: str | None = option(None, "shown behind the setting's name, for example K=3")
+    titles: dict[str, str] = option({}, "row of the tables, by output of the method")
+    steps: bool | None = option(None, "whether M_c and M_p are jobs of their own; null: as `like`")
+    options: Values = option({}, "of the method")
+    grid: dict[str, Some[Any]] = option({}, "values to try; all combinations are candidates")
+    candidates: list[Values] = option([], "options to try, instead of `grid`")
+    selected: str | None = option(
+        None, "learner whose selected options it has; null: its own; none: nobody's"
+    )
+    criteria: Literal["all", "own", "others"] | None = option(
+        None, "criteria whose choices are shown; null: all if it has candidates, else own"
+    )
+    at: dict[str, At] = option(
+        {}, "changes on data: DATA, DATA/SETTING or a pattern with *; later ones win"
+    )
+
+
+class Cells(Options):
+    """One setting of a table."""
+
+    label: str | None = option(None, "shown in the column `setting`; null: the setting's name")
+    learners: list[Name] | None = option(None, "null: those of the table")
+
+
+def _settings(value: Any) -> Any:
+    return {place: {} for place in value} if isinstance(value, list) else value
+
+
+class Table(Options):
+    """A view: settings x learners."""
+
+    title: str = Field(description="of the table")
+    about: str = option("", "what its notebook says first, Markdown")
+    kind: Kind | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
+    notebook: Literal[tuple(NOTEBOOKS)] = option("table", "that shows it")  # type: ignore[valid-type]
+    in_all: bool = option(True, "whether `snakemake all` makes it; else its own target alone")
+    criteria: Criteria | None = option(None, "shown: all or own; null: all if in_all, else own")
+    outputs: dict[str, Some[str]] = option(
+        {}, "outputs that it shows, by learner or pattern with *; later ones win; else all"
+    )
+    learners: list[Name] = option([], "learners of every setting")
+    marks: dict[Name, str] = option({}, "mark of a learner in this table, in place of its own")
+    settings: Annotated[dict[Place, Cells], NonEmpty, BeforeValidator(_settings)] = Field(
+        description="DATA/SETTING, with a label and learners of its own if it has any"
+    )
+    choices: list[Name] = option(
+        [],
+        "adds what choices.yaml has for the data set of its only setting; these learners are "
+        "trained where data or network change",
+    )
+
+
+class Quotation(Options):
+    """Words of the paper."""
+
+    words: str = Field(description="as printed")
+    where: str = Field(description="section, appendix, algorithm or table")
+
+
+def _short(value: Any) -> str:
+    """A value in a mark: that of a list of one, numbers without trailing zeros."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Alternative(Options):
+    """Another choice: other options of a learner or of the data, or another row of the table."""
+
+    to: str = Field(description="the other choice, in words")
+    where: Some[str] = Field(description="data sets on which it is measured")
+    learner: Name = option("kerhrm", "learner whose options change")
+    set: Values = option({}, "its options that change")
+    data: Values = option({}, "options of the data that change instead; a setting of its own")
+    network: Values = option({}, "options of the network that change instead")
+    mark: str | None = option(None, "shown behind the setting's name; null: made from the options")
+    only: str | None = option(None, "title of the only row that can change; null: all")
+    title: str | None = option(None, "title of a row that stands in the table already")
+    instead: str | None = option(None, "title of the row that takes its place")
+    selection: str | None = option(None, "criterion that takes the place of the row's own")
+
+    @property
+    def name(self) -> str:
+        """Mark of the changed setting, or the row and what takes its place."""
+        if self.title:
+            return f"{self.title}: {self.instead or self.selection}"
+        changes = self.set | self.data | self.network
+        return self.mark or ",".join(f"{key}={_short(value)}" for key, value in changes.items())
+
+    @property
+    def learner_name(self) -> str:
+        """Name of the learner whose options change: ``kerhrm_T_1``, ``eiil_loss_logistic``."""
+        mark = re.sub("[=,]", "_", self.name)
+        return mark if mark.startswith(f"{self.learner}_") else f"{self.learner}_{mark}"
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        changes = (self.set, self.data, self.network, self.title)
+        if sum(map(bool, changes)) != 1:
+            raise ValueError("give one of set, data, network and title")
+        if self.title and bool(self.instead) == bool(self.selection):
+            raise ValueError("give instead or selection")
+        return self
+
+
+class Choice(Options):
+    """What the paper leaves open or says in two ways, and the measured alternatives."""
+
+    title: str = Field(description="the choice")
+    paper: Some[Quotation] = Field(description="what the paper says")
+    authors_code: str = Field(description="what the authors' code does")
+    default: str = Field(description="what is done here")
+    because: str = Field(description="why")
+    alternatives: list[Alternative] = option([], "whose effect is measured")
+    unmeasured: str | None = option(None, "why there are none")
+
+    @model_validator(mode="after")
+    def _is_measured_or_says_why_not(self) -> Self:
+        if bool(self.alternatives) == (self.unmeasured is not None):
+            raise ValueError("give alternatives, or say in unmeasured why there are none")
+        return self
+
+
+def check_folder(folder: str) -> str:
+    """Refuse a folder that Snakemake or a log cannot name."""
+    if not folder or not folder.isprintable() or set(folder) & set("{}"):
+        raise ValueError("a folder has no line breaks and no { or }")
+    return folder
+
+
+def check_there(folder: str) -> str:
+    """Refuse a folder that is not there."""
+    if not Path(folder).expanduser().is_dir():
+        raise ValueError("there is no such folder")
+    return folder
+
+
+def check_device(device: str) -> str:
+    """Refuse other names than those of torch's devices."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", device):
+        raise ValueError("choose auto, cpu, cuda or cuda:0, cuda:1, ...")
+    return device
+
+
+class Whole(Options):
+    """All files of ``config/`` together."""
+
+    preset: Name = option("paper", "a name in config/presets")
+    results: Annotated[str, AfterValidator(check_folder)] = option(
+        "results", "folder of everything that is generated"
+    )
+    raw_dir: Annotated[str, AfterValidator(check_there)] | None = option(
+        None, "folder with raw data files, searched first"
+    )
+    on_missing: Literal["fallback", "fail"] = option(
+        "fail", "when no source has a raw file: synthetic fallback data, or an error"
+    )
+    device: Annotated[str, AfterValidator(check_device)] = option("auto", "auto, cpu, cuda, cuda:N")
+    threads: Annotated[Count, Field(le=256)] = option(
+        1, "of a heavy job; fixed, as the last bits of results depend on it"
+    )
+    seed_offset: Natural = option(0, "added to every seed of the tables")
+    search: bool = option(False, "train all candidates at the tuning settings and seeds")
+    selected_dir: Annotated[str, AfterValidator(check_there)] | None = option(
+        None, "folder of selected options; null: config/selected"
+    )
+    data: Annotated[dict[Name, DataSet], NonEmpty] = Field(description="data sets by name")
+    learners: Annotated[dict[Name, Learner], NonEmpty] = Field(description="learners by name")
+    tables: Annotated[dict[TableName, Table], NonEmpty] = Field(description="tables by name")
+    selected: dict[Name, dict[Name, dict[str, Values]]] = option(
+        {}, "options by data set, learner and selection criterion"
+    )
+    choices: dict[str, Choice] = option({}, "what the paper leaves open")

@@ -1,0 +1,98 @@
+"""A data set, and its files.
+
+``train``, ``validation`` and ``test_inputs`` are for every method, ``environments`` for those
+that are given environment labels, ``test_labels`` for scoring alone: in files of their own no
+rule that trains can read them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kerhrm.options import Options, Task
+from kerhrm.paper.runs.arrays import save_arrays
+
+FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Points of S replicates.
+
+    Attributes
+    ----------
+    x : ndarray, (S, n, d), float32
+    y : ndarray, (S, n), float32; -1 / +1 in classification
+    environment : ndarray, (S, n), int8; true environment, hidden from training
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    environment: np.ndarray
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One setting of an experiment, all seeds.
+
+    Attributes
+    ----------
+    train, validation : Split
+        From the same pooled distribution; validation selects hyper-parameters.
+    test : Split
+        Out of distribution; ``environment`` numbers the test environments.
+    source : str
+        Where the raw data come from, for example ``"synthetic"`` or ``"mnist"``;
+        names of synthetic fallback data begin with ``"fallback:"``.
+    test_environments : sequence of str
+        Names of the test environments, by number.
+    seeds : sequence of int, length S
+    task : "classification" or "regression"
+    unit : ndarray, (S,), optional
+        Size of y = 1 in the unit of all replicates' errors; absent: 1.
+    """
+
+    train: Split
+    validation: Split
+    test: Split
+    source: str
+    test_environments: Sequence[str]
+    seeds: Sequence[int]
+    task: Task
+    unit: np.ndarray | None = None
+
+    def save(self, paths: Any) -> None:
+        """Write the files named in :data:`FILES`; ``paths[name]`` is each one's path."""
+        facts = {
+            "source": self.source,
+            "test_environments": list(self.test_environments),
+            "seeds": list(self.seeds),
+            "task": self.task,
+        }
+        train, validation, test = self.train, self.validation, self.test
+        unit = np.ones(len(self.seeds)) if self.unit is None else self.unit
+        contents = {
+            "train": {"x": train.x, "y": train.y},
+            "validation": {"x": validation.x, "y": validation.y},
+            "test_inputs": {"x": test.x},
+            "environments": {"train": train.environment, "validation": validation.environment},
+            "test_labels": {"y": test.y, "environment": test.environment, "unit": unit},
+        }
+        for name in FILES:
+            save_arrays(paths[name], contents[name], **facts)
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set: its options, its generator, and what is known of it."""
+
+    options: type[Options]  #: has ``n_points``, the number of training points
+    generate: Callable[..., Dataset]  #: ``(options, seeds)``, or ``(options, seeds, raw)``
+    task: Task
+    #: name in :data:`kerhrm.paper.data.registry.RAW` of the data that it is made from
+    raw: str | None = None
+    #: options to values by reference row and metric, where they are known without training
+    closed_forms: Callable[[Any], dict[str, dict[str, float]]] | None = None
+    attribute: Callable[[np.ndarray], np.ndarray] | None = None  #: x to C, of the figure 2

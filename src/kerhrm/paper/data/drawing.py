@@ -1,0 +1,73 @@
+"""What generators share: replicates, a random stream for every environment, the matrix H."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypedDict, cast
+
+import numpy as np
+
+from kerhrm.paper.data.dataset import Split
+from kerhrm.randomness import stream
+
+#: (random, seed, part, number of the environment) to its points x (n, d) and y (n,)
+Draw = Callable[[np.random.Generator, int, str, int], tuple[np.ndarray, np.ndarray]]
+
+
+class Parts(TypedDict):
+    """Of a data set."""
+
+    train: Split
+    validation: Split
+    test: Split
+
+
+def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]) -> Parts:
+    """Draw every part of a data set, its environments one after another.
+
+    Each part and environment of a seed has a random stream of its own, so that the size of
+    one shifts no point of another.  ``environments`` has the number of each part's.
+    """
+
+    def replicate(seed: int, part: str) -> Split:
+        drawn = [
+            draw(stream(seed, "data", part, str(e)), seed, part, e)
+            for e in range(environments[part])
+        ]
+        x, y = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
+        return Split(x, y, np.repeat(np.arange(len(drawn)), [len(y) for _, y in drawn]))
+
+    drawn = {part: stack([replicate(seed, part) for seed in seeds]) for part in environments}
+    return cast(Parts, drawn)
+
+
+def stack(splits: Sequence[Split]) -> Split:
+    """Replicates of equal size, one Split each, stacked."""
+    return Split(
+        np.stack([s.x for s in splits]).astype(np.float32),
+        np.stack([s.y for s in splits]).astype(np.float32),
+        np.stack([s.environment for s in splits]).astype(np.int8),
+    )
+
+
+def mixing_matrix(
+    scramble: Literal["fixed", "per_seed", "identity"], d: int, seed: int
+) -> np.ndarray:
+    """H (d, d), orthogonal, float64, which mixes rows as x = [s, v] H^T.
+
+    ``fixed``: the matrix of the released code; ``per_seed``: uniform (Haar measure).
+    """
+    if scramble == "identity":
+        return np.eye(d)
+    if scramble == "fixed":
+        # The released code multiplies rows by the drawn matrix, so H is its transpose.
+        return _orthogonal(np.random.RandomState(1).normal(size=(d, d))).T
+    return _orthogonal(stream(seed, "data", "scramble").normal(size=(d, d)))
+
+
+def _orthogonal(normal: np.ndarray) -> np.ndarray:
+    """Haar-distributed matrix of normal numbers (d, d), their QR's with a positive diagonal of R.
+
+    Mezzadri, How to generate random matrices from the classical compact groups, 2007; the same
+    as ``scipy.stats.ortho_group``, whose import takes longer than all else of a small run.
+    """
+    q, r = np.linalg.qr(normal)
+    return q * np.sign(np.diagonal(r))

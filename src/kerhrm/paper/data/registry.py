@@ -1,0 +1,102 @@
+"""Data sets by name, and the raw data that some are made from.
+
+Another data set is a file with its options and its generator, and one line here.  Other packages
+add theirs by an entry point of the group ``kerhrm.data_sets`` that loads to a
+:class:`~kerhrm.paper.data.dataset.DataSet`.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from kerhrm.errors import KerhrmError
+from kerhrm.options import suggest
+from kerhrm.paper.data import classification, closed_forms, colored_mnist, houses, regression
+from kerhrm.paper.data.dataset import DataSet as DataSet
+from kerhrm.paper.data.dataset import Dataset
+from kerhrm.paper.data.king_county import Houses
+from kerhrm.paper.data.mnist import Digits
+from kerhrm.paper.data.sources import RawData
+from kerhrm.plugins import with_plugins
+
+RAW: dict[str, type[RawData]] = {"mnist": Digits, "houses": Houses}
+DATA_SETS: dict[str, DataSet] = with_plugins(
+    "kerhrm.data_sets",
+    {
+        "classification": DataSet(
+            classification.ClassificationData,
+            classification.generate,
+            "classification",
+            closed_forms=closed_forms.classification,
+        ),
+        "regression": DataSet(
+            regression.RegressionData,
+            regression.generate,
+            "regression",
+            closed_forms=closed_forms.regression,
+        ),
+        "colored_mnist": DataSet(
+            colored_mnist.ColoredMnistData,
+            colored_mnist.generate,
+            "classification",
+            raw="mnist",
+            attribute=colored_mnist.colour,
+        ),
+        "houses": DataSet(houses.HousesData, houses.generate, "regression", raw="houses"),
+    },
+)
+
+
+def data_set(name: str) -> DataSet:
+    """Data set of a name.
+
+    Raises
+    ------
+    KerhrmError
+        If there is none.
+    """
+    if name not in DATA_SETS:
+        raise KerhrmError(f"there is no data set '{name}'", suggest(name, DATA_SETS))
+    return DATA_SETS[name]
+
+
+def generate(
+    generator: str,
+    options: Mapping[str, Any],
+    seeds: Sequence[int],
+    raw: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Make one setting's data set, a replicate per seed.
+
+    Parameters
+    ----------
+    generator : str
+        Name in :data:`DATA_SETS`.
+    options : mapping
+        Its options.
+    seeds : sequence of int
+        Seeds of the data.
+    raw : path, optional
+        File of raw data (:func:`fetch`), for the data sets that are made from them.
+
+    Raises
+    ------
+    KerhrmError
+        If the data set is unknown, raw data are missing, or its generator refuses them.
+    """
+    chosen = data_set(generator)
+    parsed = chosen.options.parse(options, f"{generator}: ")
+    if chosen.raw is None:
+        return chosen.generate(parsed, seeds)
+    if not raw:
+        raise KerhrmError(f"{generator} is made from raw data", f"give the file of {chosen.raw}")
+    return chosen.generate(parsed, seeds, RAW[chosen.raw].load(raw))
+
+
+def fetch(
+    name: str,
+    raw_dir: str | os.PathLike[str] | None = None,
+    on_missing: Literal["fallback", "fail"] = "fail",
+) -> RawData:
+    """:meth:`~kerhrm.paper.data.sources.RawData.fetch` of the raw data ``name``."""
+    return RAW[name].fetch(raw_dir, on_missing)

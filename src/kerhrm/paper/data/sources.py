@@ -1,0 +1,227 @@
+"""Raw public files: read from this machine or downloaded from mirrors, always verified.
+
+Sources are tried in this order: ``raw_dir``, the folder in the environment variable
+``KERHRM_RAW_DIR``, the cache (``KERHRM_CACHE_DIR``, by default the user's cache folder), then the
+mirrors.  ``KERHRM_MIRRORS`` (addresses separated by commas) replaces the built-in mirrors, and
+``KERHRM_OFFLINE=1`` switches downloads off.  A file appears in the cache complete or not at all.
+"""
+
+import bz2
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+import pooch
+import requests
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs.arrays import load_arrays, save_arrays
+
+TIMEOUT = (5, 30)  # seconds to connect, and between two bytes
+FALLBACK = "fallback:"  #: prefix of the source of synthetic data
+HINT = "replace it by the published file or remove it"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """A published file, as it is used: a download whose address ends in ``.bz2`` is unpacked."""
+
+    name: str
+    sha256: str
+    size: int  #: bytes
+    urls: tuple[str, ...] = ()
+
+
+class RawDataUnavailable(KerhrmError):
+    """A raw file is in no source; the message lists every source and its reason."""
+
+
+class RawData:
+    """Base of frozen dataclasses whose fields are arrays and ``source``.
+
+    Subclasses have the class variables ``name``, also that of their folder among raw files and
+    in the cache, and ``files``, and the class methods ``read(paths)`` and ``fallback()``.
+    """
+
+    source: str  #: of the data; that of synthetic fallback data begins with ``"fallback:"``
+    name: ClassVar[str]
+    files: ClassVar[tuple[RawFile, ...]]
+
+    @classmethod
+    def read(cls, paths: Sequence[Path]) -> Self:
+        """Read the published files, in their order."""
+        raise TypeError(f"{cls.__name__} reads no files")
+
+    @classmethod
+    def fallback(cls) -> Self:
+        """Synthetic data, so that everything runs; results are not comparable with the paper."""
+        raise TypeError(f"{cls.__name__} has no fallback")
+
+    @classmethod
+    def fetch(
+        cls,
+        raw_dir: str | os.PathLike[str] | None = None,
+        on_missing: Literal["fallback", "fail"] = "fail",
+    ) -> Self:
+        """Read the files of :func:`locate`; if they are missing raise, or warn and fall back.
+
+        Fallback data never replace a file that is truncated or altered.
+        """
+        try:
+            return cls.read(locate(cls.name, cls.files, raw_dir))
+        except RawDataUnavailable as error:
+            if on_missing == "fail":
+                raise
+            data = cls.fallback()
+            log.warning("using %s instead of %s: %s", data.source, cls.name, error)
+            return data
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether these are not the data of the paper."""
+        return self.source.startswith(FALLBACK)
+
+    @classmethod
+    def replaceable(
+        cls, path: str | os.PathLike[str], raw_dir: str | os.PathLike[str] | None = None
+    ) -> bool:
+        """Whether a file of :meth:`save` holds fallback data, but this machine has the real ones.
+
+        A file that cannot be read is left to the job that reads it.
+        """
+        try:
+            if not cls.load(path).is_fallback:
+                return False
+            locate(cls.name, cls.files, raw_dir, offline=True)
+        except KerhrmError:
+            return False
+        return True
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one file that :meth:`load` reads."""
+        arrays = {name: array for name, array in vars(self).items() if name != "source"}
+        save_arrays(path, arrays, source=self.source)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote."""
+        arrays, meta = load_arrays(path)
+        return cls(**arrays, **meta)
+
+
+def locate(
+    name: str,
+    files: Sequence[RawFile],
+    raw_dir: str | os.PathLike[str] | None = None,
+    offline: bool = False,
+) -> list[Path]:
+    """Verified paths of all files, in order; downloaded where necessary, unless ``offline``.
+
+    In a raw folder a file is ``FOLDER/NAME/FILE`` or ``FOLDER/FILE``.
+
+    Raises
+    ------
+    KerhrmError
+        If a raw folder does not exist or a file in it is truncated or altered, or if the cache
+        cannot be written.
+    RawDataUnavailable
+        If a file is in no source.
+    """
+    folders = [Path(f).expanduser() for f in (raw_dir, os.environ.get("KERHRM_RAW_DIR")) if f]
+    for folder in folders:
+        if not folder.is_dir():
+            raise KerhrmError(f"{folder} (raw data) must be a folder", "correct its name")
+    # All raw folders before any download: a damaged file is reported at once.
+    local = [_in_folders(name, file, folders) for file in files]
+    cache = Path(os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")).expanduser()
+    missing = [f"{folder}: no such file" for folder in folders]
+    return [
+        path or _in_cache(file, cache / name, missing, offline)
+        for file, path in zip(files, local, strict=True)
+    ]
+
+
+def _defect(file: RawFile, path: Path) -> str | None:
+    """Why an existing file is not the published one; None if it is."""
+    try:
+        size, digest = path.stat().st_size, pooch.file_hash(path)
+    except OSError as error:
+        raise KerhrmError(f"cannot read {path}: {error.strerror}", "make it readable") from error
+    if digest == file.sha256:
+        return None
+    return (
+        f"{'truncated' if size < file.size else 'altered'}: {size} bytes with sha256 {digest}, "
+        f"expected {file.size} bytes with sha256 {file.sha256}"
+    )
+
+
+def _in_folders(name: str, file: RawFile, folders: Sequence[Path]) -> Path | None:
+    for path in (p for f in folders for p in (f / name / file.name, f / file.name)):
+        if path.is_file():
+            if defect := _defect(file, path):
+                raise KerhrmError(f"{path} is {defect}", HINT)
+            return path
+    return None
+
+
+def _in_cache(file: RawFile, cache: Path, reasons: Sequence[str], offline: bool) -> Path:
+    """The file in the cache, downloaded from the first mirror that has it."""
+    path = cache / file.name
+    defect = _defect(file, path) if path.is_file() else "no such file"
+    if defect is None:
+        return path
+    reasons = [*reasons, f"{path}: {defect}"]
+    offline = offline or os.environ.get("KERHRM_OFFLINE", "") not in ("", "0")
+    mirrors = [m.strip(" /") for m in os.environ.get("KERHRM_MIRRORS", "").split(",")]
+    urls = [f"{mirror}/{file.name}" for mirror in mirrors if mirror] or file.urls
+    for url in () if offline else urls:
+        try:
+            # pooch moves the file into place only if its sum is right.
+            pooch.retrieve(url, file.sha256, file.name, cache, downloader=_Download(file))
+            return path
+        except requests.RequestException as error:
+            answer = error.response
+            reason = type(error).__name__ if answer is None else f"HTTP {answer.status_code}"
+            reasons.append(f"{url}: {reason}")
+        except ValueError:
+            reasons.append(f"{url}: sent other bytes than the published file")
+        except OSError as error:
+            raise KerhrmError(
+                f"cannot write the cache {cache}: {error.strerror or error}",
+                "free disk space or set KERHRM_CACHE_DIR to a folder that can be written",
+            ) from error
+    off = ", downloads are switched off" if offline else ""
+    raise RawDataUnavailable(
+        f"cannot get {cache.name}/{file.name} ({', '.join(reasons)}{off})",
+        f"put the file with sha256 {file.sha256} into a folder and set KERHRM_RAW_DIR to that "
+        "folder, or check the network and run again",
+    )
+
+
+@dataclass(frozen=True)
+class _Download:
+    """Downloader for pooch that leaves ``.gz`` as sent and unpacks ``.bz2``."""
+
+    file: RawFile
+
+    def __call__(self, url: str, output: str, _: object) -> None:
+        def as_sent(response: requests.Response, **_: object) -> None:
+            # Some servers declare a .gz file as encoded, and it would be unpacked.
+            response.raw.headers.pop("Content-Encoding", None)
+
+        pooch.HTTPDownloader(timeout=TIMEOUT, hooks={"response": as_sent})(url, output, None)
+        target = Path(output)
+        if url.endswith(".bz2"):
+            try:  # no more than the published file has: a small archive may hold gigabytes
+                unpacked = bz2.BZ2Decompressor().decompress(target.read_bytes(), self.file.size + 1)
+            except OSError as error:
+                raise ValueError(f"cannot decompress: {error}") from error
+            target.write_bytes(unpacked)
+        umask = os.umask(0)
+        os.umask(umask)
+        target.chmod(0o666 & ~umask)  # pooch's temporary files are only their owner's

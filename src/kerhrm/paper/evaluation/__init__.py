@@ -1,0 +1,1 @@
+"""From predictions and labels to scores, tables, comparisons and selected hyperparameters."""

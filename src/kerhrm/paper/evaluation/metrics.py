@@ -1,0 +1,162 @@
+r"""Values of one predictor on each seed, from its outputs and all labels.
+
+For the iterations of a clustering (paper, Figure 2) also how much the inferred environments differ
+in P(Y | C), C being the colour:
+
+.. math::
+    D_{KL} = \frac{1}{K (K - 1)} \sum_{e \ne f} \sum_c P(c)
+    \sum_y P^e(y | c) \log \frac{P^e(y | c)}{P^f(y | c)}, \qquad
+    P^e(y | c) = \frac{\sum_i r_{ie} 1[y_i = y, c_i = c] + 1/2}{\sum_i r_{ie} 1[c_i = c] + 1},
+
+in nats, with the training points' labels and responsibilities.  The half counts (Jeffreys'
+prior) keep environments without overlap finite.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kerhrm.paper.runs.arrays import load_arrays
+
+Outputs = Mapping[str, np.ndarray]  #: "train" (S, n), "test" (S, m), and others
+#: prefix of the name of a test environment that has its own rows
+PREFIX = {"period": "period", "groups": "group"}
+#: constant predictions that each kind of table shows: title and value (None: mean training label)
+CONSTANTS: dict[str, tuple[str, float | None]] = {
+    "accuracy": ("ref: majority", None),
+    "mean_error": ("ref: predict zero", 0.0),
+    "period": ("ref: predict the mean", None),
+    "groups": ("ref: predict the mean", None),
+}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of one setting, test labels among them."""
+
+    train: np.ndarray  #: (S, n)
+    test: np.ndarray  #: (S, m)
+    test_environment: np.ndarray  #: (m,), the same for all seeds
+    task: str
+    source: str  #: of the data
+    names: list[str]  #: of the test environments
+    unit: np.ndarray  #: (S,), unit of y relative to that of the tables
+    x: np.ndarray  #: (S, n, d) training points
+
+    @classmethod
+    def load(cls, folder: Path, n_seeds: int) -> "Labels":
+        """Read the labels of the first ``n_seeds`` replicates of ``DATA/SETTING``."""
+        train, meta = load_arrays(folder / "data" / "train.npz")
+        test, _ = load_arrays(folder / "data" / "test_labels.npz")
+        return cls(
+            train["y"][:n_seeds],
+            test["y"][:n_seeds],
+            test["environment"][0],
+            meta["task"],
+            meta["source"],
+            meta["test_environments"],
+            test["unit"][:n_seeds],
+            train["x"][:n_seeds],
+        )
+
+
+def accuracy(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Share of points with the right sign: (..., m) and (..., m) to (...)."""
+    return np.mean((outputs > 0) == (y > 0), axis=-1)
+
+
+def environment_errors(outputs: np.ndarray, y: np.ndarray, environment: np.ndarray) -> np.ndarray:
+    """Mean squared error of every test environment: (..., m), (..., m), (m,) to (..., E)."""
+    squared = (outputs.astype(np.float64) - y) ** 2
+    numbers = np.unique(environment)
+    return np.stack([squared[..., environment == e].mean(axis=-1) for e in numbers], axis=-1)
+
+
+def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str], np.ndarray]:
+    """Values per seed (S,), by (test environment or "", metric).
+
+    Parameters
+    ----------
+    outputs : mapping
+        ``train`` (S, n) and ``test`` (S, m).
+    labels : Labels
+        Of the same points.
+    kind : str
+        ``accuracy``: ``train_acc``, ``test_acc`` and their difference ``generalisation_gap``;
+        ``mean_error``: ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1)
+        of the mean squared errors of the test environments (paper, section 5); ``period``:
+        ``mse`` of every test environment; ``groups``: ``group_error`` of every test environment,
+        ``overall_error`` of all test points and ``worst_error``, the largest of the groups'; there
+        the error is the share of wrong signs or the mean squared error.
+    """
+    if kind == "accuracy":
+        train = accuracy(outputs["train"], labels.train)
+        test = accuracy(outputs["test"], labels.test)
+        return {("", "train_acc"): train, ("", "test_acc"): test,
+                ("", "generalisation_gap"): test - train}  # fmt: skip
+    if kind == "groups":
+        return _of_groups(outputs["test"], labels)
+    errors = environment_errors(outputs["test"], labels.test, labels.test_environment)
+    errors = errors * labels.unit[:, None] ** 2  # (S, E), now comparable between seeds
+    if kind == "period":
+        return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
+    return {("", "mean_error"): errors.mean(-1), ("", "error_sd"): errors.std(-1, ddof=1)}
+
+
+def _of_groups(outputs: np.ndarray, labels: Labels) -> dict[tuple[str, str], np.ndarray]:
+    """Errors of outputs (S, m) overall, in the worst group and in each."""
+    y, scale = labels.test, labels.unit[:, None] ** 2
+    if labels.task == "classification":  # 0 and 1 are their own squares
+        outputs, y = (outputs > 0).astype(np.float64), y > 0
+    errors = environment_errors(outputs, y, labels.test_environment) * scale
+    overall = environment_errors(outputs, y, np.zeros_like(labels.test_environment)) * scale
+    pooled = {("", "overall_error"): overall[:, 0], ("", "worst_error"): errors.max(axis=-1)}
+    each = {(name, "group_error"): errors[:, e] for e, name in enumerate(labels.names)}
+    return pooled | each
+
+
+def failures(outputs: Outputs) -> list[str]:
+    """Why the values of a seed cannot be trusted, one text per seed; empty where they can."""
+    reasons = []
+    for seed in range(len(outputs["test"])):
+        bad = [
+            f"{int((~np.isfinite(part[seed])).sum())} of {part[seed].size} outputs"
+            for part in outputs.values()
+            if not np.isfinite(part[seed]).all()
+        ]
+        reasons.append(f"diverged: {bad[0]} are not finite" if bad else "")
+    return reasons
+
+
+def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarray]:
+    """The same prediction everywhere: ``value``, or the mean training label of the seed."""
+    level = labels.train.mean(axis=1, keepdims=True) if value is None else np.full((1, 1), value)
+    sizes = {"train": labels.train.shape, "test": labels.test.shape}
+    return {part: np.broadcast_to(level, size) for part, size in sizes.items()}
+
+
+def divergence(responsibilities: np.ndarray, y: np.ndarray, attribute: np.ndarray) -> np.ndarray:
+    """Mean divergence of P(Y | C) between environments: (S,), NaN with a single one.
+
+    Parameters
+    ----------
+    responsibilities : ndarray, (S, n, K)
+        An environment without any weight is left out.
+    y, attribute : ndarray, (S, n)
+        Labels -1 and +1; C, 0 or 1.
+    """
+    r = responsibilities.astype(np.float64)
+    has = np.stack([attribute == 0, attribute == 1], axis=1).astype(np.float64)  # (S, 2, n)
+    positive = (has * (y > 0)[:, None]) @ r  # (S, 2, K)
+    p = (positive + 0.5) / (has @ r + 1)
+    shares = has.mean(-1)  # (S, 2), P(c)
+    e, f = p[..., None], p[..., None, :]
+    pairs = e * np.log(e / f) + (1 - e) * np.log((1 - e) / (1 - f))  # (S, 2, K, K)
+    occupied = (r.sum(-2) > 0).astype(np.float64)  # (S, K)
+    both = (occupied[..., None] * occupied[..., None, :])[:, None]
+    n_environments = occupied.sum(-1)
+    total = (shares * (both * pairs).sum((-2, -1))).sum(-1)
+    with np.errstate(invalid="ignore"):  # 0 / 0 with a single one
+        return np.asarray(total / (n_environments * (n_environments - 1)))

@@ -1,0 +1,160 @@
+"""Selection criteria: which of several hyperparameter candidates a learner's result is.
+
+A criterion scores outputs on some points, the larger the better.  Only the oracle sees test
+points, and rows that the oracle chose are bounds, never results.  A candidate's score is its mean
+over the seeds and settings of the search, which no table uses.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.paper.runs.arrays import load_arrays
+
+ORACLE = "oracle"
+#: a data set's file with the labels of each part of the points
+LABELS = {"train": "train", "validation": "validation", "test": "test_labels"}
+COLUMNS = ["learner", "selection", "setting", "candidate", "options", "score", "std", "n_seeds"]
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """Mean score of some points, or the lowest one over their environments.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        Parts of the points that are scored: ``"validation"``, ``"test"``.
+    environments : "true", "inferred" or None
+        Whether environments count one by one, and which: the true ones, or all that the learner
+        has inferred with any candidate, so that all candidates are measured alike.
+    linear_parts : tuple of str
+        Parts for an output that is linear in few features; its training points count, too.
+    """
+
+    parts: tuple[str, ...]
+    environments: Literal["true", "inferred"] | None = None
+    linear_parts: tuple[str, ...] = ()
+
+    def score(self, arrays: Mapping[str, np.ndarray], output: str, folder: Path) -> np.ndarray:
+        """Scores (S, C), float64, of C candidates on S seeds.
+
+        Parameters
+        ----------
+        arrays : mapping
+            Those of ``predictions.npz``.  A candidate with an output that is not finite scores
+            -inf.
+        output : str
+            Name of the learner's output.
+        folder : Path
+            ``DATA/SETTING``; only files that the criterion names are opened.
+        """
+        parts = (self.linear_parts if output == "linear" else ()) or self.parts
+        outputs = np.concatenate([arrays[f"{output}/{part}"] for part in parts], axis=-1)
+        n_seeds = len(outputs)
+        files = [load_arrays(folder / "data" / f"{LABELS[part]}.npz") for part in parts]
+        y = np.concatenate([labels["y"][:n_seeds] for labels, _ in files], axis=-1)
+        task = files[0][1]["task"]
+        points = point_scores(outputs, y[:, None], task)
+        if self.environments is None:
+            scores = points.mean(-1)
+        else:
+            memberships = self._memberships(arrays, folder, outputs.shape[-1], n_seeds)
+            with np.errstate(invalid="ignore"):  # of points that are not finite
+                scores = worst_environment_score(points, memberships)
+        if task == "regression" and parts == ("test",):  # comparable between seeds
+            scores = scores * files[0][0]["unit"][:n_seeds, None] ** 2
+        return np.where(np.isfinite(outputs).all(-1), scores, -np.inf)
+
+    def _memberships(
+        self, arrays: Mapping[str, np.ndarray], folder: Path, n_points: int, n_seeds: int
+    ) -> np.ndarray:
+        """Of the points in all environments that count, (S, E, ``n_points``)."""
+        if self.environments == "inferred":  # (S, C, n + m, K): training points come first
+            inferred = arrays["environments"][:, :, -n_points:].swapaxes(2, 3)
+            return inferred.reshape(n_seeds, -1, n_points).astype(np.float64)
+        environment = load_arrays(folder / "data" / "environments.npz")[0]["validation"][:n_seeds]
+        numbers = np.arange(environment.max() + 1)
+        return (environment[:, None] == numbers[:, None]).astype(np.float64)
+
+
+#: A small inferred environment has few validation points, and a minimum over means of few points is
+#: ruled by their noise: training points count, too, unless a network has fitted them.
+CRITERIA = {
+    "pooled validation": Criterion(("validation",)),
+    "worst true environment": Criterion(("validation",), "true"),
+    "worst inferred environment": Criterion(("validation",), "inferred", ("train", "validation")),
+    ORACLE: Criterion(("test",)),
+}
+
+
+def point_scores(outputs: np.ndarray, y: np.ndarray, task: str) -> np.ndarray:
+    """Score of every point: correct (0 or 1) or minus the squared error; (..., m), float64."""
+    if task == "classification":
+        return ((outputs > 0) == (y > 0)).astype(np.float64)
+    return -((outputs - y).astype(np.float64) ** 2)
+
+
+def worst_environment_score(scores: np.ndarray, memberships: np.ndarray) -> np.ndarray:
+    """Lowest mean score over soft environments: (S, C, m), (S, E, m) to (S, C).
+
+    Environments without any point are left out.
+    """
+    weight = memberships.sum(-1)  # (S, E)
+    means = scores @ memberships.swapaxes(1, 2) / weight.clip(1e-9)[:, None]
+    return np.where((weight > 1e-9)[:, None], means, np.inf).min(-1)
+
+
+def oracle(arrays: Mapping[str, np.ndarray], output: str, folder: Path) -> int:
+    """The candidate with the best mean test result over the seeds: one for all seeds."""
+    return int(CRITERIA[ORACLE].score(arrays, output, folder).mean(0).argmax())
+
+
+def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFrame:
+    """Score every candidate of every learner by every criterion that it can have.
+
+    Parameters
+    ----------
+    cells : mapping
+        By ``DATA/SETTING/LEARNER`` its parameters: ``candidates``, ``outputs``, ``criteria``
+        (those that it can have, its own first).
+    run : path
+        Folder of the run of the preset ``tuning``.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1.  The score
+        of a learner with two outputs is the mean of both: one candidate has to serve both.
+    """
+    rows = []
+    for cell, params in cells.items():
+        data, setting, learner = cell.split("/")
+        arrays, _ = load_arrays(Path(run, cell, "predictions.npz"))
+        folder = Path(run, data, setting)
+        for name in params["criteria"]:
+            parts = [CRITERIA[name].score(arrays, o, folder) for o in params["outputs"]]
+            for number, score in enumerate(np.mean(parts, axis=0).T):
+                std = float(score.std(ddof=1)) if len(score) > 1 else float("nan")
+                options = json.dumps(params["candidates"][number], sort_keys=True)
+                mean = float(score.mean())
+                rows.append((learner, name, setting, number, options, mean, std, len(score)))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def best(scores: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
+    """Options by learner and criterion of the best candidate; the first one among equals.
+
+    The score of a candidate is its mean over the settings of the search.
+    """
+    chosen: dict[str, dict[str, dict[str, Any]]] = {}
+    for (learner, criterion), group in scores.groupby(["learner", "selection"], sort=False):
+        mean = group.groupby("candidate")["score"].mean()
+        options = group.loc[group["candidate"] == mean.idxmax(), "options"].iloc[0]
+        chosen.setdefault(str(learner), {})[str(criterion)] = json.loads(options)
+    return chosen

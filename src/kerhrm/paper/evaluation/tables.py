@@ -1,0 +1,274 @@
+"""The cells of tables: our mean over seeds, the paper's value, and a verdict by a fixed rule.
+
+``docs/verdicts.md`` explains the rule.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.evaluation.statistics import (
+    LEVEL,
+    different,
+    equivalence,
+    holm,
+    smallest_margin,
+    summarise,
+)
+
+COLUMNS = [
+    "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
+    "paper", "data_source", "selection", "verdict", "reason", "p_agrees", "p_differs", "margins",
+]  # fmt: skip
+#: metrics that say how good a method is
+RESULTS = ("test_acc", "mean_error", "mse", "worst_error", "overall_error")
+KEYS = ["setting", "method", "metric", "data_source", "selection"]
+#: presets of the paper's sizes
+FULL = ("paper", "fresh")
+FALLBACK = "fallback:"  #: prefix of the source of synthetic data in place of real ones
+#: The paper prints one KerHRM, whose output is Algorithm 1's network; linear predictors have no
+#: printed number.
+PRINTED_AS = {
+    "KerHRM (first iteration)": "KerHRM-s",
+    "KerHRM (as printed)": "KerHRM",
+    "KerHRM (authors' code)": "KerHRM",
+    "ref: ERM on grayscale images": "ref: perfect invariant model",
+}
+AUTHORS_CODE = "KerHRM (authors' code)"
+RUNS, RUNS_OF = 10, {"table4": 5}  #: that a printed number is the mean of
+#: Keys in a setting's name that the paper's name of it lacks; they do not matter where the paper
+#: prints no number.  It has both values of H but does not say which one a number belongs to: both
+#: are compared with it.  It searched k less far: its number is shown for orientation.
+UNNAMED, MARKS = frozenset({"H"}), frozenset({"k"})
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """How a metric is judged."""
+
+    tolerance: float  #: distance that counts as none
+    relative: bool  #: whether that is a share of the reference number
+    merit: Callable[[Any], Any] | None  #: of numbers or arrays, larger is better; None: neither is
+
+    def margin(self, reference: float) -> float:
+        """The tolerance in the metric's own units."""
+        return self.tolerance * abs(reference) if self.relative else self.tolerance
+
+
+_ERROR = Criterion(0.10, True, operator.neg)
+#: fixed before the runs that they judge
+CRITERIA: Mapping[str, Criterion] = {
+    # an accuracy that spurious features raise is no merit
+    "train_acc": Criterion(0.02, False, None),
+    "test_acc": Criterion(0.02, False, operator.pos),
+    "generalisation_gap": Criterion(0.02, False, lambda gap: -abs(gap)),
+    **dict.fromkeys(("mean_error", "error_sd", "mse"), _ERROR),
+    **dict.fromkeys(("overall_error", "worst_error", "group_error"), _ERROR),
+    "d_kl": Criterion(0.10, True, operator.pos),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A cell's statistics over seeds, and the paper's number for it."""
+
+    metric: str
+    mean: float
+    std: float  #: ddof = 1
+    n_seeds: int
+    paper: float
+    runs: int  #: that the paper's number is the mean of
+
+    @property
+    def error(self) -> float:
+        """Standard error of the paper's number, whose runs are assumed to spread as ours do."""
+        return self.std / self.runs**0.5
+
+
+def judge(
+    cells: Sequence[Measured], criteria: Mapping[str, Criterion] = CRITERIA
+) -> list[dict[str, Any]]:
+    """Judge the comparable cells of one table: the first of these that applies.
+
+    1. ``reproduced``: the distance of the two means is below the margin of the metric's criterion,
+       by two one-sided t tests at 5 %.  It may still be larger than nothing.
+    2. ``better``, ``worse`` or, of a metric without merit, ``different``: ours is another mean, by
+       a t test at 5 % after Holm's correction over all ``cells``.
+    3. ``inconclusive``: too few seeds, for how much they differ.
+
+    Both tests allow for the paper's own error, :attr:`Measured.error`.
+
+    Returns
+    -------
+    list of dict
+        ``verdict``; ``p_agrees`` of a distance of the margin or more; ``p_differs`` of no
+        distance, after Holm; ``margins``, the smallest margin at which the verdict is
+        ``reproduced``, in units of the fixed one.
+    """
+    differs = holm([different(c.mean, c.std, c.n_seeds, c.paper, c.error) for c in cells])
+    return [
+        _judge(cell, criteria[cell.metric], float(p))
+        for cell, p in zip(cells, differs, strict=True)
+    ]
+
+
+def _judge(cell: Measured, criterion: Criterion, p_differs: float) -> dict[str, Any]:
+    margin = criterion.margin(cell.paper)
+    facts = cell.mean, cell.std, cell.n_seeds, cell.paper, cell.error
+    p_agrees = equivalence(*facts, margin)
+    margins = smallest_margin(*facts) / margin if margin > 0 else float("inf")
+    verdict = "inconclusive"  # as where either p is NaN
+    if p_agrees <= LEVEL:
+        verdict = "reproduced"
+    elif p_differs <= LEVEL:
+        verdict = "different"
+        if criterion.merit and criterion.merit(cell.mean) != criterion.merit(cell.paper):
+            good = criterion.merit(cell.mean) > criterion.merit(cell.paper)
+            verdict = "better" if good else "worse"
+    return {
+        "verdict": verdict, "p_agrees": p_agrees, "p_differs": p_differs, "margins": margins
+    }  # fmt: skip
+
+
+def load_paper_values(path: str | Path) -> dict[tuple[str, str, str, str], float]:
+    """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed, metric).
+
+    Raises
+    ------
+    KerhrmError
+        If the file cannot be read, or an entry is not a number.
+    """
+    try:
+        tables = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return {
+            (str(table), str(setting), str(method), str(metric)): float(value)
+            for table, settings in tables.items()
+            for setting, methods in settings.items()
+            for method, metrics in methods.items()
+            for metric, value in metrics.items()
+        }
+    except (OSError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
+        problem = f"cannot read {path}: {' '.join(str(error).split())}"
+        raise KerhrmError(problem, "restore the file that comes with the repository") from error
+
+
+def make_table(
+    scores: pd.DataFrame,
+    table: str,
+    preset: str,
+    paper: Mapping[tuple[str, str, str, str], float],
+) -> pd.DataFrame:
+    """Summarise the values of the seeds, and compare them with the paper's numbers.
+
+    A cell is comparable with the paper's number if it was measured at a preset of the paper's
+    sizes, not on fallback data, in a setting without a mark, and chosen by the learner's own
+    criterion, and if nothing is known against the number itself.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
+    table, preset : str
+        Their names.
+    paper : mapping
+        Of :func:`load_paper_values`.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`; ``reason`` says why a cell has failed or is not comparable.  Rows
+        are in the order in which settings, methods and metrics first appear.
+
+    Raises
+    ------
+    KerhrmError
+        If a cell has a seed twice, or other seeds than the setting's other cells of its learner.
+    """
+    _check_seeds(scores, table)
+    rows: list[dict[str, Any]] = []
+    measured: dict[int, Measured] = {}  # by number of the row
+    own: dict[tuple[str, str, str], str] = {}  # the first criterion of a method is its own
+    for values, group in scores.groupby(KEYS, sort=False, dropna=False):
+        cell: dict[str, Any] = dict(zip(KEYS, values, strict=True))
+        method, metric, setting = cell["method"], cell["metric"], cell["setting"]
+        primary = own.setdefault((setting, method, metric), cell["selection"]) == cell["selection"]
+        numbers = summarise(group["value"])
+        name = PRINTED_AS.get(method, method)
+        printed = paper.get((table, base_setting(setting), name, metric))
+        elsewhere = _elsewhere(cell["data_source"], preset)
+        verdict = reason = ""
+        if group["value"].isna().any():
+            verdict, reason = "failed", _failure(group)
+        elif printed is not None:
+            reason = elsewhere or _other_choice(setting, primary) or caveat(table, method, metric)
+            verdict = "not comparable" if reason else ""
+            if not reason:
+                runs = RUNS_OF.get(table, RUNS)
+                facts = numbers["mean"], numbers["std"], int(numbers["n_seeds"])
+                measured[len(rows)] = Measured(metric, *facts, printed, runs)
+        cell |= numbers | {"table": table, "paper": None if elsewhere else printed}
+        rows.append(cell | {"verdict": verdict, "reason": reason})
+    for number, judgement in zip(measured, judge(list(measured.values())), strict=True):
+        rows[number] |= judgement
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _check_seeds(scores: pd.DataFrame, table: str) -> None:
+    """Refuse scores with a seed twice, or without some seeds of a cell."""
+    twice = scores[scores.duplicated([*KEYS, "seed"])]
+    if len(twice):
+        where = ", ".join(map(str, twice[[*KEYS, "seed"]].iloc[0]))
+        raise KerhrmError(f"{table} has two values of {where}", "score every predictor once")
+    for (setting, _, method), group in scores.groupby(
+        ["setting", "learner", "method"], sort=False, dropna=False
+    ):
+        sizes = group.groupby(["metric", "selection"])["seed"].size()
+        if sizes.nunique() > 1:
+            raise KerhrmError(
+                f"{table}: the scores of {method} in {setting} lack seeds",
+                f"delete scores/{table}.csv.gz and run again",
+            )
+
+
+def caveat(table: str, method: str, metric: str) -> str:
+    """Why a printed number cannot be compared with ours; empty if it can."""
+    if PRINTED_AS.get(method, "").startswith("ref: "):
+        return "the paper's number is theoretical"
+    if method == AUTHORS_CODE and table == "table4":
+        return "no script of this experiment was published"
+    if method == AUTHORS_CODE and metric == "error_sd":
+        return "the published script's deviation has ddof = 0"
+    return ""
+
+
+def base_setting(setting: str) -> str:
+    """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
+    items = setting.split(",")
+    return ",".join(i for i in items if i.partition("=")[0] not in UNNAMED | MARKS)
+
+
+def _elsewhere(source: str, preset: str) -> str:
+    """Why the paper's number is not shown with a cell."""
+    if preset not in FULL:
+        return f"preset {preset}"
+    return "synthetic fallback data" if str(source).startswith(FALLBACK) else ""
+
+
+def _other_choice(setting: str, primary: bool) -> str:
+    """How a cell's options were chosen otherwise than the paper's."""
+    if not primary:
+        return "another selection criterion than the method's own"
+    marks = [item for item in setting.split(",") if item.partition("=")[0] in MARKS]
+    return f"the paper has no {', '.join(marks)}" if marks else ""
+
+
+def _failure(group: pd.DataFrame) -> str:
+    reasons = group.loc[group["value"].isna(), "reason"]
+    distinct = "; ".join(dict.fromkeys(reason or "no value" for reason in reasons))
+    return f"{distinct} ({len(reasons)} of {len(group)} seeds)"

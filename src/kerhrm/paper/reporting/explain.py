@@ -1,0 +1,75 @@
+"""What is known of one cell of a table: seeds, options, files, and how to make it again."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.reporting.publish import facts
+from kerhrm.paper.reporting.run import KEYS, Run
+from kerhrm.paper.runs import provenance
+
+
+def explain(
+    run: Run, table: str, setting: str, method: str, metric: str, *,
+    selection: str | None = None, root: Path = Path(),
+) -> dict[str, Any]:  # fmt: skip
+    """Collect what a run's folder and the checkout know of a cell.
+
+    Returns
+    -------
+    dict
+        JSON-able: ``cell``, its row; ``seeds`` and their values; ``options`` of data and learner
+        as configured; ``files`` that it was made from, with digests; ``commit`` and ``command``.
+
+    Raises
+    ------
+    KerhrmError
+        If there is no such cell; the hint has those that are there.
+    """
+    cells = run.cells(table)
+    wanted = dict(zip(KEYS, (setting, method, metric, selection), strict=True))
+    for key, value in wanted.items():
+        if value is not None:
+            known = "; ".join(dict.fromkeys(cells[key]))
+            cells = cells[cells[key] == value]
+            if cells.empty:
+                problem = f"{run.folder}/tables/{table}.csv has no {key} {value!r}"
+                raise KerhrmError(problem, f"it has {known}")
+    cell = cells.iloc[0].dropna().to_dict()
+    made = run.provenance.get("tables", {}).get(table) or facts(run.preset(), root)
+    found = {"cell": cell} | {key: made.get(key) for key in ("preset", "commit", "command")}
+    if not run.has(f"scores/{table}.csv.gz"):
+        return found
+    scores = run.scores(table)
+    own = scores[(scores[KEYS] == pd.Series(cell)[KEYS]).all(axis=1)]
+    data, learner = own[["data", "learner"]].iloc[0]
+    configured = dict(run.config.get("data", {}).get(data) or {})
+    options = {key: configured[key] for key in configured if key not in ("settings", "tuning")}
+    learners = run.config.get("learners", {})
+    return found | {
+        "seeds": own[["seed", "value"]].to_dict("records"),
+        "options": {"data": options, "learner": learners.get(learner)},
+        "files": _files(run, f"tables/{table}.csv", f"{data}/", f"/{learner}/"),
+    }
+
+
+def _files(run: Run, name: str, data: str, learner: str) -> list[dict[str, Any]]:
+    """Files that one was made of, from the last to the first, as the jobs have noted them."""
+    published = run.provenance.get("files", {})
+    if published:
+        return [{"file": name, "sha256": published.get(name)}]
+    files: dict[str, dict[str, Any]] = {}
+    waiting = [name]
+    while waiting:
+        one = waiting.pop()
+        record = provenance.read(run.folder, one)
+        if record is None or one in files:
+            continue
+        files[one] = {"file": one} | {key: record[key] for key in ("rule", "sha256", "params")}
+        for part in record["inputs"]:  # scores are made of other learners' files, too
+            others = part.endswith("/predictions.npz") and learner not in part
+            if (part.startswith(data) and not others) or part.count("/") < 2:
+                waiting.append(part)
+    return list(files.values())

@@ -1,0 +1,118 @@
+"""Notebooks: executed to the same bytes in every run, and exported as safe HTML."""
+
+import logging
+import os
+import re
+import tempfile
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import bleach
+import nbformat
+import papermill
+from bleach.css_sanitizer import CSSSanitizer
+from nbconvert import HTMLExporter
+from traitlets.config import Config
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs.arrays import write_text
+
+#: metadata that papermill and the kernel fill with times, paths and versions
+VOLATILE = ("papermill", "execution", "widgets")
+#: a kernel warns of anything else
+ENCRYPTED = Config({"KernelManager": {"transport_encryption": "auto"}})
+#: what a page may hold; everything else is shown as text
+TAGS = {
+    "a", "b", "br", "caption", "code", "div", "em", "h1", "h2", "h3", "hr", "li", "ol", "p", "pre",
+    "small", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+ATTRIBUTES = {"*": ["id", "style"], "a": ["href"], "th": ["colspan", "rowspan"]}
+
+
+def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> None:
+    """Run a notebook; ``target`` appears once every cell has succeeded, and nothing in it varies.
+
+    Parameters
+    ----------
+    source, target : str or Path
+        Notebooks.
+    **parameters
+        Values of variables that the cell tagged ``parameters`` declares.
+
+    Raises
+    ------
+    KerhrmError
+        If the notebook does not declare a parameter, or a cell fails.
+    """
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    known = set(papermill.inspect_notebook(str(source)))
+    if unknown := sorted(set(parameters) - known):
+        declared = ", ".join(sorted(known)) or "none"
+        raise KerhrmError(
+            f"{source} has no parameter {', '.join(unknown)}",
+            f"its cell tagged 'parameters' declares: {declared}",
+        )
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # nobody debugs this kernel
+    with tempfile.TemporaryDirectory() as folder:
+        executed = Path(folder) / "executed.ipynb"
+        try:
+            papermill.execute_notebook(
+                str(source), str(executed), parameters=parameters, kernel_name="python3",
+                progress_bar=False, cwd=os.getcwd(), config=ENCRYPTED,
+                shutdown_kernel="immediate",  # a graceful end interrupts it, which it may print
+            )  # fmt: skip
+        except papermill.PapermillExecutionError as error:
+            what = f"{error.ename}: {' '.join(error.evalue.split())}"  # one line
+            raise KerhrmError(f"{source}, cell {error.exec_count}: {what}") from error
+        except OSError as error:
+            raise KerhrmError(
+                f"cannot execute {source} in {folder}: {error.strerror or error}",
+                "free disk space or let TMPDIR name another folder, then run again",
+            ) from error
+        write_text(target, normalise(executed.read_text(encoding="utf-8")))
+
+
+def normalise(notebook: str) -> str:
+    """The notebook's JSON without times, cell ids, paths and versions."""
+    content = nbformat.reads(notebook, as_version=4)
+    language = content.metadata.get("language_info", {}).get("name", "python")
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    content.metadata = {"kernelspec": kernel, "language_info": {"name": language}}
+    for number, cell in enumerate(content.cells):
+        cell.id = f"cell-{number}"
+        for key in VOLATILE:
+            cell.metadata.pop(key, None)
+    return nbformat.writes(content, version=4) + "\n"
+
+
+def to_html(notebook: str | Path, title: str) -> str:
+    """An executed notebook as a page without code that makes no request and runs no script.
+
+    Cells' HTML and Markdown are sanitised, whatever a table's names hold.
+    """
+    exporter = HTMLExporter(
+        template_name="basic", sanitize_html=True, exclude_input=True,
+        exclude_input_prompt=True, exclude_output_prompt=True, exclude_anchor_links=True,
+    )  # fmt: skip
+    exporter.register_filter("clean_html", _clean)  # nbconvert's own allows no tables
+    body, _ = exporter.from_notebook_node(nbformat.read(notebook, as_version=4))
+    page = (files("kerhrm.paper.reporting") / "page.html").read_text(encoding="utf-8")
+    return page.replace("{title}", escape(title), 1).replace("{body}", body, 1)
+
+
+def _clean(markup: str) -> str:
+    """HTML without scripts, requests and the style sheets of data frames."""
+    markup = re.sub(r"<style.*?</style>", "", markup, flags=re.DOTALL)
+    css = CSSSanitizer(allowed_css_properties=["background-color"])
+    return bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css)
+
+
+def render(
+    notebook: str | Path, target: str | Path, page: str | Path = "", /, **parameters: Any
+) -> None:
+    """Execute a notebook; write the executed one and, if ``page`` names a file, its HTML."""
+    execute(notebook, target, **parameters)
+    if page:
+        write_text(page, to_html(target, Path(page).stem))

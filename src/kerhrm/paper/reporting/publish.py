@@ -1,0 +1,108 @@
+"""Make a run, or some of its tables, the published ones."""
+
+import json
+import platform
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.evaluation.tables import FALLBACK
+from kerhrm.paper.reporting.notebooks import render
+from kerhrm.paper.reporting.run import COMPARISONS, Run
+from kerhrm.paper.runs import costs
+from kerhrm.paper.runs.arrays import atomic, write_text
+from kerhrm.paper.runs.provenance import check, digest
+
+#: preset of the published tables; others lie in a folder of their preset's name
+PUBLISHED = "fresh"
+
+
+def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = Path()) -> Path:
+    """Copy what a run shows, and note what made it in ``provenance.json``.
+
+    A run at preset ``fresh`` goes to ``reference`` with its scores, figures and claims, and the
+    report there is made anew; of another preset the tables alone, to ``reference/PRESET``.
+    Some ``tables`` by name go to ``reference`` whatever their preset.  ``root`` is the checkout.
+
+    Returns
+    -------
+    Path
+        The folder that was written.
+
+    Raises
+    ------
+    KerhrmError
+        If a file is missing or has changed since a job made it, or a table holds synthetic
+        fallback data or a failed cell; nothing is written then.
+    """
+    preset = run.preset()
+    whole = not tables and preset == PUBLISHED
+    apart = not tables and not whole
+    target = reference / preset if apart else reference
+    names = list(tables) or run.tables
+    cells = run.cells(*names)
+    fallback = cells["data_source"].str.startswith(FALLBACK)
+    for rows, what in ((fallback, "fallback data"), (cells["verdict"] == "failed", "failed cells")):
+        if rows.any():
+            where = ", ".join(dict.fromkeys(cells.loc[rows, "table"]))
+            raise KerhrmError(f"{run.folder} has {what} in {where}", "run it again, then publish")
+    files = [f"tables/{name}.csv" for name in names] + ["claims.csv"] * whole
+    files += [] if apart else [f"scores/{name}.csv.gz" for name in names]
+    if gone := [name for name in files if not run.has(name)]:
+        raise KerhrmError(f"{run.folder / gone[0]} does not exist", "run the rule that makes it")
+    more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
+    more += [] if apart else [f"figures/{name}.png" for name in (*names, "choices")]
+    more += ["config.yaml"] * (not tables) + ["choices.csv"] * whole
+    files += [name for name in more if run.has(name)]
+    check(run.folder, [run.folder / name for name in files])
+    made = Run(target).provenance.get("tables", {}) | dict.fromkeys(names, facts(preset, root))
+    for name in files:
+        with atomic(target / name) as handle:
+            handle.write((run.folder / name).read_bytes())
+    if whole:
+        costs.store(costs.measured(run.folder), target / costs.FILE)
+    write_provenance(target, made)
+    if not apart:
+        with TemporaryDirectory() as folder:
+            notebook = root / "notebooks" / "report.ipynb"
+            executed, page = Path(folder, notebook.name), target / "report.html"
+            render(notebook, executed, page, run=str(target))
+        write_provenance(target, made)
+    return target
+
+
+def write_provenance(target: Path, tables: dict[str, Any]) -> None:
+    """Write ``provenance.json``: what made each table, and the digest of every file."""
+    own = {PUBLISHED, *(path.parent.name for path in target.glob("*/config.yaml"))}
+    files = {
+        path.relative_to(target).as_posix(): digest(path)
+        for path in sorted(target.rglob("*"))
+        if path.is_file() and path.name not in ("provenance.json", costs.FILE)
+        and path.relative_to(target).parts[0] not in own
+    }  # fmt: skip
+    content = json.dumps({"tables": tables, "files": files}, indent=1, sort_keys=True)
+    write_text(target / "provenance.json", content + "\n")
+
+
+def facts(preset: str, root: Path) -> dict[str, Any]:
+    """Preset, commit (which locks the packages), interpreter, machine and command of a run."""
+    command = f"snakemake --cores 2 all --config preset={preset}"
+    facts = {"preset": preset, "commit": commit(root), "command": command}
+    return facts | {"python": platform.python_version(), "platform": platform.platform()}
+
+
+def commit(root: Path) -> str | None:
+    """Hash of the checkout's commit, "+" behind it if code has changed since; None without git."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "config")
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

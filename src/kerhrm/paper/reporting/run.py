@@ -1,0 +1,122 @@
+"""The folder of a run, or of the published one, which has the same layout."""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from kerhrm.errors import KerhrmError
+
+#: keys of a cell within its table
+KEYS = ["setting", "method", "metric", "selection"]
+#: columns of text that may be empty in every row, which pandas would read as numbers
+TEXTS = ("verdict", "reason", "selection", "data_source", "setting", "method", "learner")
+COMPARISONS = "-comparisons"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What stands in ``results/PRESET`` or ``results/reference``.
+
+    Every method raises KerhrmError, in one line, if its file is missing or damaged.
+    """
+
+    folder: Path
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved configuration, as it was written when the run began."""
+        return self._yaml("config.yaml")
+
+    @cached_property
+    def provenance(self) -> Mapping[str, Any]:
+        """What made the published tables; empty for a run that is not published."""
+        path = self.folder / "provenance.json"
+        return self._yaml(path.name) if path.exists() else {}  # JSON is YAML
+
+    def preset(self, table: str = "") -> str:
+        """The preset of the run, or of one of its tables, where they differ."""
+        made = self.provenance.get("tables", {}).get(table, {})
+        return str(made.get("preset") or self.config.get("preset", ""))
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables: those of the paper first."""
+        stems = [path.stem for path in (self.folder / "tables").glob("*.csv")]
+        names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
+        return sorted(names, key=lambda name: (name[-1:] not in "1234", "figure" in name, name))
+
+    def title(self, table: str) -> str:
+        """Title of a table, its name if the configuration has none."""
+        return str(self._about(table).get("title") or table)
+
+    def about(self, table: str) -> str:
+        """What a table shows, as the configuration says."""
+        return str(self._about(table).get("about") or "")
+
+    def cells(self, *tables: str) -> pd.DataFrame:
+        """The rows of some tables; of all, if none is named."""
+        names = tables or tuple(self.tables)
+        if not names:
+            raise KerhrmError(f"{self.folder} has no tables", "run the workflow first")
+        return pd.concat([self._csv(f"tables/{name}.csv") for name in names], ignore_index=True)
+
+    def comparisons(self, table: str) -> pd.DataFrame:
+        """Paired differences between the methods of a table."""
+        return self._csv(f"tables/{table}{COMPARISONS}.csv")
+
+    def scores(self, table: str) -> pd.DataFrame:
+        """Values of every seed."""
+        return self._csv(f"scores/{table}.csv.gz")
+
+    def claims(self) -> pd.DataFrame:
+        """The paper's claims and how they fared."""
+        return self._csv("claims.csv")
+
+    def choices(self) -> pd.DataFrame:
+        """Effects of the choices that the paper leaves open: alternative less default."""
+        return self._csv("choices.csv")
+
+    def has(self, name: str) -> bool:
+        """Whether a file is there."""
+        return (self.folder / name).exists()
+
+    def _about(self, table: str) -> Mapping[str, Any]:
+        found = self.config.get("tables", {}).get(table) if self.has("config.yaml") else None
+        return found or {}
+
+    def _csv(self, name: str) -> pd.DataFrame:
+        frame = self._read(name, pd.read_csv)
+        texts = [column for column in TEXTS if column in frame]
+        return frame.assign(**{c: frame[c].astype(object).fillna("") for c in texts})
+
+    def _yaml(self, name: str) -> dict[str, Any]:
+        def parse(path: Path) -> dict[str, Any]:
+            return dict(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+
+        return self._read(name, parse)
+
+    def _read(self, name: str, parse: Callable[[Path], Any]) -> Any:
+        path = self.folder / name
+        if not path.is_file():
+            raise KerhrmError(f"{path} does not exist", "run the rule that makes it")
+        try:
+            return parse(path)
+        except (ValueError, TypeError, OSError, EOFError, zlib.error, yaml.YAMLError) as error:
+            what = str(error).partition("\n")[0]
+            raise KerhrmError(f"{path} is damaged ({what})", "delete it and run again") from error
+
+
+def primary(cells: pd.DataFrame) -> pd.Series:
+    """Whether a row was chosen by its method's own criterion.
+
+    That is the first of the rows of a table, setting, method and metric; those of other
+    selection criteria and of the oracle follow it.
+    """
+    keys = [key for key in ("table", "setting", "method", "metric", "seed") if key in cells]
+    return ~cells.duplicated(keys)

@@ -1,0 +1,186 @@
+"""Tables of cells: our mean, the paper's value and the verdict, in three formats."""
+
+import html
+import re
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from kerhrm.paper.reporting.run import primary
+from kerhrm.paper.runs.arrays import write_text
+
+Kind = Literal["markdown", "latex", "html"]
+#: in the order in which a reader meets them; others follow under their own names
+METRICS = {
+    "test_acc": "test accuracy",
+    "train_acc": "training accuracy",
+    "generalisation_gap": "generalisation gap (test less training accuracy)",
+    "mean_error": "mean error",
+    "error_sd": "standard deviation of the error over the test environments",
+    "mse": "mean squared error",
+    "worst_error": "error in the worst group",
+    "overall_error": "error over all test rows",
+    "group_error": "error in each group",
+    "d_kl": "divergence of P(Y | C) between the inferred environments",
+}
+#: metrics that say how good a method is
+RESULTS = ("test_acc", "mean_error", "mse", "worst_error", "overall_error")
+#: colour of a verdict
+COLOURS = {
+    "reproduced": "#d5ecd4",
+    "better": "#d3e3f7",
+    "worse": "#fbdcc4",
+    "different": "#e6dcf0",
+    "inconclusive": "#fbf3c9",
+    "not comparable": "#ececec",
+    "failed": "#f4c7c7",
+}
+MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$<>&])")
+LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{character: rf"\{character}" for character in "&%$#_{}"},
+}  # fmt: skip
+#: from this number of settings on they are rows, if methods are few, or stand in blocks
+MANY, BLOCK = 9, 6
+#: a smaller standard deviation is rounding
+CONSTANT = 1e-12
+
+
+def escape(text: object, kind: Kind | Literal["matplotlib"]) -> str:
+    r"""A name as plain text: no markup of a format has its meaning in it.
+
+    Examples
+    --------
+    >>> escape("fee_$", "latex"), escape("<b>", "html"), escape("a|b", "markdown")
+    ('fee\\_\\$', '&lt;b&gt;', 'a\\|b')
+    """
+    line = " ".join(str(text).split())
+    if kind == "html":
+        return html.escape(line)
+    if kind == "matplotlib":
+        return line.replace("$", r"\$")
+    if kind == "latex":
+        return "".join(LATEX.get(character, character) for character in line)
+    return MARKDOWN.sub(r"\\\1", line).replace("\\<", "&lt;").replace("\\&", "&amp;")
+
+
+def metrics_of(cells: pd.DataFrame) -> list[str]:
+    """Metrics of cells or scores: those of :data:`METRICS`, then others as they come."""
+    found = list(dict.fromkeys(cells["metric"]))
+    return [m for m in METRICS if m in found] + [m for m in found if m not in METRICS]
+
+
+def results_of(cells: pd.DataFrame) -> list[str]:
+    """Metrics of :data:`RESULTS`; the first metric, where there is none of them."""
+    metrics = metrics_of(cells)
+    return [m for m in metrics if m in RESULTS] or metrics[:1]
+
+
+def blocks(cells: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Cells by metric; where settings and methods are many, by groups of settings, too."""
+    for metric in metrics_of(cells):
+        rows = cells[cells["metric"] == metric]
+        settings = list(dict.fromkeys(rows["setting"]))
+        lines = len(rows.drop_duplicates(["method", "selection"]))
+        step = BLOCK if len(settings) >= MANY and lines >= MANY else len(settings)
+        for first in range(0, len(settings), step):
+            yield metric, rows[rows["setting"].isin(settings[first : first + step])]
+
+
+def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A column of one metric's cells: methods with their criteria as rows, settings as columns.
+
+    Reference rows and those of other selection criteria come last.  Nine and more settings are
+    the rows.
+    """
+    order = cells.assign(
+        other=~primary(cells), reference=cells["method"].str.startswith("ref:")
+    ).drop_duplicates(["method", "selection"])
+    rows = order.sort_values(["other", "reference"], kind="stable")[["method", "selection"]]
+    wide = cells.pivot(index=["method", "selection"], columns="setting", values=column)
+    wide = wide.loc[pd.MultiIndex.from_frame(rows), list(dict.fromkeys(cells["setting"]))]
+    if wide.shape[1] < MANY:
+        return wide.reset_index()
+    several = wide.index.get_level_values("method").duplicated(keep=False)
+    wide.index = pd.Index(
+        [", ".join(row) if more else row[0] for row, more in zip(wide.index, several, strict=True)]
+    )
+    return wide.T.reset_index()
+
+
+def style(cells: pd.DataFrame, kind: Kind) -> Styler:
+    """One block of :func:`blocks`, ready to be written in a format."""
+    records = cells.assign(own=primary(cells)).to_dict("records")
+    texts = pivot(cells.assign(text=[_text(cell, kind) for cell in records]), "text")
+    names = [name for name in ("method", "selection", "setting") if name in texts]
+    texts[names] = texts[names].map(lambda name: escape(name, kind))
+    texts.columns = pd.Index([escape(name, kind) for name in texts.columns])
+    return texts.fillna("\N{EN DASH}").style.hide(axis="index")
+
+
+def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
+    """All cells of a table in a format.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        Rows of one table, as ``tables/TABLE.csv`` has them.
+    kind : {"markdown", "latex", "html"}
+        LaTeX needs the packages booktabs and adjustbox.
+    title : str
+        Stands above each block, followed by the metric.
+
+    Returns
+    -------
+    str
+        For each metric a table: mean ± standard deviation over the seeds and, in the rows of the
+        methods' own criteria, the paper's value with the verdict.
+    """
+    parts = []
+    for metric, block in blocks(cells):
+        name = METRICS.get(metric, metric)
+        caption = escape(f"{title}: {name}" if title else name, kind)
+        styler = style(block, kind)
+        if kind == "html":
+            parts.append(styler.set_caption(caption).to_html(exclude_styles=True))
+        elif kind == "latex":
+            body = styler.to_latex(hrules=True)
+            parts.append(
+                f"\\begin{{table}}\n\\centering\n\\caption{{{caption}}}\n"
+                f"\\begin{{adjustbox}}{{max width=\\textwidth}}\n{body}\\end{{adjustbox}}\n"
+                "\\end{table}\n"
+            )
+        else:
+            frame: pd.DataFrame = styler.data
+            table = frame.to_markdown(index=False, disable_numparse=True)
+            parts.append(f"**{caption}**\n\n{table}\n")
+    return "\n".join(parts)
+
+
+def write(cells: pd.DataFrame, stem: str | Path, title: str = "") -> None:
+    """Write ``stem``.md, .tex and .html."""
+    for ending, kind in (("md", "markdown"), ("tex", "latex"), ("html", "html")):
+        write_text(f"{stem}.{ending}", render(cells, kind, title))  # type: ignore[arg-type]
+
+
+def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
+    """Mean ± standard deviation; the paper's value and the verdict."""
+    verdict = str(cell["verdict"])
+    if verdict == "failed":
+        return verdict
+    text = f"{cell['mean']:.3f}"
+    if cell["n_seeds"] > 1 and cell["std"] > CONSTANT:
+        sign = "$\\pm$" if kind == "latex" else "\N{PLUS-MINUS SIGN}"
+        text += f" {sign} {cell['std']:.3f}"
+    if pd.isna(cell["paper"]) or not cell["own"]:
+        return text
+    second = f"{cell['paper']:.3f}, {escape(verdict, kind)}"
+    if kind == "latex":
+        return rf"\shortstack[l]{{{text}\\{{\scriptsize {second}}}}}"
+    if kind == "html":
+        colour = COLOURS.get(verdict, "white")
+        return f'{text}<br><small style="background-color: {colour}">{second}</small>'
+    return f"{text} ({second})"

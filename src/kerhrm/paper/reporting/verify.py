@@ -1,0 +1,93 @@
+"""Whether a run gives what the published one gave, cell by cell."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.evaluation.tables import CRITERIA
+from kerhrm.paper.reporting.run import KEYS, Run
+
+#: of sums and differences of numbers such as .71 and .70
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Published and new means side by side, and published tables that the run does not have.
+
+    Column ``departs`` of the cells says how one departs, "" if it does not.
+    """
+
+    cells: pd.DataFrame
+    absent: list[str]
+
+    @property
+    def departures(self) -> pd.DataFrame:
+        """The cells that depart, missing and new ones last."""
+        found = self.cells[self.cells["departs"] != ""]
+        return found.sort_values("departs", key=lambda d: d.isin(["missing", "new"]), kind="stable")
+
+
+def stored(reference: Path, preset: str) -> dict[str, Run]:
+    """The published tables at a preset, each with the folder that holds it."""
+    top, own = Run(reference), Run(reference / preset)
+    found = {table: top for table in top.tables if top.preset(table) == preset}
+    found |= dict.fromkeys(own.tables, own)
+    if not found:
+        known = {top.preset(table) for table in top.tables}
+        known |= {path.parent.name for path in reference.glob("*/tables")}
+        problem = f"{reference} has no tables at preset {preset}"
+        raise KerhrmError(problem, f"it has {', '.join(sorted(known)) or 'none at all'}")
+    return found
+
+
+def verify(run: Run, reference: Path) -> Verification:
+    """Compare the tables of a run with those published at its preset.
+
+    A mean agrees if it lies in the published 95 % interval.  Where there is none (a single seed, a
+    closed form) it may be off by half of the margin of its metric's verdict.  A cell that failed
+    agrees with one that failed.  Cells that are missing, are new or come from other data depart.
+
+    Raises
+    ------
+    KerhrmError
+        If nothing is published at that preset, or the run has none of those tables.
+    """
+    published = stored(reference, run.preset())
+    tables = [table for table in published if table in run.tables]
+    if not tables:
+        raise KerhrmError(f"{run.folder} has no table that is published", "run the workflow first")
+    old = pd.concat([published[table].cells(table) for table in tables], ignore_index=True)
+    both = compare(run.cells(*tables), old)
+    return Verification(both, sorted(set(published) - set(tables)))
+
+
+def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+    """The cells of two sets of tables side by side, see :class:`Verification`."""
+    keys = ["table", *KEYS]
+    both = old.merge(new, on=keys, how="outer", suffixes=("_old", "_new"), indicator="found")
+    both["departs"] = [_problem(row) for row in both.to_dict("records")]
+    shown = ["mean_old", "ci_low_old", "ci_high_old", "mean_new", "departs"]
+    return both[[*keys, *shown]].rename(columns=lambda name: name.removesuffix("_old"))
+
+
+def _problem(row: Mapping[Any, Any]) -> str:
+    """How a cell departs; empty: it does not."""
+    if row["found"] != "both":
+        return "missing" if row["found"] == "left_only" else "new"
+    if row["data_source_new"] != row["data_source_old"]:
+        return f"from {row['data_source_new']}, not from {row['data_source_old']}"
+    failed = [row[f"verdict_{which}"] == "failed" for which in ("new", "old")]
+    if any(failed):
+        return "" if all(failed) else ("failed" if failed[0] else "failed before")
+    low, high, mean = (row[f"{name}_old"] for name in ("ci_low", "ci_high", "mean"))
+    margin = ROUNDING
+    if not low < high:  # NaN, too
+        low = high = mean
+        criterion = CRITERIA.get(row["metric"])
+        margin += criterion.margin(mean) / 2 if criterion else 0.0
+    return "" if low - margin <= row["mean_new"] <= high + margin else "outside the interval"

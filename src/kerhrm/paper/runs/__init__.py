@@ -1,0 +1,1 @@
+"""Runs of the workflow: files, checkpoints, jobs, locks, code hashes and costs."""

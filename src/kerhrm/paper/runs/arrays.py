@@ -1,0 +1,139 @@
+"""Files of a run: written atomically, read without pickle.
+
+A file appears under its name only when it is complete: it is written under another name in
+the same folder, flushed, and moved into place by ``os.replace``.  Its mode follows the umask.
+"""
+
+import contextlib
+import gzip
+import json
+import os
+import uuid
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from kerhrm.errors import KerhrmError
+
+META = "__meta__"
+PART = ".part"  #: ending of files that are not complete
+#: what reading a damaged archive raises
+DAMAGE = (
+    OSError, TypeError, ValueError, AttributeError, EOFError, MemoryError, zipfile.BadZipFile
+)  # fmt: skip
+
+
+class Record(Protocol):
+    """A dataclass of tensors that can be written as arrays, as ``Environments``."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The fields as arrays."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], device: Any = None) -> Self:
+        """The record of such arrays."""
+        ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+@contextlib.contextmanager
+def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open ``path`` for writing so that it appears whole or not at all.
+
+    Raises
+    ------
+    KerhrmError
+        If the folder cannot be written or the disk is full.
+    """
+    target = Path(path)
+    part = target.with_name(f".{uuid.uuid4().hex}{PART}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    except OSError as error:
+        raise KerhrmError(
+            f"cannot write {target}: {error.strerror or error}",
+            "free disk space or make the folder writable, then run the same command again",
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write UTF-8 text atomically; compressed, if the name ends in .gz."""
+    content = text.encode()
+    with atomic(path) as file:
+        file.write(gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content)
+
+
+def save_arrays(
+    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], **meta: Any
+) -> None:
+    """Write named arrays, and JSON-able facts about them, to an uncompressed ``.npz``."""
+    plain = {name: np.asarray(array) for name, array in arrays.items()}
+    if objects := [name for name, array in plain.items() if array.dtype.hasobject]:
+        raise TypeError(f"{objects[0]} holds Python objects; only plain arrays go to disk")
+    facts = np.array(json.dumps(meta, sort_keys=True))
+    with atomic(path) as file:
+        np.savez(file, **{META: facts}, **plain)  # type: ignore[arg-type]
+
+
+def load_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read the arrays and the facts that :func:`save_arrays` wrote.
+
+    Raises
+    ------
+    KerhrmError
+        If the file is missing, truncated, or not such a file.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return arrays, json.loads(str(arrays.pop(META, "{}")))
+    except FileNotFoundError as error:
+        raise KerhrmError(f"{path} does not exist", "run the rule that makes it") from error
+    except DAMAGE as error:
+        raise KerhrmError(f"{path} is damaged ({error})", "delete it and run again") from error
+
+
+def save_stacked(
+    path: str | os.PathLike[str], each: Sequence[Mapping[str, np.ndarray]], **meta: Any
+) -> None:
+    """Write the arrays of all seeds to one file, stacked along a new first axis."""
+    save_arrays(path, {name: np.stack([one[name] for one in each]) for name in each[0]}, **meta)
+
+
+def save_records(path: str | os.PathLike[str], records: Sequence[Record], **meta: Any) -> None:
+    """Write the records of all seeds to one file, as :func:`save_stacked`."""
+    save_stacked(path, [record.arrays() for record in records], **meta)
+
+
+def load_records(kind: type[R], path: str | os.PathLike[str], device: Any = None) -> list[R]:
+    """Read what :func:`save_records` wrote: a record for each seed, in their order.
+
+    Raises
+    ------
+    KerhrmError
+        If the file holds no such records.
+    """
+    arrays, _ = load_arrays(path)
+    try:
+        n_seeds = {len(array) for array in arrays.values()}
+        return [
+            kind.from_arrays({name: array[seed] for name, array in arrays.items()}, device)
+            for seed in range(n_seeds.pop())
+        ]
+    except (KeyError, TypeError, IndexError) as error:
+        problem = f"{path} holds no {kind.__name__} ({error})"
+        raise KerhrmError(problem, "delete it and run again") from error

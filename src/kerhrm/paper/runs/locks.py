@@ -1,0 +1,79 @@
+"""Locks that end with their process, however it ends, and name their holder."""
+
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from kerhrm.errors import KerhrmError
+
+#: in a run's folder: locks and checkpoints of its jobs
+TEMPORARY = "temporary"
+#: in that folder: the lock of the Snakemake that is at work
+SNAKEMAKE = "snakemake.lock"
+POLL_SECONDS = 0.2
+
+log = logging.getLogger(__name__)
+_held: list[FileLock] = []  # for the life of this process
+
+
+def acquire(path: Path) -> FileLock | None:
+    """Lock a file, and write into it who holds it; None if another process does."""
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+        path.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
+    except Timeout:
+        return None
+    except OSError as error:
+        raise KerhrmError(
+            f"cannot lock {path}: {error.strerror}",
+            "free disk space or make the folder writable, then run the same command again",
+        ) from error
+    return lock
+
+
+def holder(path: Path) -> str | None:
+    """Who holds a lock, as ``process 7 on host``; None if nobody does."""
+    if not path.exists():
+        return None
+    try:
+        FileLock(path).acquire(timeout=0).lock.release()
+    except Timeout:
+        return path.read_text(encoding="utf-8") or "another process"
+    return None
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock; wait for another process that holds it."""
+    if who := holder(path):
+        log.info("waiting for %s, which does the same work", who)
+    while (lock := acquire(path)) is None:
+        time.sleep(POLL_SECONDS)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        lock.release()
+
+
+def hold_run(run: str | os.PathLike[str]) -> None:
+    """Mark a run's folder as this process's while it lives.
+
+    Raises
+    ------
+    KerhrmError
+        If another process is at work there.
+    """
+    path = Path(run, TEMPORARY, SNAKEMAKE)
+    if (lock := acquire(path)) is None:
+        problem = f"Snakemake is at work in {run} ({holder(path)})"
+        raise KerhrmError(problem, "wait until it has ended, or stop it")
+    _held.append(lock)

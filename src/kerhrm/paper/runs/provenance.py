@@ -1,0 +1,89 @@
+"""What every file of a run was made of: digests of it and its inputs, parameters and code.
+
+The record of ``RUN/a/b.npz`` is ``RUN/provenance/a/b.npz.json``; files are named by their
+path from the run's folder.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs.arrays import write_text
+
+PROVENANCE = "provenance"  #: folder in the run's
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def name_in(run: Path, file: str | os.PathLike[str]) -> str:
+    """Name of a file in records: its path from the run's folder."""
+    return Path(os.path.relpath(file, run)).as_posix()
+
+
+def read(run: Path, name: str) -> dict[str, Any] | None:
+    """Record of a file of the run; None if it has none that can be read."""
+    try:
+        text = (run / PROVENANCE / f"{name}.json").read_text(encoding="utf-8")
+        record = json.loads(text)
+        return record if {"sha256", "inputs"} <= record.keys() else None
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def check(run: Path, files: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
+    """Digests of a job's inputs by their names.
+
+    Raises
+    ------
+    KerhrmError
+        If a file of the run is not as its rule has left it.
+    """
+    digests = {}
+    for file in files:
+        name = name_in(run, file)
+        record = read(run, name)
+        digests[name] = found = digest(file)
+        if record is not None and record["sha256"] != found:
+            problem = f"{file} has changed since rule {record['rule']} made it"
+            raise KerhrmError(problem, "delete it and run again")
+    return digests
+
+
+def write(
+    run: Path,
+    rule: str,
+    outputs: Iterable[str | os.PathLike[str]],
+    inputs: Mapping[str, str],
+    params: Mapping[str, Any],
+) -> None:
+    """Write the records of a job's outputs."""
+    facts = {"rule": rule, "inputs": dict(inputs), "params": dict(params)}
+    for file in outputs:
+        record = json.dumps(facts | {"sha256": digest(file)}, indent=1, sort_keys=True, default=str)
+        write_text(run / PROVENANCE / f"{name_in(run, file)}.json", record + "\n")
+
+
+def missing(run: Path, files: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Files of the run that are gone, though others were made of them, down to ``files``.
+
+    Snakemake takes what was made of a missing file for up to date; a target that asks for the
+    missing files has them made again.
+    """
+    names = [name_in(run, file) for file in files]
+    records: dict[str, Any] = {}
+    while names:
+        name = names.pop()
+        if name not in records:
+            records[name] = record = read(run, name)
+            names += record["inputs"] if record else ()
+    return sorted(
+        str(run / n) for n, record in records.items() if record and not (run / n).exists()
+    )

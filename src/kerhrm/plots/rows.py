@@ -1,0 +1,316 @@
+"""Environments: where they lie, what the target does in each, and what separates them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import read_features, read_target
+from kerhrm.options import Task, suggest
+from kerhrm.plots.axes import GREY, legend, new_axes, plain, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_ROWS = 2000  #: that importances are measured on
+REPEATS = 5  #: permutations of each column
+
+
+class Rows(NamedTuple):
+    """A table, and the environments of its rows."""
+
+    x: np.ndarray  #: (n, d), float64
+    features: list[str]  #: d names
+    y: np.ndarray  #: (n,)
+    target: str  #: name of y
+    task: Task
+    memberships: np.ndarray  #: (n, E)
+    names: list[str]  #: of the E environments
+
+
+def environments(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    features: Sequence[str | int] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw rows in two features, by environment.
+
+    Parameters
+    ----------
+    model : estimator or array-like of shape (n_samples,)
+        A fitted KerHRM, or environments of the rows, with labels of any kind.
+    X : array-like of shape (n_samples, n_features)
+        Of the fit, or other rows.
+    y : array-like of shape (n_samples,)
+        Their target, for an environment is a relation between features and target.
+    features : two names or numbers, optional
+        By default those that separate the environments best, see :func:`importance`.
+    """
+    rows = read(model, X, y)
+    if features is None:
+        first, second = _most_important(model, rows, 2)
+    elif isinstance(features, str) or len(features) != 2:
+        raise KerhrmError(f"features={features!r} are not two", "give two names or numbers")
+    else:
+        first, second = (_index(feature, rows.features) for feature in features)
+    ax = new_axes(ax)
+    points(ax, rows.x[:, first], rows.x[:, second], rows.memberships, rows.names)
+    ax.set_xlabel(plain(rows.features[first]))
+    ax.set_ylabel(plain(rows.features[second]))
+    return ax
+
+
+def relation(
+    model: Any,
+    X: Any,
+    y: Any,
+    feature: str | int | None = None,
+    *,
+    bins: int = 5,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the target over a feature, in each environment.
+
+    Of classes the share of the second one among rows with nearly the same value of the feature,
+    with Wilson's 95 % intervals; of numbers all rows, and least squares in each environment.
+
+    Parameters
+    ----------
+    model : estimator or array-like of shape (n_samples,)
+        A fitted KerHRM, or environments of the rows, with labels of any kind.
+    X, y : array-like of shape (n_samples, n_features), (n_samples,)
+        Rows and their target.
+    feature : str or int, optional
+        By default the one that separates the environments best, see :func:`importance`.
+    bins : int
+        Parts of the feature, with equally many rows; a feature of fewer values has a part for
+        each.
+    """
+    rows = read(model, X, y)
+    if bins < 1:
+        raise KerhrmError(f"bins={bins} must be 1 or more")
+    if feature is None:
+        (chosen,) = _most_important(model, rows, 1)
+    else:
+        chosen = _index(feature, rows.features)
+    column, likeliest = rows.x[:, chosen], rows.memberships.argmax(1)
+    ax = new_axes(ax)
+    ax.set_xlabel(plain(rows.features[chosen]))
+    if rows.task == "regression":
+        points(ax, column, rows.y, rows.memberships, rows.names, lines=True)
+        ax.set_ylabel(plain(rows.target))
+        return ax
+    classes = getattr(model, "classes_", np.unique(rows.y))
+    values, part = np.unique(column, return_inverse=True)
+    if len(values) > bins:
+        part = pd.qcut(column, bins, labels=False, duplicates="drop")
+    table = pd.DataFrame({"part": part, "x": column, "second": rows.y == classes[-1]})
+    table["x"] = table.groupby("part")["x"].transform("mean")
+    dodge = 0.012 * float(np.ptp(table["x"]))
+    for e, name in enumerate(rows.names):
+        counts = table[likeliest == e].groupby("x")["second"].agg(["sum", "size"])
+        tests = [binomtest(int(k), int(n)) for k, n in counts.to_numpy()]
+        share = np.array([test.statistic for test in tests])
+        ends = np.array([test.proportion_ci(method="wilson") for test in tests]).reshape(-1, 2)
+        spread = np.abs(ends.T - share)
+        place = counts.index + dodge * (e - (len(rows.names) - 1) / 2)
+        ax.errorbar(place, share, spread, **style(e), elinewidth=1, label=plain(name))
+    ax.set_ylim(-0.05, 1.05)
+    ax.set_ylabel(plain(f"share of {rows.target} = {classes[-1]}"))
+    legend(ax)
+    return ax
+
+
+def importance(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    most: int = 10,
+    random_state: int = 0,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw which columns separate the environments.
+
+    By permutation importance: how much membership, of 1 a row, moves to another environment when
+    the values of a column are shuffled.  The target is one of the columns, and grey, for an
+    environment is a relation between features and target.  A feature counts, too, that the target
+    depends on everywhere alike: without it the relation is lost from sight.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted KerHRM.
+    X, y : array-like of shape (n_samples, n_features), (n_samples,)
+        Rows and their target; of more than 2000 rows so many are drawn.
+    most : int
+        Columns that are shown.
+    random_state : int
+        Seed of the five permutations of each column, whose standard deviation is shown.
+    """
+    rows = read(model, X, y)
+    mean, deviation = moved_by_shuffling(model, rows, random_state)
+    names = [plain(name) for name in (*rows.features, f"{rows.target} (target)")]
+    shown = np.argsort(mean, kind="stable")[-most:]
+    ax = new_axes(ax, height=1.0 + 0.3 * len(shown))
+    colours = [GREY if j == len(names) - 1 else "C0" for j in shown]
+    place = range(len(shown))
+    ax.barh(place, mean[shown], xerr=deviation[shown], color=colours)
+    ax.set_yticks(place, [names[j] for j in shown])
+    ax.set_xlabel("share of membership that moves when the column is shuffled")
+    return ax
+
+
+def points(
+    ax: "Axes",
+    x: np.ndarray,
+    y: np.ndarray,
+    memberships: np.ndarray,
+    names: Sequence[str],
+    *,
+    lines: bool = False,
+) -> None:
+    """Draw points by their most probable environment, the largest environment at the back.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        To draw on.
+    x, y : ndarray, (n,)
+        Points.
+    memberships : ndarray, (n, E)
+        In environments, which ``names`` names.
+    names : sequence of str
+        Of the legend.
+    lines : bool
+        Least squares of y on x in each environment, points weighted by membership.
+    """
+    likeliest = memberships.argmax(1)
+    counts = np.bincount(likeliest, minlength=memberships.shape[1])
+    alpha = 0.5 if lines else 0.7
+    for e, name in enumerate(names):
+        here, behind = likeliest == e, (counts > counts[e]).sum() - len(counts)
+        label = plain(f"{name} ({here.mean():.0%} of the rows)")
+        looks: dict[str, Any] = {**style(e), "s": 18, "alpha": alpha, "linewidths": 0}
+        ax.scatter(x[here], y[here], **looks, zorder=2 + 0.01 * behind, label=label)
+        if lines:
+            fit = LinearRegression().fit(x[:, None], y, sample_weight=memberships[:, e])
+            ends = np.array([x.min(), x.max()])
+            ax.plot(ends, fit.predict(ends[:, None]), color=style(e)["color"], zorder=3)
+    legend(ax, 1.5)
+
+
+def moved_by_shuffling(
+    model: Any, rows: Rows, random_state: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation, (d + 1,), over permutations of each feature, and of the target.
+
+    Raises
+    ------
+    KerhrmError
+        If ``model`` cannot infer the environments of changed rows.
+    """
+    if not hasattr(model, "predict_environment_proba"):
+        problem = "labels of environments do not say which features they come from"
+        raise KerhrmError(problem, "give a fitted KerHRM estimator, or name the features")
+    chosen = np.random.default_rng(random_state).permutation(len(rows.y))[:MAX_ROWS]
+    both = pd.DataFrame(rows.x[chosen]).assign(target=rows.y[chosen])
+
+    def unmoved(_: Any, both: pd.DataFrame, before: np.ndarray) -> float:
+        x: Any = both.iloc[:, :-1].to_numpy()
+        if hasattr(model, "feature_names_in_"):
+            x = pd.DataFrame(x, columns=model.feature_names_in_)
+        now = model.predict_environment_proba(x, both["target"].to_numpy())
+        return float(1 - np.abs(now - before).sum(1).mean() / 2)
+
+    found = permutation_importance(
+        model, both, rows.memberships[chosen], scoring=unmoved, n_repeats=REPEATS,
+        random_state=random_state,
+    )  # fmt: skip
+    return found.importances_mean, found.importances_std
+
+
+def read(model: Any, X: Any, y: Any) -> Rows:
+    """Rows with their environments, of an estimator or as they are given.
+
+    Raises
+    ------
+    KerhrmError
+        If ``model`` has no environments, or for what is wrong with the table.
+    """
+    infers = hasattr(model, "predict_environment_proba")
+    if infers:
+        check_is_fitted(model)
+    x = read_features(model if infers else BaseEstimator(), X, reset=not infers)
+    names = getattr(X, "columns", getattr(model, "feature_names_in_", None))
+    features = [f"feature {j}" if names is None else str(names[j]) for j in range(x.shape[1])]
+    if isinstance(model, BaseEstimator):
+        task: Task = "classification" if is_classifier(model) else "regression"
+    else:  # two values, or text, are classes
+        kinds = pd.Series(np.asarray(y))
+        numeric = pd.api.types.is_numeric_dtype(kinds) and kinds.nunique() > 2
+        task = "regression" if numeric else "classification"
+    values = read_target(y, len(x), task, varies=False)
+    target = y.name if isinstance(getattr(y, "name", None), str) else "y"
+    if infers:
+        memberships = model.predict_environment_proba(X, y)
+        labels: Any = range(memberships.shape[1])
+    else:
+        labels, codes = np.unique(_labels(model, len(x)), return_inverse=True)
+        memberships = np.eye(len(labels))[codes]
+    named = [f"environment {label}" for label in labels]
+    return Rows(x, features, values, target, task, memberships, named)
+
+
+def _labels(model: Any, n: int) -> np.ndarray:
+    """Environments of n rows: labels themselves, or what an estimator has of its own rows."""
+    if isinstance(model, Pipeline):
+        hint = "give pipeline[-1], with pipeline[:-1].transform(X) for X"
+        raise KerhrmError("a Pipeline has no environments", hint)
+    if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
+        problem = f"{type(model).__name__} has no environments"
+        hint = "give KerHRMClassifier or KerHRMRegressor, or the environments of the rows"
+        raise KerhrmError(problem, hint)
+    labels = np.asarray(getattr(model, "environments_", model))
+    if labels.shape != (n,):
+        problem = f"environments have shape {labels.shape} for {n} rows"
+        raise KerhrmError(problem, "give one for each row")
+    if missing := int(pd.isna(labels).sum()):
+        raise KerhrmError(f"environments are missing in {missing} rows", "drop these rows")
+    return labels
+
+
+def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
+    """The features that separate the environments best; of no more than asked for, all."""
+    if len(rows.features) < number:
+        problem = f"the table has {len(rows.features)} feature, and a picture needs {number}"
+        raise KerhrmError(problem, "see kerhrm.plots.relation, which draws it with the target")
+    if len(rows.features) == number and not hasattr(model, "predict_environment_proba"):
+        return list(range(number))
+    mean, _ = moved_by_shuffling(model, rows)
+    return np.argsort(-mean[:-1], kind="stable")[:number].tolist()
+
+
+def _index(feature: Any, features: Sequence[str]) -> int:
+    """Number of a feature that is given by name or number."""
+    if isinstance(feature, str):
+        if feature not in features:
+            raise KerhrmError(f"there is no feature '{feature}'", suggest(feature, features))
+        return features.index(feature)
+    if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
+        raise KerhrmError(f"{feature!r} is not a feature", "give a name or a number")
+    if not -len(features) <= feature < len(features):
+        hint = f"the table has {len(features)}, and the first is 0"
+        raise KerhrmError(f"there is no feature {feature}", hint)
+    return int(feature) % len(features)

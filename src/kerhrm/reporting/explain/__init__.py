@@ -1,1 +1,0 @@
-"""Where a number of a table comes from: seeds, options, jobs, files, hashes."""

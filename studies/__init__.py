@@ -1,0 +1,1 @@
+"""What was measured besides the tables: ``python -m studies NAME FOLDER``."""

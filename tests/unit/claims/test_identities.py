@@ -1,0 +1,326 @@
+"""Claims that are identities, or that a counterexample contradicts, on small draws.
+
+Those about distributions live in a world in which everything can be counted: Y is -1 or +1 with
+equal probability, S agrees with it with probability 3/4 in every environment, and V with
+probability r_e in environment e, independently.  A representation of (S, V) is a partition of its
+four values.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import log_expit, rel_entr
+from scipy.stats import entropy
+from torch import Tensor
+
+from kerhrm.algorithm.mixture import Mixture, fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.penalties import GradientVariance, Risks
+from kerhrm.features.ntf import FactoredNTF, extract
+from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.paper.claims.check import CLAIMS
+from kerhrm.paper.claims.small_runs import RIDGE, Lab, Size, shared_information
+from kerhrm.paper.data import classification
+from kerhrm.paper.data.closed_forms import invariant_ceiling, kept_given_y
+from kerhrm.paper.data.regression import RegressionData
+
+S = 0.75
+RATES = (0.9, 0.7, 0.1)  # r_e of the experiments' environments
+TABLE1 = (0.7, 0.75, 0.8)
+BY_S = (0, 0, 1, 1)  # the representation S; cells are (S, V) = (-,-), (-,+), (+,-), (+,+)
+rates = st.floats(0.05, 0.95)
+
+
+def declared(number: int) -> dict[str, Any]:
+    """A claim of ``claims.yaml`` that names the test that calls this."""
+    claim = yaml.safe_load(CLAIMS.read_text())[number - 1]
+    assert claim["claim"] == number
+    return claim
+
+
+def world(r: float) -> np.ndarray:
+    """P(Y, cell), (2, 4)."""
+    cells = list(product((0, 1), repeat=2))
+    rows = [[(S if a == y else 1 - S) * (r if b == y else 1 - r) for a, b in cells] for y in (0, 1)]
+    return np.array(rows) / 2
+
+
+def representations() -> list[tuple[int, ...]]:
+    """All partitions of the four cells, as the block of each cell."""
+    found = set()
+    for labels in product(range(4), repeat=4):
+        names: dict[int, int] = {}
+        found.add(tuple(names.setdefault(label, len(names)) for label in labels))
+    return sorted(found)
+
+
+def represented(joint: np.ndarray, blocks: Sequence[int]) -> np.ndarray:
+    """P(Y, Psi), (2, number of blocks)."""
+    return joint @ np.eye(max(blocks) + 1)[list(blocks)]
+
+
+def dependence(worlds: Sequence[np.ndarray], blocks: Sequence[int]) -> float:
+    """I(Y; E | Psi) with all environments alike, nats: zero if Psi is invariant."""
+    joints = np.stack([represented(w, blocks) for w in worlds]) / len(worlds)
+    pooled = joints.sum(0)
+    return float(rel_entr(joints, joints.sum(1, keepdims=True) * pooled / pooled.sum(0)).sum())
+
+
+@cache
+def invariance_set(rates: tuple[float, ...]) -> set[tuple[int, ...]]:
+    """I_E of the environments with these r."""
+    return {b for b in representations() if dependence([world(r) for r in rates], b) < 1e-12}
+
+
+@given(rates, rates, st.sampled_from(representations()))
+def test_dependence_is_what_the_environment_adds(
+    r: float, other: float, blocks: tuple[int, ...]
+) -> None:
+    """H(Y|Psi) - H(Y|Psi,E), as the definition of the invariance set has it."""
+
+    def conditional(joint: np.ndarray) -> float:
+        return float(entropy(joint.ravel()) - entropy(joint.sum(0)))
+
+    joints = [represented(world(q), blocks) / 2 for q in (r, other)]
+    gain = conditional(sum(joints)) - sum(conditional(2 * j) / 2 for j in joints)
+    assert dependence([world(r), world(other)], blocks) == pytest.approx(gain, abs=1e-9)
+
+
+def test_more_environments_leave_fewer_representations() -> None:
+    assert len(representations()) == 15  # Bell's number
+    whole = invariance_set(RATES)
+    parts = [c for n in (1, 2, 3) for c in combinations(RATES, n)]
+    assert declared(7)["effect"] == sum(len(whole - invariance_set(c)) for c in parts)
+    assert len(invariance_set(RATES[:1])) == 15 > len(invariance_set(RATES[:2])) >= len(whole)
+    assert BY_S in whole
+    assert (0, 1, 0, 1) not in whole  # V
+
+
+def test_selection_changes_the_label_given_s() -> None:
+    """Y has density N(y; f(S), noise^2) g_r(y) given S, g_r the probability that y is kept."""
+    data, y = RegressionData(), np.linspace(-8, 8, 4001)
+    laws = []
+    for r in (data.r, data.r_second, *data.test_r):
+        law = np.exp(-((y - 1.0) ** 2) / (2 * data.noise**2)) * kept_given_y(y, r, data.tau)
+        laws.append(law / law.sum())
+    apart = max(float(np.abs(a - b).sum() / 2) for a, b in combinations(laws, 2))
+    assert apart == pytest.approx(declared(8)["effect"], abs=1e-6)
+
+
+def test_the_invariant_predictor_is_minimax() -> None:
+    """P(V | Y) may be anything, so the worst environment is a corner: V a function of Y."""
+    of_s = np.array([[S, 1 - S], [1 - S, S]])
+    corners = []
+    for plus, minus in product((0.0, 1.0), repeat=2):  # P(V=+ | Y=+), P(V=+ | Y=-)
+        of_v = np.array([[1 - minus, minus], [1 - plus, plus]])
+        corners.append(0.5 * (of_s[:, :, None] * of_v[:, None, :]).reshape(2, 4))
+
+    def worst(h: np.ndarray) -> float:
+        return max((c * (h - np.array([[-1.0], [1.0]])) ** 2).sum() for c in corners)
+
+    best = minimize(
+        lambda z: z[-1], np.r_[np.zeros(4), 1.0], method="SLSQP", options={"ftol": 1e-14},
+        constraints=[
+            {"type": "ineq", "fun": lambda z, c=c: z[-1] - (c * (z[:-1] - [[-1], [1]]) ** 2).sum()}
+            for c in corners
+        ],
+    )  # fmt: skip
+    invariant = (2 * S - 1) * np.array([-1, -1, 1, 1])  # E[Y | S]
+    assert worst(invariant) - worst(best.x[:-1]) == pytest.approx(declared(9)["effect"], abs=1e-6)
+
+    def information(blocks: tuple[int, ...]) -> float:
+        joint = represented(world(0.9), blocks)
+        return float(rel_entr(joint, joint.sum(0) * joint.sum(1, keepdims=True)).sum())
+
+    assert max(invariance_set(RATES), key=information) == BY_S
+
+
+def test_any_variation_leaves_the_smallest_set() -> None:
+    """Not only the most: D_KL between P(Y|V) of two environments."""
+    grid = (0.1, 0.3, 0.5, 0.7, 0.9)
+    pairs = [*combinations(grid, 2), *((r, r) for r in grid)]
+    varied = {p: entropy([p[0], 1 - p[0]], [p[1], 1 - p[1]]) for p in pairs}
+    least = min(len(invariance_set(p)) for p in pairs)
+    smallest = [p for p in pairs if len(invariance_set(p)) == least]
+    less = [p for p in smallest if varied[p] < max(varied.values()) - 1e-12]
+    assert declared(10)["effect"] == len(less)
+
+
+def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> float:
+    """D_KL(P^r(Y|X) || P^other(Y|X)) of the classification data, V giving A for certain.
+
+    The log-odds of Y are 2 sum_i S_i / sigma^2, with sum_i S_i ~ N(d Y, d sigma^2), plus those
+    that A gives; by symmetry Y = 1.
+    """
+    z, step = np.linspace(-10, 10, 20001, retstep=True)
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * step
+    t = 2 * (d + d**0.5 * sigma * z) / sigma**2
+
+    def log_posterior(rate: float, a: int) -> np.ndarray:
+        return log_expit(t + a * np.log(rate / (1 - rate)))
+
+    gains = {a: density @ (log_posterior(r, a) - log_posterior(other, a)) for a in (1, -1)}
+    return float(r * gains[1] + (1 - r) * gains[-1])
+
+
+@pytest.mark.parametrize(("r", "other"), [(0.9, 0.7), (0.8, 0.1)])
+def test_divergence_by_draws_of_the_generator(r: float, other: float) -> None:
+    data = classification.ClassificationData()
+    s, v, y = classification.draw(np.random.default_rng(0), 200_000, r, data)
+
+    def log_posterior(rate: float) -> np.ndarray:
+        odds = 2 * s.sum(1) / data.sigma_s**2 + np.sign(v.sum(1)) * np.log(rate / (1 - rate))
+        return -np.logaddexp(0, -y * odds)
+
+    drawn = (log_posterior(r) - log_posterior(other)).mean()
+    assert divergence_of_x(r, other) == pytest.approx(drawn, rel=0.03)
+
+
+def test_the_variant_part_varies_more() -> None:
+    gaps = [
+        divergence_of_x(r, q) - entropy([r, 1 - r], [q, 1 - q])
+        for r, q in permutations(sorted({*RATES, *TABLE1}), 2)
+    ]
+    assert max(gaps) == pytest.approx(declared(19)["effect"], abs=1e-6)
+
+
+def test_printed_sigmas_make_s_more_informative() -> None:
+    """Best accuracy of S alone less that of V alone in pooled training data, of Table 1."""
+    data = classification.ClassificationData()
+    pooled = max((data.r1 + r2) / 2 for r2 in TABLE1)
+    as_variances = invariant_ceiling(data.d, data.sigma_s**0.5) - pooled
+    assert as_variances == pytest.approx(declared(25)["effect"], abs=1e-6)
+    assert invariant_ceiling(data.d, data.sigma_s) < pooled
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    return Lab.make("classification", 100, Size())
+
+
+def svd(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    u, s, vt = torch.linalg.svd(matrix, full_matrices=False)
+    return u, s, vt.mT
+
+
+def ridge_fit(features: Tensor, y: Tensor, ridge: float) -> Tensor:
+    """argmin |y - features w|^2 + ridge |w|^2, by the smaller system; (n, p), (n,) to (p,)."""
+    system = features @ features.mT + ridge * torch.eye(len(y), dtype=features.dtype)
+    return features.mT @ torch.linalg.solve(system, y)
+
+
+def written_out(ntf: FactoredNTF) -> Tensor:
+    """Phi (n, p), float64."""
+    columns = []
+    for a, d in zip(ntf.inputs, ntf.deltas, strict=True):
+        a, d = a.double(), d.double()
+        columns += [(d.unsqueeze(-1) * a.unsqueeze(-2)).flatten(1), d]
+    return torch.cat(columns, -1)
+
+
+def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
+    """Ridge regression on Phi = U S V^T and on Psi = U S: the same change w - w_0 = V theta."""
+    x, y = lab.inputs.x[:60], lab.problem.y[:60]
+    ntf, f0 = extract(build(NetworkOptions(widths=[16]), 100, x.shape[-1]), x)
+    assert isinstance(ntf, FactoredNTF)
+    phi = written_out(ntf)
+    torch.testing.assert_close(phi @ phi.mT, ntf.kernel(ntf).double(), rtol=1e-5, atol=1e-6)
+    u, s, v = (part[..., :10] for part in svd(phi))
+    ridge = 1e-3 * float((s**2).mean())
+    change = ridge_fit(u * s @ v.mT, y - f0.double(), ridge)
+    theta = ridge_fit(u * s, y - f0.double(), ridge)
+    assert float((change - v @ theta).norm() / change.norm()) < 1e-8
+    assert declared(12)["effect"] == 0
+
+
+def test_the_clustering_is_not_convex(lab: Lab) -> None:
+    """L_c half-way between two optima is above them; a convex function is not."""
+    psi, y = lab.problem.psi_train, lab.problem.target
+    fits = lab.mixtures(psi, y)
+    one = fits.take(fits.objective.argmin())
+    # The other optimum has the centres swapped, which changes nothing.
+    middle = Mixture(
+        one.theta.mean(0, keepdim=True).expand_as(one.theta), torch.full_like(one.weights, 0.5),
+        one.sigma, one.objective, one.n_iterations, one.converged,
+    )  # fmt: skip
+    ends, between = (
+        -float(Mixture(*(t[None] for t in vars(m).values())).log_likelihood(psi, y)[0])
+        for m in (one, middle)
+    )
+    assert between - ends == pytest.approx(declared(16)["effect"], abs=1e-4)
+
+
+def test_the_kernel_form_is_the_same(lab: Lab) -> None:
+    """Fits of the centres by n x n and by k x k systems, with a k far above the paper's."""
+    x, y = lab.inputs.x[:400], lab.problem.target[:400]
+    ntf, _ = extract(lab.inputs.network, x)
+    u, s, _ = svd(ntf.kernel(ntf).double())
+    start = random_starts(100, 1, len(y), 2, "claims", "kernel")
+    for k in (15, 80):
+        psi = u[:, :k] * s[:k].sqrt()
+        step = fit_mixture(psi, y, start, ridge=RIDGE, max_iter=1)
+        penalty, kappa = len(y) * RIDGE * (psi**2).sum() / psi.numel(), psi @ psi.mT
+        for j in range(2):
+            root = start[0, :, j]  # memberships are 0 or 1
+            system = root[:, None] * kappa * root + penalty * torch.eye(len(y), dtype=kappa.dtype)
+            by_kernel = kappa @ (root * torch.linalg.solve(system, root * y))
+            by_features = psi @ step.theta[0, j]
+            assert float((by_kernel - by_features).norm() / by_features.norm()) < 1e-8
+    assert declared(17)["effect"] == 0
+
+
+def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
+    """L_c is I(I;J) + E d / (2 sigma^2) + log(sigma sqrt(2 pi)), with q at its optimum."""
+    psi, y = lab.problem.psi_train, lab.problem.target
+    fit = lab.mixtures(psi, y).take(0)
+    distance, sigma = (y[:, None] - psi @ fit.theta.mT) ** 2, fit.sigma[0]
+    beta, q = 1 / (2 * sigma**2), fit.weights
+    for _ in range(5000):
+        q = torch.softmax(q.log() - beta * distance, -1).mean(0)
+    r = torch.softmax(q.log() - beta * distance, -1)
+    constant = (sigma * (2 * torch.pi) ** 0.5).log()
+    left = constant - torch.logsumexp(q.log() - beta * distance, -1).mean()
+    right = shared_information(r) + beta * (r * distance).sum(-1).mean() + constant
+    assert float((left - right).abs()) < 1e-8
+    assert declared(20)["effect"] == 0
+
+
+def test_the_example_comes_true() -> None:
+    """X = Y (S + beta_e V) + noise, by population moments: theta_inv is S, and Psi_V Y beta_e V."""
+    d, betas, eye = 10, torch.tensor([2.0, -1.0]).double(), torch.eye(10).double()
+    means = eye[0] + betas[:, None] * eye[1]
+    second = means[:, :, None] * means[:, None, :] + 0.25 * eye
+    risks = Risks(second, means, torch.full((2,), 0.5).double(), torch.zeros(()).double())
+    theta = GradientVariance().minimise(risks, 1e9)
+    assert float(theta[0] / theta.norm()) == pytest.approx(1, abs=1e-6)
+    left = orthogonal_update(means, theta)
+    torch.testing.assert_close(left, betas[:, None] * eye[1].expand(2, d), atol=1e-6, rtol=0)
+    assert "status" not in declared(23)  # that the next clustering is best is measured
+
+
+def test_neither_inverse_exists(lab: Lab) -> None:
+    """Printed: (Psi^T Psi)^-1 Psi^T Y = Psi^T (Psi Psi^T)^-1 Y of Psi_V."""
+    psi = orthogonal_update(lab.problem.psi_train, lab.direction(lab.perfect)).numpy()
+    y, missing = lab.problem.y.numpy(), 0
+    fits = []
+    for matrix in (psi.T @ psi, psi @ psi.T):
+        missing += len(matrix) - int(np.linalg.matrix_rank(matrix))
+        inverse = np.linalg.pinv(matrix, rcond=1e-10)
+        fits.append(inverse @ psi.T @ y if len(matrix) < len(y) else psi.T @ inverse @ y)
+    assert declared(24)["effect"] == missing
+    np.testing.assert_allclose(*fits, rtol=1e-6, atol=1e-9)  # with pseudo-inverses they are
+
+
+@pytest.mark.parametrize("claim", yaml.safe_load(CLAIMS.read_text()), ids=lambda c: c["claim"])
+def test_every_claim_has_a_test_that_exists(claim: dict[str, Any]) -> None:
+    assert ("tests" in claim) != ("status" in claim)
+    if "test" in claim:
+        assert claim["test"].partition("::")[2] in globals()

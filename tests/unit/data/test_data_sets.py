@@ -1,0 +1,190 @@
+"""Every data set of the registry: options, raw data, and what one part may depend on."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from housetools import small
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.data.dataset import Dataset, Split
+from kerhrm.paper.data.mnist import Digits
+from kerhrm.paper.data.registry import DATA_SETS, RAW, fetch, generate
+
+SEEDS = [101, 3]
+OPTIONS: dict[str, dict[str, Any]] = {
+    "classification": {
+        "r2": 0.8, "n_train_per_environment": 20, "n_validation_per_environment": 10, "n_test": 15,
+        "scramble": "per_seed",
+    },
+    "colored_mnist": {
+        "n_per_environment": 20, "n_validation_per_environment": 10, "n_test": 15,
+        "train_flip": [0.3, 0.4],
+    },
+    "houses": {"train_fraction": 0.4, "scale": "all", "price_scale": "all"},
+    "regression": {"r": 1.9, "n_train": [30, 10], "n_validation": 8, "n_test": 5},
+}  # fmt: skip
+#: environments of training, validation and test points
+SIZES = {
+    "classification": ([20, 20], [10, 10], [15]),
+    "colored_mnist": ([20, 20], [10, 10], [15]),
+    "regression": ([30, 10], [6, 2], [5] * 6),
+}
+#: changes of options, and the parts that they shift
+CHANGES: list[tuple[str, dict[str, Any], set[str]]] = [
+    ("classification", {"n_train_per_environment": 21}, {"train"}),
+    ("classification", {"n_validation_per_environment": 11}, {"validation"}),
+    ("classification", {"n_test": 16}, {"test"}),
+    ("classification", {"r_test": 0.9}, {"test"}),
+    ("classification", {"r2": 0.2}, {"train", "validation"}),
+    ("colored_mnist", {"n_per_environment": 21}, {"train"}),
+    ("colored_mnist", {"n_validation_per_environment": 11}, {"validation"}),
+    ("colored_mnist", {"n_test": 16}, {"test"}),
+    ("colored_mnist", {"test_flip": 0.1}, {"test"}),
+    ("regression", {"n_train": (33, 11)}, {"train"}),
+    ("regression", {"n_validation": 12}, {"validation"}),
+    ("regression", {"n_test": 6}, {"test"}),
+    ("regression", {"test_r": (-2.8, -1.9)}, {"test"}),
+    ("regression", {"r": 1.5}, {"train", "validation"}),
+    ("houses", {"train_fraction": 0.5}, {"train", "test"}),
+    ("houses", {"validation_fraction": 0.2}, {"validation", "test"}),
+]
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of raw data, by data set."""
+    folder = tmp_path_factory.mktemp("raw")
+    Digits.fallback().save(folder / "mnist.npz")
+    small().save(folder / "houses.npz")
+    return {name: folder / f"{one.raw}.npz" for name, one in DATA_SETS.items() if one.raw}
+
+
+def parts(data: Dataset) -> dict[str, Split]:
+    return {"train": data.train, "validation": data.validation, "test": data.test}
+
+
+def equal(one: Split, other: Split) -> bool:
+    names = ("x", "y", "environment")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def test_the_options_here_are_those_of_every_data_set() -> None:
+    assert OPTIONS.keys() == DATA_SETS.keys()
+    assert {one.raw for one in DATA_SETS.values()} - {None} == RAW.keys()
+
+
+def test_the_registry_is_light() -> None:
+    """It is imported wherever the configuration is read."""
+    heavy = {"pandas", "torch", "sklearn", "matplotlib"}
+    code = f"import sys, kerhrm.paper.data.registry; print(*({heavy} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_shapes_and_types(name: str, raw: dict[str, Path]) -> None:
+    data, options = generate(name, OPTIONS[name], SEEDS, raw.get(name)), DATA_SETS[name].options
+    for split in parts(data).values():
+        assert split.y.shape == split.environment.shape == split.x.shape[:2]
+        assert len(split.y) == len(SEEDS)
+        assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
+        assert split.environment.dtype == np.int8
+    own = options(**OPTIONS[name])
+    inputs = data.train.x.shape[-1]
+    assert (own.n_inputs, data.task) == (inputs, DATA_SETS[name].task)  # type: ignore[attr-defined]
+    if name in SIZES:
+        assert own.n_points == data.train.y.shape[1]  # type: ignore[attr-defined]
+        for split, sizes in zip(parts(data).values(), SIZES[name], strict=True):
+            environment = np.repeat(range(len(sizes)), sizes)
+            np.testing.assert_array_equal(split.environment, [environment] * 2)
+    assert len(data.test_environments) == data.test.environment.max() + 1
+    if data.task == "classification":
+        assert {*np.unique(data.train.y), *np.unique(data.test.y)} == {-1, 1}
+
+
+@pytest.mark.parametrize(("name", "changed", "shifted"), CHANGES)
+def test_a_change_of_one_part_shifts_no_other(
+    name: str, changed: dict[str, Any], shifted: set[str], raw: dict[str, Path]
+) -> None:
+    before, after = (
+        parts(generate(name, OPTIONS[name] | more, [5], raw.get(name))) for more in ({}, changed)
+    )
+    assert {part for part in before if not equal(before[part], after[part])} == shifted
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_seed_does_not_depend_on_the_others(name: str, raw: dict[str, Path]) -> None:
+    both, one = (
+        parts(generate(name, OPTIONS[name], seeds, raw.get(name))) for seeds in (SEEDS, SEEDS[1:])
+    )
+    for part, split in one.items():
+        second = Split(both[part].x[1:], both[part].y[1:], both[part].environment[1:])
+        assert equal(split, second)
+    assert not np.array_equal(both["train"].x[0], both["train"].x[1])
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_has_a_description_and_takes_no_truth_value(name: str) -> None:
+    options = DATA_SETS[name].options
+    for key, field in options.model_fields.items():
+        assert field.description, key
+        with pytest.raises(KerhrmError):
+            options.parse({key: True})
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("classification", {"r2": 1.2}),
+        ("classification", {"d": 0}),
+        ("classification", {"noise_unit": "sd"}),
+        ("colored_mnist", {"label_noise": 1.5}),
+        ("colored_mnist", {"train_flip": (0.1, -0.2)}),
+        ("colored_mnist", {"side": 7}),
+        ("houses", {"clip": "all"}),
+        ("regression", {"r": 1.0}),
+        ("regression", {"r": float("nan")}),
+        ("regression", {"test_r": [-1.9, 0.0]}),
+        ("regression", {"test_r": []}),
+        ("regression", {"theta_s": []}),
+        ("regression", {"scenario": 3}),
+        ("regression", {"beta": float("inf")}),
+        ("regression", {"n_validation": 1}),
+        ("regression", {"n_s": 2}),
+        ("regression", {"constants": "paper"}),
+    ],
+)
+def test_options_that_no_generator_could_use_are_refused(
+    name: str, changed: dict[str, Any]
+) -> None:
+    with pytest.raises(KerhrmError, match=next(iter(changed))):
+        generate(name, changed, SEEDS)
+
+
+def test_what_does_not_exist_is_refused_in_one_line(tmp_path: Path) -> None:
+    for name, path, problem in (
+        ("mine", None, "no data set 'mine'"),
+        ("houses", None, "houses is made from raw data"),
+        ("houses", tmp_path / "absent.npz", "absent.npz does not exist"),
+    ):
+        with pytest.raises(KerhrmError, match=problem):
+            generate(name, {}, SEEDS, path)
+
+
+@pytest.mark.parametrize("name", RAW)
+def test_raw_data_are_fetched_by_name(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KERHRM_OFFLINE", "1")
+    raw = fetch(name, on_missing="fallback")
+    assert raw.is_fallback
+    raw.save(tmp_path / "raw.npz")
+    again = type(raw).load(tmp_path / "raw.npz")
+    for key, value in vars(raw).items():
+        np.testing.assert_array_equal(getattr(again, key), value)
+    with pytest.raises(KerhrmError, match=r"cannot get .*switched off"):
+        fetch(name, tmp_path)

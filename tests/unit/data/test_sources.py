@@ -1,0 +1,284 @@
+"""Raw files: order of the sources, verification, and what failures leave behind."""
+
+import bz2
+import gzip
+import hashlib
+import os
+import socket
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.data import sources
+from kerhrm.paper.data.king_county import Houses
+from kerhrm.paper.data.mnist import Digits
+from kerhrm.paper.data.sources import RawData, RawDataUnavailable, RawFile
+
+REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
+
+A = np.random.default_rng(1).bytes(200_000)
+B = b"second file\n" * 9
+
+
+def published(name: str, content: bytes, *urls: str) -> RawFile:
+    return RawFile(name, hashlib.sha256(content).hexdigest(), len(content), urls)
+
+
+FILES = (published("a.bin", A), published("b.txt", B))
+CONTENT = {"a.bin": A, "b.txt": B}
+
+
+def locate(files: Sequence[RawFile] = FILES, raw_dir: Path | None = None) -> list[Path]:
+    return sources.locate("pair", files, raw_dir)
+
+
+def contents(paths: list[Path]) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+def fill(folder: Path, files: dict[str, bytes] = CONTENT) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def closed_port() -> str:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{s.getsockname()[1]}"
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def mirrors(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Callable[..., None]:
+    """Name other mirrors than the built-in ones."""
+    return lambda *urls: monkeypatch.setenv("KERHRM_MIRRORS", ",".join(urls))
+
+
+class TestFolders:
+    @pytest.mark.parametrize("subfolder", ["pair", "."])
+    def test_files_lie_in_the_sets_folder_or_in_the_raw_folder(
+        self, tmp_path: Path, subfolder: str
+    ) -> None:
+        fill(tmp_path / subfolder)
+        assert contents(locate(FILES, tmp_path)) == CONTENT
+
+    def test_argument_before_environment_before_cache(
+        self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        argument, environment = (fill(tmp_path / n, {}) for n in ("argument", "environment"))
+        fill(cache / "pair")
+        monkeypatch.setenv("KERHRM_RAW_DIR", str(environment))
+        assert locate(FILES, argument)[0] == cache / "pair" / "a.bin"
+        fill(environment, {"a.bin": A})
+        assert locate(FILES, argument)[0] == environment / "a.bin"
+        fill(argument, {"a.bin": A})
+        assert locate(FILES, argument) == [argument / "a.bin", cache / "pair" / "b.txt"]
+
+    @pytest.mark.parametrize("how", ["argument", "environment"])
+    def test_a_folder_that_does_not_exist(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    ) -> None:
+        absent = tmp_path / "absent"
+        if how == "environment":
+            monkeypatch.setenv("KERHRM_RAW_DIR", str(absent))
+        with pytest.raises(KerhrmError, match=str(absent)) as caught:
+            locate(FILES, absent if how == "argument" else None)
+        assert not isinstance(caught.value, RawDataUnavailable)
+
+    @pytest.mark.parametrize(
+        ("damaged", "word"), [(A[:-1], "truncated"), (A[:-1] + b"\0", "altered")]
+    )
+    def test_a_damaged_file_is_reported_and_nothing_takes_its_place(
+        self, tmp_path: Path, serve: Callable, mirrors: Callable, damaged: bytes, word: str
+    ) -> None:
+        server = serve(CONTENT)
+        mirrors(server.url)
+        raw = fill(tmp_path / "raw", {"a.bin": damaged})
+        with pytest.raises(KerhrmError) as caught:
+            locate(FILES, raw)
+        message = str(caught.value)
+        assert not isinstance(caught.value, RawDataUnavailable)
+        found = hashlib.sha256(damaged).hexdigest()
+        for part in (str(raw / "a.bin"), word, FILES[0].sha256, found):
+            assert part in message
+        assert "\n" not in message
+        assert caught.value.hint
+        assert server.asked == []
+
+    def test_a_damaged_last_file_is_reported_before_the_first_is_fetched(
+        self, tmp_path: Path, serve: Callable, mirrors: Callable
+    ) -> None:
+        server = serve(CONTENT)
+        mirrors(server.url)
+        with pytest.raises(KerhrmError, match=r"b\.txt is truncated"):
+            locate(FILES, fill(tmp_path / "raw", {"b.txt": b"?"}))
+        assert server.asked == []
+
+
+class TestMirrors:
+    def test_fetched_once_then_cached(
+        self, cache: Path, serve: Callable, mirrors: Callable
+    ) -> None:
+        server = serve(CONTENT)
+        mirrors(server.url + "/")
+        for _ in range(2):
+            assert contents(locate()) == CONTENT
+        assert server.asked == ["/a.bin", "/b.txt"]
+        assert names(cache) == {"a.bin", "b.txt"}
+        os.umask(umask := os.umask(0))
+        for path in locate():  # others may read a cache that is shared
+            assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+
+    @pytest.mark.parametrize("behaviour", ["cut", "plain"])
+    def test_the_next_mirror_is_tried(
+        self, cache: Path, serve: Callable, mirrors: Callable, behaviour: str
+    ) -> None:
+        bad, full = serve({"a.bin": A} if behaviour == "cut" else {}, behaviour), serve(CONTENT)
+        mirrors(closed_port(), bad.url, full.url)
+        assert contents(locate()) == CONTENT
+        assert bad.asked == full.asked == ["/a.bin", "/b.txt"]
+        assert names(cache) == {"a.bin", "b.txt"}
+
+    def test_mirrors_of_the_environment_replace_those_of_the_file(
+        self, cache: Path, serve: Callable, mirrors: Callable, tmp_path: Path
+    ) -> None:
+        built_in, own = serve(CONTENT), serve(CONTENT)
+        one = (published("b.txt", B, f"{built_in.url}/b.txt"),)
+        mirrors(f" {closed_port()} ", f" {own.url}", "")
+        assert contents(locate(one)) == {"b.txt": B}
+        assert (built_in.asked, own.asked) == ([], ["/b.txt"])
+        (cache / "pair" / "b.txt").unlink()
+        mirrors("")
+        assert contents(locate(one)) == {"b.txt": B}
+        assert (built_in.asked, own.asked) == (["/b.txt"], ["/b.txt"])
+
+    def test_all_fail_lists_every_source_on_one_line(
+        self,
+        tmp_path: Path,
+        cache: Path,
+        serve: Callable,
+        mirrors: Callable,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(sources, "TIMEOUT", 0.05)
+        reasons = {
+            closed_port(): "ConnectionError",
+            serve({}).url: "HTTP 404",
+            serve({"a.bin": B}).url: "other bytes",
+            serve(CONTENT, "mute").url: "ReadTimeout",
+            serve(CONTENT, "cut").url: "ChunkedEncodingError",
+            "nowhere": "MissingSchema",
+        }
+        mirrors(*reasons)
+        raw = fill(tmp_path / "raw", {})
+        with pytest.raises(RawDataUnavailable) as caught:
+            locate(FILES, raw)
+        message = str(caught.value)
+        assert "\n" not in message
+        assert f"{raw}: no such file" in message
+        assert f"{cache / 'pair' / 'a.bin'}: no such file" in message
+        for mirror, reason in reasons.items():
+            assert f"{mirror}/a.bin: " in message
+            assert reason in message
+        assert "pair/a.bin" in message
+        assert FILES[0].sha256 in message
+        assert names(cache) == set()
+
+    def test_offline(
+        self, cache: Path, serve: Callable, mirrors: Callable, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server = serve(CONTENT)
+        mirrors(server.url)
+        monkeypatch.setenv("KERHRM_OFFLINE", "1")
+        with pytest.raises(RawDataUnavailable, match="downloads are switched off"):
+            locate()
+        assert server.asked == []
+        assert not cache.exists()
+        monkeypatch.setenv("KERHRM_OFFLINE", "0")
+        assert contents(locate()) == CONTENT
+
+    def test_a_damaged_cache_is_replaced(
+        self, cache: Path, serve: Callable, mirrors: Callable
+    ) -> None:
+        server = serve(CONTENT)
+        mirrors(server.url)
+        fill(cache / "pair", {"a.bin": A[:100], "b.txt": B})
+        assert contents(locate()) == CONTENT
+        assert server.asked == ["/a.bin"]
+
+    def test_an_unwritable_cache_names_the_variable(
+        self, cache: Path, serve: Callable, mirrors: Callable
+    ) -> None:
+        cache.write_text("a file where a folder should be")
+        mirrors(serve(CONTENT).url)
+        with pytest.raises(KerhrmError, match="KERHRM_CACHE_DIR") as caught:
+            locate()
+        assert not isinstance(caught.value, RawDataUnavailable)
+        assert "\n" not in str(caught.value)
+
+    def test_a_gzip_file_declared_as_encoding_is_kept_as_it_is(
+        self, serve: Callable, mirrors: Callable
+    ) -> None:
+        packed = gzip.compress(A)
+        mirrors(serve({"a.gz": packed}, "labelled").url)
+        assert contents(locate((published("a.gz", packed),))) == {"a.gz": packed}
+
+
+class TestDecompression:
+    def packed_set(self, url: str) -> tuple[RawFile, ...]:
+        return (published("b.txt", B, f"{url}/b.bz2"),)
+
+    def test_the_checksum_is_that_of_the_unpacked_file(self, cache: Path, serve: Callable) -> None:
+        server = serve({"b.bz2": bz2.compress(B)})
+        assert contents(locate(self.packed_set(server.url))) == {"b.txt": B}
+        assert names(cache) == {"b.txt"}
+
+    @pytest.mark.parametrize(
+        "served", [b"no bz2", bz2.compress(B)[:-30], bz2.compress(A)], ids=["junk", "cut", "other"]
+    )
+    def test_junk_is_refused(self, cache: Path, serve: Callable, served: bytes) -> None:
+        server = serve({"b.bz2": served})
+        with pytest.raises(RawDataUnavailable, match="other bytes"):
+            locate(self.packed_set(server.url))
+        assert names(cache) == set()
+
+
+@pytest.mark.parametrize("raw", [Digits, Houses], ids=lambda c: c.name)
+def test_every_published_file_can_be_verified_and_has_a_source(raw: type[RawData]) -> None:
+    assert len({file.name for file in raw.files}) == len(raw.files)
+    for file in raw.files:
+        assert len(bytes.fromhex(file.sha256)) == 32
+        assert file.size > 0
+        assert file.urls
+        assert all(url.startswith("https://") for url in file.urls)
+
+
+def test_fallback_data_are_replaceable_where_the_real_ones_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, raw = tmp_path / "houses.npz", fill(tmp_path / "raw", {})
+    houses = Houses.fallback()
+    houses.save(path)
+    monkeypatch.setattr(Houses, "files", FILES)
+    assert not Houses.replaceable(path, raw)
+    fill(raw)
+    assert Houses.replaceable(path, raw)
+    Houses(houses.predictors, houses.price, "king_county").save(path)
+    assert not Houses.replaceable(path, raw)
+    path.write_bytes(b"damaged")
+    assert not Houses.replaceable(path, raw)

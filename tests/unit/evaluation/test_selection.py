@@ -1,0 +1,288 @@
+"""Selection criteria against loops over points, and which files each of them may open."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.evaluation.selection import COLUMNS, CRITERIA, best, oracle, search
+from kerhrm.paper.runs.arrays import save_arrays
+
+S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
+N_ENVIRONMENTS = 3
+POOLED, TRUE, INFERRED, ORACLE = CRITERIA
+OPENED = {
+    POOLED: {"validation"},
+    TRUE: {"validation", "environments"},
+    INFERRED: {"validation"},
+    ORACLE: {"test_labels"},
+}
+UNIT = np.array([1.0, 0.5, 3.0])  #: of each seed's test labels, in that of the tables
+TASKS = ("classification", "regression")
+
+
+def draw_labels(task: str) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = {part: rng.standard_normal((S, n)).astype(np.float32) for part, n in SIZES.items()}
+    return y if task == "regression" else {part: np.sign(a) for part, a in y.items()}
+
+
+def draw_environments() -> np.ndarray:
+    """Every seed has its own; each environment has a point or more."""
+    rng = np.random.default_rng(1)
+    rows = [rng.permutation(np.arange(SIZES["validation"]) % N_ENVIRONMENTS) for _ in range(S)]
+    return np.stack(rows).astype(np.int8)
+
+
+def draw_arrays(output: str = "model") -> dict[str, np.ndarray]:
+    """Predictions, and soft memberships of two environments, one of which is empty once."""
+    rng = np.random.default_rng(2)
+    outputs = {
+        f"{output}/{part}": rng.standard_normal((S, C, n)).astype(np.float32)
+        for part, n in SIZES.items()
+    }
+    weights = rng.random((S, C, SIZES["train"] + SIZES["validation"], 2)).astype(np.float32)
+    weights[:, 2, :, 1] = 0
+    return outputs | {"environments": weights}
+
+
+def write(folder: Path, task: str, names: set[str]) -> Path:
+    """The files that are named, and no other."""
+    y = draw_labels(task)
+    contents = {
+        "train": {"y": y["train"]},
+        "validation": {"y": y["validation"]},
+        "environments": {"validation": draw_environments()},
+        "test_labels": {"y": y["test"], "unit": UNIT},
+    }
+    for name in names:
+        save_arrays(folder / "data" / f"{name}.npz", contents[name], task=task)
+    return folder
+
+
+def expected(name: str, task: str, b: int, c: int, output: str) -> float:
+    arrays, y = draw_arrays(output), draw_labels(task)
+    parts = ["test"] if name == ORACLE else ["validation"]
+    if name == INFERRED and output == "linear":
+        parts = ["train", "validation"]
+    scores = []
+    for part in parts:
+        for f, label in zip(arrays[f"{output}/{part}"][b, c], y[part][b], strict=True):
+            right = float((1 if f > 0 else -1) == label)  # an output of 0 is the class -1
+            scores.append(right if task == "classification" else -(float(f - label) ** 2))
+    if name == ORACLE and task == "regression":
+        scores = [s * UNIT[b] ** 2 for s in scores]
+    if name == INFERRED:  # of any candidate, behind the training points
+        inferred = arrays["environments"][b, :, -len(scores) :]
+        weights = [w for candidate in inferred for w in candidate.T if w.sum()]
+        return min(float(np.average(scores, weights=w)) for w in weights)
+    if name != TRUE:
+        return sum(scores) / len(scores)
+    each = [[s for s, e in zip(scores, draw_environments()[b], strict=True) if e == n]
+            for n in range(N_ENVIRONMENTS)]  # fmt: skip
+    return min(sum(own) / len(own) for own in each)
+
+
+@pytest.mark.parametrize("output", ["model", "linear"])
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", OPENED)
+def test_a_criterion_by_a_loop_over_points(
+    tmp_path: Path, name: str, task: str, output: str
+) -> None:
+    """Only the files that the criterion names exist."""
+    needed = OPENED[name] | ({"train"} if output == "linear" else set())
+    folder = write(tmp_path, task, needed)
+    score = CRITERIA[name].score(draw_arrays(output), output, folder)
+    assert (score.shape, score.dtype) == ((S, C), np.float64)
+    for b in range(S):
+        for c in range(C):
+            value = expected(name, task, b, c, output)
+            assert float(score[b, c]) == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", OPENED)
+def test_a_criterion_needs_the_files_that_it_names(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "regression", set().union(*OPENED.values()))
+    for needed in OPENED[name]:
+        path = tmp_path / "data" / f"{needed}.npz"
+        content = path.read_bytes()
+        path.unlink()
+        with pytest.raises(KerhrmError, match=needed):
+            CRITERIA[name].score(draw_arrays(), "model", tmp_path)
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", OPENED)
+def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: str, bad: float) -> None:
+    criterion, folder = CRITERIA[name], write(tmp_path, task, OPENED[name])
+    arrays = draw_arrays()
+    outputs = arrays[f"model/{criterion.parts[-1]}"]
+    sound = criterion.score(arrays, "model", folder)
+    outputs[0, 1, 3] = bad  # one point of one candidate
+    outputs[2] = bad  # all of a seed
+    score = criterion.score(arrays, "model", folder)
+    spoilt = np.zeros((S, C), dtype=bool)
+    spoilt[0, 1] = True
+    spoilt[2] = True
+    assert bool((score[spoilt] == -np.inf).all())
+    assert np.array_equal(score[~spoilt], sound[~spoilt])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_all_candidates_are_measured_alike(tmp_path: Path, task: str) -> None:
+    """It does not matter which of them has inferred an environment."""
+    folder, arrays = write(tmp_path, task, {"validation"}), draw_arrays()
+    before = CRITERIA[INFERRED].score(arrays, "model", folder)
+    arrays["environments"] = arrays["environments"][:, ::-1]
+    np.testing.assert_array_equal(CRITERIA[INFERRED].score(arrays, "model", folder), before)
+    # where one environment has all points, it is pooled validation
+    arrays["environments"] = np.ones_like(arrays["environments"][..., :1])
+    pooled = CRITERIA[POOLED].score(arrays, "model", folder)
+    found = CRITERIA[INFERRED].score(arrays, "model", folder)
+    np.testing.assert_allclose(found, pooled, rtol=1e-12)
+
+
+def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
+    """Candidate 0 is right on validation points, candidate 1 on test points."""
+    folder = write(tmp_path, "classification", {"validation", "environments", "test_labels"})
+    y = draw_labels("classification")
+    arrays = {
+        "model/validation": np.stack([y["validation"], -y["validation"]], axis=1),
+        "model/test": np.stack([-y["test"], y["test"]], axis=1),
+        "environments": draw_arrays()["environments"],
+    }
+    scores = {name: c.score(arrays, "model", folder) for name, c in CRITERIA.items()}
+    assert {n: s.argmax(-1).tolist() for n, s in scores.items()} == {
+        n: [int(n == ORACLE)] * S for n in CRITERIA
+    }
+    assert oracle(arrays, "model", folder) == 1
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_oracle_takes_one_candidate_for_all_seeds(tmp_path: Path, task: str) -> None:
+    folder, arrays = write(tmp_path, task, {"test_labels"}), draw_arrays()
+    means = [np.mean([expected(ORACLE, task, b, c, "model") for b in range(S)]) for c in range(C)]
+    assert oracle(arrays, "model", folder) == int(np.argmax(means))
+
+
+M, SETTINGS = 8, ("r2=0.70", "r2=0.75")
+CANDIDATES: dict[str, list[dict[str, Any]]] = {
+    "dro": [{"rho": 0.1}, {"rho": 0.5}, {"rho": 1.0}],
+    "irm": [{"penalty_weight": 1e3}, {"penalty_weight": 1e4}],
+}
+HAVE = {"dro": [POOLED], "irm": [TRUE, POOLED]}
+#: how many of the points every seed's candidates get right, (S, C)
+HITS = {
+    ("dro", "r2=0.70"): np.array([[3, 5, 4], [4, 4, 4]]),
+    ("dro", "r2=0.75"): np.array([[8, 7, 7], [5, 7, 8]]),
+    # only environment 0, the first half of the points, is ever missed
+    ("irm", "r2=0.70"): np.array([[8, 7], [8, 7]]),
+    ("irm", "r2=0.75"): np.array([[4, 7], [7, 7]]),
+}
+
+
+def right(count: np.ndarray) -> np.ndarray:
+    """(..., M) for labels of 1: the last ``count`` points are right."""
+    return np.where(np.arange(M) >= M - count[..., None], 1.0, -1.0)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of the preset tuning in two settings."""
+    for setting in SETTINGS:
+        folder, environment = tmp_path / "d" / setting, np.stack([np.arange(M) // (M // 2)] * 2)
+        save_arrays(folder / "data/validation.npz", {"y": np.ones((2, M))}, task="classification")
+        save_arrays(folder / "data/train.npz", {"y": np.ones((2, M))}, task="classification")
+        save_arrays(folder / "data/environments.npz", {"validation": environment})
+        for learner in CANDIDATES:
+            outputs = {"model/validation": right(HITS[learner, setting])}
+            save_arrays(folder / learner / "predictions.npz", outputs)
+    return tmp_path
+
+
+def cells() -> dict[str, dict[str, Any]]:
+    return {
+        f"d/{s}/{m}": {"candidates": CANDIDATES[m], "outputs": ["model"], "criteria": HAVE[m]}
+        for m in CANDIDATES
+        for s in SETTINGS
+    }
+
+
+def mean(learner: str, setting: str, candidate: int, criterion: str) -> float:
+    count = HITS[learner, setting][:, candidate]
+    if criterion == TRUE:  # the worst environment is the one with all misses
+        return float(np.mean((count - M / 2) / (M / 2)))
+    return float(np.mean(count / M))
+
+
+def test_the_search_has_a_row_per_learner_criterion_setting_and_candidate(run: Path) -> None:
+    scores = search(cells(), run)
+    assert list(scores.columns) == COLUMNS
+    keys = ["learner", "setting", "selection", "candidate"]
+    assert [tuple(row) for row in scores[keys].to_numpy()] == [
+        (m, s, r, c) for m in CANDIDATES for s in SETTINGS for r in HAVE[m]
+        for c in range(len(CANDIDATES[m]))
+    ]  # fmt: skip
+    for row in scores.itertuples():
+        assert json.loads(row.options) == CANDIDATES[row.learner][row.candidate]
+        expected = mean(row.learner, row.setting, row.candidate, row.selection)
+        assert (row.score, row.n_seeds) == (pytest.approx(expected), 2)
+    dro = scores[(scores["learner"] == "dro") & (scores["setting"] == "r2=0.75")]
+    sd = [abs(a - b) / M / 2**0.5 for a, b in HITS["dro", "r2=0.75"].T]
+    np.testing.assert_allclose(dro["std"], sd)
+
+
+def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
+    found = best(search(cells(), run))
+    for learner, candidates in CANDIDATES.items():
+        for criterion in HAVE[learner]:
+            means = [
+                np.mean([mean(learner, s, c, criterion) for s in SETTINGS])
+                for c in range(len(candidates))
+            ]
+            assert found[learner][criterion] == candidates[int(np.argmax(means))]
+    assert found["dro"] == {POOLED: CANDIDATES["dro"][1]}  # the best in no setting
+
+
+def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
+    """Its score is the mean of both; training points count for the linear one alone."""
+    both, held_out = [[8, 0], [0, 8]], [[4, 6], [2, 8]]  # right of M, by output and candidate
+    arrays: dict[str, np.ndarray] = {"environments": np.ones((2, 2, 2 * M, 1))}
+    for i, output in enumerate(("network", "linear")):
+        arrays[f"{output}/train"] = np.stack([right(np.array(both[i]))] * 2)
+        arrays[f"{output}/validation"] = np.stack([right(np.array(held_out[i]))] * 2)
+    save_arrays(run / "d/r2=0.70/kerhrm/predictions.npz", arrays)
+    params = {"candidates": [{"k": 10}, {"k": 20}], "outputs": ["network", "linear"],
+              "criteria": [INFERRED, POOLED]}  # fmt: skip
+    scores = search({"d/r2=0.70/kerhrm": params}, run)
+    found = {name: list(part["score"]) for name, part in scores.groupby("selection")}
+    assert found[POOLED] == pytest.approx([(4 + 2) / 2 / M, (6 + 8) / 2 / M])
+    inferred = [(4 + (0 + 2) / 2) / 2 / M, (6 + (8 + 8) / 2) / 2 / M]
+    assert found[INFERRED] == pytest.approx(inferred)
+
+
+@pytest.mark.parametrize(
+    ("values", "winner"),
+    [
+        ([[0.5, 0.75, 0.75]], 1),
+        ([[0.5, 0.75, 1.0], [1.0, 0.75, 0.5]], 0),
+        ([[-np.inf, 0.1, 0.2], [0.9, 0.1, 0.2]], 2),  # diverged somewhere
+        ([[-np.inf, -3.0, -4.0], [-np.inf, -3.0, -np.inf]], 1),
+        ([[-np.inf] * 3, [-np.inf] * 3], 0),
+    ],
+)
+def test_equals_go_to_the_first_candidate(values: list[list[float]], winner: int) -> None:
+    rows = [
+        ("dro", POOLED, str(s), c, json.dumps(CANDIDATES["dro"][c]), value, 0.0, 1)
+        for s, setting in enumerate(values)
+        for c, value in enumerate(setting)
+    ]
+    scores = pd.DataFrame(rows, columns=COLUMNS)
+    expected = {"dro": {POOLED: CANDIDATES["dro"][winner]}}
+    assert best(scores) == best(scores.iloc[::-1]) == expected

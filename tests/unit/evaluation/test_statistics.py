@@ -1,0 +1,281 @@
+"""Statistics over seeds, against the standard library, SciPy's tests and simulations."""
+
+import math
+import statistics
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from kerhrm.paper.evaluation.statistics import (
+    difference,
+    different,
+    equivalence,
+    holm,
+    probability_of_improvement,
+    smallest_margin,
+    summarise,
+)
+
+NAN = float("nan")
+KEYS = ["mean", "std", "n_seeds", "ci_low", "ci_high"]
+accuracies = st.lists(st.floats(0, 1, width=32), min_size=2, max_size=12)
+#: of several values that are not all the same up to rounding
+spread = accuracies.filter(lambda values: np.ptp(values) > 1e-3)
+p_values = st.floats(0, 1)
+
+
+# mean, deviation, interval
+
+
+@given(values=accuracies)
+def test_mean_and_deviation_are_the_textbooks(values: list[float]) -> None:
+    got = summarise(np.array(values))
+    assert list(got) == KEYS
+    assert got["mean"] == pytest.approx(statistics.fmean(values), abs=1e-12)
+    assert got["std"] == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-12)
+    assert got["n_seeds"] == len(values)
+    assert got["ci_low"] <= got["mean"] <= got["ci_high"]
+
+
+@given(values=spread)
+def test_the_interval_is_students(values: list[float]) -> None:
+    got = summarise(values)
+    expected = scipy.stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert (got["ci_low"], got["ci_high"]) == pytest.approx(tuple(expected), abs=1e-9)
+
+
+def test_a_single_seed_has_neither_deviation_nor_interval() -> None:
+    got = summarise(np.array([0.7]))
+    assert (got.pop("mean"), got.pop("n_seeds")) == (0.7, 1)
+    assert all(map(math.isnan, got.values()))
+
+
+def test_equal_seeds_have_a_point_for_an_interval() -> None:
+    got = summarise(np.array([0.7, 0.7, 0.7]))
+    assert got["std"] == 0
+    assert got["ci_low"] == got["ci_high"] == got["mean"] == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("values", [[0.7, NAN, 0.9], [NAN], [NAN, NAN]])
+def test_a_seed_without_a_value_leaves_none(values: list[float]) -> None:
+    got = summarise(np.array(values))
+    assert list(got) == KEYS
+    assert got.pop("n_seeds") == len(values)
+    assert all(map(math.isnan, got.values()))
+
+
+SAMPLES = 2000
+#: how to draw (samples, seeds), and the mean
+DISTRIBUTIONS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, int]], np.ndarray], float]]
+DISTRIBUTIONS = {
+    "normal": (lambda rng, size: rng.normal(size=size), 0.0),
+    "skewed": (lambda rng, size: rng.lognormal(0, 0.5, size=size), math.exp(0.125)),
+    "very skewed": (lambda rng, size: rng.exponential(size=size), 1.0),
+    "two levels": (lambda rng, size: 2 * rng.integers(0, 2, size) + rng.normal(0, 0.2, size), 1.0),
+}
+
+
+def covered(low: np.ndarray, high: np.ndarray, mean: float) -> float:
+    return float(np.mean((low <= mean) & (mean <= high)))
+
+
+@pytest.mark.parametrize(
+    ("name", "seeds", "least"),
+    [
+        ("normal", 5, 0.94),
+        ("normal", 10, 0.94),
+        ("skewed", 5, 0.90),
+        ("skewed", 10, 0.90),
+        ("very skewed", 5, 0.86),
+        ("very skewed", 10, 0.88),
+        ("two levels", 5, 0.92),
+        ("two levels", 10, 0.93),
+    ],
+)
+def test_the_interval_covers_the_mean(name: str, seeds: int, least: float) -> None:
+    """The nominal 95 % of 2 000 samples, with a standard error of .5 %."""
+    draw, mean = DISTRIBUTIONS[name]
+    rng = np.random.default_rng(0)
+    values = draw(rng, (SAMPLES, seeds))
+    ours = [summarise(v) for v in values]
+    found = covered(*(np.array([s[end] for s in ours]) for end in ("ci_low", "ci_high")), mean)
+    assert found >= least
+    if name == "normal":
+        assert found <= 0.96
+
+
+# differences over the same seeds
+
+
+@given(pairs=st.lists(st.tuples(p_values, p_values), min_size=2, max_size=12))
+def test_a_difference_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
+    a, b = np.array(pairs).T
+    got = difference(a, b)
+    assert got.effect == pytest.approx(statistics.fmean(a - b), abs=1e-12)
+    if np.ptp(a - b) > 1e-3:
+        expected = scipy.stats.ttest_rel(a, b)
+        assert got.p == pytest.approx(expected.pvalue, abs=1e-9)
+        assert (got.ci_low, got.ci_high) == pytest.approx(tuple(expected.confidence_interval()))
+        assert (got.p <= 0.05) == (not got.ci_low < 0 < got.ci_high)
+    back = difference(b, a)
+    assert (back.effect, back.ci_low, back.ci_high, back.p) == pytest.approx(
+        (-got.effect, -got.ci_high, -got.ci_low, got.p), abs=1e-9
+    )
+
+
+def test_differences_without_a_spread_are_certain() -> None:
+    assert difference([0.5, 0.75], [0.25, 0.5]) == (0.25, 0.25, 0.25, 0.0)
+    assert difference([0.5, 0.75], [0.5, 0.75]) == (0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(("a", "b"), [([0.5], [0.2]), ([0.5, NAN], [0.2, 0.1])])
+def test_differences_that_nothing_is_known_of(a: list[float], b: list[float]) -> None:
+    got = difference(a, b)
+    assert all(map(math.isnan, (got.ci_low, got.ci_high, got.p)))
+    assert math.isnan(got.effect) == math.isnan(sum(a))
+
+
+@pytest.mark.parametrize("test", [difference, probability_of_improvement])
+def test_seeds_must_pair(test: Callable[..., object]) -> None:
+    for a, b in (([0.1, 0.2], [0.1]), ([[0.1]], [[0.2]]), ([0.1], 0.2)):
+        with pytest.raises(ValueError, match="do not pair"):
+            test(a, b)
+
+
+# probability of improvement
+
+
+@given(wins=st.integers(0, 12), losses=st.integers(0, 12))
+def test_wins_are_binomial(wins: int, losses: int) -> None:
+    n = wins + losses
+    if n == 0:
+        return
+    a, b = np.array([1.0] * wins + [0.0] * losses), np.full(n, 0.5)
+    got = probability_of_improvement(a, b)
+    expected = scipy.stats.binomtest(wins, n).proportion_ci(0.95, "exact")
+    assert got.share == pytest.approx(wins / n)
+    assert (got.ci_low, got.ci_high) == pytest.approx((expected.low, expected.high))
+    back = probability_of_improvement(b, a)
+    assert (back.share, back.ci_low, back.ci_high) == pytest.approx(
+        (1 - got.share, 1 - got.ci_high, 1 - got.ci_low)
+    )
+
+
+@pytest.mark.parametrize("seeds", [5, 10, 20])
+def test_the_interval_of_a_share_holds_its_confidence(seeds: int) -> None:
+    ends = [probability_of_improvement(np.arange(seeds) < k, np.full(seeds, 0.5))
+            for k in range(seeds + 1)]  # fmt: skip
+    for share in np.linspace(0.01, 0.99, 50):
+        chances = scipy.stats.binom.pmf(np.arange(seeds + 1), seeds, share)
+        inside = [end.ci_low <= share <= end.ci_high for end in ends]
+        assert chances[inside].sum() >= 0.95
+
+
+def test_a_tie_is_half_an_improvement() -> None:
+    got = probability_of_improvement([0.3, 0.5, 0.9, 0.1], [0.3, 0.4, 0.8, 0.2])
+    assert got.share == (0.5 + 1 + 1 + 0) / 4
+    assert got.ci_low < got.share < got.ci_high
+    assert all(map(math.isnan, probability_of_improvement([0.3, NAN], [0.1, 0.2])))
+
+
+# against a reference
+
+
+@given(values=spread, reference=st.floats(0, 1))
+def test_a_reference_without_error_is_the_one_sample_test(
+    values: list[float], reference: float
+) -> None:
+    got = summarise(values)
+    expected = scipy.stats.ttest_1samp(values, reference).pvalue
+    facts = got["mean"], got["std"], len(values), reference
+    assert different(*facts) == pytest.approx(expected, abs=1e-9)
+
+
+@given(values=spread, reference=st.floats(0, 1), margin=st.floats(0.01, 0.5))
+def test_equivalence_is_two_one_sided_tests_and_an_interval_inside(
+    values: list[float], reference: float, margin: float
+) -> None:
+    got = summarise(values)
+    facts = got["mean"], got["std"], len(values), reference, 0.0
+    low = scipy.stats.ttest_1samp(values, reference - margin, alternative="greater").pvalue
+    high = scipy.stats.ttest_1samp(values, reference + margin, alternative="less").pvalue
+    p = equivalence(*facts, margin)
+    assert p == pytest.approx(max(low, high), abs=1e-9)
+    interval = scipy.stats.ttest_1samp(values, reference).confidence_interval(0.90)
+    ends = interval.low - reference, interval.high - reference
+    if abs(p - 0.05) > 1e-9:
+        assert (p < 0.05) == (-margin < ends[0] and ends[1] < margin)
+    least = smallest_margin(*facts)
+    assert least == pytest.approx(max(-ends[0], ends[1]))
+    assert equivalence(*facts, least) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("seeds", "runs"), [(5, 5), (10, 10), (10, 5)])
+def test_both_tests_have_their_size_beside_the_papers_own_error(seeds: int, runs: int) -> None:
+    """The paper's mean of ``runs`` is drawn like ours, and its spread is taken from ours."""
+    rng = np.random.default_rng(0)
+    ours, paper = rng.normal(size=(2000, seeds)), rng.normal(size=(2000, runs)).mean(axis=1)
+    alarms, agree = [], []
+    for values, reference in zip(ours, paper, strict=True):
+        mean, std = values.mean(), values.std(ddof=1)
+        error = std / runs**0.5
+        alarms.append(different(mean, std, seeds, reference, error) <= 0.05)
+        # truly a margin apart: to call that equal is the error of the other kind
+        agree.append(equivalence(mean, std, seeds, reference + 2.0, error, 2.0) <= 0.05)
+    assert np.mean(alarms) == pytest.approx(0.05, abs=0.015)
+    assert np.mean(agree) == pytest.approx(0.05, abs=0.015)
+
+
+def test_a_single_seed_is_no_test() -> None:
+    assert math.isnan(different(0.5, NAN, 1, 0.2))
+    assert math.isnan(equivalence(0.5, NAN, 1, 0.5, 0.0, 0.1))
+    assert math.isnan(smallest_margin(0.5, NAN, 1, 0.5, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("mean", "p_different", "p_equal"), [(0.5, 1.0, 0.0), (0.55, 0.0, 0.0), (0.7, 0.0, 1.0)]
+)
+def test_without_any_spread_all_is_certain(mean: float, p_different: float, p_equal: float) -> None:
+    assert different(mean, 0.0, 5, 0.5) == p_different
+    assert equivalence(mean, 0.0, 5, 0.5, 0.0, 0.1) == p_equal
+    assert smallest_margin(mean, 0.0, 5, 0.5, 0.0) == pytest.approx(abs(mean - 0.5))
+
+
+# several tests
+
+
+def test_holm_by_hand() -> None:
+    # .005 x 4, .01 x 3, .03 x 2, and .04 x 1, which may not fall below the one before
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
+    assert list(holm([0.04])) == [0.04]
+    assert len(holm([])) == 0
+
+
+@given(p=st.lists(p_values, min_size=1, max_size=6))
+def test_holm_closes_bonferroni(p: list[float]) -> None:
+    """A hypothesis falls if every set of hypotheses with it falls by Bonferroni's rule."""
+    for i, adjusted in enumerate(holm(p)):
+        sets = (s for m in range(1, len(p) + 1) for s in combinations(range(len(p)), m) if i in s)
+        assert adjusted == pytest.approx(max(min(1, len(s) * min(p[j] for j in s)) for s in sets))
+
+
+@given(p=hnp.arrays(float, st.integers(1, 20), elements=p_values), data=st.data())
+def test_holm_knows_no_order_and_ignores_what_is_no_test(
+    p: np.ndarray, data: st.DataObject
+) -> None:
+    found = holm(p)
+    order = np.array(data.draw(st.permutations(range(len(p)))))
+    np.testing.assert_array_equal(holm(p[order]), found[order])
+    np.testing.assert_array_equal(holm([NAN, *p, NAN]), [NAN, *found, NAN])
+    assert (found >= p).all()
+    assert (found <= np.minimum(1, len(p) * p)).all()
+    assert (np.diff(found[np.argsort(p)]) >= 0).all()
+    with_another = holm([*p, data.draw(p_values)])
+    assert (with_another[:-1] >= found - 1e-12).all()

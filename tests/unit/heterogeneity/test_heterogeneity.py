@@ -1,0 +1,115 @@
+"""The test of heterogeneity: exact under its null, blind to what does not matter, and not blind."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.algorithm.records import Problem
+from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.test import (
+    HeterogeneityResult,
+    against_permutations,
+    orthonormal,
+    test_heterogeneity,
+    test_problem,
+)
+
+FEW = HeterogeneityOptions(folds=2, em_max_iter=30, em_tol=1e-3)
+
+
+def flipped(n: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three inputs, a constant, and y, with the first coefficient flipped in a share of rows."""
+    random = np.random.default_rng(seed)
+    x = random.standard_normal((n, 3))
+    sign = np.where(random.random(n) < share, -1, 1)
+    y = sign * x[:, 0] + x[:, 1] + 0.3 * random.standard_normal(n)
+    return np.column_stack([x, np.ones(n)]), y
+
+
+def test_the_p_value_is_uniform_where_residuals_are_exchangeable() -> None:
+    p_values = []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        features = orthonormal(random.standard_normal((60, 2)))
+        test = against_permutations(features, random.standard_normal(60), FEW, seed)
+        p_values.append(float(test.p_value))
+    assert min(p_values) >= 1 / 20
+    # ranks among 20, spread over their cell: uniform on [0, 1]
+    spread = np.array(p_values) - np.random.default_rng(0).random(20) / 20
+    assert stats.kstest(spread, "uniform").pvalue > 0.01
+
+
+def test_a_flipped_coefficient_is_found() -> None:
+    features, y = flipped(300, 0.3)
+    test = test_heterogeneity(features, y, options=FEW)
+    assert test.detected
+    assert test.p_value == pytest.approx(1 / 20)
+    assert test.excess > 0.05
+    assert not test.homogeneous
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    features, y = flipped(300, 0.0)
+    test = test_heterogeneity(features, y, options=FEW)
+    assert not test.detected
+    assert test.homogeneous
+
+
+def test_a_gain_too_small_to_count_is_no_environment() -> None:
+    features, y = flipped(300, 0.3)
+    strict = FEW.model_copy(update={"min_gain": 1e6})
+    assert test_heterogeneity(features, y, options=strict).homogeneous
+
+
+def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
+    features, y = flipped(200, 0.2)
+    test = test_heterogeneity(features, y, options=FEW)
+    moved = test_heterogeneity(features, 4 * y - 3, options=FEW)
+    assert moved.gain == pytest.approx(test.gain)
+    np.testing.assert_allclose(moved.null, test.null, rtol=1e-6, atol=1e-9)
+    mixed = features @ np.random.default_rng(1).standard_normal((4, 4))
+    mapped = test_heterogeneity(mixed, y, x=features, options=FEW)
+    assert mapped.gain == pytest.approx(test.gain)
+
+
+def test_the_seed_decides_everything() -> None:
+    features, y = flipped(200, 0.2)
+    one, again, other = (test_heterogeneity(features, y, options=FEW, seed=s) for s in (5, 5, 6))
+    np.testing.assert_array_equal(one.null, again.null)
+    assert not np.array_equal(one.null, other.null)
+
+
+def test_binary_labels_cannot_be_tested() -> None:
+    features, y = flipped(200, 0.3)
+    test = test_heterogeneity(features, np.sign(y), options=FEW)
+    assert np.isnan(test.p_value)
+    assert not test.detected
+    assert not test.homogeneous
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
+    features, labels = flipped(200, share)
+    x, y = torch.from_numpy(features), torch.from_numpy(labels)
+    u, s, _ = torch.linalg.svd(x, full_matrices=False)
+    nothing = torch.zeros_like(y)
+    problem = Problem(u, s, x[:5], nothing, nothing[:5], y, y[:5], "regression", 4)
+    test = test_problem(problem, x, FEW)
+    assert test.homogeneous == (share == 0)
+    alone = test_heterogeneity(problem.psi_train.numpy(), labels, x=features, options=FEW, seed=4)
+    np.testing.assert_array_equal(test.null, alone.null)
+    again = HeterogeneityResult.from_arrays(test.arrays())
+    assert (again.gain, again.p_value, again.detected) == (test.gain, test.p_value, test.detected)
+
+
+def test_what_cannot_be_tested_is_refused() -> None:
+    features, y = flipped(200, 0.3)
+    with pytest.raises(KerhrmError, match="too few"):
+        test_heterogeneity(features[:79], y[:79])
+    with pytest.raises(KerhrmError, match="do not fit"):
+        test_heterogeneity(features, y[:-1])
+    y[3] = np.nan
+    with pytest.raises(KerhrmError, match="finite"):
+        test_heterogeneity(features, y)

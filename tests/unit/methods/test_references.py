@@ -1,0 +1,120 @@
+"""References: least squares by another solver, ERM without colour, true environments."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from kerhrm import NetworkOptions, build
+from kerhrm.methods.erm import ERMOptions, train_erm
+from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.references import (
+    LeastSquaresOptions,
+    TrueEnvironmentsOptions,
+    train_grayscale,
+    train_least_squares,
+    train_true_environments,
+    without_colour,
+)
+
+Draw = Callable[..., Inputs]
+PIXELS = 9
+
+
+def least_squares(inputs: Inputs, x: Tensor) -> Tensor:
+    return train_least_squares(inputs, LeastSquaresOptions()).predict(x)["model"]
+
+
+@pytest.mark.parametrize("n", [60, 4])  # more points than predictors, and fewer
+def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
+    inputs = draw("regression", n=n, d=6)
+    inputs = replace(inputs, y=inputs.y + 3)
+    x, y = (t.double().numpy() for t in (inputs.x, inputs.y))
+    slope = np.linalg.lstsq(x - x.mean(0), y - y.mean(), rcond=1e-5)[0]
+    for new in (inputs.x, torch.randn(9, 6)):
+        expected = y.mean() + (new.double().numpy() - x.mean(0)) @ slope
+        np.testing.assert_allclose(least_squares(inputs, new), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
+    """Collinear but for the rounding to single precision, which must not be fitted."""
+    inputs = draw("regression", n=200)
+    scale, shift = torch.tensor([1.0, 8.0, 0.5, -2.0]), torch.tensor([1.0, -4.0, 0.0, 16.0])
+
+    def add(x: Tensor) -> Tensor:
+        total = (x[:, 0].double() + x[:, 1] / 3).float()
+        return torch.cat([x, total[:, None], torch.full_like(x[:, :1], 7.0)], dim=1)
+
+    new = 3 * torch.randn(50, 4)
+    expected = least_squares(inputs, new)
+    for change in (add, lambda x: x * scale + shift):
+        outputs = least_squares(replace(inputs, x=change(inputs.x)), change(new))
+        torch.testing.assert_close(outputs, expected, rtol=1e-5, atol=1e-5)
+
+
+def coloured(channel: Tensor, gray: Tensor) -> Tensor:
+    """Images (n, 2 p) that hold ``gray`` (n, p) in one of two channels."""
+    places = torch.stack([1 - channel, channel], dim=-1)[..., None]
+    return (places * gray[:, None]).flatten(1)
+
+
+def images(n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Gray images, labels that their first pixel tells, and colours that tell them better."""
+    y = torch.sign(torch.randn(n))
+    gray = torch.rand(n, PIXELS)
+    gray[:, 0] = (0.5 + 0.25 * y + 0.3 * torch.randn(n)).clamp(0, 1)
+    return gray, y, (torch.where(torch.rand(n) < 0.95, y, -y) > 0).float()
+
+
+def test_grayscale_does_not_see_colour() -> None:
+    """Neither in training, nor in the choice of a step, nor in predictions."""
+    (gray, y, channel), (held_out, y_held_out, other) = images(80), images(40)
+    assert torch.equal(without_colour(coloured(channel, gray)), torch.cat([gray, gray], 1) / 2)
+    network = build(NetworkOptions(widths=[16]), 0, 2 * PIXELS)
+    options = ERMOptions(steps=100, learning_rate=1e-2, evaluate_every=1)
+    new, labels, _ = images(400)
+    outputs = []
+    for train, validation in ((channel, other), (1 - channel, 1 - other)):
+        inputs = Inputs(coloured(train, gray), y, coloured(validation, held_out), y_held_out,
+                        "classification", 0, network)  # fmt: skip
+        fitted = train_grayscale(inputs, options)
+        for sign in (1, -1):
+            outputs.append(fitted.predict(coloured((sign * labels > 0).float(), new))["model"])
+    assert all(torch.equal(outputs[0], output) for output in outputs)
+    assert float(((outputs[0] > 0) == (labels > 0)).double().mean()) > 0.6
+    plain = train_erm(inputs, options)
+    swap = [plain.predict(coloured(c, new))["model"] for c in (torch.zeros(400), torch.ones(400))]
+    assert float((swap[0] - swap[1]).abs().mean()) > 0.1
+
+
+def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) -> None:
+    """By hand: M_p's objective has its minimum at the direction."""
+    inputs = draw("regression", n=60, environments=3, equal=False, k=4)
+    problem, labels = inputs.require_problem(), inputs.environments
+    psi, target = problem.psi_train, problem.target
+
+    def gradients(theta: Tensor) -> Tensor:
+        parts = ((psi[labels == e], target[labels == e]) for e in range(3))
+        return torch.stack([2 * p.mT @ (p @ theta - t) / len(t) for p, t in parts])
+
+    spread = []
+    for alpha in (0.0, 1.0, 100.0):
+        options = TrueEnvironmentsOptions(k=3, alpha=alpha)
+        fitted = train_true_environments(inputs, options)
+        theta = fitted.directions["model"]
+        assert theta[3:].tolist() == [0.0]
+        spread.append(float(gradients(theta)[:, :3].var(0, correction=0).sum()))
+        free = theta.clone().requires_grad_()
+        unit = psi[:, :3].numel() / float((psi[:, :3] ** 2).sum())
+        of = gradients(free)[:, :3]
+        parts = ((psi[labels == e] @ free - target[labels == e]) for e in range(3))
+        risk = torch.stack([(r**2).mean() for r in parts]).mean() + 1e-6 / unit * (free**2).sum()
+        total = risk + alpha * unit * ((of - of.mean(0)) ** 2).sum() / 3
+        (slope,) = torch.autograd.grad(total, free)
+        torch.testing.assert_close(slope[:3], torch.zeros(3).double(), rtol=0, atol=1e-7)
+        assert fitted.chosen == {"k": 3, "alpha": alpha}
+    assert spread == sorted(spread, reverse=True)
+    assert spread[2] < 0.7 * spread[0]

@@ -1,0 +1,112 @@
+"""Networks: their initial weights, and that they are what PyTorch would make."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from kerhrm import KerhrmError, NetworkOptions, build
+from kerhrm.networks.base import Network
+from kerhrm.networks.mlp import MLP, init_mlp
+from kerhrm.networks.modules import ModuleNetwork, small_cnn
+from kerhrm.networks.training import train
+
+N = 12
+CNN = "kerhrm.networks.modules:small_cnn"
+MODULES = {"factories:mlp": 5, "factories:Tied": 5, "factories:dropout_switched_off": 5, CNN: 32}
+
+
+def as_torch(network: Network) -> nn.Module:
+    """The network as a module with its weights."""
+    if isinstance(network, ModuleNetwork):
+        module = copy.deepcopy(network.module)
+        module.load_state_dict({n: w.clone() for n, w in network.weights.items()}, strict=False)
+        return module
+    assert isinstance(network, MLP)
+    layers: list[nn.Module] = []
+    for weight, bias in network.layers:
+        linear = nn.Linear(weight.shape[1], weight.shape[0])
+        linear.weight.data, linear.bias.data = weight.clone(), bias.clone()
+        layers += [linear, nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+@pytest.fixture(params=[*MODULES, (16,), (16, 8), ()], ids=str)
+def case(request: pytest.FixtureRequest) -> tuple[NetworkOptions, int]:
+    if isinstance(request.param, str):
+        return NetworkOptions(module=request.param), MODULES[request.param]
+    return NetworkOptions(widths=list(request.param)), 5
+
+
+def test_outputs_and_training_are_those_of_torch(case: tuple[NetworkOptions, int]) -> None:
+    options, d = case
+    network = build(options, 3, d)
+    x, y = torch.randn(N, d), torch.randn(N)
+    module = as_torch(network)
+    torch.testing.assert_close(network(x), module(x).reshape(N))
+    assert network.n_parameters == sum(p.numel() for p in module.parameters())
+    before = {name: w.clone() for name, w in network.weights.items()}
+    trained = train(network, x, lambda f, *_: ((f - y) ** 2).mean(), steps=20, learning_rate=1e-2)
+    optimiser = torch.optim.Adam(module.parameters(), lr=1e-2)
+    for _ in range(20):
+        optimiser.zero_grad()
+        nn.functional.mse_loss(module(x).reshape(N), y).backward()
+        optimiser.step()
+    torch.testing.assert_close(trained(x), module(x).reshape(N), rtol=1e-3, atol=1e-4)
+    assert float(((trained(x) - y) ** 2).mean()) < 0.9 * float(((network(x) - y) ** 2).mean())
+    for name, w in network.weights.items():  # the initial network stays as it is
+        assert torch.equal(w, before[name])
+        assert not w.requires_grad
+        assert not trained.weights[name].requires_grad
+
+
+def test_weights_depend_on_the_seed_alone(case: tuple[NetworkOptions, int]) -> None:
+    state = torch.random.get_rng_state()
+    first, again, other = (build(case[0], seed, case[1]).weights for seed in (3, 3, 4))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not all(torch.equal(first[name], other[name]) for name in first)
+
+
+def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
+    network = init_mlp(0, (9, 300, 40, 1))
+    shapes = [tuple(w.shape) for layer in network.layers for w in layer]
+    assert shapes == [(300, 9), (300,), (40, 300), (40,), (1, 40), (1,)]
+    for fan_in, layer in zip((9, 300, 40), network.layers, strict=True):
+        for t in layer:
+            assert t.dtype == torch.float32
+            u = t.flatten().double() * fan_in**0.5  # U(-1, 1)
+            assert float(u.abs().max()) <= 1 + 1e-6
+            assert abs(float(u.mean())) < 5 * (1 / 3 / len(u)) ** 0.5
+            # u^2 has mean 1/3 and variance 4/45
+            assert abs(float((u**2).mean()) - 1 / 3) < 5 * (4 / 45 / len(u)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("vector", r"maps 16 points to \(16, 2\)"),
+        ("BatchMean", r"maps 16 points to \(1,\)"),
+        ("dropout", r"another output in another batch or call; .*module\.eval\(\)"),
+        ("batch_statistics", "another output in another batch"),
+        ("running_statistics", r"has the buffer 1\.running_mean"),
+        ("images_only", r"fails on points of shape \(16, 5\)"),
+        ("nothing_to_train", r"returns no torch\.nn\.Module with parameters"),
+        ("no_module", r"returns no torch\.nn\.Module"),
+        ("number", "is neither a function written in Python nor a class"),
+        ("in_c", "is neither a function written in Python nor a class"),
+        ("fails", r"fails with 5 inputs"),
+    ],
+)
+def test_modules_that_are_refused(entry: str, message: str) -> None:
+    with pytest.raises(KerhrmError, match=f"module 'factories:{entry}' .*{message}") as error:
+        build(NetworkOptions(module=f"factories:{entry}"), 0, 5)
+    assert "\n" not in str(error.value)
+
+
+def test_the_cnn_is_for_images_with_two_channels() -> None:
+    for side in (4, 7, 28):
+        assert small_cnn(2 * side**2)(torch.randn(3, 2 * side**2)).shape == (3, 1)
+    with pytest.raises(KerhrmError, match="10 inputs"):
+        small_cnn(10)

@@ -1,0 +1,148 @@
+"""What is published: complete runs alone, whole, with digests; and what is known of a cell."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.cli import main
+from kerhrm.paper.reporting.explain import explain
+from kerhrm.paper.reporting.publish import publish
+from kerhrm.paper.reporting.run import Run
+from kerhrm.paper.runs import provenance
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = ROOT / "results" / "reference"
+Make = Callable[..., Path]
+CELL = ("table1", "r2=0.70", "ERM", "test_acc")
+
+
+def complete(folder: Path) -> Run:
+    """The run with its claims."""
+    (folder / "claims.csv").write_text("claim\n1\n")
+    return Run(folder)
+
+
+def test_every_published_file_has_the_digest_that_is_noted() -> None:
+    noted = Run(REFERENCE).provenance["files"]
+    assert len(noted) > 40
+    for name, digest in noted.items():
+        found = hashlib.sha256((REFERENCE / name).read_bytes()).hexdigest()
+        assert found == digest, name
+
+
+def test_the_published_means_follow_from_the_published_seeds() -> None:
+    run = Run(REFERENCE)
+    keys = ["setting", "method", "metric", "selection"]
+    for table in run.tables:
+        means = run.scores(table).groupby(keys)["value"].mean()
+        cells = run.cells(table).set_index(keys)["mean"]
+        assert set(means.index) == set(cells.index)
+        assert means.reindex(cells.index).to_numpy() == pytest.approx(cells.to_numpy(), abs=1e-12)
+
+
+def test_the_held_out_run_goes_to_the_top_and_others_below(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame
+) -> None:
+    target = tmp_path / "published"
+    assert publish(complete(make_run(scores)), target, root=ROOT) == target
+    assert publish(Run(make_run(scores, "paper")), target, root=ROOT) == target / "paper"
+    assert publish(Run(make_run(scores, "paper", "study")), target, ["study"], ROOT) == target
+    top = Run(target)
+    assert top.tables == ["table1", "study"]
+    assert (top.preset("table1"), top.preset("study")) == ("fresh", "paper")
+    assert "tables/study.csv" in top.provenance["files"]
+    assert not any(name.startswith("paper/") for name in top.provenance["files"])
+    assert not Run(target / "paper").has("scores/table1.csv.gz")
+    assert (target / "report.html").read_text().count('<h2 id="') == len(top.tables)
+    assert len(top.provenance["tables"]["table1"]["commit"]) >= 40
+
+
+@pytest.mark.parametrize("gap", ["scores/table1.csv.gz", "claims.csv"])
+def test_an_incomplete_run_is_refused_and_nothing_written(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame, gap: str
+) -> None:
+    run = complete(make_run(scores))
+    (run.folder / gap).unlink()
+    with pytest.raises(KerhrmError, match=f"{gap} does not exist"):
+        publish(run, tmp_path / "published")
+    assert not (tmp_path / "published").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "problem"),
+    [("data_source", "fallback:digits", "fallback data"), ("value", None, "failed cells")],
+)
+def test_fallback_data_and_failures_are_refused(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame, column: str, value: object, problem: str
+) -> None:
+    scores.loc[:2, column] = value
+    with pytest.raises(KerhrmError, match=problem):
+        publish(complete(make_run(scores)), tmp_path / "published")
+
+
+def test_a_file_that_was_edited_is_refused(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame
+) -> None:
+    run = complete(make_run(scores))
+    path = run.folder / "tables" / "table1.csv"
+    provenance.write(run.folder, "make_table", [path], {}, {})
+    path.write_text(path.read_text().replace("ERM", "DRO"))
+    with pytest.raises(KerhrmError, match="has changed since rule make_table made it"):
+        publish(run, tmp_path / "published")
+
+
+def test_a_cell_is_explained_by_its_seeds_and_files(make_run: Make, scores: pd.DataFrame) -> None:
+    run = Run(make_run(scores, "paper"))
+    folder = run.folder
+    parts = {
+        "classification/r2=0.70/erm/predictions.npz": [],
+        "classification/r2=0.70/kerhrm_x/predictions.npz": [],
+        "scores/table1.csv.gz": [
+            "classification/r2=0.70/erm/predictions.npz",
+            "classification/r2=0.70/kerhrm_x/predictions.npz",
+        ],
+        "tables/table1.csv": ["scores/table1.csv.gz"],
+    }
+    for name, inputs in parts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+        digests = {one: provenance.digest(folder / one) for one in inputs}
+        provenance.write(folder, "a_rule", [folder / name], digests, {})
+    found = explain(run, *CELL, root=ROOT)
+    own = scores[(scores[["setting", "method", "metric"]] == list(CELL[1:])).all(axis=1)]
+    own = own[own["selection"] == "pooled validation"]
+    assert [one["value"] for one in found["seeds"]] == pytest.approx(own["value"].tolist())
+    assert found["cell"]["mean"] == pytest.approx(own["value"].mean())
+    names = [one["file"] for one in found["files"]]
+    assert names == [name for name in reversed(parts) if "kerhrm_x" not in name]
+    oracle = explain(run, *CELL, selection="oracle", root=ROOT)
+    assert oracle["cell"]["selection"] == "oracle"
+    assert json.dumps(oracle)
+
+
+def test_a_cell_that_is_not_there_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--run", str(REFERENCE)]
+    assert main(["explain", "table1", "r2=0.7", "KerHRM", "test_acc", *where]) == 1
+    assert "no setting 'r2=0.7'; it has r2=0.70; r2=0.75" in capsys.readouterr().err
+    assert main(["explain", "table1", "r2=0.70", "KerHRM", "test_acc", *where]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["seeds"]) == found["cell"]["n_seeds"] == 10
+    assert found["commit"]
+    assert main(["explain", "tabel1", "r2=0.70", "KerHRM", "test_acc", *where]) == 1
+    assert "tabel1.csv does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "a\x00,b\n1", "preset: [", "- 1"])
+def test_damaged_files_are_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "t.csv").write_text("")
+    with pytest.raises(KerhrmError, match=r"config\.yaml is damaged"):
+        Run(tmp_path).config.get("preset")
+    with pytest.raises(KerhrmError, match=r"t\.csv is damaged"):
+        Run(tmp_path).cells("t")

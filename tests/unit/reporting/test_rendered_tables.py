@@ -1,0 +1,130 @@
+"""Tables in three formats: the numbers of the cells, and names that stay names."""
+
+import html
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kerhrm.paper.reporting import tables
+from kerhrm.paper.reporting.run import Run, primary
+from tests.unit.reporting.conftest import EVIL, cells_of
+
+REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1)
+
+
+class Tags(HTMLParser):
+    """The tags of a text, and what it shows."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.shown = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.shown += data
+
+
+@given(name=NAMES)
+def test_html_shows_a_name_as_it_is(name: str) -> None:
+    page = Tags(tables.escape(name, "html"))
+    assert not page.tags
+    assert page.shown == " ".join(name.split())
+
+
+@given(name=NAMES)
+def test_markdown_keeps_a_name_in_its_cell_and_without_markup(name: str) -> None:
+    text = tables.escape(name, "markdown")
+    assert "\n" not in text
+    assert not re.search(r"(?<!\\)(\\\\)*[|*_`$\[]", text)
+    assert not Tags(text).tags
+    plain = re.sub(r"\\(.)", r"\1", text)
+    assert html.unescape(plain) == html.unescape(" ".join(name.split()))
+
+
+@given(name=NAMES)
+def test_latex_has_no_command_but_those_of_its_signs(name: str) -> None:
+    text = tables.escape(name, "latex")
+    for sign in (r"\textbackslash{}", r"\textasciitilde{}", r"\textasciicircum{}"):
+        text = text.replace(sign, "")
+    text = re.sub(r"\\[&%$#_{}]", "", text)
+    assert not set(text) & set("\\&%$#_{}~^")
+
+
+def test_every_published_cell_is_shown_with_its_mean_and_verdict() -> None:
+    cells = REFERENCE.cells("table1")
+    for metric in tables.metrics_of(cells):
+        rows = cells[cells["metric"] == metric]
+        page = tables.render(rows, "html")
+        lines = [
+            [re.sub(r"<[^>]+>", " ", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line)]
+            for line in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+        ]
+        shown = pd.DataFrame(lines[1:], columns=lines[0]).map(html.unescape)
+        shown = shown.map(lambda text: " ".join(text.split())).set_index(["method", "selection"])
+        own = primary(rows)
+        for number, cell in rows.iterrows():
+            text = shown.loc[(cell["method"], cell["selection"]), cell["setting"]]
+            text = text.strip()
+            assert text.startswith(f"{cell['mean']:.3f}")
+            if own[number] and pd.notna(cell["paper"]):
+                assert text.endswith(f"{cell['paper']:.3f}, {cell['verdict']}")
+
+
+@pytest.mark.parametrize("table", REFERENCE.tables)
+def test_every_format_holds_every_cell(table: str) -> None:
+    cells = REFERENCE.cells(table)
+    shown = sum(cells["verdict"] != "failed")
+    for kind in ("markdown", "latex", "html"):
+        text = tables.render(cells, kind)  # type: ignore[arg-type]
+        settings = {tables.escape(s, kind) for s in cells["setting"]}  # type: ignore[arg-type]
+        assert all(setting in text for setting in settings)
+        numbers = [f"{mean:.3f}" for mean in cells["mean"]]
+        assert all(number in text for number in numbers)
+        assert len(re.findall(r"-?\d+\.\d{3}\b", text)) >= shown
+
+
+def test_a_table_of_names_with_markup_runs_nothing(scores: pd.DataFrame) -> None:
+    evil = scores.assign(
+        setting=scores["setting"] + EVIL + "|$x$_{&}", method=scores["method"] + EVIL
+    )
+    cells = cells_of(evil, "mine")
+    allowed = {"table", "thead", "tbody", "tr", "th", "td", "br", "small", "caption"}
+    assert Tags(tables.render(cells, "html", EVIL)).tags <= allowed
+    assert not Tags(tables.render(cells, "markdown", EVIL)).tags
+    assert EVIL.replace("_", r"\_") in tables.render(cells, "latex", EVIL)
+
+
+def test_failed_cells_show_no_mean(scores: pd.DataFrame) -> None:
+    scores.loc[scores["method"] == "KerHRM", "value"] = float("nan")
+    text = tables.render(cells_of(scores, "t"), "markdown")
+    rows = [line for line in text.splitlines() if "KerHRM" in line]
+    assert rows
+    assert all("failed" in row and "nan" not in row for row in rows)
+
+
+def test_a_single_seed_has_no_deviation(scores: pd.DataFrame) -> None:
+    one = cells_of(scores[scores["seed"] == 0], "t")
+    assert "\N{PLUS-MINUS SIGN}" not in tables.render(one, "markdown")
+
+
+def test_many_settings_are_rows_or_blocks() -> None:
+    for table in ("ablation", "figure3"):
+        cells = REFERENCE.cells(table)
+        for _, block in tables.blocks(cells):
+            assert min(tables.pivot(block, "mean").shape) <= tables.MANY + 2
+
+
+def test_files_of_a_table(tmp_path: Path, scores: pd.DataFrame) -> None:
+    tables.write(cells_of(scores, "t"), tmp_path / "a=1.5", "T")
+    assert {p.name for p in tmp_path.iterdir()} == {"a=1.5.md", "a=1.5.tex", "a=1.5.html"}

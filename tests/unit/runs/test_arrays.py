@@ -1,0 +1,144 @@
+"""Files appear whole or not at all, damaged ones are told, and records come back."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs.arrays import (
+    atomic,
+    load_arrays,
+    load_records,
+    save_arrays,
+    save_records,
+    write_text,
+)
+
+
+def test_arrays_and_facts_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "x.npz"
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "names": np.array(["x", "y"]), "n": np.int64(3)}
+    save_arrays(path, arrays, k=15, name="two")
+    again, facts = load_arrays(path)
+    assert facts == {"k": 15, "name": "two"}
+    assert again.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert again[name].dtype == np.asarray(array).dtype
+        np.testing.assert_array_equal(again[name], array)
+    save_arrays(path, {})
+    assert load_arrays(path) == ({}, {})
+    assert os.listdir(path.parent) == ["x.npz"]
+
+
+@pytest.mark.parametrize("earlier", [None, "old"])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failed_write_leaves_no_trace(
+    tmp_path: Path, earlier: str | None, error: type[BaseException]
+) -> None:
+    path = tmp_path / "x.txt"
+    if earlier is not None:
+        write_text(path, earlier)
+    before = os.listdir(tmp_path)
+
+    def fail_half_way() -> None:
+        with atomic(path) as file:
+            file.write(b"half of it")
+            assert not path.exists() or path.read_text() == earlier
+            raise error
+
+    with pytest.raises(error):
+        fail_half_way()
+    assert os.listdir(tmp_path) == before
+    if earlier is not None:
+        assert path.read_text() == earlier
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_files_have_the_mode_that_the_umask_leaves(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        write_text(tmp_path / "x.txt", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x.txt").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    write_text(tmp_path / "file", "in the way")
+    with pytest.raises(KerhrmError, match=r"cannot write .*file/x\.txt"):
+        write_text(tmp_path / "file" / "x.txt", "text")
+
+
+def test_python_objects_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a holds Python objects"):
+        save_arrays(tmp_path / "x.npz", {"a": np.array([{}, None], dtype=object)})
+    assert os.listdir(tmp_path) == []
+    np.savez(tmp_path / "x.npz", a=np.array([{}, None], dtype=object))
+    with pytest.raises(KerhrmError, match="delete it and run again"):
+        load_arrays(tmp_path / "x.npz")
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(KerhrmError, match=r"x\.npz does not exist"):
+        load_arrays(tmp_path / "x.npz")
+
+
+def _cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda c: b"", lambda c: c[:10], _cut, lambda c: c[:-9], _flipped, lambda c: b"text"]
+)
+def test_a_damaged_file_is_told(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "x.npz"
+    save_arrays(path, {"a": np.random.default_rng(0).standard_normal(1000)})
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(KerhrmError, match=r"is damaged .*; delete it and run again"):
+        load_arrays(path)
+
+
+def test_facts_that_are_no_json_are_told(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", __meta__=np.array("{"))
+    with pytest.raises(KerhrmError, match="is damaged"):
+        load_arrays(tmp_path / "x.npz")
+
+
+@dataclass(frozen=True)
+class Pair:
+    a: np.ndarray
+    b: float
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"a": self.a, "b": np.asarray(self.b)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], device: Any = None) -> Self:
+        return cls(arrays["a"], float(arrays["b"]))
+
+
+def test_records_of_all_seeds_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    pairs = [Pair(np.arange(3.0) + s, 0.5 * s) for s in range(4)]
+    save_records(path, pairs, rule="test")
+    assert load_arrays(path)[0]["a"].shape == (4, 3)
+    assert load_arrays(path)[1] == {"rule": "test"}
+    for one, again in zip(pairs, load_records(Pair, path), strict=True):
+        np.testing.assert_array_equal(one.a, again.a)
+        assert one.b == again.b
+
+
+def test_a_file_of_other_records_is_told(tmp_path: Path) -> None:
+    save_arrays(tmp_path / "x.npz", {"a": np.zeros((2, 3))})
+    with pytest.raises(KerhrmError, match="holds no Pair"):
+        load_records(Pair, tmp_path / "x.npz")

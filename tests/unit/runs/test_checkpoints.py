@@ -1,0 +1,58 @@
+"""Units that were computed are not computed again, and come back with their bits."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kerhrm.paper.runs.checkpoints import Checkpoint, Result
+
+
+def compute(unit: int) -> Result:
+    rng = np.random.default_rng(unit)
+    return {"x": rng.standard_normal(5), "n": np.array(unit)}
+
+
+def computed(checkpoint: Checkpoint, n_units: int) -> list[int]:
+    """The units that are computed, and not taken from the checkpoint; all results are right."""
+    calls = []
+    for unit in range(n_units):
+
+        def once(unit: int = unit) -> Result:
+            calls.append(unit)
+            return compute(unit)
+
+        result = checkpoint.once(f"seed={unit},candidate=0", once)
+        for name, array in compute(unit).items():
+            np.testing.assert_array_equal(result[name], array)
+    return calls
+
+
+def test_work_that_was_done_is_not_done_again(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    assert computed(Checkpoint(folder, interval=0), 3) == [0, 1, 2]
+    assert computed(Checkpoint(folder, interval=0), 5) == [3, 4]
+    again = Checkpoint(folder)
+    assert computed(again, 5) == []
+    again.remove()
+    assert not folder.exists()
+
+
+def test_nothing_is_written_before_the_interval_or_a_stop(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    checkpoint = Checkpoint(folder, interval=1e6)
+    computed(checkpoint, 3)
+    assert not folder.exists()
+    checkpoint.save()
+    checkpoint.save()
+    assert len(list(folder.iterdir())) == 1
+    assert computed(Checkpoint(folder), 4) == [3]
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    checkpoint = Checkpoint(interval=0)
+    assert computed(checkpoint, 2) == [0, 1]
+    checkpoint.save()
+    checkpoint.remove()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,258 @@
+"""Which files a script runs, and which edits change its hash, on a small package."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kerhrm
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs import code_hash as module
+from kerhrm.paper.runs.code_hash import code_hash, sources
+
+PACKAGE = "toy"
+MODULES = {
+    "__init__.py": "",
+    "alone.py": "ALONE = 1\n",
+    "base.py": "BASE = 1\n",
+    "settings.py": "SETTINGS = 1\n",
+    "core/__init__.py": "from toy.settings import SETTINGS\n",
+    "core/fit.py": "from ..base import BASE\nfrom . import solve\n",
+    "core/solve.py": "",
+    "plots/__init__.py": "",
+    "plots/lazy.py": "def draw():\n    from toy import base\n    return base\n",
+}
+SCRIPTS = {
+    "fit.py": "import numpy\nfrom toy.core.fit import BASE\n",
+    "draw.py": "from toy.plots import lazy\n",
+    "late.py": "def main():\n    import toy.core.solve\n\nmain()\n",
+    "none.py": "import numpy\nimport toys\n",
+}
+FIT = {"", "base", "settings", "core", "core.fit", "core.solve"}
+DRAW = {"", "base", "plots", "plots.lazy"}
+LATE = {"", "settings", "core", "core.solve"}
+
+
+def forget() -> None:
+    """As a new process."""
+    for cached in (module._file, module._digest, module._parsed):
+        cached.cache_clear()
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name, text in MODULES.items():
+        path = tmp_path / "src" / PACKAGE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name, text in SCRIPTS.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    forget()
+    yield tmp_path
+    forget()
+
+
+def module_file(root: Path, name: str) -> Path:
+    path = root.joinpath("src", PACKAGE, *name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def hashes(root: Path) -> dict[str, str]:
+    """Hashes of all scripts, as a new process would compute them."""
+    forget()
+    return {name: code_hash(root / name, package=PACKAGE) for name in SCRIPTS}
+
+
+def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {name for name in before if before[name] != after[name]}
+
+
+def notebook(path: Path, *cells: str, kind: str = "code") -> Path:
+    content = {"cells": [{"cell_type": kind, "source": c.splitlines(True)} for c in cells]}
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("script", "modules"),
+    [("fit.py", FIT), ("draw.py", DRAW), ("late.py", LATE), ("none.py", set())],
+)
+def test_sources(root: Path, script: str, modules: set[str]) -> None:
+    found = sources(root / script, package=PACKAGE)
+    assert found[0] == root / script
+    assert len(found) == len(set(found))
+    assert set(found[1:]) == {module_file(root, name) for name in modules}
+
+
+@pytest.mark.parametrize("script", ["fit.py", "late.py", "draw.py"])
+def test_python_loads_no_file_that_is_not_listed(root: Path, script: str) -> None:
+    report = "\nimport sys\nprint(*(m.__file__ for n, m in sys.modules.items() if 'toy' in n))"
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPTS[script] + report],
+        env=os.environ | {"PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {Path(name) for name in run.stdout.split()}
+    listed = set(sources(root / script, package=PACKAGE)[1:])
+    assert loaded
+    assert loaded <= listed
+    # Nothing is listed in vain, but for the import in a function that is not called.
+    assert listed - loaded == ({module_file(root, "base")} if script == "draw.py" else set())
+
+
+@pytest.mark.parametrize(
+    ("name", "scripts"),
+    [
+        ("", {"fit.py", "draw.py", "late.py"}),
+        ("alone", set()),
+        ("base", {"fit.py", "draw.py"}),
+        ("settings", {"fit.py", "late.py"}),  # by core/__init__.py alone
+        ("core", {"fit.py", "late.py"}),
+        ("core.fit", {"fit.py"}),
+        ("core.solve", {"fit.py", "late.py"}),
+        ("plots.lazy", {"draw.py"}),
+    ],
+)
+def test_an_edit_changes_the_hashes_of_its_importers_alone(
+    root: Path, name: str, scripts: set[str]
+) -> None:
+    before = hashes(root)
+    path = module_file(root, name)
+    original = path.read_text()
+    path.write_text(original + "EDITED = 1\n")
+    assert changed(before, hashes(root)) == scripts
+    path.write_text(original)
+    assert hashes(root) == before
+
+
+def test_an_edit_of_a_script_is_its_own_affair(root: Path) -> None:
+    before = hashes(root)
+    (root / "draw.py").write_text(SCRIPTS["draw.py"] + "EDITED = 1\n")
+    assert changed(before, hashes(root)) == {"draw.py"}
+
+
+def test_a_new_import_brings_its_module(root: Path) -> None:
+    module_file(root, "base").write_text("import toy.alone\nBASE = 1\n")
+    before = hashes(root)
+    module_file(root, "alone").write_text("ALONE = 2\n")
+    assert changed(before, hashes(root)) == {"fit.py", "draw.py"}
+
+
+def test_circular_imports_end(root: Path) -> None:
+    module_file(root, "base").write_text("def late():\n    import toy.core.fit\n")
+    found = sources(root / "draw.py", package=PACKAGE)
+    assert set(found[1:]) == {module_file(root, name) for name in DRAW | FIT}
+
+
+def test_the_hash_depends_on_neither_place_nor_process(root: Path) -> None:
+    before = hashes(root)
+    assert all(len(value) == 16 and int(value, 16) >= 0 for value in before.values())
+    copy = root / "elsewhere"
+    shutil.copytree(root / "src", copy / "src")
+    shutil.copy(root / "fit.py", copy / "fit.py")
+    code = (
+        "from kerhrm.paper.runs.code_hash import code_hash as f; print(f('fit.py', package='toy'))"
+    )
+    for place, seed in ((root, "1"), (copy, "2")):
+        env = os.environ | {"PYTHONPATH": str(place / "src"), "PYTHONHASHSEED": seed}
+        options = {"capture_output": True, "text": True, "check": True}
+        run = subprocess.run([sys.executable, "-c", code], env=env, cwd=place, **options)
+        assert run.stdout.strip() == before["fit.py"]
+
+
+def test_notebooks(root: Path) -> None:
+    cells = ("%matplotlib inline\nimport toy.settings\n", "!ls\nfrom toy.plots import lazy")
+    path = notebook(root / "figure.ipynb", *cells)
+    assert set(sources(path, package=PACKAGE)[1:]) == {
+        module_file(root, name) for name in DRAW | {"settings"}
+    }
+    before = code_hash(path, package=PACKAGE)
+    module_file(root, "base").write_text("BASE = 2\n")
+    forget()
+    assert code_hash(path, package=PACKAGE) != before
+    text = notebook(root / "text.ipynb", "import toy.alone\n", kind="markdown")
+    assert sources(text, package=PACKAGE) == [text]
+
+
+@pytest.mark.parametrize("entry", ["toy.nothing:f", "toy.core.fit.nothing:f", "no_such_package:f"])
+def test_an_entry_that_is_not_there(root: Path, entry: str) -> None:
+    with pytest.raises(KerhrmError, match=f"there is no module {entry[:-2]}"):
+        code_hash(root / "none.py", entry, package=PACKAGE)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("broken.py", "import toy\nx = (\n", "broken.py, line 2"),
+        ("broken.ipynb", '{"cells": [', "cannot read .*ipynb"),
+        ("list.ipynb", "[]", "cannot read .*ipynb"),
+        ("missing.py", None, r"cannot read .*missing\.py"),
+    ],
+)
+def test_scripts_that_cannot_be_read(root: Path, name: str, text: str | None, message: str) -> None:
+    if text is not None:
+        (root / name).write_text(text)
+    with pytest.raises(KerhrmError, match=message):
+        code_hash(root / name, package=PACKAGE)
+
+
+MEANT = "def f(x):\n    if x < 0:\n        raise ValueError\n    return x + 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        (MEANT.replace("def f(x):", "def f(x):\n    'Document it.'\n    # remark"), True),
+        ("'About the module.'\n\n\n" + MEANT, True),
+        (MEANT.replace("x + 1", "(x\n        + 1)"), True),
+        ("from typing import TYPE_CHECKING\n" + MEANT, False),
+        (MEANT.replace("x + 1", "x + 2"), False),
+        (MEANT.replace("x < 0", "x <= 0"), False),
+    ],
+)
+def test_texts_are_no_code(root: Path, text: str, same: bool) -> None:
+    module_file(root, "base").write_text(MEANT)
+    before = hashes(root)
+    module_file(root, "base").write_text(text)
+    assert changed(before, hashes(root)) == (set() if same else {"fit.py", "draw.py"})
+
+
+def test_type_checking_is_not_followed(root: Path) -> None:
+    code = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import toy.alone\n"
+    module_file(root, "base").write_text(code)
+    assert module_file(root, "alone") not in sources(root / "fit.py", package=PACKAGE)
+
+
+def test_entries_of_other_packages_are_followed(root: Path) -> None:
+    texts = {
+        "__init__.py": "from os import path\n",
+        "method.py": "from . import parts\nfrom .parts.deep import x\nfrom toy import alone\n",
+        "unused.py": "",
+        "parts/__init__.py": "import mine.absent\n",
+        "parts/deep.py": "from toy.core import solve\n",
+    }
+    for name, text in texts.items():
+        path = root / "src" / "mine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = sources(root / "none.py", "mine.method:fit", package=PACKAGE)
+    expected = {root / "src" / "mine" / name for name in texts if name != "unused.py"}
+    assert set(found[1:]) == expected | {module_file(root, m) for m in LATE | {"alone"}}
+
+
+def test_the_project_itself_is_the_default(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("from kerhrm.paper.runs.arrays import load_arrays\n")
+    home = Path(str(kerhrm.__file__)).parent
+    names = ("__init__.py", "errors.py", "paper/runs/arrays.py", "paper/__init__.py")
+    forget()
+    assert {script, *(home / name for name in names)} <= set(sources(script))

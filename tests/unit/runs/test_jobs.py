@@ -1,0 +1,324 @@
+"""Jobs, locks and recovery, with real processes."""
+
+import contextlib
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import threadpoolctl
+import torch
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs import provenance
+from kerhrm.paper.runs.job import job
+from kerhrm.paper.runs.locks import TEMPORARY, acquire, hold_run, holder, locked
+from kerhrm.paper.runs.recover import recover
+
+WAIT_SECONDS = 60
+COUNT = """
+import sys
+from pathlib import Path
+from kerhrm.paper.runs.locks import locked
+import time
+for _ in range(20):
+    with locked(Path(sys.argv[1])):
+        path = Path(sys.argv[2])
+        number = int(path.read_text())
+        time.sleep(.001)
+        path.write_text(str(number + 1))
+"""
+HOLD = """
+import sys
+from kerhrm.paper.runs.locks import hold_run
+hold_run(sys.argv[1])
+print("begun", flush=True)
+sys.stdin.read()
+"""
+LOCK = """
+import signal, sys
+from pathlib import Path
+from kerhrm.paper.runs.locks import locked
+signal.signal(signal.SIGTERM, getattr(signal, sys.argv[2]))
+with locked(Path(sys.argv[1])):
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+# A job of many small units; it tells how many units the checkpoint holds.
+STEPS = """
+import sys, time
+from types import SimpleNamespace
+import numpy as np
+from kerhrm.paper.runs.job import job
+
+run, steps = sys.argv[1], int(sys.argv[2])
+fake = SimpleNamespace(rule="test", input=[], output=[run + "/out.txt"], log=[run + "/logs/t.log"],
+                       params={"steps": steps})
+with job(fake) as checkpoint:
+    print("from", len(checkpoint.done), flush=True)
+    total = 0
+    for step in range(steps):
+        def unit():
+            time.sleep(.01)
+            return {"n": np.array(step)}
+        total += int(checkpoint.once(str(step), unit)["n"])
+    open(run + "/out.txt", "w").write(str(total))
+"""
+
+
+@contextlib.contextmanager
+def running(*command: object) -> Iterator[subprocess.Popen[str]]:
+    """A Python process that has printed its first line."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", *map(str, command)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    process.line = process.stdout.readline().strip()  # type: ignore[attr-defined]
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# --- locks
+
+
+def test_two_processes_never_hold_the_same_lock(tmp_path: Path) -> None:
+    counter = tmp_path / "count"
+    counter.write_text("0")
+    command = [sys.executable, "-c", COUNT, str(tmp_path / "a.lock"), str(counter)]
+    for process in [subprocess.Popen(command) for _ in range(3)]:
+        assert process.wait(WAIT_SECONDS) == 0
+    assert counter.read_text() == "60"
+    assert os.listdir(tmp_path) == ["count"]
+
+
+def test_a_lock_names_its_holder(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.lock"
+    assert holder(path) is None
+    with locked(path):
+        assert holder(path) == f"process {os.getpid()} on {socket.gethostname()}"
+        assert acquire(path) is None
+    assert not path.exists()
+    path.write_text("process 1 on elsewhere, which was killed")
+    assert holder(path) is None
+
+
+def test_a_lock_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(KerhrmError, match=r"cannot lock .*a\.lock: .*; free disk"):
+        acquire(tmp_path / "file" / "a.lock")
+
+
+def test_one_snakemake_at_a_time(tmp_path: Path) -> None:
+    with running(HOLD, tmp_path) as process:
+        message = rf"at work in .*\(process {process.pid} on .*; wait"
+        with pytest.raises(KerhrmError, match=message):
+            hold_run(tmp_path)
+    hold_run(tmp_path)
+
+
+# --- jobs in this process
+
+
+@pytest.fixture(autouse=True)
+def _settings() -> Iterator[None]:
+    """A job sets up a process of its own; here it must leave pytest's as it was."""
+    root, threads = logging.getLogger(), torch.get_num_threads()
+    handlers, level = root.handlers[:], root.level
+    yield
+    for handler in root.handlers:
+        if handler not in handlers:
+            handler.close()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(False)
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    (tmp_path / "logs").mkdir()
+    return tmp_path
+
+
+def rule(run: Path, *inputs: Path, **params: Any) -> SimpleNamespace:
+    """As much of Snakemake's object as a job reads."""
+    files = {"input": [*map(str, inputs)], "output": [str(run / "out")]}
+    return SimpleNamespace(rule="test", params=params, log=[str(run / "logs/rule.log")], **files)
+
+
+def log_of(run: Path) -> str:
+    return (run / "logs/rule.log").read_text(encoding="utf-8")
+
+
+def test_the_log_goes_to_the_file_and_to_standard_error(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with job(rule(run)):
+        logging.getLogger("kerhrm.anything").info("a message: äöü")
+        warnings.warn("something to know", FutureWarning, stacklevel=1)
+        (run / "out").touch()
+    lines = log_of(run).splitlines()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} test: a message: äöü", lines[0])
+    assert "FutureWarning: something to know" in lines[1]
+    assert "computed in" in lines[-1]
+    assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_bad_input_ends_the_job_with_one_line(run: Path) -> None:
+    with pytest.raises(SystemExit) as caught, job(rule(run)):
+        raise KerhrmError("k=50 exceeds n=40 training points", "lower k")
+    assert caught.value.code == 1
+    (line,) = log_of(run).splitlines()
+    assert line.endswith(" test: error: k=50 exceeds n=40 training points; lower k")
+    assert not (run / provenance.PROVENANCE).exists()
+    assert os.listdir(run / TEMPORARY) == []
+
+
+def test_a_bug_ends_the_job_with_its_traceback(run: Path) -> None:
+    with pytest.raises(ZeroDivisionError), job(rule(run)):
+        _ = 1 / 0
+    assert "test: unexpected error\nTraceback" in log_of(run)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_are_the_configurations(run: Path, threads: int) -> None:
+    torch.set_num_threads(3 - threads)
+    with job(rule(run, threads=threads)):
+        np.ones((2, 2)) @ np.ones((2, 2))
+        assert torch.get_num_threads() == threads
+        assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {threads}
+        (run / "out").touch()
+
+
+def test_a_job_refuses_an_input_that_has_changed(run: Path) -> None:
+    with job(rule(run, a=1)):
+        (run / "out").write_text("whole")
+    after = rule(run, run / "out")
+    after.output = [str(run / "next")]
+    with job(after):
+        (run / "next").touch()
+    record = provenance.read(run, "next")
+    assert record is not None
+    assert record["inputs"] == {"out": provenance.digest(run / "out")}
+    (run / "out").write_text("who")
+    with pytest.raises(SystemExit), job(after):
+        raise AssertionError("it was run all the same")
+    assert "out has changed since rule test made it; delete it" in log_of(run)
+
+
+def test_a_folder_that_takes_no_lock_ends_the_job_with_one_line(run: Path) -> None:
+    (run / TEMPORARY).touch()
+    with pytest.raises(SystemExit), job(rule(run)):
+        raise AssertionError("it was run all the same")
+    (line,) = log_of(run).splitlines()
+    assert "error: cannot lock " in line
+
+
+# --- jobs that are stopped
+
+
+def kinds(run: Path) -> list[str]:
+    return sorted("state" if path.is_dir() else path.suffix for path in (run / TEMPORARY).iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_job_continues_where_it_was(run: Path, number: int) -> None:
+    with running(STEPS, run, 200) as process:
+        time.sleep(0.4)
+        process.send_signal(number)
+        assert process.wait(WAIT_SECONDS) == 143
+    assert kinds(run) == ["state"]
+    assert not (run / "out.txt").exists()
+    with running(STEPS, run, 200) as process:
+        assert int(process.line.split()[1]) > 0  # type: ignore[attr-defined]
+        assert process.wait(WAIT_SECONDS) == 0
+    assert kinds(run) == []
+    assert (run / "out.txt").read_text() == str(sum(range(200)))
+
+
+def test_a_checkpoint_of_other_parameters_is_thrown_away(run: Path) -> None:
+    with running(STEPS, run, 200) as process:
+        time.sleep(0.3)
+        process.terminate()
+        assert process.wait(WAIT_SECONDS) == 143
+    with running(STEPS, run, 20) as process:
+        assert process.line == "from 0"  # type: ignore[attr-defined]
+        assert process.wait(WAIT_SECONDS) == 0
+    assert kinds(run) == []
+
+
+def test_an_orphan_hands_over_to_its_successor(run: Path) -> None:
+    # The shell starts the job and dies: the job is an orphan.
+    program = f'"$0" -c "$1" "{run}" 1000 > "{run}/begun" & sleep 30'
+    shell = subprocess.Popen(["bash", "-c", program, sys.executable, STEPS])
+    for _ in range(WAIT_SECONDS * 20):
+        if (run / "begun").exists() and (run / "begun").read_text():
+            break
+        time.sleep(0.05)
+    shell.kill()
+    shell.wait(WAIT_SECONDS)
+    with running(STEPS, run, 1000) as process:
+        assert int(process.line.split()[1]) > 0  # type: ignore[attr-defined]
+
+
+# --- recovery
+
+
+@pytest.fixture
+def killed(run: Path) -> Path:
+    """A run's folder with what a kill leaves, and with results; and another run's beside it."""
+    (run / TEMPORARY / "abc.0123").mkdir(parents=True)
+    for name in ("psi.npz", "a.lock", ".b.part", f"{TEMPORARY}/abc.lock"):
+        (run / name).touch()
+    return run
+
+
+def test_only_locks_and_incomplete_files_go(killed: Path) -> None:
+    command = [sys.executable, "-m", "kerhrm.paper.runs.recover", str(killed)]
+    assert subprocess.run(command, timeout=WAIT_SECONDS).returncode == 0
+    assert sorted(os.listdir(killed)) == ["a.lock", "logs", "psi.npz", TEMPORARY]
+    assert sorted(os.listdir(killed / TEMPORARY)) == ["abc.0123", "snakemake.lock"]
+
+
+def test_nothing_happens_while_snakemake_is_at_work(killed: Path) -> None:
+    with running(HOLD, killed), pytest.raises(KerhrmError, match="Snakemake is at work in"):
+        recover(killed)
+    assert (killed / ".b.part").exists()
+
+
+def test_orphans_are_stopped_but_those_of_other_runs(killed: Path, tmp_path: Path) -> None:
+    lock, other = killed / TEMPORARY / "abc.lock", tmp_path / "other" / TEMPORARY / "abc.lock"
+    with running(LOCK, lock, "SIG_DFL") as orphan, running(LOCK, other, "SIG_DFL") as foreign:
+        recover(killed)
+        assert orphan.wait(WAIT_SECONDS) == -signal.SIGTERM
+        assert foreign.poll() is None
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_an_orphan_that_does_not_stop_is_told(
+    killed: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: bool
+) -> None:
+    if elsewhere:
+        monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
+    lock = killed / TEMPORARY / "abc.lock"
+    with running(LOCK, lock, "SIG_DFL" if elsewhere else "SIG_IGN") as orphan:
+        with pytest.raises(KerhrmError, match=rf"process {orphan.pid} on .* not stopped within"):
+            recover(killed, patience=0.5)
+        assert orphan.poll() is None

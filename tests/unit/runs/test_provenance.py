@@ -1,0 +1,73 @@
+"""Records of files: what a job refuses, and what is missing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs import provenance
+
+#: outputs by inputs: a chain with a branch
+CHAIN = {"raw": [], "a": ["raw"], "b/b": ["a"], "c": ["b/b"], "d": ["a", "/outside"]}
+
+
+def made(run: Path, chain: Mapping[str, list[str]] = CHAIN) -> None:
+    """Files of a run, each of the inputs that are named."""
+    for name, inputs in chain.items():
+        path = run / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+        digests = dict.fromkeys(inputs, "0")
+        provenance.write(run, f"make_{path.name}", [path], digests, {"k": [1, 2]})
+
+
+def test_a_record_tells_what_a_file_was_made_of(tmp_path: Path) -> None:
+    made(tmp_path)
+    record = provenance.read(tmp_path, "d")
+    assert record is not None
+    assert record["sha256"] == provenance.digest(tmp_path / "d")
+    assert record["inputs"] == {"a": "0", "/outside": "0"}
+    assert record["params"] == {"k": [1, 2]}
+    assert record["rule"] == "make_d"
+    assert provenance.read(tmp_path, "nothing") is None
+    (tmp_path / "provenance/d.json").write_text("{")
+    assert provenance.read(tmp_path, "d") is None
+
+
+def test_a_changed_file_is_refused(tmp_path: Path) -> None:
+    made(tmp_path)
+    outside = tmp_path.parent / "outside.txt"
+    outside.write_text("anything")
+    digests = provenance.check(tmp_path, [tmp_path / "a", tmp_path / "b/b", outside])
+    assert list(digests) == ["a", "b/b", "../outside.txt"]
+    (tmp_path / "b/b").write_text("b/")
+    with pytest.raises(KerhrmError, match=r"b/b has changed since rule make_b made it; delete it"):
+        provenance.check(tmp_path, [tmp_path / "a", tmp_path / "b/b"])
+
+
+@pytest.mark.parametrize(
+    ("gone", "missing"),
+    [
+        ([], []),
+        (["raw"], ["raw"]),
+        (["a"], ["a"]),
+        (["a", "b/b"], ["a", "b/b"]),
+        (["c"], ["c"]),
+    ],
+)
+def test_files_that_are_gone_below_what_is_asked_for(
+    tmp_path: Path, gone: list[str], missing: list[str]
+) -> None:
+    made(tmp_path)
+    for name in gone:
+        (tmp_path / name).unlink()
+    found = provenance.missing(tmp_path, [tmp_path / "c", tmp_path / "d"])
+    assert found == [str(tmp_path / name) for name in missing]
+
+
+def test_only_what_a_target_is_made_of_counts(tmp_path: Path) -> None:
+    made(tmp_path)
+    (tmp_path / "b/b").unlink()
+    assert provenance.missing(tmp_path, [tmp_path / "d"]) == []
+    assert provenance.missing(tmp_path / "nowhere", [tmp_path / "nowhere/d"]) == []

@@ -1,0 +1,23 @@
+"""What ``import kerhrm`` offers, and what it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import kerhrm
+
+
+def test_every_name_is_there() -> None:
+    for name in set(kerhrm.__all__) - {"METHODS"}:
+        assert getattr(kerhrm, name).__name__.rpartition(".")[2] == name
+    assert "kerhrm" in kerhrm.METHODS
+    assert kerhrm.__version__
+    with pytest.raises(AttributeError):
+        kerhrm.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("module", ["kerhrm", "kerhrm.algorithm.options"])
+def test_importing_it_imports_no_torch(module: str) -> None:
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,40 @@
+"""Options are refused in one line that names the key."""
+
+from typing import Any
+
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.options import Count, Entry, Options, Some, option
+
+
+class Example(Options):
+    """Options of a method."""
+
+    steps: Count = option(1, "of training")
+    alpha: Some[float] = option([1.0], "weights")
+    module: Entry | None = option(None, "a function")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"steps": 0}, "a.yaml: erm.steps=0: must be greater than 0"),
+        ({"steps": True}, "a.yaml: erm.steps=True: write a number"),
+        ({"alpha": []}, r"a.yaml: erm.alpha=\[\]: "),
+        ({"alpha": [1, "x"]}, "a.yaml: erm.alpha.1='x': must be a valid number"),
+        ({"step": 3}, r"a.yaml: erm.step: no such key; did you mean 'steps'\?"),
+        ({"module": "nowhere:f"}, "a.yaml: erm.module='nowhere:f': cannot load"),
+    ],
+)
+def test_errors_are_one_line_with_the_key(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(KerhrmError, match=message) as caught:
+        Example.parse(values, "a.yaml: erm.")
+    assert "\n" not in str(caught.value)
+
+
+def test_good_values_pass_and_stay() -> None:
+    options = Example.parse({"steps": 5, "module": "math:sqrt"})
+    assert (options.steps, options.alpha, options.module) == (5, [1.0], "math:sqrt")
+    with pytest.raises(ValueError, match="frozen"):
+        options.steps = 6  # type: ignore[misc]

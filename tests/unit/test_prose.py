@@ -1,0 +1,67 @@
+"""Numbers in hand-written pages are those of the published tables.
+
+A comment at the end of a line names, in order, the cell of every decimal number before it::
+
+    Table 1 has .77, ERM .37. <!-- table1 test_acc: KerHRM; ERM -->
+
+An item is ``METHOD[.COLUMN] [[SELECTION]] [@SETTING]``: the mean over the settings unless one is
+named, the method's own selection criterion, column ``mean``; ``min`` and ``max`` are taken over the
+settings, ``skip`` is a number from elsewhere.
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TABLES = ROOT / "results" / "reference" / "tables"
+COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -->")
+NUMBER = re.compile(r"(?<![\w.])-?\d*\.\d+(?!\w|\.\d)")
+ITEM = re.compile(
+    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max))?"
+    r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>\S+))?"
+)
+
+
+def lines() -> list[tuple[str, str, re.Match[str]]]:
+    """Page, text before the comment, and comment."""
+    found = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for line in page.read_text().splitlines():
+            start = 0
+            for comment in COMMENT.finditer(line):
+                found.append((page.name, line[start : comment.start()], comment))
+                start = comment.end()
+    return found
+
+
+def value(table: str, metric: str, item: str) -> float:
+    """Number that an item names."""
+    part = ITEM.fullmatch(item)
+    assert part is not None, item
+    rows = pd.read_csv(TABLES / f"{table}.csv")
+    rows = rows[(rows.metric == metric) & (rows.method == part["method"])]
+    if part["setting"]:
+        rows = rows[rows.setting == part["setting"]]
+    own = rows.selection.iloc[0] if len(rows) else None
+    rows = rows[rows.selection == (part["selection"] or own)]
+    assert len(rows), f"{table} has no cell {item!r}"
+    if part["column"] in ("min", "max"):
+        return float(rows["mean"].agg(part["column"]))
+    return float(rows[part["column"] or "mean"].mean())
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "comment"), lines(), ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_numbers_are_those_of_the_tables(page: str, text: str, comment: re.Match[str]) -> None:
+    numbers = NUMBER.findall(text)
+    items = comment["items"].split("; ")
+    assert len(numbers) == len(items), f"{page}: {numbers} against {items}"
+    for number, item in zip(numbers, items, strict=True):
+        if item != "skip":
+            digits = len(number.split(".")[1])
+            shown = round(value(comment["table"], comment["metric"], item), digits)
+            assert shown == pytest.approx(float(number)), f"{page}: {item} is {shown}"

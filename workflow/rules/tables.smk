@@ -1,0 +1,112 @@
+# scores -> tables -> notebooks
+
+
+def products(table):
+    """Files that the target of a table stands for."""
+    files = [f"tables/{table}.{ending}" for ending in ("csv", "md", "tex", "html")]
+    files += [f"tables/{table}-comparisons.csv", f"notebooks/{table}.ipynb"]
+    files += [f"figures/{table}.{ending}" for ending in ("png", "pdf")]
+    return [f"<run>/{file}" for file in files]
+
+
+def missing(tables):
+    """Removed files that what stands of some tables was made of, and that a rule still makes."""
+    files = [file.replace("<run>", RUN) for table in tables for file in products(table)]
+    cells = {"/".join(cell) for table in tables for cell in TABLES[table].cells}
+    parts = {
+        f"{'/'.join(cell.split('/')[:2])}/{part}"
+        for cell in cells
+        for part in ("data", "features")
+    }
+    folders = {
+        f"{RUN}/{folder}/" for folder in (*cells, *parts, "raw", "scores", "tables")
+    }
+    return [
+        file
+        for file in provenance.missing(CONFIG.run, files)
+        if any(file.startswith(folder) for folder in folders)
+    ]
+
+
+rule make_table:
+    input:
+        scores="<run>/scores/{table}.csv.gz",
+        paper_values=own("config/paper_values.yaml"),
+    output:
+        csv="<run>/tables/{table}.csv",
+        md="<run>/tables/{table}.md",
+        tex="<run>/tables/{table}.tex",
+        html="<run>/tables/{table}.html",
+        comparisons="<run>/tables/{table}-comparisons.csv",
+    log:
+        "<run>/logs/make_table/{table}.log",
+    benchmark:
+        "<run>/benchmarks/make_table/{table}.tsv"
+    localrule: True
+    params:
+        preset=CONFIG.preset,
+        title=lambda w: TABLES[w.table].title,
+        code=code("make_table"),
+    message:
+        "Make table: {wildcards.table}"
+    script:
+        "../scripts/make_table.py"
+
+
+rule render_notebook:
+    input:
+        notebook=lambda w: own(f"notebooks/{TABLES[w.table].notebook}.ipynb"),
+        config="<run>/config.yaml",
+        table="<run>/tables/{table}.csv",
+        comparisons="<run>/tables/{table}-comparisons.csv",
+        scores="<run>/scores/{table}.csv.gz",
+    output:
+        notebook="<run>/notebooks/{table}.ipynb",
+        png="<run>/figures/{table}.png",
+        pdf="<run>/figures/{table}.pdf",
+    log:
+        "<run>/logs/render_notebook/{table}.log",
+    benchmark:
+        "<run>/benchmarks/render_notebook/{table}.tsv"
+    localrule: True
+    params:
+        notebook=lambda w: code_hash(
+            ROOT / f"notebooks/{TABLES[w.table].notebook}.ipynb"
+        ),
+        code=code("render_notebook"),
+    message:
+        "Execute the notebook: {wildcards.table}"
+    script:
+        "../scripts/render_notebook.py"
+
+
+# The last rule of `all`: fails, when everything else is there, if a method has failed.
+rule check_results:
+    input:
+        [products(table) for table in IN_ALL],
+    output:
+        "<run>/checked.txt",
+    log:
+        "<run>/logs/check_results.log",
+    benchmark:
+        "<run>/benchmarks/check_results.tsv"
+    localrule: True
+    params:
+        tables=IN_ALL,
+        code=code("check_results"),
+    message:
+        "Look for cells without a result"
+    script:
+        "../scripts/check_results.py"
+
+
+# One target for each table and figure: `snakemake table1`.
+for name in TABLES:
+
+    rule:
+        name:
+            name
+        input:
+            products(name),
+            missing([name]),
+        localrule: True

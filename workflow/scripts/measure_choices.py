@@ -1,0 +1,11 @@
+"""What each choice that the paper leaves open changes."""
+
+from kerhrm.paper.evaluation.choices import measure
+from kerhrm.paper.reporting.run import Run
+from kerhrm.paper.runs.arrays import write_text
+from kerhrm.paper.runs.job import job, run_folder
+
+with job(snakemake):
+    run, params = Run(run_folder(snakemake.log[0])), snakemake.params
+    effects = measure({name: run.scores(name) for name in params.tables}, params.choices)
+    write_text(snakemake.output[0], effects.to_csv(index=False))
