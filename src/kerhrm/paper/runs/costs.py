@@ -95,7 +95,7 @@ def planned(targets: Sequence[str], config: Sequence[str] = ()) -> list[tuple[st
         raise KerhrmError(f"no dry run: {' '.join(lines[-2:])}", hint)
     files = pd.read_csv(io.StringIO(done.stdout), sep="\t")
     logs = files.loc[files["plan"] == PENDING, "log-file(s)"].str.partition(",")[0]
-    jobs = logs.str.extract(r"/logs/([^/]+)/?(.*)\.log$").drop_duplicates()
+    jobs = logs.str.extract(r"/logs/([^/]+)/?(.*)\.log$").fillna("").drop_duplicates()
     return list(jobs.itertuples(index=False, name=None))
 
 
