@@ -114,6 +114,7 @@ def test_claims_of_the_paper_on_a_run_without_scores(tmp_path: Path) -> None:
             assert np.isfinite(row.effect), claim
         elif "tests" in claim:
             assert row.reason.startswith("not in this run"), claim
+            assert np.isnan(row.tests)
         else:
             assert row.status in ("supported", "contradicted")
     used = {test["measure"] for c in declared for test in c.get("tests", ()) if "measure" in test}

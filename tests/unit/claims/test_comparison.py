@@ -77,8 +77,8 @@ def test_a_conjunction_is_as_sure_as_its_least_sure_part(ps: list[float]) -> Non
     whole = all_of([of(p) for p in ps])
     assert whole.p_for == max(ps)
     assert whole.p_against == pytest.approx(min(1, len(ps) * min(1 - p for p in ps)))
-    assert whole.name == of(max(ps)).name
-    assert whole.n == len(ps)
+    assert whole.measure == of(max(ps)).measure
+    assert whole.tests == len(ps)
 
 
 @given(probabilities)
@@ -99,7 +99,7 @@ def test_false_alarms_of_a_partial_conjunction(m: int, means: tuple[float, ...])
 def test_tests_of_groups_are_counted() -> None:
     groups = [all_of([of(0.001), of(0.5)]), all_of([of(0.999), of(0.01)])]
     whole = at_least(1, groups)
-    assert (whole.n, whole.n_for, whole.n_against) == (4, 2, 1)
+    assert (whole.tests, whole.tests_for, whole.tests_against) == (4, 2, 1)
 
 
 def test_a_test_without_a_result_leaves_the_whole_without_one() -> None:

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, orthogonal_update, random_starts
 from kerhrm.algorithm.penalties import GradientVariance, Risks
+from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.paper.claims.check import CLAIMS
@@ -203,6 +204,30 @@ def written_out(ntf: FactoredNTF) -> Tensor:
         a, d = a.double(), d.double()
         columns += [(d.unsqueeze(-1) * a.unsqueeze(-2)).flatten(1), d]
     return torch.cat(columns, -1)
+
+
+def test_training_is_linear_regression(lab: Lab) -> None:
+    """Gradient descent of the network, and of its linearisation by as many steps at once.
+
+    With squared loss, residuals of the latter are (I - 2 eta K / n)^t times those at w_0.
+    """
+    network, x, y, steps = lab.inputs.network, lab.inputs.x, lab.inputs.y, lab.size.steps
+    ntf, f0 = extract(network, x)
+    values, vectors = torch.linalg.eigh(ntf.kernel(ntf).double())
+    rate = 0.5 * len(values) / float(values[-1])  # of |f - y|^2 / n, stable below twice that
+    left = (1 - 2 * rate / len(values) * values) ** steps
+    residual = vectors.mT @ (y - f0).double()
+    weights = vectors @ ((1 - left) * residual / values.clamp_min(1e-9 * values[-1]))
+    f0_test, along = Linearisation.along(network, x, weights[:, None])(lab.x_test)
+    trained = network.trainable()
+    optimizer = torch.optim.SGD(trained.weights.values(), rate)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        ((trained(x) - y) ** 2).mean().backward()
+        optimizer.step()
+    differ = (trained(lab.x_test) > 0) != (f0_test + along[:, 0] > 0)
+    assert float(differ.double().mean()) == pytest.approx(DECLARED[2]["effect"], abs=0.002)
+    assert ((left * residual) ** 2).sum() < 0.5 * (residual**2).sum()  # it has learned
 
 
 def test_the_reduced_fit_is_the_same(lab: Lab) -> None:

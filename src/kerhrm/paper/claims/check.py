@@ -59,12 +59,6 @@ class Evidence:
     smoke: bool = False
     numbers: dict[str, pd.DataFrame] = field(default_factory=dict)  #: by measure; rows are seeds
 
-    @property
-    def sources(self) -> str:
-        """Where the data of all tables come from."""
-        found = {str(source) for rows in self.tables.values() for source in rows["data_source"]}
-        return "; ".join(sorted(found))
-
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
         """Values by seed, of the method's own selection criterion: the first that a table has."""
         if table not in self.tables:
@@ -112,32 +106,24 @@ def evaluate(run: str | Path, preset: str, path: str | Path = CLAIMS) -> pd.Data
     claims = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     results = [_evaluate(claim, evidence) for claim in claims]
     adjusted = holm([one.p if isinstance(one, Comparison) else NAN for one in results])
-    rows = [
-        _row(claim, result, float(p), evidence)
-        for claim, result, p in zip(claims, results, adjusted, strict=True)
-    ]
+    sources = {str(one) for rows in tables.values() for one in rows["data_source"]}
+    rows, blank = [], dict.fromkeys(("test", "measure", "numbers", "reason"), "")
+    for claim, result, p_holm in zip(claims, results, adjusted, strict=True):
+        row = blank | {"status": "open", "data_source": "; ".join(sorted(sources))}
+        row |= {name: value for name, value in claim.items() if name != "tests"}
+        if isinstance(result, str):
+            rows.append(row | {"reason": result})
+            continue
+        if p_holm <= LEVEL:
+            row["status"] = "supported" if result.p_for < result.p_against else "contradicted"
+        if np.isnan(result.p_for):
+            row["reason"] = "a seed has no result"
+        means: dict[str, float] = {}
+        for name in {test.get("measure") for test in claim["tests"]} & set(evidence.numbers):
+            means |= evidence.numbers[name].mean().round(4).to_dict()
+        row["numbers"] = json.dumps(means) if means else ""
+        rows.append(row | vars(result) | {"p": result.p, "p_holm": p_holm})
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _row(
-    claim: Mapping[str, Any], result: Comparison | str, p_holm: float, evidence: Evidence
-) -> dict[str, Any]:
-    row = {name: claim.get(name, "") for name in ("claim", "where", "statement", "test")}
-    row |= {"status": claim.get("status", "open"), "data_source": evidence.sources}
-    if isinstance(result, str):
-        return row | {"reason": result, "effect": claim.get("effect", NAN)}
-    if p_holm <= LEVEL:
-        row["status"] = "supported" if result.p_for < result.p_against else "contradicted"
-    means: dict[str, float] = {}
-    for name in {test.get("measure") for test in claim["tests"]} & set(evidence.numbers):
-        means |= evidence.numbers[name].mean().round(4).to_dict()
-    return row | {
-        "effect": result.effect, "ci_low": result.ci_low, "ci_high": result.ci_high,
-        "n": result.n_seeds, "p": result.p, "p_holm": p_holm, "tests": result.n,
-        "tests_for": result.n_for, "tests_against": result.n_against, "measure": result.name,
-        "numbers": json.dumps(means) if means else "",
-        "reason": "a seed has no result" if np.isnan(result.p_for) else "",
-    }  # fmt: skip
 
 
 def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> Comparison | str:

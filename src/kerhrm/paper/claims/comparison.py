@@ -31,16 +31,16 @@ class Comparison:
     The claim says that the effect is positive or, of :func:`alike` and :func:`steady`, small.
     """
 
-    name: str
+    measure: str
     effect: float
     ci_low: float
     ci_high: float
     p_for: float
     p_against: float
-    n_seeds: int
-    n: int = 1  #: tests that it combines
-    n_for: int = 0  #: those that support the claim, each on its own at 5 %
-    n_against: int = 0
+    n: int  #: seeds
+    tests: int = 1  #: that it combines
+    tests_for: int = 0  #: those that support the claim, each on its own at 5 %
+    tests_against: int = 0
 
     @property
     def p(self) -> float:
@@ -85,8 +85,6 @@ def _single(name: str, facts: Mapping[str, float], p_for: float) -> Comparison:
 def at_least(m: int, tests: Sequence[Comparison]) -> Comparison:
     """At least m of the tests support the claim; the effect is that of the deciding one."""
     n = len(tests)
-    if not 1 <= m <= n:
-        raise ValueError(f"{m} of {n} tests are impossible")
     unknown = [test for test in tests if np.isnan(test.p_for)]
     if unknown:
         deciding, p_for, p_against = unknown[0], NAN, NAN
@@ -94,9 +92,8 @@ def at_least(m: int, tests: Sequence[Comparison]) -> Comparison:
         deciding = sorted(tests, key=lambda test: (test.p_for, -test.p_against))[m - 1]
         against = sorted(test.p_against for test in tests)[n - m]
         p_for, p_against = min(1.0, (n - m + 1) * deciding.p_for), min(1.0, m * against)
-    counts = {
-        name: sum(getattr(test, name) for test in tests) for name in ("n", "n_for", "n_against")
-    }
+    names = ("tests", "tests_for", "tests_against")
+    counts = {name: sum(getattr(test, name) for test in tests) for name in names}
     return replace(deciding, p_for=p_for, p_against=p_against, **counts)
 
 

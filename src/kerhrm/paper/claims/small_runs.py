@@ -153,44 +153,16 @@ class Lab:
         return memberships[fits.objective.masked_fill(repeats, torch.inf).argmin()]
 
 
-def linear_training(lab: Lab) -> Numbers:
-    """Gradient descent of the network, and of its linearisation by as many steps at once.
-
-    With squared loss, residuals of the latter are (I - 2 eta K / n)^t times those at w_0.
-    """
-    network, x, y, steps = lab.inputs.network, lab.inputs.x, lab.inputs.y, lab.size.steps
-    ntf, f0 = extract(network, x)
-    values, vectors = torch.linalg.eigh(ntf.kernel(ntf).double())
-    rate = 0.5 * len(values) / float(values[-1])  # of |f - y|^2 / n, stable below twice that
-    residual = vectors.mT @ (y - f0).double()
-    left = (1 - 2 * rate / len(values) * values) ** steps
-    weights = vectors @ ((1 - left) * residual / values.clamp_min(1e-9 * values[-1]))
-    f0_test, along = Linearisation.along(network, x, weights[:, None])(lab.x_test)
-    trained = network.trainable()
-    optimizer = torch.optim.SGD(trained.weights.values(), rate)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        ((trained(x) - y) ** 2).mean().backward()
-        optimizer.step()
-    return {
-        "labels that differ": float(
-            ((trained(lab.x_test) > 0) != (f0_test + along[:, 0] > 0)).double().mean()
-        ),
-        "explained": 1 - float(((left * residual) ** 2).sum() / (residual**2).sum()),
-    }
-
-
 def eiil_reference(lab: Lab) -> Numbers:
     """Test accuracy of EIIL, its reference trained for a quarter or for 2.5 of the steps."""
-    steps = lab.size.steps
-
-    def reached(share: float) -> float:
+    steps, numbers = lab.size.steps, {}
+    for name, share in (("short", 0.25), ("long", 2.5)):
         options = EIILOptions(
             reference_steps=int(share * steps), steps=steps, inference_steps=5 * steps
         )
-        return lab.accuracy(train_eiil(lab.inputs, options).networks["model"])
-
-    return {"short reference": reached(0.25), "long reference": reached(2.5)}
+        network = train_eiil(lab.inputs, options).networks["model"]
+        numbers[f"{name} reference"] = lab.accuracy(network)
+    return numbers
 
 
 def variant_part(lab: Lab) -> Numbers:
@@ -254,10 +226,9 @@ def _best_ridge(lab: Lab, reduced: bool) -> tuple[float, float]:
     else:
         (ntf, _), (new, _) = (extract(inputs.network, x) for x in (inputs.x, inputs.x_validation))
         kernel, cross = ntf.kernel(ntf).double(), new.kernel(ntf).double()
-    values, vectors = torch.linalg.eigh(kernel)
-    target = vectors.mT @ problem.target
-    scaled = [target / (values + ridge * values.clamp_min(0).mean()) for ridge in RIDGES]
-    outputs = problem.f0_validation + torch.stack(scaled) @ (cross @ vectors).mT
+    units = kernel.diagonal().mean() * torch.eye(len(kernel), dtype=kernel.dtype)
+    weights = [torch.linalg.solve(kernel + ridge * units, problem.target) for ridge in RIDGES]
+    outputs = problem.f0_validation + torch.stack(weights) @ cross.mT
     squares = ((outputs - problem.y_validation) ** 2).mean(-1)
     best = int(squares.argmin())
     right = accuracy(outputs[best].numpy(), problem.y_validation.numpy())
@@ -326,7 +297,7 @@ def selection_bias(lab: Lab) -> Numbers:
 MEASURES: dict[str, Callable[[Lab], Numbers]] = {
     measure.__name__: measure
     for measure in (
-        linear_training, eiil_reference, variant_part, iterations, low_rank, cosine_penalty,
+        eiil_reference, variant_part, iterations, low_rank, cosine_penalty,
         corrupted, turned, selection_bias,
     )
 }  # fmt: skip
