@@ -102,9 +102,10 @@ def test_a_cell_is_explained(copy: Checkout) -> None:
 
 
 def test_costs_are_predicted(copy: Checkout) -> None:
-    done = kerhrm(copy, "cost", "table1", "--config", "preset=smoke")
+    """Of jobs that have not run."""
+    done = kerhrm(copy, "cost", "table1", "--config", "preset=paper")
     assert done.returncode == 0, done.stdout
-    assert re.search(r"\d", done.stdout)
+    assert re.search(r"[1-9]\d+ jobs: [\d.]+ (minutes|hours) on 2 cores", done.stdout)
 
 
 def test_the_report_shows_the_run(copy: Checkout) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.costs import COLUMNS, duration, estimate, measured, predict, stored
+from kerhrm.paper.runs.costs import COLUMNS, duration, estimate, measured, place, predict, stored
 
 COSTS = pd.DataFrame(
     [
@@ -47,6 +47,19 @@ def test_the_nearest_job_counts() -> None:
     assert known["memory_mb"].tolist() == [500, 700, 700, 100]
     assert unknown == {"train_network": 1}
     assert estimate([], COSTS)[0].empty
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("a/paper/houses/h=1.5/data/train.npz", "houses/h=1.5"),
+        ("a/paper/houses/h=1.5/kerhrm/iterations/2/environments.npz", "houses/h=1.5/kerhrm/2"),
+        ("a/paper/houses/h=1.5/erm/predictions.npz", "houses/h=1.5/erm"),
+        ("a/paper/scores/table1.csv.gz", "table1"),
+    ],
+)
+def test_a_file_names_its_job(file: str, expected: str) -> None:
+    assert place(file) == expected
 
 
 def test_cores_are_positive() -> None:

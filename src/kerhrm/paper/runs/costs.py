@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pandas as pd
 
@@ -94,9 +94,21 @@ def planned(targets: Sequence[str], config: Sequence[str] = ()) -> list[tuple[st
         hint = "correct the targets or the configuration"
         raise KerhrmError(f"no dry run: {' '.join(lines[-2:])}", hint)
     files = pd.read_csv(io.StringIO(done.stdout), sep="\t")
-    logs = files.loc[files["plan"] == PENDING, "log-file(s)"].str.partition(",")[0]
-    jobs = logs.str.extract(r"/logs/([^/]+)/?(.*)\.log$").fillna("").drop_duplicates()
-    return list(jobs.itertuples(index=False, name=None))
+    files = files[files["plan"] == PENDING]
+    return list(dict.fromkeys(zip(files["rule"], files["output_file"].map(place), strict=True)))
+
+
+def place(file: str) -> str:
+    """Place of the job that makes a file of a run, as its benchmark has it."""
+    path = PurePath(file)
+    parts = path.parent.parts
+    if parts[-1] in ("data", "features"):
+        return "/".join(parts[-3:-1])  # DATA/SETTING
+    if parts[-2] == "iterations":
+        return "/".join([*parts[-5:-2], parts[-1]])  # DATA/SETTING/LEARNER/T
+    if path.name in ("predictions.npz", "heterogeneity.npz"):
+        return "/".join(parts[-3:])
+    return path.name.partition(".")[0]
 
 
 def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) -> str:
