@@ -9,6 +9,7 @@ from .estimators.baselines import ERM as ERM
 from .estimators.baselines import HRM as HRM
 from .estimators.baselines import IRM as IRM
 from .estimators.baselines import ChiSquareDRO as ChiSquareDRO
+from .estimators.baselines import TangentRidge as TangentRidge
 from .estimators.kerhrm import KerHRMClassifier as KerHRMClassifier
 from .estimators.kerhrm import KerHRMRegressor as KerHRMRegressor
 from .features.map import NTFMap as NTFMap

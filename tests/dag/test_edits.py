@@ -74,11 +74,11 @@ def test_an_edited_method_reruns_its_learners(
 
 
 def test_an_edited_data_set_reruns_that_data_set(smoke: Checkout) -> None:
-    with edited(smoke.folder / "src/kerhrm/paper/data/houses.py", statement):
+    with edited(smoke.folder / "src/kerhrm/paper/data/classification.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
     changed = [job for job in planned if "Params have changed" in job.reason]
     generated = {job.output[0].split("/")[2] for job in changed if job.rule == "generate_data"}
-    assert generated == {"houses"}
+    assert generated == {"classification"}
 
 
 def reworded(text: str) -> str:

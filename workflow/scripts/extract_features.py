@@ -3,9 +3,9 @@
 import torch
 
 from kerhrm.algorithm.records import Problem
-from kerhrm.devices import resolve_device
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
+from kerhrm.networks.base import resolve_device
 from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.paper.runs.arrays import load_arrays, save_stacked
 from kerhrm.paper.runs.job import job

@@ -5,7 +5,7 @@ import torch
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Environments, Problem
-from kerhrm.devices import resolve_device
+from kerhrm.networks.base import resolve_device
 from kerhrm.paper.runs.arrays import load_records, save_records
 from kerhrm.paper.runs.job import job
 

@@ -5,7 +5,7 @@ import torch
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Directions, Environments, Problem
-from kerhrm.devices import resolve_device
+from kerhrm.networks.base import resolve_device
 from kerhrm.paper.runs.arrays import load_arrays, load_records, save_stacked
 from kerhrm.paper.runs.job import job
 

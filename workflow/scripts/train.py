@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from kerhrm.devices import resolve_device
+from kerhrm.networks.base import resolve_device
 from kerhrm.paper.runs.job import job
 from kerhrm.paper.runs.training import Replicates, save_predictions
 from kerhrm.plugins import load_entry

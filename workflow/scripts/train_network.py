@@ -4,9 +4,9 @@ from functools import partial
 
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Directions, Environments
-from kerhrm.devices import resolve_device
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.kerhrm import finish
+from kerhrm.networks.base import resolve_device
 from kerhrm.paper.runs.arrays import load_records
 from kerhrm.paper.runs.job import job
 from kerhrm.paper.runs.training import Replicates, save_predictions

@@ -29,14 +29,16 @@ def _penalty(name: str) -> str:
 class HeterogeneityOptions(Options):
     """The test whether pooled regression data hold environments at all."""
 
-    k: Count = option(25, "reduced features of the mixture, if there are as many")
+    k: Count = option(
+        25, "reduced features of the mixture, where there are too few points for all inputs"
+    )
     n_permutations: Annotated[int, Field(ge=19), Number] = option(19, "of the residuals")
     level: Probability = option(0.05, "largest p-value that counts as detected")
     min_gain: NonNegative = option(
-        10.0, "smallest gain over the permutations' mean that counts, in nats over all points"
+        8.0, "gain beyond the permutations' that is taken for chance, in nats over all points"
     )
     folds: Annotated[int, Field(ge=2), Number] = option(
-        5, "of the cross-validation that residuals and their scale come from"
+        5, "of the cross-validation that the scale of the residuals comes from"
     )
     n_init: Count = option(1, "random initialisations of EM, in addition to three by moments")
     ridge: PositiveFloat = option(1e-2, "of the mixture's regressions")

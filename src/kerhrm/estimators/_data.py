@@ -24,9 +24,9 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from kerhrm.devices import resolve_device
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Inputs
+from kerhrm.networks.base import resolve_device
 from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.options import Options, Task
 from kerhrm.randomness import stream
@@ -251,11 +251,14 @@ def start(
     y: Any,
     validation: Any,
     environments: Callable[[int], Tensor] | None = None,
+    *,
+    hold_out: bool | None = None,
 ) -> tuple[Inputs, np.ndarray]:
     """Read a table, and draw w_0; learns columns, seed, units and, of a classifier, classes.
 
     Next to the inputs stand the rows of the table that its training points are and, unless
-    other rows validate, its validation points.  ``environments`` gives the labels of n rows.
+    other rows validate, its validation points.  ``environments`` gives the labels of n rows;
+    ``hold_out`` says whether rows are held out, by default if there is no ``validation``.
     """
     device, task = device_of(estimator.device), estimator._task
     x = read_features(estimator, X, reset=True)
@@ -265,7 +268,8 @@ def start(
     else:
         estimator.seed_ = int(check_random_state(estimator.random_state).randint(2**31 - 1))
     parts = estimator.validation_fraction, estimator.seed_
-    train, held_out = split_table(x, target, task, *parts, hold_out=validation is None)
+    hold_out = validation is None if hold_out is None else hold_out
+    train, held_out = split_table(x, target, task, *parts, hold_out=hold_out)
     others = x[held_out], target[held_out]
     if validation is not None:
         points = read_features(estimator, validation[0], reset=False)

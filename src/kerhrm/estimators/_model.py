@@ -15,6 +15,7 @@ from kerhrm.algorithm.invariance import erm_direction, point_scores
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
 from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.algorithm.ridge import fit_ridge
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._base import TableEstimator
@@ -27,14 +28,14 @@ from kerhrm.estimators._data import (
     read_target,
     start,
 )
+from kerhrm.estimators._report import compare, not_better, simple_models
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
 from kerhrm.features.reduction import RankError
-from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, test_heterogeneity
-from kerhrm.methods.erm import ERMOptions, train_erm
+from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, test_rows
 from kerhrm.methods.inputs import Inputs
-from kerhrm.options import Count, Natural, option
+from kerhrm.options import Count, Natural, Probability, option
 from kerhrm.randomness import stream
 
 #: rows that are tested at most, for a kernel ridge regression takes their number cubed
@@ -45,6 +46,10 @@ class EstimatorOptions(KerHRMOptions):
     """KerHRM's options, and those of the estimators alone."""
 
     if_not_detected: Literal["erm", "fit"] = option("erm", "what to do without environments")
+    if_not_better: Literal["erm", "fit"] = option("erm", "what to do where KerHRM does not help")
+    margin: Probability = option(
+        0.1, "share by which its error in the worst inferred environment has to be below ERM's"
+    )
     predictor: Literal["linear", "network"] = option("linear", "what predicts")
     max_exact: Count = option(5000, "training rows above which features are reduced by landmarks")
     n_landmarks: Count = option(4000, "their number")
@@ -55,6 +60,7 @@ class InvariantEstimator(TableEstimator):
     """Base of :class:`kerhrm.KerHRMClassifier` and :class:`kerhrm.KerHRMRegressor`."""
 
     selected_: dict[str, Any]
+    history_: list[dict[str, Any]]
     _environments: Environments | None  #: of the chosen iteration and dimension; None: ERM
     _linearisation: Linearisation
 
@@ -95,6 +101,8 @@ class InvariantEstimator(TableEstimator):
         final: Literal["best", "last"] = "best",
         pretest: bool | HeterogeneityOptions = True,
         if_not_detected: Literal["erm", "fit"] = "erm",
+        if_not_better: Literal["erm", "fit"] = "erm",
+        margin: float = 0.1,
         predictor: Literal["linear", "network"] = "linear",
         network: int | Sequence[int] | str | Callable[[int], torch.nn.Module] = (1024,),
         max_exact: int = 5000,
@@ -139,6 +147,8 @@ class InvariantEstimator(TableEstimator):
         self.final = final
         self.pretest = pretest
         self.if_not_detected = if_not_detected
+        self.if_not_better = if_not_better
+        self.margin = margin
         self.predictor = predictor
         self.network = network
         self.max_exact = max_exact
@@ -175,11 +185,18 @@ class InvariantEstimator(TableEstimator):
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
             self.heterogeneity_ = _test(problem, inputs.x, options.pretest)
-            detected = self.heterogeneity_ is None or self.heterogeneity_.detected
-            if detected or self.if_not_detected == "fit":
+            self.report_, reason = None, _not_detected(self.heterogeneity_)
+            if reason is None or self.if_not_detected == "fit":
                 self._fit_invariant(problem, inputs, rows, features, options)
-            else:
-                self._fit_erm(problem, inputs, rows, options)
+                reason = self._compare(inputs, options)
+            if reason is not None:
+                text = f"{reason}; predicting as ERM (if_not_detected, if_not_better='fit': KerHRM)"
+                warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
+                whole, rows = start(self, X, y, validation, hold_out=False)
+                self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
+                self._environments = None
+                ridge = fit_ridge(whole.network, whole.x, whole.y, seed=whole.seed)
+                self._keep("erm", ridge, whole, erm_direction(problem, options.k), None)
         self.environments_ = self.environment_proba_.argmax(1)
         return self
 
@@ -250,22 +267,20 @@ class InvariantEstimator(TableEstimator):
             text = "every initialisation repeats the label or leaves one environment empty"
             warnings.warn(f"{text}; try other k", HeterogeneityNotDetectedWarning, stacklevel=3)
 
-    def _fit_erm(
-        self, problem: Problem, inputs: Inputs, rows: np.ndarray, options: EstimatorOptions
-    ) -> None:
-        """ERM, as :class:`kerhrm.ERM`; theta is that of a regression on the reduced features."""
-        tested = "no environments are detected in the"
-        result = self.heterogeneity_
-        if result is None or math.isnan(result.p_value):
-            tested = f"no test is possible: a target of two values, or fewer than {MIN_POINTS}"
-        text = f"{tested} training rows; predicting as ERM (if_not_detected='fit': as KerHRM)"
-        warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
-        with torch.enable_grad():
-            trained: Any = train_erm(inputs, ERMOptions()).networks["model"]
-        self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
-        self._environments = None
-        direction = erm_direction(problem, options.k)
-        self._keep("erm", trained.to(torch.float64), inputs, direction, None)
+    def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
+        """Compare KerHRM with what is simpler, on validation rows; why it is not better, if so."""
+        environments = self._environments
+        assert environments is not None
+        one = environments.candidate(self.selected_["k"])
+        memberships = _of_occupied(one.validation, one.occupied)
+        y = inputs.y_validation.double().cpu().numpy()
+        with torch.no_grad():
+            outputs = self._evaluate(self._predictor, inputs.x_validation.cpu()).numpy()
+            models = simple_models(inputs)
+            others = {name: f(inputs.x_validation).cpu().numpy() for name, f in models.items()}
+        names = {f"environment {j}": memberships[:, j] for j in range(memberships.shape[1])}
+        self.report_ = compare({"KerHRM": outputs, **others}, y, names, inputs.task)
+        return None if self.if_not_better == "fit" else not_better(self.report_, options.margin)
 
     def _keep(
         self, name: str, predictor: Any, inputs: Inputs, final: Direction, weight: float | None
@@ -281,6 +296,17 @@ class InvariantEstimator(TableEstimator):
             "score": final.score,
         }
         finish(self, predictor, inputs.x)
+
+
+def _not_detected(result: HeterogeneityResult | None) -> str | None:
+    """Why nothing was detected, if it was not."""
+    if result is None or result.detected:
+        return None
+    if math.isnan(result.p_value):
+        return (
+            f"no test is possible: a target of two values, or fewer than {MIN_POINTS} training rows"
+        )
+    return "no environments are detected in the training rows"
 
 
 def _reduced_features(inputs: Inputs, k: int, options: EstimatorOptions) -> Any:
@@ -314,8 +340,8 @@ def _test(
         drawn = stream(problem.seed, "heterogeneity", "rows")
         rows = rows[np.sort(drawn.choice(len(rows), MAX_TESTED, replace=False))]
     psi, _ = problem.reduced(min(options.k, len(problem.s)))
-    features, y, inputs = (t.double().cpu().numpy()[rows] for t in (psi, problem.y, x))
-    return test_heterogeneity(features, y, x=inputs, options=options, seed=problem.seed)
+    chosen = torch.from_numpy(rows).to(x.device)
+    return test_rows(psi[chosen], problem.y[chosen], x[chosen], options, problem.seed)
 
 
 def _iteration(problem: Problem, result: Fit, t: int) -> dict[str, Any]:

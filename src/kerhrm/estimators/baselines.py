@@ -31,6 +31,7 @@ class _Baseline(TableEstimator):
     """Base of the baselines; ``_method`` is the key of one in the registry."""
 
     _method: str
+    _holds_out = True  #: whether some rows validate
 
     def __init__(
         self,
@@ -80,7 +81,8 @@ class _Baseline(TableEstimator):
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
         with cores(self.n_jobs):
-            inputs, rows = start(self, X, y, validation, environments)
+            hold_out = self._holds_out and validation is None
+            inputs, rows = start(self, X, y, validation, environments, hold_out=hold_out)
             fitted = method.train(inputs, options)
             finish(self, self._network_of(fitted, inputs.network), inputs.x)
         if fitted.environments is not None:
@@ -139,6 +141,47 @@ class ERM(_Baseline):
         self.steps = steps
         self.learning_rate = learning_rate
         self.evaluate_every = evaluate_every
+
+
+class TangentRidge(_Baseline):
+    """ERM in closed form: ridge regression on tangent features, its penalty by leave-one-out.
+
+    What :class:`~kerhrm.KerHRMRegressor` and :class:`~kerhrm.KerHRMClassifier` fall back to.  The
+    inputs alone are tried, too, so that it is hardly ever worse than least squares.
+
+    Parameters
+    ----------
+    n_landmarks : int
+        Rows whose tangent features span the others'.
+    task : {"classification", "regression"}
+        Of two labels of any kind, or of numbers.
+    network, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from kerhrm import TangentRidge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> TangentRidge(task="regression", random_state=0).fit(X, y).score(X, y) > 0.5
+    True
+    """
+
+    _method = "ridge"
+    _holds_out = False
+
+    def __init__(
+        self,
+        *,
+        n_landmarks: int = 300,
+        task: Task = "classification",
+        network: Any = (1024,),
+        random_state: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(task, network, 0.2, random_state, device, n_jobs)
+        self.n_landmarks = n_landmarks
 
 
 class ChiSquareDRO(_Baseline):

@@ -49,6 +49,12 @@ class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[mis
         Whether a numeric target is tested for environments, or how.
     if_not_detected : {"erm", "fit"}
         What to do if none are detected: ERM, or KerHRM anyway.  Labels are not tested.
+    if_not_better : {"erm", "fit"}
+        What to do if KerHRM, on validation rows, is worse than a constant, or not better than ERM
+        in the worst inferred environment.
+    margin : float
+        Better: its error there is below ERM's by this share; worse: on all rows at all, in an
+        inferred environment by this share.
     predictor : {"linear", "network"}
         What predicts: the invariant direction of the linearised network, or a network that is
         trained along it, which takes longer.
@@ -86,8 +92,11 @@ class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[mis
         Scores and clusterings of the iterations.
     heterogeneity_ : HeterogeneityResult or None
         Of the pretest: ``detected``, ``p_value``, ``gain``, ``excess``, ``null``; None without it.
+    report_ : DataFrame or None
+        Errors on validation rows of KerHRM, closed-form ERM, least squares and a constant: on all
+        rows, and in every inferred environment.  None where KerHRM was not fitted.
     predictor_ : str
-        What predicts: ``"linear"``, ``"network"``.
+        What predicts: ``"linear"``, ``"network"``; ``"erm"`` where KerHRM does not help.
     n_features_in_ : int
         Columns of the fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -121,11 +130,12 @@ class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[mis
 class KerHRMRegressor(RegressorMixin, InvariantEstimator):  # type: ignore[misc]
     """Regress on what holds in all hidden environments, if there are any.
 
-    First a calibrated test asks whether the rows hold environments.  Where it detects none, or
-    there are too few rows to test, the estimator warns and is ERM, a network of the same shape: an
-    invariant model over environments that are noise is worse.  Inputs and target are standardised;
-    the order of the rows changes nothing.  Attributes are those of :class:`KerHRMClassifier`; in
-    ERM ``predictor_`` is ``"erm"``, and ``environments_`` and the selected iteration are 0.
+    First a calibrated test asks whether the rows hold environments.  Where it detects none, there
+    are too few rows to test, or KerHRM does not help, the estimator warns and is
+    :class:`~kerhrm.TangentRidge`: an invariant model over environments that are noise is worse.
+    Inputs and target are standardised; the order of the rows changes nothing.  Attributes are those
+    of :class:`KerHRMClassifier`; in ERM ``predictor_`` is ``"erm"``, and ``environments_`` and the
+    selected iteration are 0.
 
     Parameters
     ----------
@@ -161,6 +171,12 @@ class KerHRMRegressor(RegressorMixin, InvariantEstimator):  # type: ignore[misc]
         Whether a numeric target is tested for environments, or how.
     if_not_detected : {"erm", "fit"}
         What to do if none are detected: ERM, or KerHRM anyway.
+    if_not_better : {"erm", "fit"}
+        What to do if KerHRM, on validation rows, is worse than a constant, or not better than ERM
+        in the worst inferred environment.
+    margin : float
+        Better: its error there is below ERM's by this share; worse: on all rows at all, in an
+        inferred environment by this share.
     predictor : {"linear", "network"}
         What predicts: the invariant direction of the linearised network, or a network that is
         trained along it, which takes longer.

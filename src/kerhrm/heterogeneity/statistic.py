@@ -1,4 +1,15 @@
-"""The gain of two environments over the best explanation without any.
+"""Residuals of one regression, and the gain of two environments on them.
+
+The null model of data without environments is
+
+    y = m(x) + s(x) e
+
+with any mean, any scale, and noise e of any shape that does not depend on x.  Neither function has
+seen the residual that it is used for: m is ERM in closed form (:mod:`kerhrm.algorithm.ridge`), left
+one out, and s the best of a few models by cross-validation.  Labels far from a first guess are moved
+towards it before m is fitted: what few outliers do to m would look like environments.  The scale is
+fitted to |y - m(x)| by gamma deviance: |e| has a mean even where e has no variance, and small
+residuals do not dominate, as they do among logarithms.
 
 A mixture of K = 2 regressions, fitted to residuals, gains likelihood from anything that one
 regression with constant noise cannot say.  Of that, noise whose scale depends on x is no
@@ -16,14 +27,113 @@ E[(e^2 - 1) psi psi^T] large along v, and, unless they share the points evenly, 
 Each such v splits the points by the sign of e psi^T v.
 """
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
 import numpy as np
 import torch
+from scipy import stats
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import GammaRegressor
+from sklearn.metrics import mean_gamma_deviance
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from torch import Tensor
 
 from kerhrm.algorithm.mixture import LOG_2PI, Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.algorithm.ridge import Columns
+from kerhrm.networks.build import NetworkOptions, build
 
+#: residuals are cut at this many deviations before m is fitted
+OUTLIER = 3.0
+#: scales are kept within this factor of their median
+SPREAD = 10.0
 DIRECTIONS = 2  #: of second moments that EM starts with
+
+
+@dataclass(frozen=True)
+class ScaledResiduals:
+    """Residuals of n points, out of fold.
+
+    Attributes
+    ----------
+    scores : ndarray, (n,)
+        Normal scores of (y - m) / s: whatever the shape of the noise, their set is the same.
+    scale : ndarray, (n,)
+        s, in units of its median.
+    scale_model : str
+        Name of the model that predicted it best.
+    """
+
+    scores: np.ndarray
+    scale: np.ndarray
+    scale_model: str
+
+
+def scaled_residuals(x: np.ndarray, y: np.ndarray, folds: int, seed: int) -> ScaledResiduals:
+    """Residuals of labels y (n,) given inputs x (n, d), float64.
+
+    ``seed`` draws the folds of the scale's cross-validation.
+    """
+    y = (y - y.mean()) / y.std()
+    inputs = torch.from_numpy(StandardScaler().fit_transform(x).astype(np.float32))
+    columns = Columns.of(build(NetworkOptions(), 0, x.shape[1]), inputs)
+    guess, _ = columns.leave_one_out(y)
+    reach = OUTLIER * stats.median_abs_deviation(y - guess, scale="normal") or np.inf
+    mean, _ = columns.leave_one_out(np.clip(y, guess - reach, guess + reach))
+    size = np.abs(y - mean)
+    size = np.maximum(size / size.mean(), 1e-3)  # gamma deviance wants positive values
+    known = np.column_stack([x, mean, np.abs(mean - np.median(mean))])
+    parts = KFold(folds, shuffle=True, random_state=seed)
+    scale_model, scale = best_prediction(scale_models(), known, size, parts, mean_gamma_deviance)
+    scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
+    return ScaledResiduals(normal_scores((y - mean) / scale), scale, scale_model)
+
+
+def best_prediction(
+    models: Mapping[str, BaseEstimator],
+    x: np.ndarray,
+    y: np.ndarray,
+    folds: KFold,
+    loss: Callable[[np.ndarray, np.ndarray], float],
+) -> tuple[str, np.ndarray]:
+    """Model with the smallest loss out of fold, and its predictions there (n,)."""
+    predictions = {name: cross_val_predict(m, x, y, cv=folds) for name, m in models.items()}
+    best = min(predictions, key=lambda name: loss(y, predictions[name]))
+    return best, predictions[best]
+
+
+def normal_scores(values: np.ndarray) -> np.ndarray:
+    """Normal scores Phi^-1((rank - 1/2) / n) of values (n,)."""
+    return np.asarray(stats.norm.ppf((stats.rankdata(values) - 0.5) / len(values)))
+
+
+def scale_models() -> dict[str, BaseEstimator]:
+    """Candidates for s(x), by name; all of them predict positive numbers."""
+    models: dict[str, BaseEstimator] = {
+        "constant": DummyRegressor(),
+        "boosting": HistGradientBoostingRegressor(
+            loss="gamma", learning_rate=0.1, max_iter=30, max_leaf_nodes=8,
+            l2_regularization=1.0, random_state=0,
+        ),
+    }  # fmt: skip
+    for penalty in (0.03, 0.3):
+        models[f"log-linear, {penalty:g}"] = make_pipeline(
+            StandardScaler(),
+            FunctionTransformer(_bent),
+            StandardScaler(),
+            GammaRegressor(alpha=penalty, solver="newton-cholesky", max_iter=300),
+        )
+    return models
+
+
+def _bent(x: np.ndarray) -> np.ndarray:
+    """Inputs (n, d), their size and its logarithm; the log of a scale may follow each."""
+    return np.column_stack([x, np.abs(x), np.log(np.abs(x) + 0.1)])
 
 
 def gains(

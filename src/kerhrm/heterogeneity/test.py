@@ -5,10 +5,11 @@ Null hypothesis: one law y = m(x) + s(x) e, with noise e of any shape that is in
 Under it residuals in units of their scale are exchangeable, so that the gain of two environments
 on them (:mod:`kerhrm.heterogeneity.statistic`) is compared with the gain on permutations of them:
 
-    p = (1 + #{permutations with at least the gain}) / (1 + #permutations).
+    p = (1 + #{permutations whose gain, and min_gain more, reaches it}) / (1 + #permutations).
 
-Residuals are not quite exchangeable, for m and s are estimates, and what that gains falls as
-1 / n.  So a gain counts only if it is ten nats or more over all points.
+Residuals are not quite exchangeable, for m and s are estimates; what that gains falls as 1 / n.
+So the null hypothesis has ``min_gain``, ten nats over all points, to its credit, and p is larger
+than it need be where nothing is wrong.  The least possible p is 1 / (1 + #permutations).
 
 Features are divided by the scale, as a regression in units of the noise asks for, and made
 orthonormal, so that no invertible linear map of them changes anything.
@@ -29,8 +30,7 @@ from torch import Tensor
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.records import Problem, Record
 from kerhrm.errors import KerhrmError
-from kerhrm.heterogeneity.residuals import scaled_residuals
-from kerhrm.heterogeneity.statistic import gains
+from kerhrm.heterogeneity.statistic import gains, scaled_residuals
 from kerhrm.randomness import stream
 
 MIN_POINTS = 80
@@ -83,8 +83,8 @@ def test_heterogeneity(
     Parameters
     ----------
     features : ndarray, (n, k)
-        What environments may differ in, linearly; of the columns the first ``options.k`` count,
-        or fewer where there are not forty points for each.
+        What environments may differ in, linearly; of the columns the first ones count where there
+        are not forty points for each.
     y : ndarray, (n,)
         Labels; with two values or fewer they cannot be tested.
     x : ndarray, (n, d), optional
@@ -123,7 +123,7 @@ def test_heterogeneity(
     x = features if x is None else x
     features, x, y = (np.asarray(a, dtype=np.float64) for a in (features, x, y))
     _check(features, x, y)
-    features = features[:, : min(options.k, len(y) // POINTS_PER_FEATURE)]
+    features = features[:, : len(y) // POINTS_PER_FEATURE]
     if len(np.unique(y)) <= 2:
         nan = float("nan")
         return HeterogeneityResult(nan, np.full(options.n_permutations, nan), nan, False)
@@ -145,8 +145,24 @@ def test_problem(problem: Problem, x: Tensor, options: HeterogeneityOptions) -> 
         As :func:`test_heterogeneity`.
     """
     psi, _ = problem.reduced(min(options.k, len(problem.s)))
-    features, y, inputs = (t.cpu().numpy() for t in (psi, problem.y, x))
-    return test_heterogeneity(features, y, x=inputs, options=options, seed=problem.seed)
+    return test_rows(psi, problem.y, x, options, problem.seed)
+
+
+def test_rows(
+    psi: Tensor, y: Tensor, x: Tensor, options: HeterogeneityOptions, seed: int
+) -> HeterogeneityResult:
+    """Test points (n, d) with reduced features (n, k) and labels (n,).
+
+    Environments may differ in the inputs' coefficients and the constant; in those of the reduced
+    features where there are not forty points for each input.
+    """
+    features, labels, inputs = (t.double().cpu().numpy() for t in (psi, y, x))
+    if inputs.shape[1] + 1 <= len(labels) // POINTS_PER_FEATURE:
+        features = np.column_stack([inputs, np.ones(len(labels))])
+    return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
+
+
+test_rows.__test__ = False  # type: ignore[attr-defined]
 
 
 test_problem.__test__ = False  # type: ignore[attr-defined]
@@ -164,9 +180,9 @@ def against_permutations(
     orders[1:] = random.permuted(orders[1:], axis=1)
     gain, *permuted = gains(features, residuals[orders], options, seed)
     null = np.array(permuted)
-    p_value = (1 + int((null >= gain).sum())) / (1 + options.n_permutations)
-    large = len(residuals) * (gain - null.mean()) >= options.min_gain
-    return HeterogeneityResult(float(gain), null, p_value, bool(p_value <= options.level and large))
+    credit = options.min_gain / len(residuals)
+    p_value = (1 + int((null + credit >= gain).sum())) / (1 + options.n_permutations)
+    return HeterogeneityResult(float(gain), null, p_value, bool(p_value <= options.level))
 
 
 def orthonormal(features: np.ndarray) -> np.ndarray:

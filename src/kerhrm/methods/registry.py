@@ -24,6 +24,7 @@ from kerhrm.methods.references import (
     train_true_environments,
 )
 from kerhrm.methods.released import ReleasedOptions, train_released
+from kerhrm.methods.ridge import RidgeOptions, train_ridge
 from kerhrm.plugins import with_plugins
 
 _FEATURES: dict[str, Any] = {
@@ -47,6 +48,7 @@ _BUILT_IN = (
         "true_environments", TrueEnvironmentsOptions, train_true_environments, WORST_TRUE,
         needs_environments=True, needs_features=True,
     ),
+    Method("ridge", RidgeOptions, train_ridge),
     Method("grayscale", ERMOptions, train_grayscale),
     Method("least_squares", LeastSquaresOptions, train_least_squares, NONE),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the library asks of a network."""
+"""What the library asks of a network, and where its tensors live."""
 
 import dataclasses
 from abc import ABC, abstractmethod
@@ -8,6 +8,8 @@ from typing import Self
 
 import torch
 from torch import Tensor
+
+from kerhrm.errors import KerhrmError
 
 
 @dataclass(frozen=True)
@@ -61,3 +63,22 @@ class Network(ABC):
     def to(self, where: torch.device | str | torch.dtype) -> Self:
         """The same network on another device, or in another precision."""
         return self.each(lambda w: w.to(where))
+
+
+def resolve_device(name: str) -> torch.device:
+    """``auto`` takes a GPU where there is one; ``cpu``, ``cuda`` and ``cuda:1`` are literal.
+
+    Raises
+    ------
+    KerhrmError
+        If a GPU is asked for and none is there.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise KerhrmError(
+            f"device={name}, but PyTorch sees {torch.cuda.device_count()} GPUs",
+            "use device=auto or device=cpu, or install a CUDA build of PyTorch",
+        )
+    return device

@@ -12,6 +12,7 @@ from kerhrm.estimators._data import split, start
 from kerhrm.methods.registry import METHODS
 
 QUICK: dict[str, dict[str, Any]] = {
+    "TangentRidge": {"n_landmarks": 50},
     "ERM": {"steps": 30},
     "ChiSquareDRO": {"steps": 30, "rho": 0.2},
     "IRM": {"steps": 30, "anneal": 10},
@@ -42,7 +43,8 @@ def test_they_are_the_registry_s_methods(name: str, task: Any, labels: Any, slop
     model.fit(table.x, table.y, **given)
 
     hidden = torch.from_numpy(table.hidden.astype(np.int64)) if name == "IRM" else None
-    inputs, _ = start(model, table.x, table.y, None, None if hidden is None else lambda n: hidden)
+    labels_of = None if hidden is None else lambda n: hidden
+    inputs, _ = start(model, table.x, table.y, None, labels_of, hold_out=name != "TangentRidge")
     trained = method.train(inputs, method.options(**QUICK[name])).networks["model"]
     units = model._units
     with torch.no_grad():

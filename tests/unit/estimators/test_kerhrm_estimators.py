@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
@@ -21,13 +23,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kerhrm
-from kerhrm import ERM, KerHRMClassifier, KerHRMOptions, KerHRMRegressor, NTFMap, Problem
+from kerhrm import (
+    ERM,
+    KerHRMClassifier,
+    KerHRMOptions,
+    KerHRMRegressor,
+    NTFMap,
+    Problem,
+    TangentRidge,
+)
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._data import start
 from kerhrm.estimators._model import EstimatorOptions, _test
+from kerhrm.estimators._report import compare, not_better
 
 SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
 OPTIONS = KerHRMOptions(k=[3, 5], n_init=4)
@@ -93,7 +104,9 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
 )
 def test_environments_are_those_of_the_fit(options: dict[str, Any], slopes: Any) -> None:
     """Row by row, for new rows as well: nothing is fitted again."""
-    model = KerHRMRegressor(**SMALL, **options, pretest=False).fit(slopes.x, slopes.y)
+    model = KerHRMRegressor(**SMALL, **options, pretest=False, if_not_better="fit").fit(
+        slopes.x, slopes.y
+    )
     _, problem, inputs = by_hand(model, slopes)
     _, rows = start(clone(model), slopes.x, slopes.y, None)
     with torch.no_grad():
@@ -109,10 +122,11 @@ def test_environments_are_those_of_the_fit(options: dict[str, Any], slopes: Any)
 
 
 def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
-    given: dict[str, Any] = {"cosine_weight": [10.0, 100.0], "steps": 40}
-    model = KerHRMClassifier(**SMALL, predictor="network", **given).fit(labels.x, labels.y)
+    chosen: dict[str, Any] = {"cosine_weight": [10.0, 100.0], "steps": 40}
+    model = KerHRMClassifier(**SMALL, predictor="network", if_not_better="fit", **chosen)
+    model.fit(labels.x, labels.y)
     features, problem, inputs = by_hand(model, labels)
-    options = OPTIONS.model_copy(update=given)
+    options = OPTIONS.model_copy(update=chosen)
     with torch.no_grad():
         result = fit(problem, options)
     points = inputs.x, inputs.x_validation
@@ -146,7 +160,7 @@ def test_hidden_environments_of_numbers_are_inferred(slopes: Any) -> None:
 def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
     with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
         model = KerHRMRegressor(**SMALL).fit(null.x, null.y)
-    erm = ERM(task="regression", network=(64,), random_state=3).fit(null.x, null.y)
+    erm = TangentRidge(task="regression", network=(64,), random_state=3).fit(null.x, null.y)
     np.testing.assert_array_equal(model.predict(null.x), erm.predict(null.x))
     assert (model.predictor_, model.heterogeneity_.detected) == ("erm", False)
     assert model.environment_proba_.shape == (300, 1)
@@ -155,10 +169,52 @@ def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
     np.testing.assert_array_equal(model.predict_environment_proba(null.x, null.y), 1)
 
 
+def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
+    """Also where environments are detected: half of ERM's error is asked for here."""
+    detected = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)
+    assert detected.predictor_ == "linear"
+    report = detected.report_
+    assert list(report.columns) == ["rows", "KerHRM", "ERM", "least squares", "constant"]
+    worst = report.drop(index="all rows").max()
+    share = 1 - worst["KerHRM"] / worst["ERM"]
+    assert share > 0.1
+    with pytest.warns(HeterogeneityNotDetectedWarning, match="not better than ERM"):
+        model = KerHRMRegressor(**SMALL, margin=min(1.0, share + 0.01)).fit(slopes.x, slopes.y)
+    assert model.predictor_ == "erm"
+    np.testing.assert_allclose(model.report_, report)
+
+
+@given(st.lists(st.floats(0, 10), min_size=2, max_size=4), st.floats(0, 0.9), st.integers(0, 100))
+def test_a_model_that_does_not_help_never_predicts(
+    errors: list[float], margin: float, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    names = ["all rows", *(f"environment {j}" for j in range(len(errors) - 1))]
+    table = pd.DataFrame({"KerHRM": errors, "ERM": 1.0, "constant": 5 * random.random(len(errors))})
+    reason = not_better(table.set_axis(names), margin)
+    limits = table["constant"] * [1, *[1 + margin] * (len(errors) - 1)]
+    if (table["KerHRM"] > limits).any() or max(errors[1:]) >= 1 - margin:
+        assert reason is not None
+    else:
+        assert reason is None
+
+
+def test_errors_are_means_over_memberships() -> None:
+    y, f = np.array([1.0, -1.0, 1.0]), np.array([0.5, 0.5, 2.0])
+    groups = {"a": np.array([1.0, 0.5, 0.0]), "nobody": np.zeros(3)}
+    table = compare({"f": f}, y, groups, "regression")
+    assert table["f"].to_dict() == pytest.approx(
+        {"all rows": 3.5 / 3, "a": (0.25 + 0.5 * 2.25) / 1.5}
+    )
+    labels = compare({"f": f}, y, groups, "classification")
+    assert labels["f"].to_dict() == pytest.approx({"all rows": 1 / 3, "a": 0.5 / 1.5})
+
+
 def test_it_can_be_fitted_anyway(null: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", HeterogeneityNotDetectedWarning)
-        model = KerHRMRegressor(**SMALL, if_not_detected="fit").fit(null.x, null.y)
+        model = KerHRMRegressor(**SMALL, if_not_detected="fit", if_not_better="fit")
+        model.fit(null.x, null.y)
     assert (model.predictor_, model.heterogeneity_.detected) == ("linear", False)
 
 
@@ -201,16 +257,18 @@ def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
 
 
 def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
-    few = KerHRMClassifier(random_state=0, network=(16,)).fit(labels.x[:20], labels.y[:20])
+    few = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit").fit(
+        labels.x[:20], labels.y[:20]
+    )
     assert len(few.theta_) == 8  # 16 rows train, 8 for each environment
     x = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
-    flat = KerHRMClassifier(random_state=0, network=(16,)).fit(x, x[:, 0] > 0)
+    flat = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit").fit(x, x[:, 0] > 0)
     assert len(flat.theta_) <= 3
 
 
 def test_given_rows_validate(labels: Any) -> None:
-    given = labels.x[300:], labels.y[300:]
-    model = KerHRMClassifier(**SMALL).fit(labels.x[:300], labels.y[:300], validation=given)
+    held_out = labels.x[300:], labels.y[300:]
+    model = KerHRMClassifier(**SMALL).fit(labels.x[:300], labels.y[:300], validation=held_out)
     assert model.score(labels.x, labels.y) > 0.7
     assert adjusted_rand_score(labels.hidden[:300], model.environments_) > 0.9
 
@@ -219,8 +277,8 @@ def test_given_rows_validate(labels: Any) -> None:
 def test_any_torch_module_is_a_network(network: str, labels: Any) -> None:
     import factories
 
-    given = dict(SMALL, network=factories.wide if network == "callable" else network)
-    model = KerHRMClassifier(**given).fit(labels.x, labels.y)
+    chosen = dict(SMALL, network=factories.wide if network == "callable" else network)
+    model = KerHRMClassifier(**chosen).fit(labels.x, labels.y)
     assert adjusted_rand_score(labels.hidden, model.environments_) > 0.9
 
 
@@ -231,7 +289,9 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     pipeline.set_output(transform="pandas").fit(frame, names)
     assert list(pipeline[-1].feature_names_in_) == ["stable", "spurious"]
     assert list(pipeline.classes_) == ["no", "yes"]
-    search = GridSearchCV(KerHRMClassifier(**SMALL), {"k": [2, 4]}, cv=2).fit(frame, names)
+    search = GridSearchCV(KerHRMClassifier(**SMALL, if_not_better="fit"), {"k": [2, 4]}, cv=2).fit(
+        frame, names
+    )
     assert search.best_params_["k"] in (2, 4)
     assert len(cross_val_score(search.best_estimator_, frame, names, cv=2)) == 2
     # in another process, as scikit-learn's n_jobs does it, and from a file
@@ -247,10 +307,10 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
 
 
 def test_random_states_and_cores(labels: Any) -> None:
-    given = dict(SMALL, random_state=np.random.RandomState(5), k=3)
-    first = KerHRMClassifier(**given, n_jobs=1).fit(labels.x, labels.y)
-    given["random_state"] = first.seed_
-    again = KerHRMClassifier(**given, n_jobs=-1).fit(labels.x, labels.y)
+    chosen = dict(SMALL, random_state=np.random.RandomState(5), k=3)
+    first = KerHRMClassifier(**chosen, n_jobs=1).fit(labels.x, labels.y)
+    chosen["random_state"] = first.seed_
+    again = KerHRMClassifier(**chosen, n_jobs=-1).fit(labels.x, labels.y)
     np.testing.assert_allclose(first.theta_, again.theta_, rtol=1e-3, atol=1e-6)
     assert torch.get_num_threads() == 1
 
@@ -275,7 +335,8 @@ def test_a_fit_passes_through_few_files(
     """At most 25 files, those of the functions that run."""
     table, root = request.getfixturevalue(case), str(Path(kerhrm.__file__).parent)
     kind = KerHRMClassifier if case == "labels" else KerHRMRegressor
-    model = kind(**SMALL, predictor=predictor, steps=30)
+    steps = {"steps": 30, "if_not_better": "fit"} if predictor == "network" else {}
+    model = kind(**SMALL, predictor=predictor, **steps)
     files: set[str] = set()
 
     def called(frame: Any, event: str, _: Any) -> None:

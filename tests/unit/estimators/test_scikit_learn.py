@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kerhrm import EIIL, ERM, HRM, IRM, ChiSquareDRO, KerHRMClassifier, KerHRMRegressor
+from kerhrm import (
+    EIIL,
+    ERM,
+    HRM,
+    IRM,
+    ChiSquareDRO,
+    KerHRMClassifier,
+    KerHRMRegressor,
+    TangentRidge,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::kerhrm.estimators.KerhrmWarning", "ignore::FutureWarning"
@@ -17,8 +26,9 @@ SMALL: dict[str, Any] = {
 QUICK: dict[str, Any] = {"network": (16,), "learning_rate": 0.03, "steps": 40}
 ESTIMATORS = [
     KerHRMClassifier(k=3, **SMALL, predictor="network", cosine_weight=1.0, steps=30,
-                     learning_rate=0.02, check_every=None),
+                     learning_rate=0.02, check_every=None, if_not_better="fit"),
     KerHRMRegressor(k=12, **SMALL, pretest=False),
+    TangentRidge(network=(32,)),
     ERM(**QUICK),
     ChiSquareDRO(task="regression", **QUICK),
     IRM(**QUICK, anneal=40),

@@ -14,9 +14,11 @@ from kerhrm.heterogeneity.test import (
     orthonormal,
     test_heterogeneity,
     test_problem,
+    test_rows,
 )
 
 FEW = HeterogeneityOptions(folds=2, em_max_iter=30, em_tol=1e-3)
+EXACT = FEW.model_copy(update={"min_gain": 0.0})
 
 
 def flipped(n: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +35,7 @@ def test_the_p_value_is_uniform_where_residuals_are_exchangeable() -> None:
     for seed in range(20):
         random = np.random.default_rng(seed)
         features = orthonormal(random.standard_normal((60, 2)))
-        test = against_permutations(features, random.standard_normal(60), FEW, seed)
+        test = against_permutations(features, random.standard_normal(60), EXACT, seed)
         p_values.append(float(test.p_value))
     assert min(p_values) >= 1 / 20
     # ranks among 20, spread over their cell: uniform on [0, 1]
@@ -61,6 +63,23 @@ def test_a_gain_too_small_to_count_is_no_environment() -> None:
     features, y = flipped(300, 0.3)
     strict = FEW.model_copy(update={"min_gain": 1e6})
     assert test_heterogeneity(features, y, options=strict).homogeneous
+
+
+def test_a_credit_only_raises_the_p_value() -> None:
+    random = np.random.default_rng(0)
+    features = orthonormal(random.standard_normal((60, 2)))
+    residuals = random.standard_normal(60)
+    exact, credited = (against_permutations(features, residuals, o, 0) for o in (EXACT, FEW))
+    np.testing.assert_array_equal(exact.null, credited.null)
+    assert credited.p_value >= exact.p_value
+
+
+def test_many_columns_do_not_hide_a_flip() -> None:
+    random = np.random.default_rng(0)
+    x = torch.from_numpy(random.standard_normal((2400, 50)))
+    sign = torch.from_numpy(np.where(random.random(2400) < 0.2, -1.0, 1.0))
+    y = x[:, 0] + 2 * sign * x[:, 49] + 0.5 * torch.from_numpy(random.standard_normal(2400))
+    assert test_rows(x[:, :25], y, x, FEW, 0).detected
 
 
 def test_units_of_the_label_and_maps_of_the_features_do_not_matter() -> None:
@@ -98,7 +117,8 @@ def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
     problem = Problem(u, s, x[:5], nothing, nothing[:5], y, y[:5], "regression", 4)
     test = test_problem(problem, x, FEW)
     assert test.homogeneous == (share == 0)
-    alone = test_heterogeneity(problem.psi_train.numpy(), labels, x=features, options=FEW, seed=4)
+    columns = np.column_stack([features, np.ones(len(features))])
+    alone = test_heterogeneity(columns, labels, x=features, options=FEW, seed=4)
     np.testing.assert_array_equal(test.null, alone.null)
     again = HeterogeneityResult.from_arrays(test.arrays())
     assert (again.gain, again.p_value, again.detected) == (test.gain, test.p_value, test.detected)

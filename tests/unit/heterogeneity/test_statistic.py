@@ -1,18 +1,20 @@
 """Residuals in units of their scale, and the gain of two environments on them."""
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.linear_model import HuberRegressor
 
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.mixture import Mixture
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.heterogeneity.residuals import normal_scores, scaled_residuals
-from kerhrm.heterogeneity.statistic import gains, matched_likelihood
+from kerhrm.heterogeneity.statistic import (
+    gains,
+    matched_likelihood,
+    normal_scores,
+    scaled_residuals,
+)
 from kerhrm.heterogeneity.test import orthonormal
 
 FEW = HeterogeneityOptions(n_init=2)
@@ -36,21 +38,12 @@ def test_the_scale_of_the_noise_is_learned() -> None:
     assert stats.kstest(noise.scores, "norm").pvalue > 0.99
 
 
-@pytest.mark.parametrize("share", [0.0, 0.6])
-def test_where_no_robust_regression_converges_outliers_are_far_from_the_median(
-    share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of labels that are mostly equal, none is an outlier."""
-
-    def fails(*_: object, **__: object) -> None:
-        raise ValueError("HuberRegressor convergence failed")
-
-    monkeypatch.setattr(HuberRegressor, "fit", fails)
+def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
+    """Of labels that are mostly equal none is an outlier."""
     x = np.random.default_rng(0).standard_normal((300, 2))
-    y = np.maximum(x[:, 0], np.quantile(x[:, 0], share))
-    noise = scaled_residuals(x, y, 3, 0)
+    noise = scaled_residuals(x, np.maximum(x[:, 0], np.quantile(x[:, 0], 0.6)), 3, 0)
     assert np.isfinite(noise.scores).all()
-    assert (noise.mean_model == "linear") == (share == 0)
+    assert (noise.scale > 0).all()
 
 
 def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:

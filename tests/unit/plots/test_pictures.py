@@ -162,7 +162,7 @@ def test_iterations_are_those_of_the_history(task: str, request: pytest.FixtureR
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_agreement_is_scikit_learn_s(labels: Any) -> None:
-    given = {"k": 5, "network": (128,), "n_init": 2}
+    given = {"k": 5, "network": (128,), "n_init": 2, "if_not_better": "fit"}
     fits = [
         kerhrm.KerHRMClassifier(**given, random_state=s).fit(labels.x, labels.y) for s in (0, 2)
     ]

@@ -33,6 +33,7 @@ def test_it_compares_three_models(images: ModuleType) -> None:
         "alpha": [0.0, 10.0],
         "cosine_weight": [10.0],
         "steps": 60,
+        "if_not_better": "fit",
     }
     table = images.compare(Digits.fallback(), 120, **options)
     assert list(table.index) == ["ERM", "KerHRM (linear predictor)", "KerHRM"]

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from kerhrm.devices import resolve_device
 from kerhrm.errors import KerhrmError
+from kerhrm.networks.base import resolve_device
 
 
 @pytest.fixture

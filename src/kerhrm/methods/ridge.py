@@ -1,0 +1,19 @@
+"""ERM in closed form on tangent features: no step size, no number of steps, nothing to stop."""
+
+from kerhrm.algorithm.ridge import N_LANDMARKS, fit_ridge
+from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.options import Count, Options, option
+
+
+class RidgeOptions(Options):
+    """Ridge regression, its penalty by leave-one-out."""
+
+    n_landmarks: Count = option(N_LANDMARKS, "points whose tangent features span the others'")
+
+
+def train_ridge(inputs: Inputs, options: RidgeOptions) -> Fitted:
+    """Fit :func:`kerhrm.algorithm.ridge.fit_ridge` on the training points."""
+    model = fit_ridge(
+        inputs.network, inputs.x, inputs.y, n_landmarks=options.n_landmarks, seed=inputs.seed
+    )
+    return Fitted({"model": model}, chosen={"ridge": model.ridge})

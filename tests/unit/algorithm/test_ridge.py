@@ -1,0 +1,95 @@
+"""Closed-form ERM: against scikit-learn, and against fits without a point."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, Ridge
+
+from kerhrm.algorithm.ridge import Columns, RidgePath, fit_ridge
+from kerhrm.features.ntf import extract
+from kerhrm.networks.base import Network
+from kerhrm.networks.build import NetworkOptions, build
+
+
+@pytest.fixture
+def points() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    x = random.standard_normal((40, 5)) + np.arange(5)
+    return x, x[:, 0] * x[:, 1] + random.standard_normal(40)
+
+
+@pytest.fixture
+def network() -> Network:
+    return build(NetworkOptions(widths=[64]), seed=0, d=5)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_a_ridge_regression(points: tuple[np.ndarray, np.ndarray], ridge: float) -> None:
+    x, y = points
+    path = RidgePath.of(x)
+    beta, intercept = path.solve(y, ridge)
+    model = Ridge(ridge * path.values.sum() / len(x)) if ridge else LinearRegression()
+    model.fit(x, y)
+    np.testing.assert_allclose(beta, model.coef_)
+    assert intercept == pytest.approx(model.intercept_)
+
+
+def test_each_point_is_predicted_by_all_others(points: tuple[np.ndarray, np.ndarray]) -> None:
+    x, y = points
+    path = RidgePath.of(x)
+    predictions, error, ridge = path.leave_one_out(y)
+    penalty = ridge * path.values.sum() / len(x)
+    for i in (0, 7, 39):
+        others = np.arange(len(x)) != i
+        alone = Ridge(penalty).fit(x[others], y[others]).predict(x[[i]])
+        assert predictions[i] == pytest.approx(alone[0])
+    assert error == pytest.approx(np.mean((predictions - y) ** 2))
+
+
+def test_tangent_features_span_those_of_the_landmarks(
+    points: tuple[np.ndarray, np.ndarray], network: Network
+) -> None:
+    """With all points as landmarks it is kernel ridge regression, the inputs a linear kernel."""
+    x = torch.from_numpy(points[0].astype(np.float32))
+    y = points[1]
+    columns = Columns.of(network, x, n_landmarks=40)
+    beta, intercept = columns.whole.solve(y, 0.5)
+    kernel = extract(network, x)[0].kernel(extract(network, x)[0]).double().numpy()
+    kernel = kernel + columns.scale**2 * points[0] @ points[0].T
+    centre = np.eye(40) - 1 / 40
+    penalty = 0.5 * columns.whole.values.sum() / 40
+    expected = KernelRidge(alpha=penalty, kernel="precomputed").fit(
+        centre @ kernel @ centre, y - y.mean()
+    )
+    design = centre @ columns.whole.u * np.sqrt(columns.whole.values)
+    fitted = design @ (columns.whole.v.T @ beta)
+    np.testing.assert_allclose(fitted, expected.predict(centre @ kernel @ centre), atol=1e-3)
+    assert np.isfinite(intercept)
+
+
+def test_a_model_predicts_what_it_has_fitted(
+    points: tuple[np.ndarray, np.ndarray], network: Network
+) -> None:
+    x, y = torch.from_numpy(points[0].astype(np.float32)), points[1]
+    columns = Columns.of(network, x)
+    model = columns.fit(y)
+    assert model.tangents is not None  # the product of two inputs is not linear
+    beta, intercept = columns.whole.solve(y, model.ridge)
+    inside = columns.whole.u * np.sqrt(columns.whole.values) @ columns.whole.v.T
+    np.testing.assert_allclose(
+        model(x).numpy(), (inside + columns.whole.mean) @ beta + intercept, rtol=1e-3, atol=1e-3
+    )
+
+
+def test_a_line_is_fitted_by_the_inputs_alone(network: Network) -> None:
+    x = torch.randn(60, 5, generator=torch.Generator().manual_seed(0))
+    model = fit_ridge(network, x, 2 * x[:, 0] - x[:, 3] + 1)
+    np.testing.assert_allclose(model.slopes, [2, 0, 0, -1, 0], atol=1e-3)
+    assert model.intercept == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("x", [torch.zeros(10, 5), torch.ones(2, 5)])
+def test_without_information_the_mean_predicts(x: torch.Tensor, network: Network) -> None:
+    y = torch.arange(len(x)).double()
+    assert fit_ridge(network, x, y)(x).numpy() == pytest.approx(np.full(len(x), float(y.mean())))
