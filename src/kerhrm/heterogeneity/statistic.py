@@ -6,10 +6,10 @@ The null model of data without environments is
 
 with any mean, any scale, and noise e of any shape that does not depend on x.  Neither function has
 seen the residual that it is used for: m is ERM in closed form (:mod:`kerhrm.algorithm.ridge`), left
-one out, and s the best of a few models by cross-validation.  Labels far from a first guess are moved
-towards it before m is fitted: what few outliers do to m would look like environments.  The scale is
-fitted to |y - m(x)| by gamma deviance: |e| has a mean even where e has no variance, and small
-residuals do not dominate, as they do among logarithms.
+one out, and s the best of a few models by cross-validation.  Labels far from a first guess are
+moved towards it before m is fitted: what few outliers do to m would look like environments.  The
+scale is fitted to |y - m(x)| by gamma deviance: |e| has a mean even where e has no variance, and
+small residuals do not dominate, as they do among logarithms.
 
 A mixture of K = 2 regressions, fitted to residuals, gains likelihood from anything that one
 regression with constant noise cannot say.  Of that, noise whose scale depends on x is no
