@@ -18,7 +18,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.options import Options, PositiveFloat, option
 from kerhrm.paper.data.dataset import Dataset, Split
 from kerhrm.paper.data.drawing import stack
-from kerhrm.paper.data.king_county import PERIODS, Houses
+from kerhrm.paper.data.king_county import PERIODS, PREDICTORS, Houses
 from kerhrm.randomness import stream
 
 SECOND_DECADE = 1910
@@ -27,9 +27,14 @@ SECOND_DECADE = 1910
 class HousesData(Options):
     """House prices of King County (paper, section 5.2)."""
 
-    train_fraction: PositiveFloat = option(0.7, "share of the first period that is for training")
+    built_before: Literal[1920, 1950] = option(
+        1920,
+        "training houses were built before that year; 1950: the year of construction is the "
+        "auxiliary variable and no predictor (Lin et al., ZIN, NeurIPS 2022)",
+    )
+    train_fraction: PositiveFloat = option(0.7, "share of these houses that is for training")
     validation_fraction: PositiveFloat = option(
-        0.15, "share for validation; the rest of the period is test data"
+        0.15, "share for validation; the rest of these houses is test data"
     )
     scale: Literal["train", "all"] = option("train", "houses on which predictors are standardised")
     # "all", as in other code of the authors' group, tells methods the mean of the test periods:
@@ -46,13 +51,13 @@ class HousesData(Options):
 
     @property
     def n_points(self) -> int:
-        """Number of training points: of the 1451 houses of the first period."""
-        return round(self.train_fraction * 1451)
+        """Number of training points: of the houses built before 1920 or 1950."""
+        return round(self.train_fraction * {1920: 1451, 1950: N1950}[self.built_before])
 
     @property
     def n_inputs(self) -> int:
         """Number of predictors."""
-        return 17
+        return len(PREDICTORS) - (self.built_before == 1950)
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
@@ -86,14 +91,19 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
     for number, name in enumerate(PERIODS):
         if not (period == number).any():
             raise KerhrmError(f"{houses.source} has no house of {name}", "use the published file")
-    first = np.flatnonzero(period == 0)
+    first = np.flatnonzero(houses.yr_built < options.built_before)
     # A stable sort: periods one after another, each in the order of the file.
-    later = np.argsort(period, kind="stable")[len(first) :]
+    later = np.argsort(period, kind="stable")
+    later = later[houses.yr_built[later] >= options.built_before]
+    predictors, auxiliary = houses.predictors, None
+    if options.built_before == 1950:
+        predictors = np.delete(predictors, PREDICTORS.index("yr_built"), axis=1)
+        auxiliary = houses.yr_built[:, None]
     n_train = round(options.train_fraction * len(first))
     n_validation = round(options.validation_fraction * len(first))
     if min(n_train, n_validation, len(first) - n_train - n_validation) < 1:
         raise KerhrmError(
-            f"{len(first)} houses of {PERIODS[0]} cannot be split into {n_train} for training, "
+            f"{len(first)} houses of before {options.built_before} cannot be split into {n_train} for training, "
             f"{n_validation} for validation and some for the test",
             "change the fractions",
         )
@@ -112,7 +122,8 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
             "validation": shuffled[::-1][:n_validation],
             "test": np.concatenate([shuffled[n_train : len(first) - n_validation], later]),
         }
-        x = _standardise(houses.predictors, _base(rows["train"], options.scale))
+        rows["test"] = rows["test"][np.argsort(period[rows["test"]], kind="stable")]
+        x = _standardise(predictors, _base(rows["train"], options.scale))
         if options.clip == "train":
             x = np.clip(x, x[rows["train"]].min(axis=0), x[rows["train"]].max(axis=0))
         base = _base(rows["train"], options.price_scale)
@@ -120,7 +131,8 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         unit.append(target[base].std() / target.std())
         for name, chosen in rows.items():
             environment = period if name == "test" else decade
-            parts[name].append(Split(x[chosen], y[chosen], environment[chosen]))
+            z = None if auxiliary is None else auxiliary[chosen]
+            parts[name].append(Split(x[chosen], y[chosen], environment[chosen], z))
     return Dataset(
         train=stack(parts["train"]),
         validation=stack(parts["validation"]),
