@@ -27,7 +27,7 @@ from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.algorithm.records import Directions, Environments, Problem, predict_linear
+from kerhrm.algorithm.records import Directions, Environments, Problem
 from kerhrm.options import Count, NonNegative, Number, Options, PositiveFloat, Some, option
 from kerhrm.randomness import stream
 
@@ -163,10 +163,9 @@ def learn_cell_directions(
     Directions
         Scores are minus the extrapolated risk; ties go to the smaller k, then the smaller alpha.
     """
-    penalty, n = PENALTIES[options.penalty](), len(problem.y)
-    order = stream(problem.seed, "auxiliary", "folds").permutation(n)
+    penalty = PENALTIES[options.penalty]()
+    order = stream(problem.seed, "auxiliary", "folds").permutation(len(problem.y))
     fold = torch.from_numpy(order % options.folds).to(problem.u.device)
-    psi_all, f0 = problem.psi_train.double(), problem.f0_train.double()
     thetas: list[Tensor] = []
     scores: list[Tensor] = []
     for k, memberships, validation in zip(
@@ -175,31 +174,34 @@ def learn_cell_directions(
         psi, psi_validation = problem.reduced(k)
         unit = float(penalty.unit(psi))
 
-        def learn(rows: Tensor, psi: Tensor = psi, r: Tensor = memberships, unit: float = unit):
-            """One direction (A, k) for each alpha, from some training points."""
+        # without one of the folds, then of all points
+        found = []
+        for number in range(options.folds + 1):
+            rows = fold != number
             risks = environment_risks(
-                psi[rows], problem.target[rows], r[rows], ridge=options.ridge
+                psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
             )
-            return torch.stack([penalty.minimise(risks, a * unit) for a in options.alpha])
-
-        outputs = f0.expand(len(options.alpha), n).clone()
-        for number in range(options.folds):
-            out = fold == number
-            outputs[:, out] += learn(~out) @ psi_all[out, :k].mT
-        theta = learn(torch.ones_like(fold, dtype=torch.bool))
-        held_out = predict_linear(theta, psi_validation, problem.f0_validation.double())
-        errors = torch.cat([outputs - problem.y, held_out - problem.y_validation], -1) ** 2
-        scores.append(-extrapolated_risk(
-            errors, torch.cat([memberships, validation]), options.extrapolation
-        ))  # fmt: skip
+            each = [penalty.minimise(risks, alpha * unit) for alpha in options.alpha]
+            found.append(torch.stack(each))
+        *without, theta = found  # (A, k) each
+        residuals = problem.target.repeat(len(options.alpha), 1)
+        for number, other in enumerate(without):
+            residuals[:, fold == number] -= other @ psi[fold == number].mT
+        held_out = problem.target_validation - theta @ psi_validation.mT
+        score = -extrapolated_risk(
+            torch.cat([residuals, held_out], -1) ** 2,
+            torch.cat([memberships, validation]),
+            options.extrapolation,
+        )
+        scores.append(score)
         thetas.append(pad(theta, (0, len(problem.s) - k)))
-    score = torch.cat(scores)
+    every = torch.cat(scores)
     return Directions(
         theta=torch.cat(thetas),
         k=environments.k.repeat_interleave(len(options.alpha)),
-        alpha=score.new_tensor(options.alpha).repeat(len(environments.k)),
-        score=score,
-        chosen=int(score.argmax()),
+        alpha=every.new_tensor(options.alpha).repeat(len(environments.k)),
+        score=every,
+        chosen=int(every.argmax()),
     )
 
 

@@ -106,13 +106,11 @@ def fit_auxiliary(
 def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     """Learn from the auxiliary variable of the inputs; output ``linear``, in the features."""
     problem = inputs.require_problem()
-    parts = [part.double().cpu().numpy() for part in inputs.require_auxiliary()]
-    fit = fit_auxiliary(problem, *parts, options)
+    z, z_validation = (part.double().cpu().numpy() for part in inputs.require_auxiliary())
+    fit = fit_auxiliary(problem, z, z_validation, options)
     direction = fit.direction
     chosen = {"k": direction.k, "alpha": direction.alpha, "iteration": direction.iteration}
     if fit.result is not None:
         chosen["p_value"] = fit.result.p_value
-    memberships = torch.cat([fit.environments_of(part) for part in parts]).float()
-    return Fitted(
-        directions={"linear": direction.theta}, environments=memberships, chosen=chosen
-    )
+    memberships = torch.cat([fit.environments_of(part) for part in (z, z_validation)]).float()
+    return Fitted(directions={"linear": direction.theta}, environments=memberships, chosen=chosen)

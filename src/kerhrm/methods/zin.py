@@ -12,8 +12,8 @@ r"""ZIN: environments from auxiliary information (Lin, Zhu, Tan & Cui, NeurIPS 2
 
 3. IRMv1 trains on the soft environments, from the reference on.
 
-So it is EIIL (:mod:`kerhrm.methods.eiil`) whose environments are a function of z, not of each point.
-Sizes are those of the authors' command for their temporal data.
+So it is EIIL (:mod:`kerhrm.methods.eiil`) with environments that are a function of z.  Sizes are
+those of the authors' command for their temporal data.
 """
 
 from dataclasses import replace

@@ -52,7 +52,7 @@ class HousesData(Options):
     @property
     def n_points(self) -> int:
         """Number of training points: of the houses built before 1920 or 1950."""
-        return round(self.train_fraction * {1920: 1451, 1950: N1950}[self.built_before])
+        return round(self.train_fraction * {1920: 1451, 1950: 4937}[self.built_before])
 
     @property
     def n_inputs(self) -> int:
@@ -71,7 +71,8 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
 
     Training points come from one end of a shuffle and validation points from the other, so
     the size of neither moves the other; what is left between them is the first test
-    environment.  Without clipping, later houses lie up to 131 training deviations out.
+    environment, or no data where training houses were built before 1950.  Without clipping,
+    later houses lie up to 131 training deviations out.
 
     Returns
     -------
@@ -79,8 +80,8 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         Standardised price and predictors, x (S, n, 17); ``unit`` converts errors to units of the
         price's deviation over all houses (367 118.7 dollars in the published file), whatever
         the scale in training.  The environment of training and
-        validation points is the decade, 0 or 1; that of test points the period, 0 to 5, and
-        those of one period follow each other.
+        validation points is the decade, 0 or 1, or the period if they were built before 1950; that
+        of test points the period, and those of one period follow each other.
 
     Raises
     ------
@@ -93,21 +94,22 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
             raise KerhrmError(f"{houses.source} has no house of {name}", "use the published file")
     first = np.flatnonzero(houses.yr_built < options.built_before)
     # A stable sort: periods one after another, each in the order of the file.
-    later = np.argsort(period, kind="stable")
-    later = later[houses.yr_built[later] >= options.built_before]
-    predictors, auxiliary = houses.predictors, None
-    if options.built_before == 1950:
+    order = np.argsort(period, kind="stable")
+    later = order[houses.yr_built[order] >= options.built_before]
+    predictors, auxiliary, names = houses.predictors, None, list(PERIODS)
+    hidden = (houses.yr_built >= SECOND_DECADE).astype(int)
+    if late := options.built_before == 1950:
         predictors = np.delete(predictors, PREDICTORS.index("yr_built"), axis=1)
-        auxiliary = houses.yr_built[:, None]
+        auxiliary, hidden, period = houses.yr_built[:, None], period, period - 2
+        names = ["1950-1959", *PERIODS[3:]]
     n_train = round(options.train_fraction * len(first))
     n_validation = round(options.validation_fraction * len(first))
     if min(n_train, n_validation, len(first) - n_train - n_validation) < 1:
         raise KerhrmError(
-            f"{len(first)} houses of before {options.built_before} cannot be split into {n_train} for training, "
-            f"{n_validation} for validation and some for the test",
+            f"{len(first)} houses built before {options.built_before} cannot be split into "
+            f"{n_train} for training, {n_validation} for validation and some for the test",
             "change the fractions",
         )
-    decade = (houses.yr_built >= SECOND_DECADE).astype(int)
     target = houses.price
     if options.price == "log":
         if not (target > 0).all():
@@ -120,9 +122,11 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         rows = {
             "train": shuffled[:n_train],
             "validation": shuffled[::-1][:n_validation],
-            "test": np.concatenate([shuffled[n_train : len(first) - n_validation], later]),
+            "test": later,
         }
-        rows["test"] = rows["test"][np.argsort(period[rows["test"]], kind="stable")]
+        if not late:
+            left = shuffled[n_train : len(first) - n_validation]
+            rows["test"] = np.concatenate([left, later])
         x = _standardise(predictors, _base(rows["train"], options.scale))
         if options.clip == "train":
             x = np.clip(x, x[rows["train"]].min(axis=0), x[rows["train"]].max(axis=0))
@@ -130,7 +134,7 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         y = _standardise(target, base)
         unit.append(target[base].std() / target.std())
         for name, chosen in rows.items():
-            environment = period if name == "test" else decade
+            environment = period if name == "test" else hidden
             z = None if auxiliary is None else auxiliary[chosen]
             parts[name].append(Split(x[chosen], y[chosen], environment[chosen], z))
     return Dataset(
@@ -138,7 +142,7 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         validation=stack(parts["validation"]),
         test=stack(parts["test"]),
         source=houses.source,
-        test_environments=PERIODS,
+        test_environments=names,
         seeds=seeds,
         task="regression",
         unit=np.array(unit),

@@ -16,6 +16,7 @@ Kind = Literal["markdown", "latex", "html"]
 #: in the order in which a reader meets them; others follow under their own names
 METRICS = {
     "test_acc": "test accuracy",
+    "worst_acc": "test accuracy in the worst test environment",
     "train_acc": "training accuracy",
     "generalisation_gap": "generalisation gap (test less training accuracy)",
     "mean_error": "mean error",
@@ -27,7 +28,7 @@ METRICS = {
     "d_kl": "divergence of P(Y | C) between the inferred environments",
 }
 #: metrics that say how good a method is
-RESULTS = ("test_acc", "mean_error", "mse", "worst_error", "overall_error")
+RESULTS = ("test_acc", "worst_acc", "mean_error", "mse", "worst_error", "overall_error")
 #: colour of a verdict
 COLOURS = {
     "reproduced": "#d5ecd4",

@@ -60,6 +60,10 @@ class Replicates:
     def inputs(self, s: int, heterogeneity: HeterogeneityResult | None = None) -> Inputs:
         """All that a method is given for one seed, and the result of a test that has run."""
         x, known = self.points("train", s), self._environments or {}
+        z, z_validation = (
+            self.points(part, s, "auxiliary") if "auxiliary" in self._points[part] else None
+            for part in ("train", "validation")
+        )
         options = NetworkOptions(**self.params.network)
         train, validation = (
             torch.from_numpy(known[part][s]).to(self.device).long() if known else None
@@ -77,6 +81,8 @@ class Replicates:
             environments_validation=validation,
             problem=self.problems[s],
             heterogeneity=heterogeneity,
+            auxiliary=z,
+            auxiliary_validation=z_validation,
         )
 
     def predictions(self, s: int, fitted: Fitted) -> Result:
