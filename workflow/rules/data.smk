@@ -3,8 +3,8 @@
 #: where raw data come from, by their name
 RAW = {
     params["raw"]: params["data_entries"]["raw"]
-    for data, one in CONFIG.data_sets.items()
-    for params in (parameters(data, one.settings[0]),)
+    for data, settings in CONFIG.data_sets.items()
+    for params in (parameters(data, settings[0]),)
     if params["raw"]
 }
 

@@ -10,8 +10,8 @@ import pytest
 from housetools import small
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.data.colored_mnist import Digits
 from kerhrm.paper.data.dataset import Dataset, Split
-from kerhrm.paper.data.mnist import Digits
 from kerhrm.paper.data.registry import DATA_SETS, RAW, fetch, generate
 
 SEEDS = [101, 3]

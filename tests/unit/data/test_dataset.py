@@ -1,15 +1,15 @@
 """Data sets on disk: who may know what stands in which file."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kerhrm.paper.data.dataset import FILES, Dataset, Split
+from kerhrm.paper.data.dataset import Dataset, Split
 from kerhrm.paper.runs.arrays import load_arrays
 
 SEEDS, D = (102, 7, 100), 4
+FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
 SIZES = {"train": 6, "validation": 5, "test": 3}
 
 
@@ -45,12 +45,6 @@ def test_every_file_knows_the_facts(files: dict[str, Path]) -> None:
         }
 
 
-def test_a_range_of_seeds_can_be_written(tmp_path: Path) -> None:
-    data, paths = dataset(), {name: tmp_path / f"{name}.npz" for name in FILES}
-    replace(data, seeds=range(100, 103)).save(paths)
-    assert load_arrays(paths["train"])[1]["seeds"] == [100, 101, 102]
-
-
 def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
     data = dataset()
     expected = {
@@ -72,15 +66,3 @@ def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
         for key, array in arrays.items():
             np.testing.assert_array_equal(array, expected[name][key])
             assert array.dtype == expected[name][key].dtype
-
-
-def test_labels_of_test_points_and_environments_stand_apart(files: dict[str, Path]) -> None:
-    """No array of the files that every method reads has the shape of either."""
-    shapes = {
-        array.shape
-        for name in ("train", "validation", "test_inputs")
-        for key, array in load_arrays(files[name])[0].items()
-        if key != "y"
-    }
-    assert shapes == {(len(SEEDS), n, D) for n in SIZES.values()}
-    assert set(load_arrays(files["test_inputs"])[0]) == {"x"}

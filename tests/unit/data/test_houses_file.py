@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from housetools import least_squares
 
-from kerhrm.paper.data.houses import HousesData, generate
-from kerhrm.paper.data.king_county import ROWS, Houses
+from kerhrm.paper.data.houses import ROWS, Houses, HousesData, generate
 from kerhrm.paper.data.sources import RawDataUnavailable
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it

@@ -43,14 +43,6 @@ def parts(data: Dataset) -> dict[str, Split]:
     return {"train": data.train, "validation": data.validation, "test": data.test}
 
 
-def test_the_paper_s_design_is_the_default() -> None:
-    data = generate(options(r=2.3), [0])
-    assert np.bincount(data.train.environment[0]).tolist() == [1000, 100]
-    assert np.bincount(data.validation.environment[0]).tolist() == [500, 50]
-    assert np.bincount(data.test.environment[0]).tolist() == [1000] * 6
-    assert data.test_environments == [f"r={r}" for r in TEST_R]
-
-
 @pytest.mark.parametrize(("n", "sizes"), [(2, [1, 1]), (5, [4, 1]), (33, [30, 3])])
 def test_validation_is_split_as_training_is(n: int, sizes: list[int]) -> None:
     data = made([0], n_train=(100, 10), n_validation=n)

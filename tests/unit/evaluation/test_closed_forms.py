@@ -120,41 +120,6 @@ def test_spread_is_over_test_environments() -> None:
         assert all(math.isnan(s[name]["error_sd"]) for s in single)
 
 
-def test_the_figures_of_the_paper_s_constants() -> None:
-    assert invariant_ceiling() == pytest.approx(0.772, abs=5e-4)
-    for r2, train, test in ((0.70, 0.848, 0.479), (0.75, 0.862, 0.442), (0.80, 0.877, 0.401)):
-        pooled = (0.9 + r2) / 2
-        assert bayes_pooled_accuracy(pooled, pooled) == pytest.approx(train, abs=5e-4)
-        assert bayes_pooled_accuracy(pooled, 0.1) == pytest.approx(test, abs=5e-4)
-
-
-@pytest.mark.parametrize(
-    ("r_train", "r", "d", "sigma_s", "sigma_v"),
-    [(0.8, 0.8, 5, 3.0, 0.3), (0.85, 0.1, 5, 3.0, 0.3), (0.7, 0.4, 3, 1.7, 2.0)],
-)
-def test_bayes_rule_by_densities_in_all_dimensions(
-    r_train: float, r: float, d: int, sigma_s: float, sigma_v: float
-) -> None:
-    options = ClassificationData(d=d, sigma_s=sigma_s, sigma_v=sigma_v)
-    s, v, y = classification.draw(np.random.default_rng(0), 60_000, r, options)
-
-    def density(x: np.ndarray, mean: int, sigma: float) -> np.ndarray:
-        return np.asarray(stats.norm.pdf(x, mean, sigma).prod(axis=1))
-
-    def joint(label: int) -> np.ndarray:
-        spurious = r_train * density(v, label, sigma_v) + (1 - r_train) * density(
-            v, -label, sigma_v
-        )
-        return density(s, label, sigma_s) * spurious
-
-    expected = bayes_pooled_accuracy(r_train, r, d, sigma_s, sigma_v)
-    for right, rate in (
-        ((joint(1) > joint(-1)) == (y == 1), expected),
-        (np.sign(s.sum(axis=1)) == y, invariant_ceiling(d, sigma_s)),
-    ):
-        assert stats.binomtest(int(right.sum()), right.size, rate).pvalue > 1e-4
-
-
 rates = st.floats(0, 1)
 sizes = st.tuples(st.integers(1, 10), st.floats(0.2, 5), st.floats(0.2, 5))
 
@@ -230,23 +195,3 @@ def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
     assert np.mean(drawn["zero"]) == pytest.approx(reference["zero"], abs=0.1)
     assert np.mean(drawn["least_squares"]) == pytest.approx(reference["least_squares"], abs=0.1)
     assert np.mean(drawn["everything"]) > 4
-
-
-def test_reference_errors_by_environment_against_selected_points() -> None:
-    options: dict[str, Any] = {"test_r": [-2.5, -1.2], "n_train": (300, 700), "r_second": -1.3}
-    chosen = RegressionData(r=1.6, **PAPER, **options)
-    reference, random = reference_errors(chosen), np.random.default_rng(3)
-    training = [regression.draw(random, n, r, chosen) for n, r in ((30_000, 1.6), (70_000, -1.3))]
-    s, _, y = (np.concatenate(arrays) for arrays in zip(*training, strict=True))
-    slope = np.linalg.lstsq(s, y, rcond=None)[0]
-    for e, r in enumerate(options["test_r"]):
-        s, _, y = regression.draw(random, 50_000, r, chosen)
-        f = s @ [0.5, -1, 1, -0.5, 1] + 5 * s[:, 0] * s[:, 1] * s[:, 2]
-        for name, squares in (
-            ("zero", y**2),
-            ("least_squares", (y - s @ slope) ** 2),
-            ("structural", (y - f) ** 2),
-        ):
-            # Both sides are averages; the reference's has about as many effective points.
-            error = 5 * 2**0.5 * squares.std() / 50_000**0.5
-            assert reference[name][e] == pytest.approx(squares.mean(), abs=error)

@@ -74,13 +74,6 @@ def test_by_hand() -> None:
     assert found.verdict == "inconclusive"
 
 
-def test_five_runs_are_known_less_well_than_ten() -> None:
-    ten = cell("test_acc", 0.74, 0.70, 0.02)
-    (few,), (many,) = judged([replace(ten, runs=5)]), judged([ten])
-    assert few.p_differs > many.p_differs
-    assert few.margins > many.margins
-
-
 @pytest.mark.parametrize(("std", "n"), [(NAN, 1), (NAN, 10)])
 def test_nothing_is_said_of_a_single_seed(std: float, n: int) -> None:
     found = alone("test_acc", 0.7, 0.7, std, n)

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from kerhrm.paper.data.mnist import Digits
+from kerhrm.paper.data.colored_mnist import Digits
 
 FILE = Path(__file__).parents[3] / "examples" / "images.py"
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kerhrm.paper.evaluation.tables import primary
 from kerhrm.paper.reporting import tables
-from kerhrm.paper.reporting.run import Run, primary
+from kerhrm.paper.reporting.run import Run
 from tests.unit.reporting.conftest import EVIL, cells_of
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")

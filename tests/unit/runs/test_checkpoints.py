@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from kerhrm.paper.runs.checkpoints import Checkpoint, Result
 
@@ -47,12 +46,3 @@ def test_nothing_is_written_before_the_interval_or_a_stop(tmp_path: Path) -> Non
     checkpoint.save()
     assert len(list(folder.iterdir())) == 1
     assert computed(Checkpoint(folder), 4) == [3]
-
-
-def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    checkpoint = Checkpoint(interval=0)
-    assert computed(checkpoint, 2) == [0, 1]
-    checkpoint.save()
-    checkpoint.remove()
-    assert list(tmp_path.iterdir()) == []

@@ -80,17 +80,6 @@ def notebook(path: Path, *cells: str, kind: str = "code") -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("script", "modules"),
-    [("fit.py", FIT), ("draw.py", DRAW), ("late.py", LATE), ("none.py", set())],
-)
-def test_sources(root: Path, script: str, modules: set[str]) -> None:
-    found = sources(root / script, package=PACKAGE)
-    assert found[0] == root / script
-    assert len(found) == len(set(found))
-    assert set(found[1:]) == {module_file(root, name) for name in modules}
-
-
 @pytest.mark.parametrize("script", ["fit.py", "late.py", "draw.py"])
 def test_python_loads_no_file_that_is_not_listed(root: Path, script: str) -> None:
     report = "\nimport sys\nprint(*(m.__file__ for n, m in sys.modules.items() if 'toy' in n))"
@@ -132,12 +121,6 @@ def test_an_edit_changes_the_hashes_of_its_importers_alone(
     assert changed(before, hashes(root)) == scripts
     path.write_text(original)
     assert hashes(root) == before
-
-
-def test_an_edit_of_a_script_is_its_own_affair(root: Path) -> None:
-    before = hashes(root)
-    (root / "draw.py").write_text(SCRIPTS["draw.py"] + "EDITED = 1\n")
-    assert changed(before, hashes(root)) == {"draw.py"}
 
 
 def test_a_new_import_brings_its_module(root: Path) -> None:

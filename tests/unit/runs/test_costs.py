@@ -1,18 +1,22 @@
-"""Costs of jobs: measured, stored, and those of jobs that are to run."""
+"""Costs of jobs: measured, and those of jobs that are to run."""
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.costs import Cost, duration, estimate, measured, predict, store, stored
+from kerhrm.paper.runs.costs import COLUMNS, duration, estimate, measured, place, predict, stored
 
-COSTS = {
-    ("train", "houses/houses/erm"): Cost(10.0, 500.0),
-    ("train", "houses/houses/irm"): Cost(30.0, 700.0),
-    ("train", "classification/r2=0.70/erm"): Cost(100.0, 300.0),
-    ("score", "table1"): Cost(2.0, 100.0),
-}
+COSTS = pd.DataFrame(
+    [
+        ("train", "houses/houses/erm", 10.0, 500.0),
+        ("train", "houses/houses/irm", 30.0, 700.0),
+        ("train", "classification/r2=0.70/erm", 100.0, 300.0),
+        ("score", "table1", 2.0, 100.0),
+    ],
+    columns=COLUMNS,
+)
 
 
 def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
@@ -20,16 +24,11 @@ def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("s\th:m:s\tmax_rss\n12.5\t0:00:12\t345.6\n")
     path.with_name("irm.tsv").write_text("s\th:m:s\tmax_rss\n0.5\t0:00:00\tNA\n")
-    assert measured(tmp_path) == {
-        ("train", "houses/h=1.5/erm"): Cost(12.5, 345.6),
-        ("train", "houses/h=1.5/irm"): Cost(0.5, 0.0),
-    }
-
-
-def test_costs_come_back(tmp_path: Path) -> None:
-    store(COSTS, tmp_path / "costs.tsv")
-    assert stored(tmp_path / "costs.tsv") == COSTS
-    assert stored(tmp_path / "nothing.tsv") == {}
+    assert measured(tmp_path).to_numpy().tolist() == [
+        ["train", "houses/h=1.5/erm", 12.5, 345.6],
+        ["train", "houses/h=1.5/irm", 0.5, 0.0],
+    ]
+    assert stored(tmp_path / "nothing.tsv").empty
     (tmp_path / "costs.tsv").write_text("rule\tseconds\ntrain\tlong\n")
     with pytest.raises(KerhrmError, match="holds no costs of jobs"):
         stored(tmp_path / "costs.tsv")
@@ -43,15 +42,24 @@ def test_the_nearest_job_counts() -> None:
         ("score", "table2"),
         ("train_network", "houses/houses/kerhrm"),
     ]
-    found = estimate(jobs, COSTS)
-    assert found.jobs == 5
-    assert found.seconds == pytest.approx(10 + 20 + 140 / 3 + 2)
-    assert found.longest == pytest.approx(140 / 3)
-    assert found.memory_mb == 700
-    assert found.unknown == {"train_network": 1}
-    assert found.wall(1) == found.seconds
-    assert found.wall(100) == found.longest
-    assert estimate([], COSTS).wall(2) == 0
+    known, unknown = estimate(jobs, COSTS)
+    assert known["seconds"].tolist() == pytest.approx([10, 20, 140 / 3, 2])
+    assert known["memory_mb"].tolist() == [500, 700, 700, 100]
+    assert unknown == {"train_network": 1}
+    assert estimate([], COSTS)[0].empty
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("a/paper/houses/h=1.5/data/train.npz", "houses/h=1.5"),
+        ("a/paper/houses/h=1.5/kerhrm/iterations/2/environments.npz", "houses/h=1.5/kerhrm/2"),
+        ("a/paper/houses/h=1.5/erm/predictions.npz", "houses/h=1.5/erm"),
+        ("a/paper/scores/table1.csv.gz", "table1"),
+    ],
+)
+def test_a_file_names_its_job(file: str, expected: str) -> None:
+    assert place(file) == expected
 
 
 def test_cores_are_positive() -> None:
@@ -60,6 +68,4 @@ def test_cores_are_positive() -> None:
 
 
 def test_durations() -> None:
-    assert duration(90) == "90 seconds"
-    assert duration(600) == "10 minutes"
-    assert duration(9000) == "2.5 hours"
+    assert [duration(s) for s in (90, 600, 9000)] == ["90 seconds", "10 minutes", "2.5 hours"]

@@ -9,16 +9,15 @@ a counterexample: then it has a ``status``, and a unit test (``test``) that show
   values), both with ``by``; ``alike: A, to: B, within: M``; ``steady: A, below: L``; ``rising: A``
   (rank correlation with the order of the settings).
 
-A and B are a method, ``METHOD @ SETTING``, a number, weights of these (a mapping), or
-``{mean: METHODS, over: SETTINGS}``, or the ``sum`` of several of those.  Lists of settings, metrics
-and methods stand for every combination; all tests of a claim have to support it, or ``at_least`` so
-many, or so many groups ``by`` setting.
+A and B are a number, a method, ``METHOD @ SETTING``, or a mapping: weights of methods, a
+``constant`` that is added, and settings ``over`` which to take the mean.  Lists of settings,
+metrics and methods stand for every combination; all tests of a claim have to support it, or
+``at_least`` so many, or so many groups ``by`` setting.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from numpy.typing import ArrayLike
 
 from kerhrm.paper.claims import comparison
 from kerhrm.paper.claims.comparison import NAN, Comparison
@@ -58,17 +58,6 @@ class Evidence:
     tables: Mapping[str, pd.DataFrame]
     smoke: bool = False
     numbers: dict[str, pd.DataFrame] = field(default_factory=dict)  #: by measure; rows are seeds
-
-    @classmethod
-    def read(cls, paths: Iterable[str | Path], smoke: bool = False) -> "Evidence":
-        """Read ``scores/TABLE.csv.gz`` of a run."""
-        return cls({Path(p).name.partition(".")[0]: pd.read_csv(p) for p in paths}, smoke)
-
-    @property
-    def sources(self) -> str:
-        """Where the data of all tables come from."""
-        found = {str(source) for rows in self.tables.values() for source in rows["data_source"]}
-        return "; ".join(sorted(found))
 
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
         """Values by seed, of the method's own selection criterion: the first that a table has."""
@@ -111,36 +100,30 @@ def evaluate(run: str | Path, preset: str, path: str | Path = CLAIMS) -> pd.Data
         several tests ``effect``, its interval, ``n`` seeds and ``measure`` are those of the
         deciding one.  ``numbers``: means of the small run, JSON.
     """
-    evidence = Evidence.read(sorted(Path(run).glob("scores/*.csv.gz")), smoke=preset == "smoke")
+    paths = sorted(Path(run).glob("scores/*.csv.gz"))
+    tables = {path.name.partition(".")[0]: pd.read_csv(path) for path in paths}
+    evidence = Evidence(tables, smoke=preset == "smoke")
     claims = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     results = [_evaluate(claim, evidence) for claim in claims]
     adjusted = holm([one.p if isinstance(one, Comparison) else NAN for one in results])
-    rows = [
-        _row(claim, result, float(p), evidence)
-        for claim, result, p in zip(claims, results, adjusted, strict=True)
-    ]
+    sources = {str(one) for rows in tables.values() for one in rows["data_source"]}
+    rows, blank = [], dict.fromkeys(("test", "measure", "numbers", "reason"), "")
+    for claim, result, p_holm in zip(claims, results, adjusted, strict=True):
+        row = blank | {"status": "open", "data_source": "; ".join(sorted(sources))}
+        row |= {name: value for name, value in claim.items() if name != "tests"}
+        if isinstance(result, str):
+            rows.append(row | {"reason": result})
+            continue
+        if p_holm <= LEVEL:
+            row["status"] = "supported" if result.p_for < result.p_against else "contradicted"
+        if np.isnan(result.p_for):
+            row["reason"] = "a seed has no result"
+        means: dict[str, float] = {}
+        for name in {test.get("measure") for test in claim["tests"]} & set(evidence.numbers):
+            means |= evidence.numbers[name].mean().round(4).to_dict()
+        row["numbers"] = json.dumps(means) if means else ""
+        rows.append(row | vars(result) | {"p": result.p, "p_holm": p_holm})
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _row(
-    claim: Mapping[str, Any], result: Comparison | str, p_holm: float, evidence: Evidence
-) -> dict[str, Any]:
-    row = {name: claim.get(name, "") for name in ("claim", "where", "statement", "test")}
-    row |= {"status": claim.get("status", "open"), "data_source": evidence.sources}
-    if isinstance(result, str):
-        return row | {"reason": result, "effect": claim.get("effect", NAN)}
-    if p_holm <= LEVEL:
-        row["status"] = "supported" if result.p_for < result.p_against else "contradicted"
-    means: dict[str, float] = {}
-    for name in {test.get("measure") for test in claim["tests"]} & set(evidence.numbers):
-        means |= evidence.numbers[name].mean().round(4).to_dict()
-    return row | {
-        "effect": result.effect, "ci_low": result.ci_low, "ci_high": result.ci_high,
-        "n": result.n_seeds, "p": result.p, "p_holm": p_holm, "tests": result.n,
-        "tests_for": result.n_for, "tests_against": result.n_against, "measure": result.name,
-        "numbers": json.dumps(means) if means else "",
-        "reason": "a seed has no result" if np.isnan(result.p_for) else "",
-    }  # fmt: skip
 
 
 def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> Comparison | str:
@@ -166,19 +149,19 @@ def _expand(spec: Mapping[str, Any], evidence: Evidence) -> Iterable[tuple[str, 
         for metric in metrics:
             yield "", _rising(spec, settings, metric, evidence)
         return
-    others = _list(spec.get(KINDS[kind][0], 0.0))
+    others = _list(spec.get(KINDS[kind][1], 0.0))
     for setting, metric, a, b in product(settings, metrics, _list(spec[kind]), others):
         if a != b:
             yield setting, _test(spec, kind, (setting, metric, a, b), evidence)
 
 
-#: comparisons: the key of the other side, that of the limit, and its default
-KINDS: Mapping[str, tuple[str, str, float | None]] = {
-    "better": ("than", "by", 0.0),
-    "more": ("than", "by", 0.0),
-    "alike": ("to", "within", None),
-    "steady": ("", "below", None),
-    "rising": ("", "", None),
+#: comparisons: the test, the key of the other side, that of the limit
+KINDS: Mapping[str, tuple[Callable[[str, ArrayLike, float], Comparison], str, str]] = {
+    "better": (comparison.more, "than", "by"),
+    "more": (comparison.more, "than", "by"),
+    "alike": (comparison.alike, "to", "within"),
+    "steady": (comparison.steady, "", "below"),
+    "rising": (comparison.more, "", ""),
 }
 
 
@@ -186,31 +169,24 @@ def _test(
     spec: Mapping[str, Any], kind: str, which: tuple[str, str, Any, Any], evidence: Evidence
 ) -> Comparison:
     setting, metric, a, b = which
-    merit = CRITERIA[metric].merit if kind == "better" else None
 
-    @cache
     def look(name: str) -> pd.Series:
         method, _, place = name.partition(" @ ")
         if measure := spec.get("measure"):
             return evidence.number(measure, method)
         values = evidence.cell(spec["table"], place or setting, method, metric)
+        merit = CRITERIA[metric].merit if kind == "better" else None
         return merit(values) if merit else values
 
     ours, theirs = _operand(a, look), _operand(b, look)
-    limit = float(spec.get(KINDS[kind][1], KINDS[kind][2]))
-    place = ", ".join(filter(None, (metric, setting)))
-    name = f"{_text(a)} {kind} {KINDS[kind][0]} {_text(b)}"
-    name = f"{name} ({place})" if place else name
-    if kind == "steady":
-        return comparison.steady(f"{_text(a)} steady ({place})", ours, limit)
-    if isinstance(theirs, pd.Series):
-        if isinstance(ours, float):
-            ours = pd.Series(ours, theirs.index)
+    if isinstance(ours, pd.Series) and isinstance(theirs, pd.Series):
         ours, theirs = ours.align(theirs, join="inner")
         if ours.empty:
             raise MissingCell("no seed in common")
-    test = comparison.alike if kind == "alike" else comparison.more
-    return test(name, ours.to_numpy(), np.asarray(theirs), limit)
+    test, other, limit = KINDS[kind]
+    name = f"{_text(a)} {kind} {other} {_text(b)}" if other else f"{_text(a)} {kind}"
+    place = ", ".join(filter(None, (metric, setting)))
+    return test(f"{name} ({place})" if place else name, ours - theirs, float(spec.get(limit, 0.0)))
 
 
 def _rising(
@@ -220,29 +196,19 @@ def _rising(
     cells = [evidence.cell(spec["table"], s, spec["rising"], metric) for s in settings]
     values = pd.concat(cells, axis=1, join="inner").to_numpy()
     ranks = [comparison.rank_correlation(row, np.arange(len(settings))) for row in values]
-    return comparison.more(f"{spec['rising']} rising ({metric})", ranks, 0.0)
+    return comparison.more(f"{spec['rising']} rising ({metric})", ranks)
 
 
-def _operand(operand: Any, look: Any) -> Any:
+def _operand(operand: Any, look: Callable[[str], pd.Series]) -> Any:
     """Values by seed, or a number."""
     if isinstance(operand, int | float):
         return float(operand)
-    if isinstance(operand, str):
-        return look(operand)
-    if "mean" in operand:
-        places = _list(operand.get("over", ""))
-        names = [f"{m} @ {p}" if p else m for p, m in product(places, operand["mean"])]
-        return pd.concat([look(name) for name in names], axis=1, join="inner").mean(
-            axis=1, skipna=False
-        )
-    if "sum" in operand:
-        return pd.concat([_operand(o, look) for o in operand["sum"]], axis=1, join="inner").sum(
-            axis=1, skipna=False
-        )
-    names = [name for name in operand if name != "constant"]
+    weights: dict[str, Any] = {operand: 1.0} if isinstance(operand, str) else dict(operand)
+    constant, settings = weights.pop("constant", 0.0), weights.pop("over", [""])
+    names = [f"{m} @ {s}" if s else m for s, m in product(settings, weights)]
     cells = pd.concat([look(name) for name in names], axis=1, join="inner")
-    total = cells.to_numpy() @ np.array([operand[name] for name in names])
-    return pd.Series(total + operand.get("constant", 0.0), index=cells.index)
+    each = np.tile([*weights.values()], len(settings)) / len(settings)
+    return pd.Series(cells.to_numpy() @ each + constant, index=cells.index)
 
 
 def _list(value: Any) -> list[Any]:

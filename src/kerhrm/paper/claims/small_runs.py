@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.linear_model import RidgeClassifier
 from torch import Tensor
 
 from kerhrm.algorithm.environments import label_bins, label_information
@@ -24,14 +23,13 @@ from kerhrm.algorithm.mixture import Mixture, fit_mixture, orthogonal_update, ra
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.algorithm.records import Problem, predict_linear
+from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import NTFMap
 from kerhrm.features.ntf import extract
 from kerhrm.methods.eiil import EIILOptions, train_eiil
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Inputs
-from kerhrm.methods.irm import IRMOptions, train_irm
 from kerhrm.networks.build import NetworkOptions, build
-from kerhrm.networks.mlp import MLP, activations
 from kerhrm.paper.claims.comparison import rank_correlation
 from kerhrm.paper.data import regression
 from kerhrm.paper.data.drawing import mixing_matrix
@@ -46,9 +44,6 @@ COSINE_WEIGHT = 100.0
 BIASES = (1.1, 1.5, 1.9, 2.3, 2.9)
 CORRUPTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  #: shares of points that are in a wrong environment
 TURNED = (0.0, 0.25, 0.5, 0.75, 1.0)  #: from an invariant direction to that of ERM
-DISTANCES = (0.25, 0.5, 1.0, 2.0)  #: of two centres, in standard deviations of psi^T c
-SIGMAS = (2.0, 1.0, 0.5, 0.25)
-APART = 0.01  #: mean square of two centres' difference, above which they are distinct
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  #: in units of the kernel's mean eigenvalue
 
 
@@ -72,8 +67,7 @@ SMOKE = Size(seeds=2, points=60, tests=100, width=64, k=5, steps=10, n_init=2)
 class Lab:
     """One data set, the network at w_0, and the features.
 
-    ``s`` and ``v`` (n,) are sums over S and V of the training points, unmixed; ``v_validation``
-    likewise.
+    ``s`` and ``v`` (n,) are sums over S and V of the training points, unmixed.
     """
 
     seed: int
@@ -85,7 +79,6 @@ class Lab:
     f0_test: Tensor
     s: Tensor
     v: Tensor
-    v_validation: Tensor
 
     @classmethod
     def make(cls, generator: str, seed: int, size: Size) -> "Lab":
@@ -104,12 +97,9 @@ class Lab:
         problem = Problem.from_features(features, x_validation, y, y_validation, data.task, seed)
         inputs = Inputs(x, y, x_validation, y_validation, data.task, seed, network, problem=problem)
         back = torch.from_numpy(mixing_matrix("fixed", x.shape[-1], 0))
-        sources, validation = (points.double() @ back for points in (x, x_validation))
-        half = x.shape[-1] // 2
-        return cls(
-            seed, size, inputs, x_test, data.test.y[0], *features.transform(x_test),
-            sources[:, :half].sum(-1), sources[:, half:].sum(-1), validation[:, half:].sum(-1),
-        )  # fmt: skip
+        s, v = (x.double() @ back).unflatten(-1, (2, -1)).sum(-1).unbind(-1)
+        test = x_test, data.test.y[0], *features.transform(x_test)
+        return cls(seed, size, inputs, *test, s, v)
 
     @property
     def problem(self) -> Problem:
@@ -148,15 +138,14 @@ class Lab:
         r, y, a = memberships.numpy(), self.problem.y.numpy(), (self.v > 0).long().numpy()
         return float(divergence(r[None], y[None], a[None])[0])
 
-    def mixtures(self, psi: Tensor, y: Tensor, n_clusters: int = 2, **more: Any) -> Mixture:
-        """Mixtures from random starts."""
-        starts = random_starts(self.seed, self.size.n_init, len(psi), n_clusters, "claims")
-        return fit_mixture(psi, y, starts, ridge=RIDGE, **more)
+    def mixtures(self, psi: Tensor) -> Mixture:
+        """Mixtures of two from random starts."""
+        starts = random_starts(self.seed, self.size.n_init, len(psi), 2, "claims")
+        return fit_mixture(psi, self.problem.target, starts, ridge=RIDGE)
 
     def explore(self, psi: Tensor) -> Tensor:
         """Memberships (n, 2) of the likeliest mixture; the last choice is one like the label."""
-        y = self.problem.target
-        fits = self.mixtures(psi, y)
+        fits, y = self.mixtures(psi), self.problem.target
         memberships = fits.responsibilities(psi, y)
         information = label_information(memberships, label_bins(self.problem.y))
         repeats = information > KerHRMOptions().max_label_information
@@ -164,45 +153,16 @@ class Lab:
         return memberships[fits.objective.masked_fill(repeats, torch.inf).argmin()]
 
 
-def linear_training(lab: Lab) -> Numbers:
-    """Gradient descent of the network, and of its linearisation by as many steps at once.
-
-    With squared loss, residuals of the latter are (I - 2 eta K / n)^t times those at w_0.
-    """
-    network, x, y, steps = lab.inputs.network, lab.inputs.x, lab.inputs.y, lab.size.steps
-    (ntf, f0), (new, f0_new) = (extract(network, points) for points in (x, lab.x_test))
-    values, vectors = torch.linalg.eigh(ntf.kernel(ntf).double())
-    rate = 0.5 * len(values) / float(values[-1])  # of |f - y|^2 / n, stable below twice that
-    residual = vectors.mT @ (y - f0).double()
-    shrunk = 1 - (1 - 2 * rate / len(values) * values) ** steps
-    weights = vectors @ (residual * shrunk / values.clamp_min(1e-9 * values[-1]))
-    linear = f0_new.double() + new.kernel(ntf).double() @ weights
-    trained = network.trainable()
-    parameters = list(trained.weights.values())
-    for _ in range(steps):
-        gradients = torch.autograd.grad(((trained(x) - y) ** 2).mean(), parameters)
-        with torch.no_grad():
-            for parameter, gradient in zip(parameters, gradients, strict=True):
-                parameter -= rate * gradient
-    outputs = trained(lab.x_test).detach().double()
-    return {
-        "labels that differ": float(((outputs > 0) != (linear > 0)).double().mean()),
-        "outputs that differ": float((outputs - linear).norm() / (linear - f0_new).norm()),
-        "explained": 1 - float((((1 - shrunk) * residual) ** 2).sum() / (residual**2).sum()),
-    }
-
-
 def eiil_reference(lab: Lab) -> Numbers:
     """Test accuracy of EIIL, its reference trained for a quarter or for 2.5 of the steps."""
-    steps = lab.size.steps
-
-    def reached(share: float) -> float:
+    steps, numbers = lab.size.steps, {}
+    for name, share in (("short", 0.25), ("long", 2.5)):
         options = EIILOptions(
             reference_steps=int(share * steps), steps=steps, inference_steps=5 * steps
         )
-        return lab.accuracy(train_eiil(lab.inputs, options).networks["model"])
-
-    return {"short reference": reached(0.25), "long reference": reached(2.5)}
+        network = train_eiil(lab.inputs, options).networks["model"]
+        numbers[f"{name} reference"] = lab.accuracy(network)
+    return numbers
 
 
 def variant_part(lab: Lab) -> Numbers:
@@ -266,10 +226,9 @@ def _best_ridge(lab: Lab, reduced: bool) -> tuple[float, float]:
     else:
         (ntf, _), (new, _) = (extract(inputs.network, x) for x in (inputs.x, inputs.x_validation))
         kernel, cross = ntf.kernel(ntf).double(), new.kernel(ntf).double()
-    values, vectors = torch.linalg.eigh(kernel)
-    target = vectors.mT @ problem.target
-    scaled = [target / (values + ridge * values.clamp_min(0).mean()) for ridge in RIDGES]
-    outputs = problem.f0_validation + torch.stack(scaled) @ (cross @ vectors).mT
+    units = kernel.diagonal().mean() * torch.eye(len(kernel), dtype=kernel.dtype)
+    weights = [torch.linalg.solve(kernel + ridge * units, problem.target) for ridge in RIDGES]
+    outputs = problem.f0_validation + torch.stack(weights) @ cross.mT
     squares = ((outputs - problem.y_validation) ** 2).mean(-1)
     best = int(squares.argmin())
     right = accuracy(outputs[best].numpy(), problem.y_validation.numpy())
@@ -285,20 +244,16 @@ def cosine_penalty(lab: Lab) -> Numbers:
         train_igd(start, lab.inputs.x, problem, end, weight, options)[0]
         for weight in (COSINE_WEIGHT, 0.0)
     ]
-    # V theta is the gradient of sum_i (U S^-1 theta)_i f_i
-    leaves = start.trainable()
-    weights = (problem.u @ (end.theta / problem.s)).to(lab.inputs.x)
-    parameters = list(leaves.weights.values())
-    gradients = torch.autograd.grad((weights * leaves(lab.inputs.x)).sum(), parameters)
-    along = torch.cat([gradient.flatten() for gradient in gradients])
-    change = torch.cat(
-        [(w - start.weights[name]).flatten() for name, w in networks[0].weights.items()]
+    coefficients = problem.u @ (end.theta / problem.s)
+    along = Linearisation.along(start, lab.inputs.x, coefficients[:, None]).directions
+    pairs = [(w - start.weights[name], along[name][0]) for name, w in networks[0].weights.items()]
+    change, v_theta = (
+        torch.cat([w.double().flatten() for w in ws]) for ws in zip(*pairs, strict=True)
     )
-    with_penalty, without = (lab.accuracy(network) for network in networks)
     return {
-        "share along V theta": float(torch.cosine_similarity(change, along, dim=0) ** 2),
-        "accuracy with penalty": with_penalty,
-        "accuracy without": without,
+        "share along V theta": float(torch.cosine_similarity(change, v_theta, dim=0) ** 2),
+        "accuracy with penalty": lab.accuracy(networks[0]),
+        "accuracy without": lab.accuracy(networks[1]),
     }
 
 
@@ -328,86 +283,6 @@ def turned(lab: Lab) -> Numbers:
     return {"divergence with invariance": rank_correlation(-np.array(TURNED), distances)}
 
 
-def distant_centres(lab: Lab) -> Numbers:
-    """Rank correlations with the distance of two centres, and of six with beta."""
-    psi, target = lab.problem.psi_train, lab.problem.target
-    random = stream(lab.seed, "claims", "centres")
-    signal = psi @ torch.from_numpy(random.standard_normal(psi.shape[-1]))
-    signal = signal / signal.std()
-    first = torch.from_numpy(random.random(len(psi))) < 0.5
-    noise = 0.5 * torch.from_numpy(random.standard_normal(len(psi)))
-
-    def likeliest(y: Tensor, n_clusters: int, **more: Any) -> tuple[Tensor, Tensor]:
-        fits = lab.mixtures(psi, y, n_clusters, **more)
-        best = fits.objective.argmin()
-        return fits.responsibilities(psi, y)[best], psi @ fits.theta[best].mT
-
-    by_distance = [
-        likeliest(torch.where(first, 1, -1) * signal * distance / 2 + noise, 2)[0]
-        for distance in DISTANCES
-    ]
-    by_beta = [likeliest(target, 6, noise_sd=sigma) for sigma in SIGMAS]
-    betas = -np.array(SIGMAS)
-    return {
-        "I(I;J) with distance": rank_correlation(
-            DISTANCES, [shared_information(r) for r in by_distance]
-        ),
-        "right points with distance": rank_correlation(
-            DISTANCES, [agreement(r, first) for r in by_distance]
-        ),
-        "distinct centres with beta": rank_correlation(betas, [_distinct(o) for _, o in by_beta]),
-        "I(I;J) with beta": rank_correlation(betas, [shared_information(r) for r, _ in by_beta]),
-    }
-
-
-def shared_information(r: Tensor) -> float:
-    """I(I;J) of memberships (n, K), nats."""
-    q = r.mean(0, keepdim=True)
-    return float((torch.special.xlogy(r, r) - torch.special.xlogy(r, q)).sum(-1).mean())
-
-
-def agreement(r: Tensor, truth: Tensor) -> float:
-    """Share of points that two soft environments (n, 2) separate as the truth (n,) does."""
-    share = float(torch.where(truth, r[:, 0], r[:, 1]).mean())
-    return max(share, 1 - share)
-
-
-def _distinct(outputs: Tensor) -> int:
-    """Number of centres, by their outputs (n, K), that differ from all before them."""
-    squares = ((outputs.unsqueeze(-1) - outputs.unsqueeze(-2)) ** 2).mean(0)
-    return int((~(squares < APART).tril(-1).any(-1)).sum())
-
-
-def example(lab: Lab) -> Numbers:
-    """X = Y (S + beta_e V) + noise: the clustering by X, and by X without S."""
-    d, n, n_init = 10, 2 * lab.size.points, lab.size.n_init
-    theta, variant = torch.eye(d, dtype=torch.float64)[:2]
-    means = torch.stack([theta + beta * variant for beta in (2.0, -1.0)])
-    random = stream(lab.seed, "claims", "example")
-    first = torch.from_numpy(random.integers(2, size=n)) == 0
-    y = torch.from_numpy(random.choice([-1.0, 1.0], size=n))
-    x = y[:, None] * torch.where(first[:, None], means[0], means[1])
-    x = x + 0.5 * torch.from_numpy(random.standard_normal((n, d)))
-    # the optimum, not how to get there: one start knows the environments
-    known = torch.stack([first, ~first], -1).double()[None]
-    start = torch.cat([known, random_starts(lab.seed, n_init, n, 2, "claims", "example")])
-    numbers = {}
-    for name, psi in (("X", x), ("Psi_V", orthogonal_update(x, theta))):
-        fits = fit_mixture(psi, y, start, ridge=RIDGE, tol=1e-7)
-        best = fits.responsibilities(psi, y)[fits.objective.argmin()]
-        numbers[f"right points by {name}"] = agreement(best, first)
-    return numbers
-
-
-def em_steps(lab: Lab) -> Numbers:
-    """Mean steps of EM over K, where two are right."""
-    problem = lab.problem
-    fits = {
-        k: lab.mixtures(problem.psi_train, problem.target, k, max_iter=2000) for k in (2, 3, 4, 5)
-    }
-    return {f"K={k}": float(one.n_iterations.double().mean()) for k, one in fits.items()}
-
-
 def selection_bias(lab: Lab) -> Numbers:
     """Correlation of V_b and Y over r in the regression."""
     options, n = regression.RegressionData(), 4 * lab.size.points
@@ -419,33 +294,11 @@ def selection_bias(lab: Lab) -> Numbers:
     return numbers
 
 
-def probe(lab: Lab) -> Numbers:
-    """A linear probe of the hidden layer for A, before and after invariant training."""
-    environments = lab.perfect[:, 1].long()
-    inputs = Inputs(**vars(lab.inputs) | {"environments": environments})
-    trained = train_irm(inputs, IRMOptions(steps=2 * lab.size.steps)).networks["model"]
-
-    def reached(network: Any) -> float:
-        assert isinstance(network, MLP)
-        with torch.no_grad():
-            hidden, new = (
-                activations(network.layers, x)[-2].numpy() for x in (inputs.x, inputs.x_validation)
-            )
-        classifier = RidgeClassifier(alpha=1.0).fit(hidden, lab.v.sign().numpy())
-        return float(classifier.score(new, lab.v_validation.sign().numpy()))
-
-    return {
-        "accuracy for A at w_0": reached(lab.inputs.network),
-        "accuracy for A after training": reached(trained),
-        "test accuracy": lab.accuracy(trained),
-    }
-
-
 MEASURES: dict[str, Callable[[Lab], Numbers]] = {
     measure.__name__: measure
     for measure in (
-        linear_training, eiil_reference, variant_part, iterations, low_rank, cosine_penalty,
-        corrupted, turned, distant_centres, example, em_steps, selection_bias, probe,
+        eiil_reference, variant_part, iterations, low_rank, cosine_penalty,
+        corrupted, turned, selection_bias,
     )
 }  # fmt: skip
 

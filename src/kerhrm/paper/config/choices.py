@@ -59,33 +59,15 @@ def label(place: str, cells: Cells) -> str:
     return cells.label or place.split("/")[1].replace("+", ",")
 
 
-def describe(whole: Whole) -> Tree:
-    """The catalogue, JSON-able: of every alternative also the labels that differ, by table.
-
-    ``effects`` of an alternative: ``table``, and the labels of its column ``setting`` with the
-    default (``base``) and with the alternative (``changed``).
-    """
-    bases = [
-        (name, base.split("/")[0], label(base, cells))
-        for name, table in whole.tables.items()
-        for base, cells in [*table.settings.items()][: bool(table.choices)]
-    ]
-    shown = {"to", "where", "only", "title", "instead", "selection"}
-    found = {name: choice.model_dump(mode="json") for name, choice in whole.choices.items()}
-    for entry, choice in whole.choices.items():
-        found[entry]["alternatives"] = [
-            {
-                **one.model_dump(mode="json", include=shown),
-                "name": one.name,
-                "effects": [
-                    {"table": name, "base": base, "changed": f"{base},{one.name}"}
-                    for name, data, base in bases
-                    if data in one.where and not one.title
-                ],
-            }
-            for one in choice.alternatives
-        ]
-    return found
+def catalogue(whole: Whole) -> Tree:
+    """The alternatives of every choice, JSON-able, as their effects are measured."""
+    shown = {"where", "only", "title", "instead", "selection"}
+    return {
+        entry: {"alternatives": [
+            {**one.model_dump(include=shown), "name": one.name} for one in choice.alternatives
+        ]}
+        for entry, choice in whole.choices.items()
+    }  # fmt: skip
 
 
 def table_cells(table: Table) -> list[tuple[str, str, str]]:

@@ -1,5 +1,6 @@
 """The resolved configuration: what the workflow, the evaluation and the reports ask for."""
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs.arrays import write_text
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 
@@ -21,7 +23,6 @@ class Table:
 
     name: str
     title: str
-    about: str
     kind: str  #: accuracy, mean_error, period, iterations or groups
     notebook: str
     in_all: bool
@@ -40,17 +41,6 @@ class Table:
     def settings(self) -> list[tuple[str, str]]:
         """Data sets and settings, in order."""
         return list(dict.fromkeys((data, setting) for data, setting, _ in self.cells))
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """A data set as configured."""
-
-    name: str
-    title: str
-    task: str  #: "classification" or "regression"
-    raw: str | None  #: name of its raw data
-    settings: list[str]
 
 
 @dataclass(frozen=True)
@@ -73,12 +63,15 @@ class Config:
         Folder of the run, ``results/PRESET``.
     device, threads, raw_dir, on_missing
         As in :class:`kerhrm.paper.config.models.Whole`.
-    data_sets, tables : dict
-        :class:`DataSet` and :class:`Table` by name; a search has no tables.
+    data_sets : dict
+        Names of the settings by data set.
+    tables : dict
+        :class:`Table` by name; a search has none.
     with_steps : list of str
         Learners whose iterations are jobs of their own.
     choices : dict
-        See :func:`kerhrm.paper.config.choices.describe`.
+        What the paper leaves open: the alternatives that :mod:`kerhrm.paper.evaluation.choices`
+        measures.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -92,10 +85,7 @@ class Config:
         self.choices: dict[str, Any] = content["choices"]
         cells = content["cells"].items()
         self.with_steps = sorted({key.split("/")[2] for key, one in cells if one["steps"]})
-        self.data_sets = {
-            name: DataSet(name, one["title"], one["task"], one["raw"], list(one["settings"]))
-            for name, one in content["data"].items()
-        }
+        self.data_sets = {name: list(one["settings"]) for name, one in content["data"].items()}
         self.tables = {
             name: Table(name, **one | {"cells": [tuple(cell) for cell in one["cells"]]})
             for name, one in content["tables"].items()
@@ -175,7 +165,8 @@ def load_config(
     content = resolve(given, paths, folder)
     content["plugins"] = _state(map(Path, content["plugins"]))
     if cache:
-        _write(cache, json.dumps(content))
+        with contextlib.suppress(KerhrmError):  # a folder that cannot be written to
+            write_text(cache, json.dumps(content))
     return Config(content)
 
 
@@ -202,14 +193,3 @@ def _cache(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Pat
 def _state(files: Iterable[Path]) -> list[list[Any]]:
     """Path, time of change and size of files."""
     return [[str(f), f.stat().st_mtime_ns, f.stat().st_size] if f.exists() else [] for f in files]
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a cache file at once; a folder that cannot be written to is no error."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError:
-        pass

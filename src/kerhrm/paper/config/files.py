@@ -1,5 +1,6 @@
 """Reading YAML strictly, and merging files so that every key knows the file it comes from."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,49 +13,24 @@ from kerhrm.errors import KerhrmError
 Tree = dict[str, Any]
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 ABSENT: Any = object()
-MAX_BYTES = 2_000_000  #: of one file
-MAX_NODES = 200_000  #: of one file, aliases resolved
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(yaml.composer.Composer, _SafeLoader):  # type: ignore[misc]
+class _Loader(_SafeLoader):  # type: ignore[misc]
     """Plain values only; keys are text, and no key is given twice."""
 
-    def __init__(self, text: str) -> None:
-        _SafeLoader.__init__(self, text)
-        yaml.composer.Composer.__init__(self)
-
-    def compose_mapping_node(self, anchor: Any) -> Any:
-        node = super().compose_mapping_node(anchor)
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.MarkedYAMLError(None, None, "a key must be plain text", key.start_mark)
-            if key.value in seen:
+            plain = isinstance(key, yaml.ScalarNode)
+            if not plain or key.value in seen:
                 problem = f"the key '{key.value}' is given twice"
+                problem = problem if plain else "a key must be plain text"
                 raise yaml.MarkedYAMLError(None, None, problem, key.start_mark)
             seen.add(key.value)
             if key.value != "<<":
                 key.tag = "tag:yaml.org,2002:str"
-        return node
-
-    def get_single_data(self) -> Any:
-        node = self.get_single_node()
-        if node is None:
-            return None
-        _count(node, {})
-        return self.construct_document(node)
-
-
-def _count(node: Any, known: dict[int, int]) -> int:
-    """Nodes below a node with aliases resolved; refuse more than :data:`MAX_NODES`."""
-    if id(node) not in known:
-        parts = node.value if isinstance(node, yaml.CollectionNode) else []
-        flat = [n for part in parts for n in (part if isinstance(part, tuple) else (part,))]
-        known[id(node)] = 1 + sum(_count(part, known) for part in flat)
-    if known[id(node)] > MAX_NODES:
-        raise ValueError("its aliases make it too large")
-    return known[id(node)]
+        return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path) -> Tree:
@@ -63,18 +39,14 @@ def read_yaml(path: Path) -> Tree:
     Raises
     ------
     KerhrmError
-        In one line, if the file cannot be read, is too large, is not a mapping, or has a key
-        twice or a tag.
+        In one line, if the file cannot be read, is not a mapping, or has a key twice or a tag.
     """
     name = shown(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise KerhrmError(f"{name}: larger than {MAX_BYTES} bytes", "name another file")
-        content = _Loader(path.read_text(encoding="utf-8")).get_single_data()
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        json.dumps(content, default=str)  # refuses what contains itself
     except OSError as error:
         raise KerhrmError(f"{name}: cannot be read: {error.strerror}") from error
-    except KerhrmError:
-        raise
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         text = " ".join(filter(None, (error.context, error.problem)))

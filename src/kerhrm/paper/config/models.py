@@ -9,18 +9,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_
 
 from kerhrm.options import Count, Natural, NonEmpty, Options, Some, misfit, option
 
-#: folders of a run and of the checkout that no preset, data set, setting or learner may be called
+#: folders of a run and targets of the workflow
 RESERVED = (
     *("bench", "benchmarks", "claims", "data", "features", "figures", "iterations", "logs"),
     *("notebooks", "provenance", "raw", "reference", "scale", "scores", "selected", "studies"),
-    *("study", "tables"),
-)
-#: targets of the workflow, which no table may be called
-TARGETS = (
-    *("all", "check_claims", "check_results", "claims", "compare", "extract_features", "fetch_raw"),
-    *("generate_data", "learn_direction", "learn_environments", "make_table"),
+    *("study", "tables", "all", "check_claims", "check_results", "compare", "extract_features"),
+    *("fetch_raw", "generate_data", "learn_direction", "learn_environments", "make_table"),
     *("measure_choices", "own_table", "render_notebook", "render_report", "report", "score"),
-    *("select", "select_hyperparameters", "studies", "summarise", "test_heterogeneity", "train"),
+    *("select", "select_hyperparameters", "summarise", "test_heterogeneity", "train"),
     *("train_network", "verify", "write_configuration"),
 )
 MAX_SEEDS = 10_000
@@ -52,15 +48,7 @@ def check_place(place: str) -> str:
     return place
 
 
-def check_table(name: str) -> str:
-    """Refuse a table that is called as another target."""
-    if name in TARGETS:
-        raise ValueError("a rule of the workflow has this name; choose another one")
-    return check_name(name)
-
-
 Name = Annotated[str, AfterValidator(check_name)]
-TableName = Annotated[str, AfterValidator(check_table)]
 Place = Annotated[str, AfterValidator(check_place)]
 Values = dict[str, Any]
 
@@ -324,13 +312,6 @@ class Choice(Options):
         return self
 
 
-def check_folder(folder: str) -> str:
-    """Refuse a folder that Snakemake or a log cannot name."""
-    if not folder or not folder.isprintable() or set(folder) & set("{}"):
-        raise ValueError("a folder has no line breaks and no { or }")
-    return folder
-
-
 def check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
     if not Path(folder).expanduser().is_dir():
@@ -338,18 +319,11 @@ def check_there(folder: str) -> str:
     return folder
 
 
-def check_device(device: str) -> str:
-    """Refuse other names than those of torch's devices."""
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", device):
-        raise ValueError("choose auto, cpu, cuda or cuda:0, cuda:1, ...")
-    return device
-
-
 class Whole(Options):
     """All files of ``config/`` together."""
 
     preset: Name = option("paper", "a name in config/presets")
-    results: Annotated[str, AfterValidator(check_folder)] = option(
+    results: Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")] = option(
         "results", "folder of everything that is generated"
     )
     raw_dir: Annotated[str, AfterValidator(check_there)] | None = option(
@@ -358,7 +332,9 @@ class Whole(Options):
     on_missing: Literal["fallback", "fail"] = option(
         "fail", "when no source has a raw file: synthetic fallback data, or an error"
     )
-    device: Annotated[str, AfterValidator(check_device)] = option("auto", "auto, cpu, cuda, cuda:N")
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = option(
+        "auto", "auto, cpu, cuda, cuda:N"
+    )
     threads: Annotated[Count, Field(le=256)] = option(
         1, "of a heavy job; fixed, as the last bits of results depend on it"
     )
@@ -369,7 +345,7 @@ class Whole(Options):
     )
     data: Annotated[dict[Name, DataSet], NonEmpty] = Field(description="data sets by name")
     learners: Annotated[dict[Name, Learner], NonEmpty] = Field(description="learners by name")
-    tables: Annotated[dict[TableName, Table], NonEmpty] = Field(description="tables by name")
+    tables: Annotated[dict[Name, Table], NonEmpty] = Field(description="tables by name")
     selected: dict[Name, dict[Name, dict[str, Values]]] = option(
         {}, "options by data set, learner and selection criterion"
     )

@@ -1,8 +1,9 @@
 """The configuration's reference as Markdown: ``python -m kerhrm.paper.config.reference``."""
 
+import inspect
+import re
 from collections.abc import Iterator
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import get_type_hints
 
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.methods.registry import METHODS
@@ -11,14 +12,6 @@ from kerhrm.options import Options
 from kerhrm.paper.config import models
 from kerhrm.paper.data.registry import DATA_SETS
 
-WORDS: dict[Any, str] = {
-    int: "integer",
-    float: "number",
-    str: "text",
-    bool: "true or false",
-    Any: "anything",
-    NoneType: "null",
-}
 FILES: dict[str, tuple[type[Options], ...]] = {
     "config.yaml, presets/NAME.yaml, --configfile, --config": (models.Whole,),
     "data/NAME.yaml": (models.DataSet, models.Setting, models.MoreSeeds, models.Tuning),
@@ -49,24 +42,13 @@ def reference() -> str:
 
 
 def _rows(kind: type[Options]) -> Iterator[str]:
+    hints = get_type_hints(kind)
     for name, field in kind.model_fields.items():
         default = "required" if field.is_required() else f"`{field.default!r}`"
-        cells = (f"`{name}`", _type(field.annotation), default, field.description or "")
-        yield f"| {' | '.join(' '.join(cell.split()).replace('|', '&#124;') for cell in cells)} |"
-
-
-def _type(annotation: Any) -> str:
-    """A field's type in words."""
-    origin, args = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _type(args[0])
-    if origin is Literal:
-        return " or ".join(f"`{value}`" for value in args)
-    if origin in (list, dict):
-        return f"{'list' if origin is list else 'mapping'} of {_type(args[-1])}"
-    if args:
-        return (", " if origin is tuple else " or ").join(map(_type, args))
-    return WORDS.get(annotation, annotation.__name__)
+        annotation = re.sub(r"\b[a-z_.]+\.(?=[A-Z])", "", inspect.formatannotation(hints[name]))
+        cells = (f"`{name}`", f"`{annotation}`", default, field.description or "")
+        texts = (" ".join(cell.split()).replace("|", r"\|") for cell in cells)
+        yield f"| {' | '.join(texts)} |"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import ValidationError
 
@@ -15,9 +15,8 @@ from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.methods.inputs import Method
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.build import NetworkOptions
-from kerhrm.options import Options, suggest
-from kerhrm.paper.config import limits
-from kerhrm.paper.config.choices import add_choices, describe, label, table_cells
+from kerhrm.options import Options, Task, suggest
+from kerhrm.paper.config.choices import add_choices, catalogue, label, table_cells
 from kerhrm.paper.config.files import Key, Sources, Tree, merge, read_yaml, shown, text_keys
 from kerhrm.paper.config.models import (
     KINDS,
@@ -32,6 +31,11 @@ from kerhrm.paper.config.models import (
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
 FOLDERS = ("data", "tables", "selected")
+CANDIDATES = 1000  #: of a learner
+POINTS = 5_000_000  #: training points
+KERNEL_POINTS = 30_000  #: of which a machine holds the kernel matrix
+#: number in options, else 1e12
+LARGEST = {"n_init": 10_000, "widths": 1_000_000}
 Places = list[tuple[Key, Tree]]  #: options, and the key where they stand; later ones win
 
 
@@ -125,6 +129,42 @@ def _place(places: Places, name: Any) -> Key:
     return ([key for key, given in places if name in given] or [places[-1][0]])[-1]
 
 
+def _numbers(value: Any) -> list[int | float]:
+    """A number, or the numbers of a list."""
+    values = value if isinstance(value, list) else [value]
+    return [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+
+
+def _too_many_points(setting: Tree, n_points: int) -> tuple[str, str] | None:
+    """What is wrong with the number of training points, and a hint."""
+    if n_points > POINTS:
+        return f"n={n_points} training points are more than {POINTS}", "lower n"
+    k = setting["k_max"] or 0
+    if k > n_points:
+        return f"k={k} exceeds the n={n_points} training points", "lower k or raise n"
+    if k and not setting["features"] and n_points > KERNEL_POINTS:
+        problem = f"n={n_points} training points are too many for a whole kernel matrix"
+        return problem, "set features: {n_landmarks: 8000}"
+    return None
+
+
+def _misfit(
+    method: Method, options: Tree, task: Task, n_points: int
+) -> tuple[str, str, str | None] | None:
+    """Key, problem and hint of options that do not fit the data."""
+    try:
+        method.check(method.options(**options), task)
+    except KerhrmError as error:
+        return "loss" if task in method.tasks else "method", error.problem, error.hint
+    k = max(_numbers(options.get("k")), default=0) if method.needs_features else 0
+    n_environments = options.get("n_environments", 1)
+    for name, short, size in (("k", "k", k), ("n_environments", "K", n_environments)):
+        if size > n_points:
+            problem = f"{short}={size} exceeds the n={n_points} training points"
+            return name, problem, f"lower {short} or raise n"
+    return None
+
+
 class _Resolver:
     """The validated files, and what they say of one cell after the other."""
 
@@ -172,7 +212,7 @@ class _Resolver:
             setting["k_max"] = max(setting["k_max"] or 0, one.pop("k_max")) or None
         for name, one in data.items():
             for params in one["settings"].values():
-                if problem := limits.size(params, self.n_points(params)):
+                if problem := _too_many_points(params, self.n_points(params)):
                     raise self.sources.error(("data", name, "options"), *problem)
         keys = ("preset", "results", "raw_dir", "on_missing", "device", "threads")
         options = [m.options for m in METHODS.values()] + [d.options for d in DATA_SETS.values()]
@@ -182,7 +222,7 @@ class _Resolver:
             "data": data,
             "tables": {} if whole.search else tables,
             "cells": cells,
-            "choices": describe(whole),
+            "choices": catalogue(whole),
             "merged": whole.model_dump(mode="json", exclude_unset=True, exclude={"choices"}),
             "plugins": sorted(files),
         }
@@ -191,7 +231,7 @@ class _Resolver:
 
     def data_set(self, name: str, one: DataSet) -> Tree:
         """A data set, all its settings, and what a search trains on it."""
-        generator, tuning = DATA_SETS[one.generator], None
+        tuning = None
         if one.tuning:
             every = sorted(self.whole.tables.values(), key=lambda t: not t.in_all)
             shown = [(t.in_all, c) for t in every for c in table_cells(t) if c[0] == name]
@@ -203,8 +243,7 @@ class _Resolver:
                 "seeds": one.tuning.seeds.data,
             }
         settings = {setting: self.setting(name, setting) for setting in one.settings}
-        known = {"title": one.title, "task": generator.task, "raw": generator.raw}
-        return {**known, "settings": settings, "tuning": tuning}
+        return {"settings": settings, "tuning": tuning}
 
     def setting(self, data: str, name: str) -> Tree:
         """Parameters of a setting."""
@@ -256,16 +295,20 @@ class _Resolver:
         values: Tree = {}
         for _, given in places:
             values = merge(values, given)
-        lists = [name for name, f in model.model_fields.items() if limits.is_list(f.annotation)]
-        values |= {n: [values[n]] for n in lists if limits.is_number(values.get(n))}
+        for name, field in model.model_fields.items():
+            if get_origin(field.annotation) is list and _numbers(values.get(name)):
+                values[name] = _numbers(values[name])
         try:
             dumped = model(**values).model_dump(mode="json")
         except ValidationError as error:
             key = next(iter(error.errors()[0]["loc"]), None)
             raise located(self.sources, _place(places, key), error) from error
         for name, value in dumped.items():
-            if problem := limits.number(name, value):
-                raise self.sources.error((*_place(places, name), name), *problem)
+            limit = LARGEST.get(name, 1e12)
+            if too_large := [number for number in _numbers(value) if abs(number) > limit]:
+                at = (*_place(places, name), name)
+                problem = f"{too_large[0]:g} is larger than {limit:g}"
+                raise self.sources.error(at, problem, "write a smaller number")
         return dumped
 
     # learners
@@ -277,11 +320,9 @@ class _Resolver:
             found[name] = one = self.whole.learners[name]
             if one.like is None:
                 return list(reversed(found.items()))
-            at = (
-                (*self.origins[name][:-1], "learner")
-                if name in self.origins
-                else (("learners", name, "like"))
-            )
+            at: Key = ("learners", name, "like")
+            if name in self.origins:
+                at = (*self.origins[name][:-1], "learner")
             name = self.known(at, one.like, self.whole.learners)
         raise self.sources.error(("learners", name, "like"), "it is like itself")
 
@@ -327,8 +368,8 @@ class _Resolver:
             if key[1] == learner:
                 grid = layer.grid | {k: v for k, v in grid.items() if k not in layer.grid}
         at: Key = ("learners", learner, "grid" if grid else "candidates")
-        if math.prod(map(len, grid.values())) > limits.CANDIDATES:
-            raise self.sources.error(at, f"it has more than {limits.CANDIDATES} combinations")
+        if math.prod(map(len, grid.values())) > CANDIDATES:
+            raise self.sources.error(at, f"it has more than {CANDIDATES} combinations")
         products = itertools.product(*grid.values())
         own = self.whole.learners[learner].candidates
         for values in own or (dict(zip(grid, values, strict=True)) for values in products):
@@ -346,7 +387,7 @@ class _Resolver:
         def options(selected: tuple[Key, Tree], *candidate: tuple[Key, Tree]) -> Tree:
             places = [selected, *changes, *candidate]
             values = self.dump(method.options, places)
-            if problem := limits.fit(method, values, base["task"], n_points):
+            if problem := _misfit(method, values, base["task"], n_points):
                 raise self.sources.error((*_place(places, problem[0]), problem[0]), *problem[1:])
             return values
 
@@ -377,7 +418,8 @@ class _Resolver:
             for candidate in self.candidates(data, setting, learner):
                 trial = options(places[0], candidate)
                 trials += [trial] * (trial not in trials)
-        ks = [trial.get("k") or 0 for trial in trials] if method.needs_features else [0]
+        ks = [k for trial in trials for k in _numbers(trial.get("k")) if method.needs_features]
+        seeds = self.seeds(data, setting, learner)
         return {
             "method": method.name,
             "entries": {"train": entry_of(method.train), "options": entry_of(method.options)},
@@ -390,12 +432,8 @@ class _Resolver:
             "oracle": oracle,
             "titles": self.titles(learner),
             "missing": missing,
-            "k_max": max(max(k) if isinstance(k, list) else k for k in ks),
-            **(
-                {}
-                if (seeds := self.seeds(data, setting, learner))["seeds"] == base["seeds"]
-                else seeds
-            ),
+            "k_max": max(ks, default=0),
+            **({} if seeds["seeds"] == base["seeds"] else seeds),
         }
 
     # tables
@@ -422,7 +460,7 @@ class _Resolver:
                 raise self.sources.error((*at, "outputs"), f"none is an output of {learner}")
         marks = {learner: self.whole.learners[learner].mark for *_, learner in cells}
         return {
-            **table.model_dump(include={"title", "about", "notebook", "in_all"}),
+            **table.model_dump(include={"title", "notebook", "in_all"}),
             "kind": kind,
             "criteria": table.criteria or ("all" if table.in_all else "own"),
             "outputs": outputs,

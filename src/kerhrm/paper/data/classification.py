@@ -55,22 +55,21 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
 
     Settings that differ in a bias rate, a sigma or the scrambling share labels and noise.
     """
-    training = (options.r1, options.r2)
-    rates = {"train": training, "validation": training, "test": (options.r_test,)}
-    sizes = {
-        "train": options.n_train_per_environment,
-        "validation": options.n_validation_per_environment,
-        "test": options.n_test,
+    rates = (options.r1, options.r2)
+    parts = {
+        "train": [(options.n_train_per_environment, r) for r in rates],
+        "validation": [(options.n_validation_per_environment, r) for r in rates],
+        "test": [(options.n_test, options.r_test)],
     }
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        s, v, y = draw(random, sizes[part], rates[part][environment], options)
+        s, v, y = draw(random, *parts[part][environment], options)
         return np.hstack([s, v]) @ mixing_matrix(options.scramble, 2 * options.d, seed).T, y
 
     return Dataset(
-        **draw_parts(points, seeds, {part: len(r) for part, r in rates.items()}),
+        **draw_parts(points, seeds, {part: len(one) for part, one in parts.items()}),
         source="synthetic",
         test_environments=[f"r={options.r_test:.2f}"],
         seeds=seeds,

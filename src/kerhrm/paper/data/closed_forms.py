@@ -10,6 +10,7 @@ from kerhrm.randomness import stream
 
 #: value by row name and metric
 Rows = dict[str, dict[str, float]]
+NAN = float("nan")
 DRAWS = 400_000  # behind the errors of the regression: to about 1 %
 
 
@@ -32,15 +33,13 @@ def classification(data: ClassificationData) -> Rows:
 
 def regression(data: RegressionData) -> Rows:
     """Test errors of least squares on S, and of the structural function."""
-    errors = reference_errors(data)
-
-    def row(e: np.ndarray) -> dict[str, float]:
-        spread = float(e.std(ddof=1)) if len(e) > 1 else float("nan")
-        return {"mean_error": float(e.mean()), "error_sd": spread}
-
+    errors, several = reference_errors(data), len(data.test_r) > 1
     return {
-        "ref: least squares on S": row(errors["least_squares"]),
-        "ref: structural function": row(errors["structural"]),
+        name: {"mean_error": float(e.mean()), "error_sd": float(e.std(ddof=1)) if several else NAN}
+        for name, e in (
+            ("ref: least squares on S", errors["least_squares"]),
+            ("ref: structural function", errors["structural"]),
+        )
     }
 
 

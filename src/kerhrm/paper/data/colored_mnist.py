@@ -7,8 +7,13 @@ label noise; its ERM accuracies (.845 in training, .106 in the test) are near 1 
 only a colour drawn from the noisy label allows.  ``colour_of: clean`` follows the text.
 """
 
+import gzip
+import os
+import struct
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -16,10 +21,74 @@ from kerhrm.errors import KerhrmError
 from kerhrm.options import Count, Options, Probability, option
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import draw_parts
-from kerhrm.paper.data.mnist import Digits
+from kerhrm.paper.data.sources import RawData, RawFile
 from kerhrm.randomness import stream
 
+SIDE = 28
+FALLBACK_TRAIN = 1297
+MIRRORS = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist",
+    "https://storage.googleapis.com/cvdf-datasets/mnist",
+)
+# name, SHA-256 and number of bytes
+_FILES = """\
+train-images-idx3-ubyte.gz 440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609 9912422
+train-labels-idx1-ubyte.gz 3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c 28881
+t10k-images-idx3-ubyte.gz 8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6 1648877
+t10k-labels-idx1-ubyte.gz f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6 4542
+"""
 FALLBACK_TRAIN_SHARE = 0.75
+
+
+@dataclass(frozen=True)
+class Digits(RawData):
+    """Grey images of handwritten digits: 60 000 and 10 000 in MNIST; all uint8."""
+
+    train_images: np.ndarray  #: (N, 28, 28)
+    train_labels: np.ndarray  #: (N,), 0 to 9
+    test_images: np.ndarray
+    test_labels: np.ndarray
+    source: str  #: ``"mnist"`` or ``"fallback:digits"``
+    name: ClassVar[str] = "mnist"
+    files: ClassVar[tuple[RawFile, ...]] = tuple(
+        RawFile(name, sha256, int(size), tuple(f"{mirror}/{name}" for mirror in MIRRORS))
+        for name, sha256, size in map(str.split, _FILES.splitlines())
+    )
+
+    @classmethod
+    def read(cls, paths: Sequence[Path]) -> Self:
+        """Read the four files."""
+        train_images, train_labels, test_images, test_labels = map(read_idx, paths)
+        return cls(train_images, train_labels, test_images, test_labels, cls.name)
+
+    @classmethod
+    def fallback(cls) -> Self:
+        """scikit-learn's 1797 digits of 8x8 pixels in the shape of MNIST.
+
+        Values 0..16 are stretched to 0..255, every pixel becomes a block of 3x3, and a
+        border of 2 makes 28x28.  The first 1297 are the training part, the last 500 the test.
+        """
+        from sklearn.datasets import load_digits  # a second, and rarely needed
+
+        pixels, labels = load_digits(return_X_y=True)
+        images = np.rint(pixels.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
+        images = np.kron(images, np.ones((1, 3, 3), np.uint8))
+        border = (SIDE - images.shape[-1]) // 2
+        images = np.pad(images, ((0, 0), (border, border), (border, border)))
+        labels = labels.astype(np.uint8)
+        train, test = slice(FALLBACK_TRAIN), slice(FALLBACK_TRAIN, None)
+        return cls(images[train], labels[train], images[test], labels[test], "fallback:digits")
+
+
+def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
+    """Read a gzipped IDX file of unsigned bytes, which has been verified.
+
+    The format: two zero bytes, the type 0x08, the number m of axes, m big-endian 32-bit
+    lengths, then the values with the last axis running fastest.
+    """
+    content = gzip.decompress(Path(path).read_bytes())
+    shape = struct.unpack_from(f">{content[3]}I", content, 4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3]).reshape(shape)
 
 
 class ColoredMnistData(Options):
@@ -70,40 +139,30 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
     KerhrmError
         If there are fewer images than asked for.
     """
-    flips = {
-        "train": options.train_flip,
-        "validation": options.train_flip,
-        "test": (options.test_flip,),
+    parts = {
+        "train": [(options.n_per_environment, e) for e in options.train_flip],
+        "validation": [(options.n_validation_per_environment, e) for e in options.train_flip],
+        "test": [(options.n_test, options.test_flip)],
     }
-    sizes = {
-        "train": options.n_per_environment,
-        "validation": options.n_validation_per_environment,
-        "test": options.n_test,
-    }
-    n_training = len(options.train_flip) * (sizes["train"] + sizes["validation"])
-    for name, needed, available in (
-        ("training and validation", n_training, len(digits.train_labels)),
-        ("test", options.n_test, len(digits.test_labels)),
-    ):
-        if needed > available and not digits.is_fallback:
-            raise KerhrmError(
-                f"{needed} {name} images are asked for, {digits.source} has {available}",
-                "lower the sizes",
-            )
+    needed = sum(n for n, _ in parts["train"] + parts["validation"]), options.n_test
+    there = len(digits.train_labels), len(digits.test_labels)
+    if not digits.is_fallback and (needed[0] > there[0] or needed[1] > there[1]):
+        problem = (
+            f"{needed} images for training and test are asked for, {digits.source} has {there}"
+        )
+        raise KerhrmError(problem, "lower the sizes")
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        n, e = sizes[part], flips[part]
-        index = choose(seed, part, digits, len(e) * n).reshape(len(e), n)[environment]
-        if part == "test":
-            images, labels = digits.test_images[index], digits.test_labels[index]
-        else:
-            images, labels = digits.train_images[index], digits.train_labels[index]
-        return color(random, images, labels, e[environment], options)
+        (n, flip), count = parts[part][environment], len(parts[part])
+        index = choose(seed, part, digits, count * n).reshape(count, n)[environment]
+        origin = (digits.train_images, digits.train_labels)
+        images, labels = (digits.test_images, digits.test_labels) if part == "test" else origin
+        return color(random, images[index], labels[index], flip, options)
 
     return Dataset(
-        **draw_parts(points, seeds, {part: len(e) for part, e in flips.items()}),
+        **draw_parts(points, seeds, {part: len(one) for part, one in parts.items()}),
         source=digits.source,
         test_environments=[f"e={options.test_flip:.2f}"],
         seeds=seeds,

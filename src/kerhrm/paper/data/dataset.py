@@ -14,8 +14,6 @@ import numpy as np
 from kerhrm.options import Options, Task
 from kerhrm.paper.runs.arrays import save_arrays
 
-FILES = ("train", "validation", "test_inputs", "environments", "test_labels")
-
 
 @dataclass(frozen=True)
 class Split:
@@ -71,7 +69,7 @@ class Dataset:
     unit: np.ndarray | None = None
 
     def save(self, paths: Any) -> None:
-        """Write the files named in :data:`FILES`; ``paths[name]`` is each one's path."""
+        """Write the five files; ``paths[name]`` is each one's path."""
         facts = {
             "source": self.source,
             "test_environments": list(self.test_environments),
@@ -87,8 +85,8 @@ class Dataset:
             "environments": {"train": train.environment, "validation": validation.environment},
             "test_labels": {"y": test.y, "environment": test.environment, "unit": unit},
         }
-        for name in FILES:
-            save_arrays(paths[name], contents[name], **facts)
+        for name, arrays in contents.items():
+            save_arrays(paths[name], arrays, **facts)
 
 
 @dataclass(frozen=True)

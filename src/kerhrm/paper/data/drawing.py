@@ -1,7 +1,7 @@
 """What generators share: replicates, a random stream for every environment, the matrix H."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypedDict, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,16 +13,8 @@ from kerhrm.randomness import stream
 Draw = Callable[[np.random.Generator, int, str, int], tuple[np.ndarray, ...]]
 
 
-class Parts(TypedDict):
-    """Of a data set."""
-
-    train: Split
-    validation: Split
-    test: Split
-
-
-def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]) -> Parts:
-    """Draw every part of a data set, its environments one after another.
+def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]) -> Any:
+    """Draw every part of a data set, its environments one after another, as a dict of Splits.
 
     Each part and environment of a seed has a random stream of its own, so that the size of
     one shifts no point of another.  ``environments`` has the number of each part's.
@@ -36,8 +28,7 @@ def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]
         x, y, *z = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
         return Split(x, y, np.repeat(np.arange(len(drawn)), [len(d[1]) for d in drawn]), *z)
 
-    drawn = {part: stack([replicate(seed, part) for seed in seeds]) for part in environments}
-    return cast(Parts, drawn)
+    return {part: stack([replicate(seed, part) for seed in seeds]) for part in environments}
 
 
 def stack(splits: Sequence[Split]) -> Split:

@@ -21,12 +21,10 @@ from kerhrm.paper.data import (
 )
 from kerhrm.paper.data.dataset import DataSet as DataSet
 from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.data.king_county import Houses
-from kerhrm.paper.data.mnist import Digits
 from kerhrm.paper.data.sources import RawData
 from kerhrm.plugins import with_plugins
 
-RAW: dict[str, type[RawData]] = {"mnist": Digits, "houses": Houses}
+RAW: dict[str, type[RawData]] = {"mnist": colored_mnist.Digits, "houses": houses.Houses}
 DATA_SETS: dict[str, DataSet] = with_plugins(
     "kerhrm.data_sets",
     {
@@ -60,19 +58,6 @@ DATA_SETS: dict[str, DataSet] = with_plugins(
 )
 
 
-def data_set(name: str) -> DataSet:
-    """Data set of a name.
-
-    Raises
-    ------
-    KerhrmError
-        If there is none.
-    """
-    if name not in DATA_SETS:
-        raise KerhrmError(f"there is no data set '{name}'", suggest(name, DATA_SETS))
-    return DATA_SETS[name]
-
-
 def generate(
     generator: str,
     options: Mapping[str, Any],
@@ -97,7 +82,9 @@ def generate(
     KerhrmError
         If the data set is unknown, raw data are missing, or its generator refuses them.
     """
-    chosen = data_set(generator)
+    if generator not in DATA_SETS:
+        raise KerhrmError(f"there is no data set '{generator}'", suggest(generator, DATA_SETS))
+    chosen = DATA_SETS[generator]
     parsed = chosen.options.parse(options, f"{generator}: ")
     if chosen.raw is None:
         return chosen.generate(parsed, seeds)

@@ -98,23 +98,23 @@ def generate(options: RegressionData, seeds: Sequence[int]) -> Dataset:
     second = round(options.n_validation * options.n_train[1] / sum(options.n_train))
     second = min(max(second, 1), options.n_validation - 1)
     training = (options.r, options.r_second)
-    biases = {"train": training, "validation": training, "test": options.test_r}
-    sizes = {
-        "train": options.n_train,
-        "validation": (options.n_validation - second, second),
-        "test": [options.n_test] * len(options.test_r),
+    validation = (options.n_validation - second, second)
+    parts = {
+        "train": [*zip(options.n_train, training, strict=True)],
+        "validation": [*zip(validation, training, strict=True)],
+        "test": [(options.n_test, r) for r in options.test_r],
     }
     scramble = "identity" if options.scenario == 1 else options.scramble
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        s, v, y = draw(random, sizes[part][environment], biases[part][environment], options)
+        s, v, y = draw(random, *parts[part][environment], options)
         x = np.hstack([s, v])
         return x @ mixing_matrix(scramble, x.shape[1], seed).T, y
 
     return Dataset(
-        **draw_parts(points, seeds, {part: len(r) for part, r in biases.items()}),
+        **draw_parts(points, seeds, {part: len(one) for part, one in parts.items()}),
         source="synthetic",
         test_environments=[f"r={r:g}" for r in options.test_r],
         seeds=seeds,

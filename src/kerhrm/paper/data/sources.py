@@ -9,8 +9,10 @@ mirrors.  ``KERHRM_MIRRORS`` (addresses separated by commas) replaces the built-
 import bz2
 import logging
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 
@@ -21,8 +23,6 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.runs.arrays import load_arrays, save_arrays
 
 TIMEOUT = (5, 30)  # seconds to connect, and between two bytes
-FALLBACK = "fallback:"  #: prefix of the source of synthetic data
-HINT = "replace it by the published file or remove it"
 
 log = logging.getLogger(__name__)
 
@@ -41,26 +41,22 @@ class RawDataUnavailable(KerhrmError):
     """A raw file is in no source; the message lists every source and its reason."""
 
 
-class RawData:
-    """Base of frozen dataclasses whose fields are arrays and ``source``.
-
-    Subclasses have the class variables ``name``, also that of their folder among raw files and
-    in the cache, and ``files``, and the class methods ``read(paths)`` and ``fallback()``.
-    """
+class RawData(ABC):
+    """Base of frozen dataclasses whose fields are arrays and ``source``."""
 
     source: str  #: of the data; that of synthetic fallback data begins with ``"fallback:"``
-    name: ClassVar[str]
+    name: ClassVar[str]  #: also that of the folder among raw files and in the cache
     files: ClassVar[tuple[RawFile, ...]]
 
     @classmethod
+    @abstractmethod
     def read(cls, paths: Sequence[Path]) -> Self:
-        """Read the published files, in their order."""
-        raise TypeError(f"{cls.__name__} reads no files")
+        """Read the published files, which have been verified, in their order."""
 
     @classmethod
+    @abstractmethod
     def fallback(cls) -> Self:
         """Synthetic data, so that everything runs; results are not comparable with the paper."""
-        raise TypeError(f"{cls.__name__} has no fallback")
 
     @classmethod
     def fetch(
@@ -70,7 +66,7 @@ class RawData:
     ) -> Self:
         """Read the files of :func:`locate`; if they are missing raise, or warn and fall back.
 
-        Fallback data never replace a file that is truncated or altered.
+        Fallback data never replace a damaged file.
         """
         try:
             return cls.read(locate(cls.name, cls.files, raw_dir))
@@ -84,7 +80,7 @@ class RawData:
     @property
     def is_fallback(self) -> bool:
         """Whether these are not the data of the paper."""
-        return self.source.startswith(FALLBACK)
+        return self.source.startswith("fallback:")
 
     @classmethod
     def replaceable(
@@ -127,8 +123,8 @@ def locate(
     Raises
     ------
     KerhrmError
-        If a raw folder does not exist or a file in it is truncated or altered, or if the cache
-        cannot be written.
+        If a raw folder does not exist or a file in it is damaged, or if the cache cannot be
+        written.
     RawDataUnavailable
         If a file is in no source.
     """
@@ -136,58 +132,48 @@ def locate(
     for folder in folders:
         if not folder.is_dir():
             raise KerhrmError(f"{folder} (raw data) must be a folder", "correct its name")
+    cache = Path(os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")).expanduser() / name
     # All raw folders before any download: a damaged file is reported at once.
-    local = [_in_folders(name, file, folders) for file in files]
-    cache = Path(os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")).expanduser()
-    missing = [f"{folder}: no such file" for folder in folders]
+    found: list[Path | None] = []
+    for file in files:
+        paths = [path for f in folders for path in (f / name / file.name, f / file.name)]
+        found.append(next((path for path in paths if path.is_file()), None))
+        if (path := found[-1]) and not _is_published(file, path):
+            raise KerhrmError(
+                f"{path} is damaged: its sha256 is not {file.sha256}",
+                "replace it by the published file or remove it",
+            )
     return [
-        path or _in_cache(file, cache / name, missing, offline)
-        for file, path in zip(files, local, strict=True)
+        path or _in_cache(file, cache, [f"{folder}: no such file" for folder in folders], offline)
+        for file, path in zip(files, found, strict=True)
     ]
 
 
-def _defect(file: RawFile, path: Path) -> str | None:
-    """Why an existing file is not the published one; None if it is."""
+def _is_published(file: RawFile, path: Path) -> bool:
     try:
-        size, digest = path.stat().st_size, pooch.file_hash(path)
+        return bool(pooch.file_hash(path) == file.sha256)
     except OSError as error:
         raise KerhrmError(f"cannot read {path}: {error.strerror}", "make it readable") from error
-    if digest == file.sha256:
-        return None
-    return (
-        f"{'truncated' if size < file.size else 'altered'}: {size} bytes with sha256 {digest}, "
-        f"expected {file.size} bytes with sha256 {file.sha256}"
-    )
 
 
-def _in_folders(name: str, file: RawFile, folders: Sequence[Path]) -> Path | None:
-    for path in (p for f in folders for p in (f / name / file.name, f / file.name)):
-        if path.is_file():
-            if defect := _defect(file, path):
-                raise KerhrmError(f"{path} is {defect}", HINT)
-            return path
-    return None
-
-
-def _in_cache(file: RawFile, cache: Path, reasons: Sequence[str], offline: bool) -> Path:
+def _in_cache(file: RawFile, cache: Path, reasons: list[str], offline: bool) -> Path:
     """The file in the cache, downloaded from the first mirror that has it."""
     path = cache / file.name
-    defect = _defect(file, path) if path.is_file() else "no such file"
-    if defect is None:
+    if path.is_file() and _is_published(file, path):
         return path
-    reasons = [*reasons, f"{path}: {defect}"]
+    reasons.append(f"{path}: {'damaged' if path.is_file() else 'no such file'}")
     offline = offline or os.environ.get("KERHRM_OFFLINE", "") not in ("", "0")
     mirrors = [m.strip(" /") for m in os.environ.get("KERHRM_MIRRORS", "").split(",")]
     urls = [f"{mirror}/{file.name}" for mirror in mirrors if mirror] or file.urls
     for url in () if offline else urls:
         try:
             # pooch moves the file into place only if its sum is right.
-            pooch.retrieve(url, file.sha256, file.name, cache, downloader=_Download(file))
+            pooch.retrieve(
+                url, file.sha256, file.name, cache, downloader=partial(_download, file.size)
+            )
             return path
         except requests.RequestException as error:
-            answer = error.response
-            reason = type(error).__name__ if answer is None else f"HTTP {answer.status_code}"
-            reasons.append(f"{url}: {reason}")
+            reasons.append(f"{url}: {getattr(error.response, 'reason', type(error).__name__)}")
         except ValueError:
             reasons.append(f"{url}: sent other bytes than the published file")
         except OSError as error:
@@ -203,25 +189,21 @@ def _in_cache(file: RawFile, cache: Path, reasons: Sequence[str], offline: bool)
     )
 
 
-@dataclass(frozen=True)
-class _Download:
-    """Downloader for pooch that leaves ``.gz`` as sent and unpacks ``.bz2``."""
+def _download(size: int, url: str, output: str, _: object) -> None:
+    """Download for pooch: ``.gz`` stays as sent, and of ``.bz2`` ``size`` bytes are unpacked."""
+    pooch.HTTPDownloader(timeout=TIMEOUT, hooks={"response": _as_sent})(url, output, None)
+    target = Path(output)
+    if url.endswith(".bz2"):
+        try:  # no more than the published file has: a small archive may hold gigabytes
+            unpacked = bz2.BZ2Decompressor().decompress(target.read_bytes(), size + 1)
+        except OSError as error:
+            raise ValueError(f"cannot decompress: {error}") from error
+        target.write_bytes(unpacked)
+    umask = os.umask(0)
+    os.umask(umask)
+    target.chmod(0o666 & ~umask)  # pooch's temporary files are only their owner's
 
-    file: RawFile
 
-    def __call__(self, url: str, output: str, _: object) -> None:
-        def as_sent(response: requests.Response, **_: object) -> None:
-            # Some servers declare a .gz file as encoded, and it would be unpacked.
-            response.raw.headers.pop("Content-Encoding", None)
-
-        pooch.HTTPDownloader(timeout=TIMEOUT, hooks={"response": as_sent})(url, output, None)
-        target = Path(output)
-        if url.endswith(".bz2"):
-            try:  # no more than the published file has: a small archive may hold gigabytes
-                unpacked = bz2.BZ2Decompressor().decompress(target.read_bytes(), self.file.size + 1)
-            except OSError as error:
-                raise ValueError(f"cannot decompress: {error}") from error
-            target.write_bytes(unpacked)
-        umask = os.umask(0)
-        os.umask(umask)
-        target.chmod(0o666 & ~umask)  # pooch's temporary files are only their owner's
+def _as_sent(response: requests.Response, **_: object) -> None:
+    """Some servers declare a .gz file as encoded, and it would be unpacked."""
+    response.raw.headers.pop("Content-Encoding", None)

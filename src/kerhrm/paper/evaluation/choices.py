@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.paper.evaluation.statistics import Effect, difference, holm
-from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS
+from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary
 
 COLUMNS = [
     "choice", "alternative", "data", "setting", "method", "metric", "base", "changed",
@@ -63,10 +63,8 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     """Rows of trained methods with their settings' marks, and means of the later periods."""
     reference = scores["method"].str.startswith("ref: ") | (scores["method"] == FIRST_ITERATION)
     scores = scores[~reference & scores["metric"].isin(RESULTS + OTHERS)]
-    keys = ["data", "setting", "method", "metric"]
-    first = scores.groupby(keys)["selection"].transform("first")
     setting, _, mark = (scores["setting"].str.partition(",")[i] for i in range(3))
-    scores = scores.assign(own=scores["selection"] == first, setting=setting, mark=mark)
+    scores = scores.assign(own=primary(scores), setting=setting, mark=mark)
     periods = scores[scores["setting"].str.startswith("period=")]
     later = periods[periods["setting"] != periods["setting"].min()]
     keys = ["data", "mark", "method", "seed", "metric", "selection", "own", "data_source"]

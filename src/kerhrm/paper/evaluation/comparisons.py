@@ -13,7 +13,7 @@ from kerhrm.paper.evaluation.statistics import (
     holm,
     probability_of_improvement,
 )
-from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS
+from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary
 
 COLUMNS = [
     "setting", "metric", "method", "baseline", "n_seeds", "difference", "ci_low", "ci_high", "p",
@@ -44,10 +44,8 @@ def compare(scores: pd.DataFrame, proposed: Sequence[str] = PROPOSED) -> pd.Data
         ``better`` or ``worse`` at 5 % after Holm, else ``inconclusive``; ``failed`` where a seed of
         either has no value.
     """
-    keys = ["setting", "method", "metric"]
-    own = scores["selection"] == scores.groupby(keys)["selection"].transform("first")
     merits = {m: merit for m in RESULTS if (merit := CRITERIA[m].merit)}
-    scores = scores[own & scores["metric"].isin(merits)]
+    scores = scores[primary(scores) & scores["metric"].isin(merits)]
     rows = [
         {"setting": setting, "metric": metric, **row}
         for (setting, metric), group in scores.groupby(["setting", "metric"], sort=False)

@@ -3,7 +3,7 @@
 The only code of the workflow that reads test labels.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ COLUMNS = [
     "reason",
 ]  # fmt: skip
 NONE = "none"  #: selection of rows that nothing was chosen for
-Rows = list[tuple[Any, ...]]
+Row = dict[str, Any]
 
 
 def score_table(
@@ -51,123 +51,117 @@ def score_table(
     KerhrmError
         If a prediction is missing, or has other seeds or candidates than the configuration.
     """
-    rows: Rows = []
+    rows: list[Row] = []
     for data, setting in table.settings:
         learners = [cell for cell in table.cells if cell[:2] == (data, setting)]
         for cell in learners:
             rows += _score_learner(table, cell, cells["/".join(cell)], Path(run))
         if table.kind in m.CONSTANTS:
-            longest = max((cells["/".join(cell)] for cell in learners), key=_n_seeds)
+            every = [cells["/".join(cell)] for cell in learners]
+            longest = max(every, key=lambda params: len(params["replicates"]))
             rows += _references(table, data, setting, longest, Path(run))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _score_learner(
     table: Table, cell: tuple[str, str, str], params: Mapping[str, Any], run: Path
-) -> Rows:
+) -> Iterator[Row]:
     """Rows of one learner in one setting."""
     data, setting, learner = cell
     folder, replicates = run / data / setting, params["replicates"]
     path = folder / learner / "predictions.npz"
     arrays, _ = load_arrays(path)
     labels = m.Labels.load(folder, len(replicates))
-    label = table.label(data, setting, learner)
-    shown, n_candidates = list(params["shown"].items()), len(params["candidates"])
-    outputs = (table.outputs or {}).get(learner) or list(params["titles"])
-    rows: Rows = []
-    for output in outputs:
+    expected = len(replicates), len(params["candidates"])
+    for output in (table.outputs or {}).get(learner) or params["titles"]:
         if missing := [o for o in ("train", "test") if f"{output}/{o}" not in arrays]:
             raise KerhrmError(f"{path} has no {output}/{missing[0]}", "delete it and run again")
-        found, expected = arrays[f"{output}/test"].shape[:2], (len(replicates), n_candidates)
-        if found != expected:
+        if (found := arrays[f"{output}/test"].shape[:2]) != expected:
             sizes = "has {} seeds and {} candidates, the configuration {} and {}"
             problem = f"{path} {sizes.format(*found, *expected)}"
             raise KerhrmError(problem, "delete it and run again")
-        numbers = shown[:1] if table.criteria == "own" else shown
-        if table.criteria != "own" and params["oracle"]:
-            numbers = [*numbers, (ORACLE, oracle(arrays, output, folder))]
-        for criterion, number in numbers:
-            of_number = {
+        shown = list(params["shown"].items())
+        if table.criteria == "own":
+            shown = shown[:1]
+        elif params["oracle"]:
+            shown.append((ORACLE, oracle(arrays, output, folder)))
+        for criterion, number in shown:
+            head = _head(cell, table, labels, method=params["titles"][output], selection=criterion)
+            if table.kind == "iterations":
+                attribute = DATA_SETS[params["generator"]].attribute
+                yield from _iterations(head, arrays, number, labels, replicates, attribute)
+                continue
+            parts = {
                 name.partition("/")[2]: array[:, number]
                 for name, array in arrays.items()
                 if name.startswith(f"{output}/")
             }
-            head = (data, label, learner, params["titles"][output])
-            if table.kind == "iterations":
-                rows += _iterations(head, arrays, number, labels, params, criterion)
-            else:
-                rows += _rows(head, of_number, labels, table.kind, replicates, criterion)
-    return rows
+            yield from _rows(head, parts, labels, table.kind, replicates)
+
+
+def _head(cell: tuple[str, str, str], table: Table, labels: m.Labels, **more: str) -> Row:
+    """What the rows of a predictor have in common."""
+    facts = {"data": cell[0], "setting": table.label(*cell), "learner": cell[2]}
+    return facts | {"data_source": labels.source, "reason": ""} | more
 
 
 def _rows(
-    head: tuple[str, str, str, str],
-    outputs: m.Outputs,
-    labels: m.Labels,
-    kind: str,
-    replicates: list[Any],
-    criterion: str,
-) -> Iterator[tuple[Any, ...]]:
+    head: Row, outputs: m.Outputs, labels: m.Labels, kind: str, replicates: list[Any]
+) -> Iterator[Row]:
     """Rows of outputs (S, points); test environments with their own rows are in the setting."""
-    data, label, learner, title = head
     reasons = m.failures(outputs)
     for (name, metric), values in m.metrics(outputs, labels, kind).items():
-        mark = "".join(label.partition(",")[1:])
-        where = f"{m.PREFIX[kind]}={name}{mark}" if name else label
+        where = _marked(head, f"{m.PREFIX[kind]}={name}") if name else head
         for seed, value, reason in zip(replicates, values, reasons, strict=True):
             number = float("nan") if reason else float(value)
-            head_row = (data, where, learner, title, seed, metric, number)
-            yield *head_row, criterion, labels.source, reason
+            yield where | {"seed": seed, "metric": metric, "value": number, "reason": reason}
+
+
+def _marked(head: Row, setting: str) -> Row:
+    """Rows of a part of the setting, with the setting's mark."""
+    return head | {"setting": setting + "".join(head["setting"].partition(",")[1:])}
 
 
 def _iterations(
-    head: tuple[str, str, str, str],
+    head: Row,
     arrays: Mapping[str, np.ndarray],
     number: int,
     labels: m.Labels,
-    params: Mapping[str, Any],
-    criterion: str,
-) -> Iterator[tuple[Any, ...]]:
+    replicates: list[Any],
+    attribute: Callable[[np.ndarray], np.ndarray] | None,
+) -> Iterator[Row]:
     """Rows of every iteration: accuracies and, of Colored MNIST, the divergence ``d_kl``.
 
     Iteration 0 is ERM on the same features, which has no environments.
     """
-    data, label, learner, title = head
-    mark = "".join(label.partition(",")[1:])
-    numbers = arrays["iterations/number"][0, number].astype(int)
-    replicates = params["replicates"]
-    for i, t in enumerate(numbers):
+    for i, t in enumerate(arrays["iterations/number"][0, number].astype(int)):
         outputs = {part: arrays[f"iterations/{part}"][:, number, i] for part in ("train", "test")}
-        where = (data, f"iteration={t}{mark}", learner, title)
-        rows = _rows(where, outputs, labels, "accuracy", replicates, criterion)
-        yield from (row for row in rows if row[5] != "generalisation_gap")
-        attribute = DATA_SETS[params["generator"]].attribute
+        where = _marked(head, f"iteration={t}")
+        for row in _rows(where, outputs, labels, "accuracy", replicates):
+            if row["metric"] != "generalisation_gap":
+                yield row
         if attribute is None or t == 0:
             continue
         memberships = arrays["iterations/memberships"][:, number, i]
         values = m.divergence(memberships, labels.train, attribute(labels.x))
         for seed, value in zip(replicates, values.tolist(), strict=True):
-            yield *where, seed, "d_kl", value, criterion, labels.source, ""
+            yield where | {"seed": seed, "metric": "d_kl", "value": value}
 
 
 def _references(
     table: Table, data: str, setting: str, params: Mapping[str, Any], run: Path
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[Row]:
     """Rows that no training makes: a constant prediction, and closed forms."""
-    replicates, label = params["replicates"], table.label(data, setting)
+    replicates = params["replicates"]
     labels = m.Labels.load(run / data / setting, len(replicates))
     by_class = table.kind == "groups" and labels.task == "classification"
     title, value = m.CONSTANTS["accuracy" if by_class else table.kind]
-    outputs = m.constant_outputs(labels, value)
-    yield from _rows((data, label, "", title), outputs, labels, table.kind, replicates, NONE)
+    head = _head((data, setting, ""), table, labels, method=title, selection=NONE)
+    yield from _rows(head, m.constant_outputs(labels, value), labels, table.kind, replicates)
     for name, values in closed_forms(params["generator"], params["options"]).items():
         for metric, number in values.items():
             for seed in replicates:
-                yield data, label, "", name, seed, metric, number, NONE, labels.source, ""
-
-
-def _n_seeds(params: Mapping[str, Any]) -> int:
-    return len(params["replicates"])
+                yield head | {"method": name, "seed": seed, "metric": metric, "value": number}
 
 
 def closed_forms(generator: str, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -48,6 +48,15 @@ RUNS, RUNS_OF = 10, {"table4": 5}  #: that a printed number is the mean of
 UNNAMED, MARKS = frozenset({"H"}), frozenset({"k"})
 
 
+def primary(cells: pd.DataFrame) -> pd.Series:
+    """Whether a row of cells or scores was chosen by its method's own criterion, the first one.
+
+    Rows of other selection criteria and of the oracle follow it.
+    """
+    keys = [key for key in ("table", "data", "setting", "method", "metric") if key in cells]
+    return cells["selection"] == cells.groupby(keys)["selection"].transform("first")
+
+
 @dataclass(frozen=True)
 class Criterion:
     """How a metric is judged."""
@@ -193,20 +202,20 @@ def make_table(
     _check_seeds(scores, table)
     rows: list[dict[str, Any]] = []
     measured: dict[int, Measured] = {}  # by number of the row
-    own: dict[tuple[str, str, str], str] = {}  # the first criterion of a method is its own
-    for values, group in scores.groupby(KEYS, sort=False, dropna=False):
-        cell: dict[str, Any] = dict(zip(KEYS, values, strict=True))
-        method, metric, setting = cell["method"], cell["metric"], cell["setting"]
-        primary = own.setdefault((setting, method, metric), cell["selection"]) == cell["selection"]
-        numbers = summarise(group["value"])
-        name = PRINTED_AS.get(method, method)
-        printed = paper.get((table, base_setting(setting), name, metric))
-        elsewhere = _elsewhere(cell["data_source"], preset)
+    scores = scores.assign(own=primary(scores))
+    for values, group in scores.groupby([*KEYS, "own"], sort=False, dropna=False):
+        cell: dict[str, Any] = dict(zip([*KEYS, "own"], values, strict=True))
+        numbers, metric = summarise(group["value"]), cell["metric"]
+        name = PRINTED_AS.get(cell["method"], cell["method"])
+        printed = paper.get((table, base_setting(cell["setting"]), name, metric))
+        fallback = str(cell["data_source"]).startswith(FALLBACK)
+        elsewhere = "synthetic fallback data" if fallback else ""
+        elsewhere = elsewhere if preset in FULL else f"preset {preset}"
         verdict = reason = ""
         if group["value"].isna().any():
             verdict, reason = "failed", _failure(group)
         elif printed is not None:
-            reason = elsewhere or _other_choice(setting, primary) or caveat(table, method, metric)
+            reason = elsewhere or caveat(table, cell)
             verdict = "not comparable" if reason else ""
             if not reason:
                 runs = RUNS_OF.get(table, RUNS)
@@ -236,13 +245,18 @@ def _check_seeds(scores: pd.DataFrame, table: str) -> None:
             )
 
 
-def caveat(table: str, method: str, metric: str) -> str:
-    """Why a printed number cannot be compared with ours; empty if it can."""
+def caveat(table: str, cell: Mapping[str, Any]) -> str:
+    """Why the paper's number cannot be compared with a cell of its sizes; empty if it can."""
+    method, marks = cell["method"], cell["setting"].split(",")
+    if not cell["own"]:
+        return "another selection criterion than the method's own"
+    if marks := [item for item in marks if item.partition("=")[0] in MARKS]:
+        return f"the paper has no {', '.join(marks)}"
     if PRINTED_AS.get(method, "").startswith("ref: "):
         return "the paper's number is theoretical"
     if method == AUTHORS_CODE and table == "table4":
         return "no script of this experiment was published"
-    if method == AUTHORS_CODE and metric == "error_sd":
+    if method == AUTHORS_CODE and cell["metric"] == "error_sd":
         return "the published script's deviation has ddof = 0"
     return ""
 
@@ -251,21 +265,6 @@ def base_setting(setting: str) -> str:
     """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
     items = setting.split(",")
     return ",".join(i for i in items if i.partition("=")[0] not in UNNAMED | MARKS)
-
-
-def _elsewhere(source: str, preset: str) -> str:
-    """Why the paper's number is not shown with a cell."""
-    if preset not in FULL:
-        return f"preset {preset}"
-    return "synthetic fallback data" if str(source).startswith(FALLBACK) else ""
-
-
-def _other_choice(setting: str, primary: bool) -> str:
-    """How a cell's options were chosen otherwise than the paper's."""
-    if not primary:
-        return "another selection criterion than the method's own"
-    marks = [item for item in setting.split(",") if item.partition("=")[0] in MARKS]
-    return f"the paper has no {', '.join(marks)}" if marks else ""
 
 
 def _failure(group: pd.DataFrame) -> str:

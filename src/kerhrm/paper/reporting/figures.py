@@ -17,15 +17,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from kerhrm.paper.evaluation.statistics import LEVEL
-from kerhrm.paper.evaluation.tables import FALLBACK, FULL
-from kerhrm.paper.reporting.run import primary
-from kerhrm.paper.reporting.tables import METRICS, RESULTS, escape, results_of
+from kerhrm.paper.evaluation.tables import FALLBACK, FULL, RESULTS, primary
+from kerhrm.paper.reporting.tables import METRICS, escape, results_of
 from kerhrm.paper.runs.arrays import atomic
 
 #: inches; the text width of the paper's style
 WIDTH = 5.5
-# By search: dark and light in turn, neighbours at least 3:1 and all so against white, no two
-# closer than 15 (CIEDE2000) for any kind of colour blindness.  The tests measure it.
+# By search: dark and light in turn, neighbours at least 3:1 and all so against white (the tests
+# measure it), no two closer than 15 (CIEDE2000) for any kind of colour blindness.
 COLOURS = (
     "#000000", "#B46996", "#0F3C0F", "#A578FF", "#4B2D4B", "#FF2D00", "#0000C3", "#4B9669",
 )  # fmt: skip
@@ -46,8 +45,6 @@ GREY, FAINT = "0.42", "0.57"  #: of lines and words that are no method's, and of
 METADATA: dict[str, Sequence[str]] = {
     "png": ["Software"], "pdf": ["Creator", "Producer", "CreationDate"]
 }  # fmt: skip
-#: largest over smallest value beyond which an axis is logarithmic
-WIDE = 12.0
 
 
 class Look(NamedTuple):
@@ -151,7 +148,10 @@ def figure2(cells: pd.DataFrame, title: str = "", ceiling: float | None = None) 
         above.set(ylabel="accuracy", ylim=(0, 1))
         below.set_ylabel("KL divergence\nof P(Y | C) (nats)")
         below.set_ylim(0, 1.15 * max(axis.dataLim.y1 for axis in grid[1]))  # room for markers
-        add_legend(figure, above, f"bands: {intervals(cells)}")
+        entries = above.get_legend_handles_labels()
+        figure.legend(
+            *entries, loc="outside lower center", ncols=4, title=f"bands: {intervals(cells)}"
+        )
         add_title(figure, title)
     return figure
 
@@ -200,7 +200,9 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
         shown = pd.concat([main, erm, *(_of(cells, *panel[1:]) for panel in panels)])
         _limit(axes["main"], shown)
         if panels:
-            add_legend(figure, axes["0"], f"error bars: {intervals(shown)}; small panels:")
+            entries = axes["0"].get_legend_handles_labels()
+            heading = f"error bars: {intervals(shown)}; small panels:"
+            figure.legend(*entries, loc="outside lower center", ncols=4, title=heading)
         add_title(figure, title)
     return figure
 
@@ -321,10 +323,10 @@ def _limit(axis: Axes, cells: pd.DataFrame) -> None:
     cells = cells[cells["mean"].notna()]
     fit_scale(axis, cells["mean"].to_numpy(), "y")
     if len(cells):
-        high, low = (cells[["mean", end]].to_numpy() for end in ("ci_high", "ci_low"))
+        ends = cells[["ci_low", "mean", "ci_high"]].to_numpy()
         linear = axis.get_yscale() == "linear"
-        bottom = 0 if linear else 0.85 * low[low > 0.3 * cells["mean"].min()].min()
-        axis.set_ylim(bottom, (1.1 if linear else 1.3) * np.nanmax(high))
+        bottom = 0 if linear else 0.85 * ends[ends > 0.3 * cells["mean"].min()].min()
+        axis.set_ylim(bottom, (1.1 if linear else 1.3) * np.nanmax(ends))
 
 
 def _of(cells: pd.DataFrame, variant: str, methods: Sequence[str]) -> pd.DataFrame:
@@ -341,7 +343,7 @@ def _split(cells: pd.DataFrame, name: str) -> pd.DataFrame:
 def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
     """Make an axis logarithmic if linear would squeeze the small values."""
     finite = values[np.isfinite(values)]
-    if len(finite) and finite.min() > 0 and finite.max() > WIDE * finite.min():
+    if len(finite) and finite.min() > 0 and finite.max() > 12 * finite.min():
         axis.set(**{f"{which}scale": "log"})
         ticks = axis.xaxis if which == "x" else axis.yaxis
         ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -353,12 +355,6 @@ def intervals(cells: pd.DataFrame) -> str:
     """What error bars show, with the numbers of seeds."""
     seeds = " or ".join(str(n) for n in sorted(set(cells["n_seeds"])))
     return f"95 % intervals of the mean over {seeds} seeds"
-
-
-def add_legend(figure: Figure, axis: Axes, title: str) -> None:
-    """A legend of what one axis shows, below the figure."""
-    entries = axis.get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", ncols=4, title=title)
 
 
 def entry(label: str, colour: str, marker: str) -> Line2D:

@@ -63,7 +63,8 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
         with atomic(target / name) as handle:
             handle.write((run.folder / name).read_bytes())
     if whole:
-        costs.store(costs.measured(run.folder), target / costs.FILE)
+        measured = costs.measured(run.folder)
+        write_text(target / costs.FILE, measured.to_csv(sep="\t", index=False, float_format="%.4g"))
     write_provenance(target, made)
     if not apart:
         with TemporaryDirectory() as folder:

@@ -53,11 +53,11 @@ class Run:
 
     def title(self, table: str) -> str:
         """Title of a table, its name if the configuration has none."""
-        return str(self._about(table).get("title") or table)
+        return self._text(table, "title") or table
 
     def about(self, table: str) -> str:
         """What a table shows, as the configuration says."""
-        return str(self._about(table).get("about") or "")
+        return self._text(table, "about")
 
     def cells(self, *tables: str) -> pd.DataFrame:
         """The rows of some tables; of all, if none is named."""
@@ -86,9 +86,9 @@ class Run:
         """Whether a file is there."""
         return (self.folder / name).exists()
 
-    def _about(self, table: str) -> Mapping[str, Any]:
-        found = self.config.get("tables", {}).get(table) if self.has("config.yaml") else None
-        return found or {}
+    def _text(self, table: str, key: str) -> str:
+        tables = self.config.get("tables", {}) if self.has("config.yaml") else {}
+        return str((tables.get(table) or {}).get(key) or "")
 
     def _csv(self, name: str) -> pd.DataFrame:
         frame = self._read(name, pd.read_csv)
@@ -96,10 +96,7 @@ class Run:
         return frame.assign(**{c: frame[c].astype(object).fillna("") for c in texts})
 
     def _yaml(self, name: str) -> dict[str, Any]:
-        def parse(path: Path) -> dict[str, Any]:
-            return dict(yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
-
-        return self._read(name, parse)
+        return self._read(name, lambda path: dict(yaml.load(path.read_bytes(), yaml.CSafeLoader)))
 
     def _read(self, name: str, parse: Callable[[Path], Any]) -> Any:
         path = self.folder / name
@@ -110,13 +107,3 @@ class Run:
         except (ValueError, TypeError, OSError, EOFError, zlib.error, yaml.YAMLError) as error:
             what = str(error).partition("\n")[0]
             raise KerhrmError(f"{path} is damaged ({what})", "delete it and run again") from error
-
-
-def primary(cells: pd.DataFrame) -> pd.Series:
-    """Whether a row was chosen by its method's own criterion.
-
-    That is the first of the rows of a table, setting, method and metric; those of other
-    selection criteria and of the oracle follow it.
-    """
-    keys = [key for key in ("table", "setting", "method", "metric", "seed") if key in cells]
-    return ~cells.duplicated(keys)

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from kerhrm.paper.reporting.run import primary
-from kerhrm.paper.reporting.tables import COLOURS, RESULTS, results_of
+from kerhrm.paper.evaluation.tables import RESULTS, primary
+from kerhrm.paper.reporting.tables import COLOURS, results_of
 
 
 def verdicts(cells: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from kerhrm.paper.reporting.run import primary
+from kerhrm.paper.evaluation.tables import RESULTS, primary
 from kerhrm.paper.runs.arrays import write_text
 
 Kind = Literal["markdown", "latex", "html"]
@@ -27,8 +27,6 @@ METRICS = {
     "group_error": "error in each group",
     "d_kl": "divergence of P(Y | C) between the inferred environments",
 }
-#: metrics that say how good a method is
-RESULTS = ("test_acc", "worst_acc", "mean_error", "mse", "worst_error", "overall_error")
 #: colour of a verdict
 COLOURS = {
     "reproduced": "#d5ecd4",

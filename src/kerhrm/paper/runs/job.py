@@ -55,10 +55,14 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
     folder = run / TEMPORARY
     start = time.perf_counter()
     try:
-        with _threads(int(snakemake.params.get("threads", 1))), locked(folder / f"{name}.lock"):
+        threads = int(snakemake.params.get("threads", 1))
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(threads)
+        with threadpool_limits(threads), locked(folder / f"{name}.lock"):
             inputs = provenance.check(run, map(str, snakemake.input))
             params = dict(snakemake.params.items())
-            own = folder / f"{name}.{key(snakemake.rule, params, inputs)}"
+            facts = json.dumps([snakemake.rule, params, inputs], sort_keys=True, default=str)
+            own = folder / f"{name}.{_hash(facts)}"  # params have the hash of the code, too
             for other in {*folder.glob(f"{name}.*/")} - {own}:
                 shutil.rmtree(other)  # of other inputs, parameters or code
             checkpoint = Checkpoint(own)
@@ -80,11 +84,6 @@ def run_folder(log_file: str) -> Path:
     return next(path.parent for path in Path(log_file).parents if path.name == "logs")
 
 
-def key(rule: str, params: dict[str, Any], inputs: dict[str, str]) -> str:
-    """Hash of what a job's result depends on: rule, parameters (code among them), inputs."""
-    return _hash(json.dumps([rule, params, inputs], sort_keys=True, default=str))
-
-
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -96,14 +95,6 @@ def _log_to(rule: str, files: list[str]) -> None:
     logging.basicConfig(level=logging.INFO, format=form, handlers=handlers, force=True)
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # a log that a full disk refuses must not add tracebacks
-
-
-@contextlib.contextmanager
-def _threads(number: int) -> Iterator[None]:
-    with threadpool_limits(number):
-        if "torch" in sys.modules:
-            sys.modules["torch"].set_num_threads(number)
-        yield
 
 
 @contextlib.contextmanager

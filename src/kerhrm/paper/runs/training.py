@@ -49,9 +49,9 @@ class Replicates:
         return [*load_records(Problem, self.files["features"], self.device)]
 
     @cached_property
-    def _environments(self) -> dict[str, np.ndarray] | None:
+    def _environments(self) -> dict[str, np.ndarray]:
         file = self.files.get("true_environments")
-        return load_arrays(file)[0] if file else None
+        return load_arrays(file)[0] if file else {}
 
     def points(self, part: str, s: int, name: str = "x") -> Tensor:
         """Points or labels of one seed, float32."""
@@ -59,16 +59,16 @@ class Replicates:
 
     def inputs(self, s: int, heterogeneity: HeterogeneityResult | None = None) -> Inputs:
         """All that a method is given for one seed, and the result of a test that has run."""
-        x, known = self.points("train", s), self._environments or {}
-        z, z_validation = (
-            self.points(part, s, "auxiliary") if "auxiliary" in self._points[part] else None
+        x, options = self.points("train", s), NetworkOptions(**self.params.network)
+        known = {
+            part: torch.from_numpy(environments[s]).to(self.device).long()
+            for part, environments in self._environments.items()
+        }
+        auxiliary = {
+            part: self.points(part, s, "auxiliary")
             for part in ("train", "validation")
-        )
-        options = NetworkOptions(**self.params.network)
-        train, validation = (
-            torch.from_numpy(known[part][s]).to(self.device).long() if known else None
-            for part in ("train", "validation")
-        )
+            if "auxiliary" in self._points[part]
+        }
         return Inputs(
             x=x,
             y=self.points("train", s, "y"),
@@ -77,12 +77,12 @@ class Replicates:
             task=self.params.task,
             seed=self.params.seeds["clustering"][s],
             network=build(options, self.params.seeds["network"][s], x.shape[-1]).to(self.device),
-            environments=train,
-            environments_validation=validation,
+            environments=known.get("train"),
+            environments_validation=known.get("validation"),
             problem=self.problems[s],
             heterogeneity=heterogeneity,
-            auxiliary=z,
-            auxiliary_validation=z_validation,
+            auxiliary=auxiliary.get("train"),
+            auxiliary_validation=auxiliary.get("validation"),
         )
 
     def predictions(self, s: int, fitted: Fitted) -> Result:
