@@ -76,7 +76,7 @@ def test_every_method_is_tuned_with_as_many_candidates() -> None:
             for learner in search.learners:
                 found.append(len(tuning.params(data, setting, learner)["candidates"]))
     assert set(found) == {8}
-    assert len(found) == 47
+    assert len(found) == 50
 
 
 def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(paper: Config) -> None:
