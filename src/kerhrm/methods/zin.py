@@ -46,9 +46,9 @@ class ZINOptions(IRMOptions):
 
 def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
     """Infer environments from the auxiliary variable of the inputs, and train on them."""
-    z, z_validation = inputs.require_auxiliary()
+    z, z_validation = (part.double() for part in inputs.require_auxiliary())
     mean, scale = z.mean(0), z.std(0).clamp_min(1e-12)
-    z, z_validation = ((part - mean) / scale for part in (z.float(), z_validation.float()))
+    z, z_validation = (((part - mean) / scale).float() for part in (z, z_validation))
     loss = options.loss or ("logistic" if inputs.task == "classification" else "squared")
 
     def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:

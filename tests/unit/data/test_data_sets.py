@@ -11,7 +11,7 @@ from housetools import small
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.data.colored_mnist import Digits
-from kerhrm.paper.data.dataset import FILES, Dataset, Split
+from kerhrm.paper.data.dataset import Dataset, Split
 from kerhrm.paper.data.registry import DATA_SETS, RAW, fetch, generate
 from kerhrm.paper.runs.arrays import load_arrays
 
@@ -208,6 +208,7 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
     assert houses.train.x.shape[-1] == 16
     assert houses.train.auxiliary.max() < 1950
     assert [*np.unique(houses.test.environment[1])] == [0, 1, 2, 3]
-    houses.save({name: tmp_path / f"{name}.npz" for name in FILES})
+    files = "train", "validation", "test_inputs", "environments", "test_labels"
+    houses.save({name: tmp_path / f"{name}.npz" for name in files})
     assert set(load_arrays(tmp_path / "train.npz")[0]) == {"x", "y", "auxiliary"}
     assert set(load_arrays(tmp_path / "test_inputs.npz")[0]) == {"x"}
