@@ -18,6 +18,10 @@ jointly with Theta, so that L_c never rises.  The paper leaves sigma open; ``noi
 With a sigma_j for each cluster, rho |Theta_j|^2 is divided by 2 sigma_j^2, and sigma_j^2 is
 (1/n) sum_i r_ij (y_i - psi_i^T Theta_j)^2 + rho |Theta_j|^2 over q_j.  If E steps are hard, r_ij
 is 1 for the largest q_j N(...) and 0 otherwise, and L_c has max_j in place of sum_j.
+
+With cells c_i of an auxiliary variable, q_j(c_i) takes the place of q_j.  It is
+(sum_(i in c) r_ij + 1 / K) / (n_c + 1), as if each cell had one more point that belongs to all
+clusters alike; this minimises L_c with the term -(1 / n K) sum_cj log q_j(c) added.
 """
 
 from collections.abc import Iterator
@@ -27,6 +31,7 @@ from typing import Self
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
@@ -46,8 +51,8 @@ class Mixture:
     ----------
     theta : Tensor, (R, K, k)
         Coefficients of the regressions.
-    weights : Tensor, (R, K)
-        q, shares of the points.
+    weights : Tensor, (R, K) or (R, K, C)
+        q, shares of the points; in every cell, where there are cells.
     sigma : Tensor, (R, K)
         Standard deviation of the residuals.
     objective : Tensor, (R,)
@@ -69,16 +74,16 @@ class Mixture:
         """Return one of the mixtures, without the leading R."""
         return type(self)(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
-    def responsibilities(self, psi: Tensor, y: Tensor) -> Tensor:
-        """P(environment j | psi_i, y_i) of points (n, k), (n,): (R, n, K)."""
-        return torch.softmax(self._log_joint(psi, y), dim=-2).mT.contiguous()
+    def responsibilities(self, psi: Tensor, y: Tensor, cells: Tensor | None = None) -> Tensor:
+        """P(environment j | psi_i, y_i) of points (n, k), (n,) in cells (n,): (R, n, K)."""
+        return torch.softmax(self._log_joint(psi, y, cells), dim=-2).mT.contiguous()
 
-    def log_likelihood(self, psi: Tensor, y: Tensor) -> Tensor:
-        """Mean log p(y_i | psi_i) of points (n, k), (n,), in nats: (R,)."""
-        return torch.logsumexp(self._log_joint(psi, y), dim=-2).mean(-1)
+    def log_likelihood(self, psi: Tensor, y: Tensor, cells: Tensor | None = None) -> Tensor:
+        """Mean log p(y_i | psi_i) of points (n, k), (n,) in cells (n,), in nats: (R,)."""
+        return torch.logsumexp(self._log_joint(psi, y, cells), dim=-2).mean(-1)
 
-    def _log_joint(self, psi: Tensor, y: Tensor) -> Tensor:
-        return _log_joint(_squares(psi, y, self.theta), self.weights, self.sigma)
+    def _log_joint(self, psi: Tensor, y: Tensor, cells: Tensor | None) -> Tensor:
+        return _log_joint(_squares(psi, y, self.theta), self.weights, self.sigma, cells)
 
 
 def fit_mixture(
@@ -87,6 +92,7 @@ def fit_mixture(
     start: Tensor,
     *,
     ridge: float | Tensor,
+    cells: Tensor | None = None,
     noise_sd: float | None = None,
     per_cluster: bool = False,
     hard: bool = False,
@@ -105,6 +111,8 @@ def fit_mixture(
         Responsibilities at the start.
     ridge : float or Tensor, (R,)
         Positive, in units of the mean eigenvalue of Psi^T Psi / n.
+    cells : Tensor, (n,), int64, optional
+        0, ..., C - 1: the cell of every point, which its shares depend on.
     noise_sd : float, optional
         Fixes sigma, which is estimated in each M step by default.
     per_cluster : bool
@@ -137,6 +145,7 @@ def fit_mixture(
         raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
     rho = ridges * (psi**2).sum() / psi.numel()  # (R,)
     moments = ClusterMoments(psi, y)
+    members = None if cells is None else one_hot(cells).to(psi)
     sigma_floor = 1e-6 * float(y.std())
     done: dict[str, Tensor] = {}
     active = torch.arange(len(start), device=psi.device)  # finished mixtures leave the batch
@@ -156,8 +165,10 @@ def fit_mixture(
         sigma = variance.sqrt().clamp_min(sigma_floor)
         if noise_sd is not None:
             sigma = torch.full_like(sigma, noise_sd)
+        if members is not None:
+            weights = (r @ members + 1 / n_clusters) / (members.sum(0) + 1)  # (R, K, C)
         # E step, and L_c of the parameters just found
-        log_joint = _log_joint(squares, weights, sigma)
+        log_joint = _log_joint(squares, weights, sigma, cells)
         if hard:
             log_likelihood, likeliest = log_joint.max(dim=-2, keepdim=True)
             r = torch.zeros_like(r).scatter_(-2, likeliest, 1.0)
@@ -168,6 +179,8 @@ def fit_mixture(
             log_likelihood.add_(total.log())
             r /= total
         objective = -log_likelihood.mean((-2, -1)) + (penalty / (2 * sigma**2)).sum(-1)
+        if members is not None:
+            objective -= weights.log().sum((-2, -1)) / (n * n_clusters)
 
         converged = previous - objective < tol
         finished = converged | (iteration == max_iter)
@@ -200,7 +213,7 @@ def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
 def random_starts(seed: int, n_init: int, n: int, n_clusters: int, *name: str) -> Tensor:
     """Random hard assignments (R, n, K), float64, from the stream ``clustering``, ``name``."""
     draw = stream(seed, "clustering", *name).integers(n_clusters, size=(n_init, n))
-    return torch.nn.functional.one_hot(torch.from_numpy(draw), n_clusters).double()
+    return one_hot(torch.from_numpy(draw), n_clusters).double()
 
 
 def weighted_moments(psi: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -266,11 +279,16 @@ def _squares(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
     return (theta @ psi.mT).sub_(y).square_()
 
 
-def _log_joint(squares: Tensor, weights: Tensor, sigma: Tensor) -> Tensor:
+def _log_joint(
+    squares: Tensor, weights: Tensor, sigma: Tensor, cells: Tensor | None = None
+) -> Tensor:
     """log q_j + log N(residual | 0, sigma_j^2), (..., K, n), in the place of squared residuals.
 
     Empty clusters (weight 0) have -inf and stay empty.
     """
+    if cells is not None:
+        level = (weights.log() - sigma.log().unsqueeze(-1) - 0.5 * LOG_2PI)[..., cells]
+        return squares.mul_((-0.5 / sigma**2).unsqueeze(-1)).add_(level)
     level = weights.log() - sigma.log() - 0.5 * LOG_2PI
     return squares.mul_((-0.5 / sigma**2).unsqueeze(-1)).add_(level.unsqueeze(-1))
 

@@ -42,6 +42,8 @@ class Inputs:
         Reduced features of the network and labels, for methods that need features.
     heterogeneity : HeterogeneityResult, optional
         Of a test that has run already.
+    auxiliary, auxiliary_validation : Tensor, (n, c), (m, c), optional
+        Numbers that are no features, of which environments may be functions.
     """
 
     x: Tensor
@@ -55,6 +57,14 @@ class Inputs:
     environments_validation: Tensor | None = None
     problem: Problem | None = None
     heterogeneity: HeterogeneityResult | None = None
+    auxiliary: Tensor | None = None
+    auxiliary_validation: Tensor | None = None
+
+    def require_auxiliary(self) -> tuple[Tensor, Tensor]:
+        """Auxiliary variable of both parts; :class:`KerhrmError` if there is none."""
+        if self.auxiliary is None or self.auxiliary_validation is None:
+            raise KerhrmError("the method needs an auxiliary variable", "give auxiliary")
+        return self.auxiliary, self.auxiliary_validation
 
     def require_environments(self) -> Tensor:
         """Environments of the training points; :class:`KerhrmError` if there are none."""

@@ -38,8 +38,12 @@ class IRMOptions(Options):
 
 def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on the environments that the inputs name."""
+    return train_on(environment_means(inputs.require_environments()).to(inputs.x), inputs, options)
+
+
+def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
+    """Train on environments whose means over the points are the rows of ``means`` (E, n)."""
     loss = options.loss or ("logistic" if inputs.task == "classification" else "squared")
-    means = environment_means(inputs.require_environments()).to(inputs.x)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
         weight = options.penalty_weight

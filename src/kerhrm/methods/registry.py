@@ -6,8 +6,10 @@ group ``kerhrm.methods`` that loads to a :class:`~kerhrm.methods.inputs.Method` 
 
 from typing import Any
 
+from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.errors import KerhrmError
+from kerhrm.methods.auxiliary import train_auxiliary
 from kerhrm.methods.dro import DROOptions, train_dro
 from kerhrm.methods.eiil import EIILOptions, train_eiil
 from kerhrm.methods.erm import ERMOptions, train_erm
@@ -25,6 +27,7 @@ from kerhrm.methods.references import (
 )
 from kerhrm.methods.released import ReleasedOptions, train_released
 from kerhrm.methods.ridge import RidgeOptions, train_ridge
+from kerhrm.methods.zin import ZINOptions, train_zin
 from kerhrm.plugins import with_plugins
 
 _FEATURES: dict[str, Any] = {
@@ -36,10 +39,15 @@ _BUILT_IN = (
     Method("erm", ERMOptions, train_erm),
     Method("dro", DROOptions, train_dro),
     Method("eiil", EIILOptions, train_eiil, infers=True),
+    Method("zin", ZINOptions, train_zin, WORST_INFERRED, infers=True),
     Method("hrm", HRMOptions, train_hrm, infers=True),
     Method("irm", IRMOptions, train_irm, WORST_TRUE, needs_environments=True),
     Method("iga", IGAOptions, train_iga, WORST_TRUE, needs_environments=True),
     Method("kerhrm", KerHRMOptions, train_kerhrm, WORST_INFERRED, **_FEATURES),
+    Method(
+        "kerhrm_auxiliary", AuxiliaryOptions, train_auxiliary, WORST_INFERRED, ("linear",),
+        needs_features=True, infers=True,
+    ),
     Method("kerhrm_as_printed", AsPrintedOptions, train_kerhrm, **_FEATURES),
     Method(
         "kerhrm_authors_code", ReleasedOptions, train_released, AS_RELEASED, needs_features=True

@@ -50,7 +50,7 @@ def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None
     in_all = {n for n, t in smoke.tables.items() if t.in_all}
     assert in_all == {*HEADLINE, "cnn"}
     assert set(paper.tables) <= set(smoke.tables)
-    params = [smoke.params(*c) for name in in_all for c in smoke.tables[name].cells]
+    params = [smoke.params(*c) for name in (*in_all, "auxiliary") for c in smoke.tables[name].cells]
     assert {one["method"] for one in params} == set(METHODS)
     assert {one["generator"] for one in params} == set(DATA_SETS)
     assert max(len(one["replicates"]) for one in params) == 2
@@ -76,7 +76,7 @@ def test_every_method_is_tuned_with_as_many_candidates() -> None:
             for learner in search.learners:
                 found.append(len(tuning.params(data, setting, learner)["candidates"]))
     assert set(found) == {8}
-    assert len(found) == 47
+    assert len(found) == 50
 
 
 def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(paper: Config) -> None:

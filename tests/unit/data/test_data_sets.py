@@ -13,6 +13,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.data.colored_mnist import Digits
 from kerhrm.paper.data.dataset import Dataset, Split
 from kerhrm.paper.data.registry import DATA_SETS, RAW, fetch, generate
+from kerhrm.paper.runs.arrays import load_arrays
 
 SEEDS = [101, 3]
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -26,12 +27,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "houses": {"train_fraction": 0.4, "scale": "all", "price_scale": "all"},
     "regression": {"r": 1.9, "n_train": [30, 10], "n_validation": 8, "n_test": 5},
+    "temporal": {"n_train": 41, "n_validation": 10, "n_test": 15},
 }  # fmt: skip
 #: environments of training, validation and test points
 SIZES = {
     "classification": ([20, 20], [10, 10], [15]),
     "colored_mnist": ([20, 20], [10, 10], [15]),
     "regression": ([30, 10], [6, 2], [5] * 6),
+    "temporal": ([21, 20], [5, 5], [15] * 4),
 }
 #: changes of options, and the parts that they shift
 CHANGES: list[tuple[str, dict[str, Any], set[str]]] = [
@@ -49,6 +52,9 @@ CHANGES: list[tuple[str, dict[str, Any], set[str]]] = [
     ("regression", {"n_test": 6}, {"test"}),
     ("regression", {"test_r": (-2.8, -1.9)}, {"test"}),
     ("regression", {"r": 1.5}, {"train", "validation"}),
+    ("temporal", {"n_train": 42}, {"train"}),
+    ("temporal", {"p_test": [0.5, 0.2]}, {"test"}),
+    ("temporal", {"high": 0.2}, {"train", "validation"}),
     ("houses", {"train_fraction": 0.5}, {"train", "test"}),
     ("houses", {"validation_fraction": 0.2}, {"validation", "test"}),
 ]
@@ -188,3 +194,21 @@ def test_raw_data_are_fetched_by_name(
         np.testing.assert_array_equal(getattr(again, key), value)
     with pytest.raises(KerhrmError, match=r"cannot get .*switched off"):
         fetch(name, tmp_path)
+
+
+def test_auxiliary_variable_is_for_every_method_and_no_feature(
+    raw: dict[str, Path], tmp_path: Path
+) -> None:
+    time = generate("temporal", {"n_train": 4000}, [0])
+    agrees = np.sign(time.train.x[0, :, 5:].sum(-1)) == time.train.y[0]
+    early = time.train.auxiliary[0, :, 0] < 0.5
+    assert np.array_equal(early, time.train.environment[0] == 0)
+    assert agrees[early].mean() - agrees[~early].mean() > 0.06  # 0.999 and 0.9, less noise
+    houses = generate("houses", {"built_before": 1950}, [0, 1], raw["houses"])
+    assert houses.train.x.shape[-1] == 16
+    assert houses.train.auxiliary.max() < 1950
+    assert [*np.unique(houses.test.environment[1])] == [0, 1, 2, 3]
+    files = "train", "validation", "test_inputs", "environments", "test_labels"
+    houses.save({name: tmp_path / f"{name}.npz" for name in files})
+    assert set(load_arrays(tmp_path / "train.npz")[0]) == {"x", "y", "auxiliary"}
+    assert set(load_arrays(tmp_path / "test_inputs.npz")[0]) == {"x"}

@@ -74,6 +74,8 @@ def test_kinds_of_scores_by_loops() -> None:
     for b in range(S):
         train, test = (share(outputs[p][b], getattr(y, p)[b]) for p in ("train", "test"))
         values = {"train_acc": train, "test_acc": test, "generalisation_gap": test - train}
+        of = [e == ENVIRONMENT for e in range(3)]
+        values["worst_acc"] = min(share(outputs["test"][b][e], y.test[b][e]) for e in of)
         assert {m: v[b] for (_, m), v in found.items()} == pytest.approx(values)
     y = labels("regression")
     pooled, each = metrics(outputs, y, "mean_error"), metrics(outputs, y, "period")

@@ -99,7 +99,7 @@ def test_every_output_under_every_criterion(run: Path) -> None:
         ("KerHRM", "oracle"), ("Linear", POOLED), ("Linear", "oracle"), ("ref: majority", "none"),
     ]  # fmt: skip
     cells = scores.set_index(["learner", "method", "selection", "metric", "seed"])["value"]
-    assert len(cells) == 8 * 3 * S
+    assert len(cells) == 8 * 4 * S
     assert not cells.index.has_duplicates
     y, tuned = labels("classification")["test"], outputs(2, "network", "linear", candidates=C)
     reached = accuracy(tuned["linear/test"], y[:, None])

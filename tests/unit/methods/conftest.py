@@ -55,8 +55,13 @@ def draw() -> Draw:
         if k:
             features = NTFMap.fit(network, x, k)
             problem = Problem.from_features(features, x_validation, y, y_validation, task, seed)
-        return Inputs(
-            x, y, x_validation, y_validation, task, seed, network, train, validation, problem
+        z, z_validation = (
+            (part + torch.from_numpy(rng.random(len(part))))[:, None]
+            for part in (train, validation)
         )
+        return Inputs(
+            x, y, x_validation, y_validation, task, seed, network, train, validation, problem,
+            auxiliary=z, auxiliary_validation=z_validation,
+        )  # fmt: skip
 
     return inputs

@@ -22,6 +22,7 @@ QUICK = {
     "inference_steps": 100, "inference_rate": 0.05, "anneal": 5, "cluster_steps": 200,
     "cluster_rounds": 3, "cluster_rate": 1e-2, "gate_steps": 300, "gate_rate": 1e-2,
     "n_iterations": 2, "n_init": 2, "check_every": 10, "pretest": None, "penalty_weight": 1.0,
+    "n_permutations": None, "hidden": 4,
 }  # fmt: skip
 
 

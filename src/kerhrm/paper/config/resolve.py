@@ -233,8 +233,9 @@ class _Resolver:
         """A data set, all its settings, and what a search trains on it."""
         tuning = None
         if one.tuning:
-            in_all = [t for t in self.whole.tables.values() if t.in_all]
-            cells = [c for t in in_all for c in table_cells(t) if c[0] == name]
+            every = sorted(self.whole.tables.values(), key=lambda t: not t.in_all)
+            shown = [(t.in_all, c) for t in every for c in table_cells(t) if c[0] == name]
+            cells = [c for in_all, c in shown if in_all == shown[0][0]]  # of `all`, if it is there
             learners = dict.fromkeys(c[2] for c in cells if c[1] in one.tuning.settings)
             tuning = {
                 "settings": one.tuning.settings,

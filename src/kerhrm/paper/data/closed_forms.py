@@ -5,6 +5,7 @@ from scipy.special import log_ndtr, ndtr
 
 from kerhrm.paper.data.classification import ClassificationData, deviations
 from kerhrm.paper.data.regression import RegressionData, draw_unselected
+from kerhrm.paper.data.temporal import TemporalData
 from kerhrm.randomness import stream
 
 #: value by row name and metric
@@ -40,6 +41,14 @@ def regression(data: RegressionData) -> Rows:
             ("ref: structural function", errors["structural"]),
         )
     }
+
+
+def temporal(data: TemporalData) -> Rows:
+    """Accuracy of the best rule on S: in every environment it is the same."""
+    right = invariant_ceiling(data.d, 1.0)
+    value = (1 - data.noise) * right + data.noise * (1 - right)
+    metrics = {"train_acc": value, "test_acc": value, "worst_acc": value, "generalisation_gap": 0.0}
+    return {"ref: invariant ceiling": metrics}
 
 
 def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:

@@ -24,11 +24,18 @@ class Split:
     x : ndarray, (S, n, d), float32
     y : ndarray, (S, n), float32; -1 / +1 in classification
     environment : ndarray, (S, n), int8; true environment, hidden from training
+    auxiliary : ndarray, (S, n, c), float32, optional; numbers that are no features
     """
 
     x: np.ndarray
     y: np.ndarray
     environment: np.ndarray
+    auxiliary: np.ndarray | None = None
+
+    def known(self) -> dict[str, np.ndarray]:
+        """Arrays that every method may read."""
+        arrays = {"x": self.x, "y": self.y}
+        return arrays if self.auxiliary is None else arrays | {"auxiliary": self.auxiliary}
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,8 @@ class Dataset:
         train, validation, test = self.train, self.validation, self.test
         unit = np.ones(len(self.seeds)) if self.unit is None else self.unit
         contents = {
-            "train": {"x": train.x, "y": train.y},
-            "validation": {"x": validation.x, "y": validation.y},
+            "train": train.known(),
+            "validation": validation.known(),
             "test_inputs": {"x": test.x},
             "environments": {"train": train.environment, "validation": validation.environment},
             "test_labels": {"y": test.y, "environment": test.environment, "unit": unit},

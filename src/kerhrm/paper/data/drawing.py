@@ -8,8 +8,9 @@ import numpy as np
 from kerhrm.paper.data.dataset import Split
 from kerhrm.randomness import stream
 
-#: (random, seed, part, number of the environment) to its points x (n, d) and y (n,)
-Draw = Callable[[np.random.Generator, int, str, int], tuple[np.ndarray, np.ndarray]]
+#: (random, seed, part, number of the environment) to its points x (n, d), y (n,) and, where there
+#: is an auxiliary variable, z (n, c)
+Draw = Callable[[np.random.Generator, int, str, int], tuple[np.ndarray, ...]]
 
 
 def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]) -> Any:
@@ -24,8 +25,8 @@ def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]
             draw(stream(seed, "data", part, str(e)), seed, part, e)
             for e in range(environments[part])
         ]
-        x, y = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
-        return Split(x, y, np.repeat(np.arange(len(drawn)), [len(y) for _, y in drawn]))
+        x, y, *z = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
+        return Split(x, y, np.repeat(np.arange(len(drawn)), [len(d[1]) for d in drawn]), *z)
 
     return {part: stack([replicate(seed, part) for seed in seeds]) for part in environments}
 
@@ -36,6 +37,9 @@ def stack(splits: Sequence[Split]) -> Split:
         np.stack([s.x for s in splits]).astype(np.float32),
         np.stack([s.y for s in splits]).astype(np.float32),
         np.stack([s.environment for s in splits]).astype(np.int8),
+        np.stack(z).astype(np.float32)
+        if (z := [s.auxiliary for s in splits if s.auxiliary is not None])
+        else None,
     )
 
 

@@ -89,9 +89,14 @@ class Houses(RawData):
 class HousesData(Options):
     """House prices of King County (paper, section 5.2)."""
 
-    train_fraction: PositiveFloat = option(0.7, "share of the first period that is for training")
+    built_before: Literal[1920, 1950] = option(
+        1920,
+        "training houses were built before that year; 1950: the year of construction is the "
+        "auxiliary variable and no predictor (Lin et al., ZIN, NeurIPS 2022)",
+    )
+    train_fraction: PositiveFloat = option(0.7, "share of these houses that is for training")
     validation_fraction: PositiveFloat = option(
-        0.15, "share for validation; the rest of the period is test data"
+        0.15, "share for validation; the rest of these houses is test data"
     )
     scale: Literal["train", "all"] = option("train", "houses on which predictors are standardised")
     # "all", as in other code of the authors' group, tells methods the mean of the test periods:
@@ -108,13 +113,13 @@ class HousesData(Options):
 
     @property
     def n_points(self) -> int:
-        """Number of training points: of the 1451 houses of the first period."""
-        return round(self.train_fraction * 1451)
+        """Number of training points: of the houses built before 1920 or 1950."""
+        return round(self.train_fraction * {1920: 1451, 1950: 4937}[self.built_before])
 
     @property
     def n_inputs(self) -> int:
         """Number of predictors."""
-        return 17
+        return len(PREDICTORS) - (self.built_before == 1950)
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
@@ -128,7 +133,8 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
 
     Training points come from one end of a shuffle and validation points from the other, so
     the size of neither moves the other; what is left between them is the first test
-    environment.  Without clipping, later houses lie up to 131 training deviations out.
+    environment, or no data where training houses were built before 1950.  Without clipping,
+    later houses lie up to 131 training deviations out.
 
     Returns
     -------
@@ -136,8 +142,8 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         Standardised price and predictors, x (S, n, 17); ``unit`` converts errors to units of the
         price's deviation over all houses (367 118.7 dollars in the published file), whatever
         the scale in training.  The environment of training and
-        validation points is the decade, 0 or 1; that of test points the period, 0 to 5, and
-        those of one period follow each other.
+        validation points is the decade, 0 or 1, or the period if they were built before 1950; that
+        of test points the period, and those of one period follow each other.
 
     Raises
     ------
@@ -145,18 +151,24 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         If a part of the first period has no house.
     """
     period = houses.period
-    first = np.flatnonzero(period == 0)
+    first = np.flatnonzero(houses.yr_built < options.built_before)
     # A stable sort: periods one after another, each in the order of the file.
-    later = np.argsort(period, kind="stable")[len(first) :]
+    order = np.argsort(period, kind="stable")
+    later = order[houses.yr_built[order] >= options.built_before]
+    predictors, auxiliary, names = houses.predictors, None, list(PERIODS)
+    hidden = (houses.yr_built >= SECOND_DECADE).astype(int)
+    if late := options.built_before == 1950:
+        predictors = np.delete(predictors, PREDICTORS.index("yr_built"), axis=1)
+        auxiliary, hidden, period = houses.yr_built[:, None], period, period - 2
+        names = ["1950-1959", *PERIODS[3:]]
     n_train = round(options.train_fraction * len(first))
     n_validation = round(options.validation_fraction * len(first))
     if min(n_train, n_validation, len(first) - n_train - n_validation) < 1:
         raise KerhrmError(
-            f"{len(first)} houses of {PERIODS[0]} cannot be split into {n_train} for training, "
-            f"{n_validation} for validation and some for the test",
+            f"{len(first)} houses built before {options.built_before} cannot be split into "
+            f"{n_train} for training, {n_validation} for validation and some for the test",
             "change the fractions",
         )
-    decade = (houses.yr_built >= SECOND_DECADE).astype(int)
     target = np.log(houses.price) if options.price == "log" else houses.price
     parts: dict[str, list[Split]] = {"train": [], "validation": [], "test": []}
     unit = []
@@ -165,22 +177,26 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         rows = {
             "train": shuffled[:n_train],
             "validation": shuffled[::-1][:n_validation],
-            "test": np.concatenate([shuffled[n_train : len(first) - n_validation], later]),
+            "test": later,
         }
+        if not late:
+            left = shuffled[n_train : len(first) - n_validation]
+            rows["test"] = np.concatenate([left, later])
         bases: dict[str, Any] = {"train": rows["train"], "all": slice(None)}
-        x = _standardise(houses.predictors, bases[options.scale])
+        x = _standardise(predictors, bases[options.scale])
         if options.clip == "train":
             x = np.clip(x, x[rows["train"]].min(axis=0), x[rows["train"]].max(axis=0))
         base = bases[options.price_scale]
         y = _standardise(target, base)
         unit.append(target[base].std() / target.std())
         for name, chosen in rows.items():
-            environment = period if name == "test" else decade
-            parts[name].append(Split(x[chosen], y[chosen], environment[chosen]))
+            environment = period if name == "test" else hidden
+            z = None if auxiliary is None else auxiliary[chosen]
+            parts[name].append(Split(x[chosen], y[chosen], environment[chosen], z))
     return Dataset(
         **{name: stack(splits) for name, splits in parts.items()},
         source=houses.source,
-        test_environments=PERIODS,
+        test_environments=names,
         seeds=seeds,
         task="regression",
         unit=np.array(unit),

@@ -11,7 +11,14 @@ from typing import Any, Literal
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import suggest
-from kerhrm.paper.data import classification, closed_forms, colored_mnist, houses, regression
+from kerhrm.paper.data import (
+    classification,
+    closed_forms,
+    colored_mnist,
+    houses,
+    regression,
+    temporal,
+)
 from kerhrm.paper.data.dataset import DataSet as DataSet
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.sources import RawData
@@ -32,6 +39,12 @@ DATA_SETS: dict[str, DataSet] = with_plugins(
             regression.generate,
             "regression",
             closed_forms=closed_forms.regression,
+        ),
+        "temporal": DataSet(
+            temporal.TemporalData,
+            temporal.generate,
+            "classification",
+            closed_forms=closed_forms.temporal,
         ),
         "colored_mnist": DataSet(
             colored_mnist.ColoredMnistData,

@@ -84,7 +84,8 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str]
     labels : Labels
         Of the same points.
     kind : str
-        ``accuracy``: ``train_acc``, ``test_acc`` and their difference ``generalisation_gap``;
+        ``accuracy``: ``train_acc``, ``test_acc`` and their difference ``generalisation_gap``, and
+        ``worst_acc``, the lowest of the test environments', where there are several;
         ``mean_error``: ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1)
         of the mean squared errors of the test environments (paper, section 5); ``period``:
         ``mse`` of every test environment; ``groups``: ``group_error`` of every test environment,
@@ -94,8 +95,13 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str]
     if kind == "accuracy":
         train = accuracy(outputs["train"], labels.train)
         test = accuracy(outputs["test"], labels.test)
-        return {("", "train_acc"): train, ("", "test_acc"): test,
-                ("", "generalisation_gap"): test - train}  # fmt: skip
+        found = {("", "train_acc"): train, ("", "test_acc"): test,
+                 ("", "generalisation_gap"): test - train}  # fmt: skip
+        if len(labels.names) > 1:
+            wrong = (outputs["test"] > 0) != (labels.test > 0)
+            errors = environment_errors(wrong, np.zeros(()), labels.test_environment)
+            found["", "worst_acc"] = 1 - errors.max(-1)
+        return found
     if kind == "groups":
         return _of_groups(outputs["test"], labels)
     errors = environment_errors(outputs["test"], labels.test, labels.test_environment)

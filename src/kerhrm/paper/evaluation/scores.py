@@ -138,7 +138,7 @@ def _iterations(
         outputs = {part: arrays[f"iterations/{part}"][:, number, i] for part in ("train", "test")}
         where = _marked(head, f"iteration={t}")
         for row in _rows(where, outputs, labels, "accuracy", replicates):
-            if row["metric"] != "generalisation_gap":
+            if row["metric"] in ("train_acc", "test_acc"):
                 yield row
         if attribute is None or t == 0:
             continue

@@ -16,6 +16,7 @@ Kind = Literal["markdown", "latex", "html"]
 #: in the order in which a reader meets them; others follow under their own names
 METRICS = {
     "test_acc": "test accuracy",
+    "worst_acc": "test accuracy in the worst test environment",
     "train_acc": "training accuracy",
     "generalisation_gap": "generalisation gap (test less training accuracy)",
     "mean_error": "mean error",

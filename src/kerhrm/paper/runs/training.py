@@ -64,6 +64,11 @@ class Replicates:
             part: torch.from_numpy(environments[s]).to(self.device).long()
             for part, environments in self._environments.items()
         }
+        auxiliary = {
+            part: self.points(part, s, "auxiliary")
+            for part in ("train", "validation")
+            if "auxiliary" in self._points[part]
+        }
         return Inputs(
             x=x,
             y=self.points("train", s, "y"),
@@ -76,6 +81,8 @@ class Replicates:
             environments_validation=known.get("validation"),
             problem=self.problems[s],
             heterogeneity=heterogeneity,
+            auxiliary=auxiliary.get("train"),
+            auxiliary_validation=auxiliary.get("validation"),
         )
 
     def predictions(self, s: int, fitted: Fitted) -> Result:

@@ -1,0 +1,217 @@
+r"""Environments that are functions of an auxiliary variable Z, and directions invariant over them.
+
+Z (a time, a place, a category) is no feature.  It is cut into cells c(z)
+(:mod:`kerhrm.algorithm.cells`), and the mixture of
+regressions (:mod:`kerhrm.algorithm.mixture`) has shares q_j(c).  A point's environment depends on
+its cell alone, not on its label as posterior probabilities would: cell c belongs to the
+environment j with the largest :math:`q_j(c) / \bar q_j`, or with weight q_j(c) to every j.
+
+M_p minimises the pooled risk with a penalty alpha (:mod:`kerhrm.algorithm.invariance`).  Among all
+(k, alpha) the one with the least extrapolated risk is chosen (risk extrapolation: Krueger et al.,
+ICML 2021),
+
+.. math:: \max_j R^j + \lambda \, (\max_j R^j - \min_j R^j),
+
+with R^j the mean squared error of environment j over the validation points and, out of fold, the
+training points.
+"""
+
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn.functional import one_hot, pad
+
+from kerhrm.algorithm.environments import label_bins, label_information
+from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.mixture import fit_mixture
+from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.records import Directions, Environments, Problem
+from kerhrm.options import Count, NonNegative, Number, Options, PositiveFloat, Some, option
+from kerhrm.randomness import stream
+
+
+class AuxiliaryOptions(Options):
+    """Options of KerHRM with an auxiliary variable."""
+
+    k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
+    n_cells: Annotated[int, Field(ge=2), Number] = option(10, "of the auxiliary variable, at most")
+    n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
+    n_init: Count = option(5, "random initialisations of the shares, for each k")
+    clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
+    em_max_iter: Count = option(300, "EM steps at most")
+    em_tol: PositiveFloat = option(1e-5, "EM ends when its objective falls by less, nats per point")
+    assignment: Literal["soft", "hard"] = option(
+        "hard", "what M_p gets of a cell: its shares, or the environment that they favour most"
+    )
+    alpha: Some[NonNegative] = option(
+        [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], "weights of the penalty to try"
+    )
+    penalty: Literal["gradient_variance", "whitened_gradient_variance"] = option(
+        "gradient_variance", "on what differs between environments"
+    )
+    ridge: NonNegative = option(1e-6, "of the invariant direction")
+    extrapolation: NonNegative = option(20.0, "lambda of the extrapolated risk")
+    folds: Annotated[int, Field(ge=2), Number] = option(5, "of the training points, for that risk")
+    n_permutations: Count | None = option(
+        19, "of the cells, to test for heterogeneity; null: no test"
+    )
+    level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
+
+
+def cell_memberships(shares: Tensor, sizes: Tensor, how: Literal["soft", "hard"]) -> Tensor:
+    """Environments of cells: shares (..., K, C) of cells with ``sizes`` (C,) to (..., C, K).
+
+    "soft": the shares; "hard": 1 for the environment whose share is largest in units of its mean
+    over all points.
+    """
+    if how == "soft":
+        return shares.mT
+    mean = (shares * sizes).sum(-1, keepdim=True) / sizes.sum()
+    return one_hot((shares / mean.clamp_min(1e-300)).argmax(-2), shares.shape[-2]).to(shares)
+
+
+def learn_cell_environments(
+    problem: Problem, cells: Tensor, cells_validation: Tensor, n_cells: int,
+    options: AuxiliaryOptions,
+) -> tuple[Environments, Tensor]:  # fmt: skip
+    """Infer environments that are functions of the cell (M_c), for every candidate k.
+
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    cells, cells_validation : Tensor, (n,), (m,), int64
+        Cells of the points, below ``n_cells``.
+    n_cells : int
+        C.
+    options : AuxiliaryOptions
+        Of the mixture.
+
+    Returns
+    -------
+    environments : Environments
+        One candidate for each k; ``weights`` are shares of all points.
+    memberships : Tensor, (G, C, K)
+        Of every cell: those of a new point are the row of its cell.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`~kerhrm.algorithm.mixture.fit_mixture`.
+    """
+    sizes = torch.bincount(cells, minlength=n_cells).to(problem.target)
+    found: list[Environments] = []
+    tables: list[Tensor] = []
+    for k in options.k:
+        psi, psi_validation = problem.reduced(k)
+        size = options.n_init, n_cells, options.n_environments
+        draw = stream(problem.seed, "auxiliary", f"k={k}").dirichlet([0.5] * size[-1], size[:2])
+        mixtures = fit_mixture(
+            psi, problem.target, torch.from_numpy(draw).to(psi)[:, cells],
+            ridge=options.clustering_ridge, cells=cells, per_cluster=True,
+            max_iter=options.em_max_iter, tol=options.em_tol,
+        )  # fmt: skip
+        best = mixtures.objective.argmin()
+        one = mixtures.take(best)
+        table = cell_memberships(one.weights, sizes, options.assignment)
+        held_out = one.log_likelihood(psi_validation, problem.target_validation, cells_validation)
+        weights = (one.weights * sizes).sum(-1) / sizes.sum()
+        zero = torch.zeros_like(best)
+        found.append(
+            Environments(
+                k=torch.full_like(best, k),
+                train=table[cells],
+                validation=table[cells_validation],
+                slopes=pad(one.theta, (0, len(problem.s) - k)),
+                intercept=torch.zeros_like(weights),
+                weights=weights,
+                sigma=one.sigma,
+                occupied=table.sum(0) > 0,
+                ridge=psi.new_tensor(options.clustering_ridge),
+                held_out=held_out,
+                objective=one.objective,
+                label_information=label_information(table[cells], label_bins(problem.y)),
+                degenerate=zero.bool(),
+                n_starts=torch.full_like(best, options.n_init),
+                n_label_split=zero,
+                n_empty=zero,
+                n_unconverged=(~mixtures.converged).sum(),
+            )
+        )
+        tables.append(table)
+    return Environments.stack(found), torch.stack(tables)
+
+
+def learn_cell_directions(
+    problem: Problem, environments: Environments, options: AuxiliaryOptions
+) -> Directions:
+    """Learn the invariant direction of every candidate (k, alpha), and choose one (M_p).
+
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    environments : Environments
+        From :func:`learn_cell_environments`.
+    options : AuxiliaryOptions
+        Candidates alpha, the penalty and the rule.
+
+    Returns
+    -------
+    Directions
+        Scores are minus the extrapolated risk; ties go to the smaller k, then the smaller alpha.
+    """
+    penalty = PENALTIES[options.penalty]()
+    order = stream(problem.seed, "auxiliary", "folds").permutation(len(problem.y))
+    fold = torch.from_numpy(order % options.folds).to(problem.u.device)
+    thetas: list[Tensor] = []
+    scores: list[Tensor] = []
+    for k, memberships, validation in zip(
+        environments.k.tolist(), environments.train, environments.validation, strict=True
+    ):
+        psi, psi_validation = problem.reduced(k)
+        unit = float(penalty.unit(psi))
+
+        # without one of the folds, then of all points
+        found = []
+        for number in range(options.folds + 1):
+            rows = fold != number
+            risks = environment_risks(
+                psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
+            )
+            each = [penalty.minimise(risks, alpha * unit) for alpha in options.alpha]
+            found.append(torch.stack(each))
+        *without, theta = found  # (A, k) each
+        residuals = problem.target.repeat(len(options.alpha), 1)
+        for number, other in enumerate(without):
+            residuals[:, fold == number] -= other @ psi[fold == number].mT
+        held_out = problem.target_validation - theta @ psi_validation.mT
+        score = -extrapolated_risk(
+            torch.cat([residuals, held_out], -1) ** 2,
+            torch.cat([memberships, validation]),
+            options.extrapolation,
+        )
+        scores.append(score)
+        thetas.append(pad(theta, (0, len(problem.s) - k)))
+    every = torch.cat(scores)
+    return Directions(
+        theta=torch.cat(thetas),
+        k=environments.k.repeat_interleave(len(options.alpha)),
+        alpha=every.new_tensor(options.alpha).repeat(len(environments.k)),
+        score=every,
+        chosen=int(every.argmax()),
+    )
+
+
+def extrapolated_risk(losses: Tensor, memberships: Tensor, extrapolation: float) -> Tensor:
+    """max_j R^j + extrapolation (max_j R^j - min_j R^j) over occupied environments.
+
+    Of losses (..., m) and memberships (m, K): (...).
+    """
+    weight = memberships.sum(0)
+    r = memberships[:, weight > 1e-9]
+    risks = losses @ r / weight[weight > 1e-9]
+    worst = risks.amax(-1)
+    return worst + extrapolation * (worst - risks.amin(-1))

@@ -1,0 +1,92 @@
+r"""Test whether the regression function depends on an auxiliary variable Z, by permuting Z.
+
+Null hypothesis: Z says nothing of (x, y).  Then any reordering of the points' cells is as likely as
+the true one, whatever the labels are, binary ones included, and the p-value is exact:
+
+.. math:: p = (1 + \#\{\text{permutations with at least the gain}\}) / (1 + \#\text{permutations}).
+
+The statistic is the score test of one latent contrast between cells.  With e the residuals of the
+pooled regression, weighted and divided by the cell's noise (so that noise whose scale depends on Z
+does not count), and :math:`\hat V` the covariance of :math:`\psi_i e_i`,
+
+.. math::
+    g_c = n_c^{-1/2} \sum_{i \in c} \hat V^{-1/2} \psi_i e_i, \qquad
+    \text{gain} = \| (g_1, ..., g_C) \|_2^2 / 2 n,
+
+half the squared largest singular value, which is the gain in log-likelihood of regressions
+:math:`\psi^T (\theta + q(c) \delta)` to second order, in nats per point.  It needs no EM, so that
+a permutation costs milliseconds.
+
+Where x depends on Z, and k features cannot express the regression, the test sees that misfit, too.
+"""
+
+import numpy as np
+from torch import Tensor
+
+from kerhrm.algorithm.records import Problem
+from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, orthonormal
+from kerhrm.randomness import stream
+
+
+def permute_cells(
+    problem: Problem, cells: Tensor, *, k: int, n_permutations: int = 19, level: float = 0.05
+) -> HeterogeneityResult:
+    """Test the training points of a problem for environments that depend on cells of Z.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of classification or regression.
+    cells : Tensor, (n,), int64
+        Cells of the training points.
+    k : int
+        Reduced features of the regressions.
+    n_permutations : int
+        The least possible p-value is 1 / (1 + n_permutations).
+    level : float
+        Largest p-value that counts as detected.
+
+    Returns
+    -------
+    HeterogeneityResult
+        Gains in nats per point.
+
+    Raises
+    ------
+    KerhrmError
+        If there are fewer than 80 points.
+    """
+    psi, _ = problem.reduced(min(k, len(problem.s)))
+    features, y, numbers = (t.cpu().numpy() for t in (psi, problem.target, cells))
+    n = len(y)
+    if n < MIN_POINTS:
+        raise KerhrmError(f"n={n} points are too few to test", f"use {MIN_POINTS} or more")
+    features = orthonormal(np.column_stack([features, np.ones(n)]))
+    random = stream(problem.seed, "auxiliary", "permutations")
+    squares = (y - features @ (features.T @ y) / n) ** 2
+    orders = [numbers, *(random.permutation(numbers) for _ in range(n_permutations))]
+    gain, *permuted = (cell_gain(features, y, squares, order) for order in orders)
+    null = np.array(permuted)
+    p_value = (1 + int((null >= gain).sum())) / (1 + n_permutations)
+    return HeterogeneityResult(gain, null, p_value, bool(p_value <= level))
+
+
+def cell_gain(features: np.ndarray, y: np.ndarray, squares: np.ndarray, cells: np.ndarray) -> float:
+    """Gain of one contrast between cells (n,) over a pooled regression, in nats per point.
+
+    Of orthonormal features (n, k), labels (n,) and the squared residuals (n,) of least squares.
+    """
+    n, k = features.shape
+    _, cells, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    variance = np.bincount(cells, squares) / counts
+    floor = 1e-9 * squares.mean() + 1e-300
+    weight = 1 / np.sqrt(np.maximum(variance, floor))[cells]
+    scaled = features * weight[:, None]
+    theta = np.linalg.solve(scaled.T @ scaled, scaled.T @ (weight * y))
+    scores = features * (weight * (y - features @ theta))[:, None]
+    covariance = scores.T @ scores / n
+    covariance[np.diag_indices(k)] += 1e-9 * np.trace(covariance) / k + 1e-300
+    sums = np.stack([np.bincount(cells, column) for column in scores.T]) / np.sqrt(counts)
+    whitened = np.linalg.solve(np.linalg.cholesky(covariance), sums)
+    return float(np.linalg.norm(whitened, 2) ** 2 / (2 * n))

@@ -1,0 +1,116 @@
+"""KerHRM with an auxiliary variable: a test, environments by its cells, an invariant direction."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.auxiliary import (
+    AuxiliaryOptions,
+    learn_cell_directions,
+    learn_cell_environments,
+)
+from kerhrm.algorithm.cells import Cells
+from kerhrm.algorithm.invariance import erm_direction
+from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.auxiliary import permute_cells
+from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.methods.inputs import Fitted, Inputs
+
+
+@dataclass(frozen=True)
+class AuxiliaryFit:
+    """What is learned with an auxiliary variable.
+
+    Attributes
+    ----------
+    cells : Cells
+        Of the auxiliary variable.
+    result : HeterogeneityResult or None
+        Of the permutation test, where there is one.
+    environments : Environments or None
+        One candidate for each k; None where nothing is detected.
+    memberships : Tensor, (C, K)
+        Environments of every cell, by the chosen k; one environment where nothing is detected.
+    direction : Direction
+        Of ERM, with iteration 0, where nothing is detected.
+    """
+
+    cells: Cells
+    result: HeterogeneityResult | None
+    environments: Environments | None
+    memberships: Tensor
+    direction: Direction
+
+    def environments_of(self, z: np.ndarray) -> Tensor:
+        """Environments (m, K) of points by their auxiliary variable (m, c) alone."""
+        return self.memberships[self.cells.of(z)]
+
+
+@torch.no_grad()
+def fit_auxiliary(
+    problem: Problem, z: np.ndarray, z_validation: np.ndarray, options: AuxiliaryOptions
+) -> AuxiliaryFit:
+    """Test an auxiliary variable, and learn over the environments that are functions of it.
+
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    z, z_validation : ndarray, (n, c), (m, c)
+        Auxiliary variable of the training and validation points: numbers, dates as numbers,
+        categories as indicators or numbers.
+    options : AuxiliaryOptions
+        Of all steps.
+
+    Returns
+    -------
+    AuxiliaryFit
+        ``direction`` predicts.
+
+    Raises
+    ------
+    KerhrmError
+        If the auxiliary variable is constant, not finite or not a row for each point, k exceeds
+        the reduced features, or there are fewer than 80 points to test.
+    """
+    for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
+        if len(rows) != len(y):
+            text = f"the auxiliary variable has {len(rows)} rows for {len(y)} {name}points"
+            raise KerhrmError(text, "give a row for each point")
+    if max(options.k) > len(problem.s):
+        text = f"k={max(options.k)} exceeds the {len(problem.s)} reduced features"
+        raise KerhrmError(text, "lower k")
+    cells = Cells.fit(z, options.n_cells, problem.seed)
+    numbers, held_out = (cells.of(part).to(problem.u.device) for part in (z, z_validation))
+    result = None
+    if options.n_permutations is not None:
+        result = permute_cells(
+            problem, numbers, k=max(options.k), n_permutations=options.n_permutations,
+            level=options.level,
+        )  # fmt: skip
+        if not result.detected:
+            one = problem.target.new_ones(len(cells), 1)
+            return AuxiliaryFit(cells, result, None, one, erm_direction(problem, options.k))
+    environments, memberships = learn_cell_environments(
+        problem, numbers, held_out, len(cells), options
+    )
+    direction = learn_cell_directions(problem, environments, options).winner(1)
+    return AuxiliaryFit(
+        cells, result, environments, memberships[options.k.index(direction.k)], direction
+    )
+
+
+def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
+    """Learn from the auxiliary variable of the inputs; output ``linear``, in the features."""
+    problem = inputs.require_problem()
+    z, z_validation = (part.double().cpu().numpy() for part in inputs.require_auxiliary())
+    fit = fit_auxiliary(problem, z, z_validation, options)
+    direction = fit.direction
+    chosen = {"k": direction.k, "alpha": direction.alpha, "iteration": direction.iteration}
+    if fit.result is not None:
+        chosen["p_value"] = fit.result.p_value
+    memberships = torch.cat([fit.environments_of(part) for part in (z, z_validation)]).float()
+    return Fitted(directions={"linear": direction.theta}, environments=memberships, chosen=chosen)

@@ -1,0 +1,81 @@
+r"""ZIN: environments from auxiliary information (Lin, Zhu, Tan & Cui, NeurIPS 2022).
+
+1. A reference f is trained by ERM, with IRMv1's weight decay.
+2. Two soft environments :math:`\rho(z)` and :math:`1 - \rho(z)`, functions of the auxiliary
+   variable z by a network with one hidden layer, are trained to violate the invariance of f as much
+   as possible: they maximise IRMv1's penalty
+
+   .. math::
+        \frac{1}{2} \Big[ \Big( \frac{1}{n} \sum_i \rho(z_i) g_i \Big)^2
+        + \Big( \frac{1}{n} \sum_i (1 - \rho(z_i)) g_i \Big)^2 \Big], \qquad
+        g_i = \frac{\partial}{\partial s} \ell(s f(x_i), y_i) \Big|_{s = 1}.
+
+3. IRMv1 trains on the soft environments, from the reference on.
+
+So it is EIIL (:mod:`kerhrm.methods.eiil`) with environments that are a function of z.  Sizes are
+those of the authors' command for their temporal data.
+"""
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from kerhrm.methods.eiil import soft_penalty
+from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.irm import IRMOptions, decay, point_loss, scale_gradient, train_on
+from kerhrm.networks.base import Network
+from kerhrm.networks.mlp import init_mlp
+from kerhrm.networks.training import train
+from kerhrm.options import Count, Natural, NonNegative, PositiveFloat, option
+from kerhrm.randomness import stream
+
+
+class ZINOptions(IRMOptions):
+    """A reference, environments by the auxiliary variable, then IRMv1 on them."""
+
+    anneal: Natural = option(0, "steps before the penalty's weight applies")
+    steps: Count = option(5000, "of Adam on IRMv1, on all points")
+    learning_rate: PositiveFloat = option(5e-3, "Adam's, of the reference and of IRMv1")
+    weight_decay: NonNegative = option(1e-3, "times the sum of squared weights joins the risks")
+    reference_steps: Count = option(5000, "of the reference, by ERM")
+    inference_steps: Count = option(5000, "of Adam on the environments' network")
+    inference_rate: PositiveFloat = option(5e-3, "learning rate of the inference")
+    hidden: Count = option(16, "units of the hidden layer of the environments' network")
+
+
+def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
+    """Infer environments from the auxiliary variable of the inputs, and train on them."""
+    z, z_validation = (part.double() for part in inputs.require_auxiliary())
+    mean, scale = z.mean(0), z.std(0).clamp_min(1e-12)
+    z, z_validation = (((part - mean) / scale).float() for part in (z, z_validation))
+    loss = options.loss or ("logistic" if inputs.task == "classification" else "squared")
+
+    def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:
+        risk = point_loss(f, inputs.y, loss).mean()
+        return risk + decay(network, options.weight_decay)
+
+    reference = train(
+        inputs.network,
+        inputs.x,
+        pooled_risk,
+        steps=options.reference_steps,
+        learning_rate=options.learning_rate,
+    )
+    with torch.no_grad():
+        gradient = scale_gradient(reference(inputs.x), inputs.y, loss)
+    seed = int(stream(inputs.seed, "zin").integers(2**31))
+    inference = train(
+        init_mlp(seed, (z.shape[-1], options.hidden, 1)).to(z.device),
+        z,
+        lambda logits, _network, _step: -soft_penalty(logits, gradient),
+        steps=options.inference_steps,
+        learning_rate=options.inference_rate,
+    )
+    with torch.no_grad():
+        rho = torch.sigmoid(torch.cat([inference(z), inference(z_validation)]))
+        memberships = torch.stack([rho, 1 - rho], -1)
+        means = memberships[: len(z)].mT
+        means = means / means.sum(-1, keepdim=True).clamp_min(1e-12)
+    fitted = train_on(means, replace(inputs, network=reference), options)
+    return replace(fitted, environments=memberships)

@@ -1,0 +1,180 @@
+"""Environments that are functions of an auxiliary variable."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+
+from kerhrm import KerhrmError, Problem
+from kerhrm.algorithm import auxiliary as a
+from kerhrm.algorithm.cells import CELL_POINTS, Cells
+from kerhrm.algorithm.mixture import fit_mixture
+from kerhrm.algorithm.penalties import GradientVariance
+from kerhrm.randomness import stream
+
+OPTIONS = a.AuxiliaryOptions(k=[3])
+
+
+def problem(n: int) -> tuple[Problem, np.ndarray]:
+    """Points whose second slope has another sign in the second half of the time."""
+    random = np.random.default_rng(0)
+    x, t = random.standard_normal((n, 3)), random.random(n)
+    y = x[:, 0] + x[:, 1] * np.where(t < 0.5, 1.0, -1.0) + 0.5 * random.standard_normal(n)
+    psi, half = torch.from_numpy(x), n // 2
+    u, s, v = torch.linalg.svd(psi[:half], full_matrices=False)
+    zeros, target = torch.zeros(half, dtype=torch.float64), torch.from_numpy(y)
+    parts = psi[half:] @ v.mT, zeros, zeros, target[:half], target[half:]
+    return Problem(u, s, *parts, "regression", 0), t[:, None]
+
+
+def cells_of(t: np.ndarray, half: int, n_cells: int = 10) -> tuple[Tensor, Tensor, int]:
+    cells = Cells.fit(t[:half], n_cells)
+    return cells.of(t[:half]), cells.of(t[half:]), len(cells)
+
+
+def starts(n: int, k: int = 2, count: int = 3) -> Tensor:
+    draw = np.random.default_rng(1).dirichlet([1.0] * k, (count, n))
+    return torch.from_numpy(draw)
+
+
+def test_one_cell_is_the_mixture_without_cells() -> None:
+    """Up to the smoothing by one point in n."""
+    n = 20_000
+    random = np.random.default_rng(0)
+    psi = torch.from_numpy(random.standard_normal((n, 2)))
+    sign = torch.from_numpy(random.choice([-2.0, 2.0], n, p=[0.3, 0.7]))
+    y = psi[:, 0] + sign * psi[:, 1] + 0.3 * torch.from_numpy(random.standard_normal(n))
+    how = {"ridge": 1e-3, "per_cluster": True, "tol": 1e-9}
+    plain = fit_mixture(psi, y, starts(n), **how)
+    one = torch.zeros(n, dtype=torch.int64)
+    cells = fit_mixture(psi, y, starts(n), cells=one, **how)
+    assert cells.weights.shape == (3, 2, 1)
+    torch.testing.assert_close(cells.weights[..., 0], plain.weights, rtol=0, atol=1e-3)
+    torch.testing.assert_close(cells.theta, plain.theta, rtol=0, atol=1e-3)
+    torch.testing.assert_close(cells.sigma, plain.sigma, rtol=0, atol=1e-3)
+    likelihood = cells.log_likelihood(psi, y, one)
+    torch.testing.assert_close(likelihood, plain.log_likelihood(psi, y), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("per_cluster", [False, True])
+def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
+    per_cluster: bool,
+) -> None:
+    one, t = problem(240)
+    psi, _ = one.reduced(3)
+    cells, _, count = cells_of(t, 120, 3)
+    n, k, ridge = len(psi), 2, 1e-2
+    how = {"ridge": ridge, "cells": cells, "per_cluster": per_cluster}
+    found = [
+        fit_mixture(psi, one.y, starts(n)[:1], max_iter=m, tol=0.0, **how).objective.item()
+        for m in (1, 2, 5, 20, 1000)
+    ]
+    assert all(after <= before + 1e-12 for before, after in pairwise(found))
+    fit = fit_mixture(psi, one.y, starts(n)[:1], max_iter=1000, tol=0.0, **how).take(0)
+    rho = ridge * float((psi**2).mean())
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        w = torch.from_numpy(flat).requires_grad_(True)
+        theta, level = w[: k * 3].view(k, 3), w[k * 3 : k * 4]
+        sigma = level.exp() if per_cluster else level.mean().exp().expand(k)
+        shares = torch.softmax(w[k * 4 :].view(k, count), 0)
+        normal = torch.distributions.Normal(psi @ theta.mT, sigma)
+        joint = normal.log_prob(one.y[:, None]) + shares.log()[:, cells].mT
+        value = -joint.logsumexp(-1).mean() - shares.log().sum() / (n * k)
+        value = value + (rho * (theta**2).sum(-1) / (2 * sigma**2)).sum()
+        value.backward()
+        return value.item(), w.grad.numpy()
+
+    at = torch.cat([fit.theta.flatten(), fit.sigma.log(), fit.weights.log().flatten()]).numpy()
+    value, slope = objective(at)
+    assert value == pytest.approx(fit.objective.item(), abs=1e-10)
+    assert np.abs(slope).max() < 1e-4
+    assert value - minimize(objective, at, jac=True).fun < 1e-6
+
+
+def test_environments_follow_the_cells_and_not_the_labels() -> None:
+    one, t = problem(1000)
+    cells, held_out, count = cells_of(t, 500)
+    found, tables = a.learn_cell_environments(one, cells, held_out, count, OPTIONS)
+    assert tables.shape == (1, 10, 2)
+    late = tables[0, :, 0] == tables[0, -1, 0]
+    assert late.tolist() == [False] * 5 + [True] * 5
+    assert torch.equal(found.train[0], tables[0][cells])
+    assert torch.equal(found.validation[0], tables[0][held_out])  # whatever their labels are
+    soft = a.cell_memberships(torch.tensor([[0.9, 0.7], [0.1, 0.3]]), torch.ones(2), "soft")
+    hard = a.cell_memberships(torch.tensor([[0.9, 0.7], [0.1, 0.3]]), torch.ones(2), "hard")
+    assert soft.tolist() == torch.tensor([[0.9, 0.1], [0.7, 0.3]]).tolist()
+    assert hard.tolist() == [[1, 0], [0, 1]]
+
+
+def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> None:
+    one, t = problem(300)
+    cells, held_out, count = cells_of(t, 150)
+    options = OPTIONS.model_copy(update={"alpha": [0.0, 2.0], "folds": 3, "extrapolation": 4.0})
+    found, _ = a.learn_cell_environments(one, cells, held_out, count, options)
+    directions = a.learn_cell_directions(one, found, options)
+    psi, psi_validation = one.reduced(3)
+    r, r_validation = found.train[0], found.validation[0]
+    unit = float(GradientVariance().unit(psi))
+
+    def learn(rows: Tensor, alpha: float) -> Tensor:
+        rho = 1e-6 * float((psi[rows] ** 2).mean())
+
+        def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            theta = torch.from_numpy(flat).requires_grad_(True)
+            losses = (psi[rows] @ theta - one.y[rows]) ** 2
+            risks = (losses @ r[rows]) / r[rows].sum(0)
+            slopes = torch.stack(
+                [torch.autograd.grad(risk, theta, create_graph=True)[0] for risk in risks]
+            )
+            spread = ((slopes - slopes.mean(0)) ** 2).sum(-1).mean()
+            value = risks.mean() + alpha * unit * spread + rho * (theta**2).sum()
+            return value.item(), torch.autograd.grad(value, theta)[0].numpy()
+
+        return torch.from_numpy(minimize(objective, np.zeros(3), jac=True, tol=1e-12).x)
+
+    fold = stream(one.seed, "auxiliary", "folds").permutation(150) % 3
+    for number, alpha in enumerate(options.alpha):
+        whole = learn(torch.ones(150, dtype=torch.bool), alpha)
+        torch.testing.assert_close(directions.theta[number], whole, rtol=0, atol=1e-5)
+        errors = torch.zeros(150, dtype=torch.float64)
+        for f in range(3):
+            out = torch.from_numpy(fold == f)
+            errors[out] = (psi[out] @ learn(~out, alpha) - one.y[out]) ** 2
+        errors = torch.cat([errors, (psi_validation @ whole - one.y_validation) ** 2])
+        members = torch.cat([r, r_validation])
+        risks = (errors @ members) / members.sum(0)
+        expected = -(risks.max() + 4 * (risks.max() - risks.min()))
+        assert float(directions.score[number]) == pytest.approx(float(expected), abs=1e-5)
+    assert directions.chosen == int(directions.score.argmax())
+
+
+def test_cells() -> None:
+    random = np.random.default_rng(0)
+    numbers = random.standard_normal((500, 1))
+    cells = Cells.fit(numbers)
+    assert torch.bincount(cells.of(numbers)).tolist() == [50] * 10
+    assert cells.of(np.array([[-99.0], [99.0]])).tolist() == [0, 9]
+    assert len(Cells.fit(numbers[: 3 * CELL_POINTS])) == 3
+    categories = np.repeat([[2.0], [7.0], [9.0]], 4, axis=0)
+    assert Cells.fit(categories).of(categories).tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    crossed = np.array([[i, j] for i in (0, 1) for j in (0, 5)] * 3, dtype=float)
+    assert len(Cells.fit(crossed)) == 4
+    assert Cells.fit(crossed).of(crossed).tolist() == [0, 1, 2, 3] * 3
+    group = random.integers(3, size=300)
+    places = random.standard_normal((300, 2)) + 20 * group[:, None]
+    found = Cells.fit(places, 3).of(places)
+    assert len({*zip(found.tolist(), group.tolist(), strict=True)}) == 3
+    for bad, match in (
+        (np.ones((5, 1)), "constant"),
+        (np.array([[1.0], [np.nan]]), "row 1 .* not finite"),
+        (np.ones(5), r"shape \(5,\)"),
+        (np.ones((5, 0)), "shape"),
+    ):
+        with pytest.raises(KerhrmError, match=match):
+            Cells.fit(bad)
+    with pytest.raises(KerhrmError, match="2 columns, in training 1"):
+        cells.of(places)

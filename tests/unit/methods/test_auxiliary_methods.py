@@ -1,0 +1,121 @@
+"""KerHRM with an auxiliary variable, and ZIN."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from kerhrm import KerhrmError, NetworkOptions, NTFMap, Problem, build
+from kerhrm.heterogeneity.auxiliary import permute_cells
+from kerhrm.methods import zin
+from kerhrm.methods.auxiliary import AuxiliaryOptions, fit_auxiliary, train_auxiliary
+from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.zin import ZINOptions, train_zin
+from kerhrm.paper.data.registry import generate
+
+Draw = Callable[..., Inputs]
+OPTIONS = AuxiliaryOptions(k=[11])
+
+
+def temporal(low: float, high: float, seed: int = 0, n: int = 2000) -> tuple[Inputs, NTFMap, dict]:
+    data = generate("temporal", {"low": low, "high": high, "n_train": n, "n_test": 500}, [seed])
+    parts = {"train": data.train, "validation": data.validation, "test": data.test}
+    tensors = {name: [torch.from_numpy(a[0]) for a in (p.x, p.y)] for name, p in parts.items()}
+    z, z_validation = (torch.from_numpy(p.auxiliary[0]) for p in (data.train, data.validation))
+    network = build(NetworkOptions(widths=[]), seed, 10)
+    (x, y), (x_validation, y_validation) = tensors["train"], tensors["validation"]
+    features = NTFMap.fit(network, x, 11)
+    one = Problem.from_features(features, x_validation, y, y_validation, "classification", seed)
+    inputs = Inputs(
+        x, y, x_validation, y_validation, "classification", seed, network, problem=one,
+        auxiliary=z, auxiliary_validation=z_validation,
+    )  # fmt: skip
+    return inputs, features, tensors
+
+
+def test_time_tells_which_features_are_spurious() -> None:
+    inputs, features, tensors = temporal(0.999, 0.7)
+    fitted = train_auxiliary(inputs, OPTIONS)
+    x, y = tensors["test"]
+    right = (fitted.predict(x, *features.transform(x))["linear"] > 0) == (y > 0)
+    assert float(right.double().mean()) > 0.86  # S alone: 0.89, ERM: 0.78
+    assert fitted.chosen["p_value"] == 0.05
+    assert fitted.environments is not None
+    halves = fitted.environments[:2000][inputs.auxiliary[:, 0].argsort()][:, 0].round()
+    assert float((halves[:900] != halves[1100:].mean().round()).double().mean()) > 0.9
+
+
+def test_without_change_it_is_erm() -> None:
+    inputs, _, _ = temporal(0.9, 0.9)
+    parts = inputs.auxiliary.numpy(), inputs.auxiliary_validation.numpy()
+    fit = fit_auxiliary(inputs.require_problem(), *parts, OPTIONS)
+    assert fit.result is not None
+    assert fit.result.homogeneous
+    assert (fit.direction.iteration, fit.environments) == (0, None)
+    assert fit.environments_of(parts[1]).shape == (1000, 1)
+
+
+@pytest.mark.parametrize("kind", ["binary", "noise depends on z", "x depends on z"])
+def test_level_of_the_permutation_test(kind: str) -> None:
+    rejected = 0
+    for seed in range(120):
+        random = np.random.default_rng(seed)
+        t, x = random.random(200), random.standard_normal((200, 3))
+        noise = random.standard_normal(200)
+        if kind == "x depends on z":
+            x *= 1 + t[:, None]
+        y = x[:, 0] + noise * (0.3 + 2 * t if kind == "noise depends on z" else 1.0)
+        y = np.sign(y) if kind == "binary" else y
+        psi = torch.from_numpy(x)
+        u, s, _ = torch.linalg.svd(psi, full_matrices=False)
+        zero, target = torch.zeros(200, dtype=torch.float64), torch.from_numpy(y)
+        one = Problem(u, s, psi, zero, zero, target, target, "regression", seed)
+        rejected += permute_cells(one, torch.from_numpy((5 * t).astype(int)), k=3).detected
+    assert rejected <= 13  # 5 % of 120, and 2.9 standard deviations
+
+
+def test_zin_infers_the_largest_penalty(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an own loop of automatic derivatives, with an auxiliary variable near the environment."""
+    inputs = draw("classification", 3, n=400, m=50)
+    noise = 0.1 * torch.randn(400, generator=torch.manual_seed(0))
+    z = (inputs.environments + noise)[:, None]
+    z_validation = inputs.environments_validation[:, None].float()
+    inputs = replace(inputs, auxiliary=z, auxiliary_validation=z_validation)
+    given = []
+    train_on = zin.train_on
+    monkeypatch.setattr(zin, "train_on", lambda m, i, o: given.append((m, i)) or train_on(m, i, o))
+    options = ZINOptions(steps=30, reference_steps=60, inference_steps=600, inference_rate=2e-2)
+    fitted = train_zin(inputs, options)
+    (means, continued), rho = given[0], fitted.environments[:400, 0]
+    torch.testing.assert_close(means.sum(-1), torch.ones(2))
+
+    def penalty(rho: torch.Tensor) -> float:
+        total = 0.0
+        for weight in (rho, 1 - rho):
+            s = torch.ones((), requires_grad=True)
+            f = s * continued.network(inputs.x).detach()
+            risk = (weight * torch.nn.functional.softplus(-inputs.y * f)).mean()
+            total += float(torch.autograd.grad(risk, s)[0]) ** 2
+        return total / 2
+
+    assert penalty(rho) > 1.02 * penalty(torch.full_like(rho, 0.5))
+    at = [penalty((z[:, 0] < cut).float() if below else (z[:, 0] >= cut).float())
+          for cut in np.linspace(0, 1, 21) for below in (True, False)]  # fmt: skip
+    assert penalty(rho) >= 0.9 * max(at)  # as large as the best threshold on z
+    torch.manual_seed(1)
+    again = train_zin(inputs, options)
+    assert torch.equal(again.networks["model"](inputs.x), fitted.networks["model"](inputs.x))
+
+
+def test_refused() -> None:
+    inputs, _, _ = temporal(0.9, 0.8, n=200)
+    for train, options in ((train_auxiliary, OPTIONS), (train_zin, ZINOptions())):
+        with pytest.raises(KerhrmError, match="needs an auxiliary variable"):
+            train(replace(inputs, auxiliary=None), options)
+    problem, z = inputs.require_problem(), inputs.auxiliary.numpy()
+    with pytest.raises(KerhrmError, match="3 rows for 200 points"):
+        fit_auxiliary(problem, z[:3], z, OPTIONS)
+    with pytest.raises(KerhrmError, match="k=12 exceeds the 11"):
+        fit_auxiliary(problem, z, inputs.auxiliary_validation.numpy(), AuxiliaryOptions(k=[12]))
