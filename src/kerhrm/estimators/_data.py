@@ -99,6 +99,50 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
     return y
 
 
+@dataclass
+class AuxiliaryColumns:
+    """Reads auxiliary columns: numbers and dates as numbers, anything else as categories.
+
+    ``categories`` are those of the fit, by column.
+    """
+
+    categories: dict[Any, list[Any]]
+
+    def read(self, Z: Any, n: int, *, reset: bool) -> np.ndarray:
+        """Columns (n, c), float64; ``reset`` when fitting, which learns the categories.
+
+        Raises
+        ------
+        KerhrmError
+            If there is not a row for each of X, a value is missing, or a category is new.
+        """
+        Z = Z.detach().cpu().numpy() if isinstance(Z, Tensor) else Z
+        table = pd.DataFrame(Z)
+        if len(table) != n:
+            problem = f"auxiliary has {len(table)} rows for {n} of X"
+            raise KerhrmError(problem, "give one row for each")
+        columns = []
+        for name, column in table.items():
+            if column.isna().any():
+                row = int(column.isna().to_numpy().argmax())
+                problem = f"auxiliary column {name!r} has a missing value (row {row})"
+                raise KerhrmError(problem, "drop such rows, or fill them in")
+            if column.dtype.kind == "M":
+                column = column.astype("int64")
+            elif column.dtype.kind not in "biuf":
+                known = self.categories
+                if reset:
+                    known[name] = sorted(column.unique(), key=str)
+                codes = pd.Categorical(column, known.get(name, [])).codes
+                if (codes < 0).any():
+                    value = column.iloc[int((codes < 0).argmax())]
+                    problem = f"auxiliary column {name!r} has {value!r}, which the fit has not seen"
+                    raise KerhrmError(problem, f"known are {known.get(name)}")
+                column = codes
+            columns.append(np.asarray(column, dtype=np.float64))
+        return np.column_stack(columns)
+
+
 def _check_values(x: np.ndarray, names: list[str]) -> None:
     """Refuse what is not finite or enormous, by column."""
     bad = ~(np.abs(x) < LARGEST)  # True of NaN

@@ -10,6 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction, point_scores
 from kerhrm.algorithm.loop import Fit, fit
@@ -20,6 +21,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._base import TableEstimator
 from kerhrm.estimators._data import (
+    AuxiliaryColumns,
     cores,
     finish,
     in_table,
@@ -28,12 +30,13 @@ from kerhrm.estimators._data import (
     read_target,
     start,
 )
-from kerhrm.estimators._report import compare, not_better, simple_models
+from kerhrm.estimators._report import compare, not_better, simple_models, worse_than_constant
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
 from kerhrm.features.reduction import RankError
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, test_rows
+from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Count, Natural, Probability, option
 from kerhrm.randomness import stream
@@ -63,6 +66,8 @@ class InvariantEstimator(TableEstimator):
     history_: list[dict[str, Any]]
     _environments: Environments | None  #: of the chosen iteration and dimension; None: ERM
     _linearisation: Linearisation
+    _auxiliary: AuxiliaryFit | None  #: of auxiliary columns; None: without, or ERM
+    _columns: AuxiliaryColumns
 
     def __init__(
         self,
@@ -159,14 +164,21 @@ class InvariantEstimator(TableEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, *, validation: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, auxiliary: Any = None, validation: Any = None) -> Self:
         """Infer environments, and learn a model that is invariant over them.
 
         Inputs X (n_samples, n_features), and two labels of any kind or numbers y (n_samples,), are
         standardised inside.  Rows ``validation=(X, y)`` choose k, alpha, the iteration and lambda;
         by default a ``validation_fraction`` of the rows does.  Invalid ones raise a
         :class:`~kerhrm.KerhrmError`, a ``ValueError`` that names the column or parameter.
+
+        One or several columns ``auxiliary`` (n_samples, ...) that are no features, such as a time
+        or a place, make environments functions of them: these can be tested for any target, and
+        are known of new rows without their targets.
         """
+        if auxiliary is not None and validation is not None:
+            raise KerhrmError("auxiliary and validation cannot be given together", "leave one out")
+        self._auxiliary, self._columns = None, AuxiliaryColumns({})
         pretest = HeterogeneityOptions() if self.pretest is True else self.pretest or None
         options = options_of(self, EstimatorOptions, pretest=pretest)
         with cores(self.n_jobs), torch.no_grad():
@@ -184,26 +196,42 @@ class InvariantEstimator(TableEstimator):
                 features, inputs.x_validation, *targets, inputs.task, inputs.seed
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
-            self.heterogeneity_ = _test(problem, inputs.x, options.pretest)
-            self.report_, reason = None, _not_detected(self.heterogeneity_)
+            self.report_, result = None, None
+            if auxiliary is None:
+                self.heterogeneity_ = _test(problem, inputs.x, options.pretest)
+            else:
+                z = self._columns.read(auxiliary, len(rows), reset=True)
+                self._auxiliary = self._fit_auxiliary(problem, z[rows[:n]], z[rows[n:]], options)
+                self.heterogeneity_, result = self._auxiliary.result, self._auxiliary.iteration
+            reason = _not_detected(self.heterogeneity_)
             if reason is None or self.if_not_detected == "fit":
-                self._fit_invariant(problem, inputs, rows, features, options)
+                self._fit_invariant(problem, inputs, rows, features, options, result)
                 reason = self._compare(inputs, options)
             if reason is not None:
                 text = f"{reason}; predicting as ERM (if_not_detected, if_not_better='fit': KerHRM)"
                 warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
                 whole, rows = start(self, X, y, validation, hold_out=False)
                 self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
-                self._environments = None
+                self._environments = self._auxiliary = None
                 ridge = fit_ridge(whole.network, whole.x, whole.y, seed=whole.seed)
                 self._keep("erm", ridge, whole, erm_direction(problem, options.k), None)
         self.environments_ = self.environment_proba_.argmax(1)
         return self
 
-    def predict_environment_proba(self, X: Any, y: Any) -> np.ndarray:
-        """Probabilities (n_samples, n_environments inferred) of rows X with targets y."""
+    def predict_environment_proba(
+        self, X: Any, y: Any = None, *, auxiliary: Any = None
+    ) -> np.ndarray:
+        """Probabilities (n_samples, n_environments inferred) of rows X with targets y.
+
+        After a fit with auxiliary columns: of rows with such columns; their targets do not matter.
+        """
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
+        if self._auxiliary is not None:
+            if auxiliary is None:
+                raise KerhrmError("the fit had auxiliary columns", "give auxiliary=...")
+            z = self._columns.read(auxiliary, len(x), reset=False)
+            return np.asarray(self._auxiliary.environments_of(z))
         target = self._units.target(read_target(y, len(x), self._task, varies=False)).double()
         if self._environments is None:
             return np.ones((len(x), 1))
@@ -233,11 +261,12 @@ class InvariantEstimator(TableEstimator):
         rows: np.ndarray,
         features: Any,
         options: EstimatorOptions,
+        result: Fit | None,
     ) -> None:
         """Algorithm 1, whatever the test has said; environments are those of its own mixture."""
         points = inputs.x, inputs.x_validation
         try:
-            result = fit(problem, options, points)
+            result = result or fit(problem, options, points)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
             text = "the clustering's equations are singular"
             raise KerhrmError(text, "raise clustering_ridge or noise_sd") from error
@@ -260,12 +289,21 @@ class InvariantEstimator(TableEstimator):
                 predictor, weight = trained.network.to(torch.float64), trained.cosine_weight
         self._linearisation = linear.to("cpu")
         self._keep(self.predictor, predictor, inputs, final, weight)
-        self.history_ = [_iteration(problem, result, t) for t in range(options.n_iterations)]
+        self.history_ = [_iteration(problem, result, t) for t in range(len(result.directions))]
         for row in self.history_ if self.verbose else ():
             print("iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}".format(**row))
         if bool(one.degenerate):
             text = "every initialisation repeats the label or leaves one environment empty"
             warnings.warn(f"{text}; try other k", HeterogeneityNotDetectedWarning, stacklevel=3)
+
+    def _fit_auxiliary(
+        self, problem: Problem, z: np.ndarray, z_validation: np.ndarray, options: EstimatorOptions
+    ) -> AuxiliaryFit:
+        """Test auxiliary columns, and learn over environments that are functions of them."""
+        values: dict[str, Any] = {"k": options.k, "n_environments": options.n_environments}
+        if options.pretest is None or self.if_not_detected == "fit":
+            values["n_permutations"] = None
+        return fit_auxiliary(problem, z, z_validation, AuxiliaryOptions.parse(values))
 
     def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
         """Compare KerHRM with what is simpler, on validation rows; why it is not better, if so."""
@@ -280,7 +318,11 @@ class InvariantEstimator(TableEstimator):
             others = {name: f(inputs.x_validation).cpu().numpy() for name, f in models.items()}
         names = {f"environment {j}": memberships[:, j] for j in range(memberships.shape[1])}
         self.report_ = compare({"KerHRM": outputs, **others}, y, names, inputs.task)
-        return None if self.if_not_better == "fit" else not_better(self.report_, options.margin)
+        if self.if_not_better == "fit":
+            return None
+        # in environments that are seen ERM may be better: what counts lies beyond them
+        better = not_better if self._auxiliary is None else worse_than_constant
+        return better(self.report_, options.margin)
 
     def _keep(
         self, name: str, predictor: Any, inputs: Inputs, final: Direction, weight: float | None

@@ -61,16 +61,23 @@ def compare(
     return table[weights > 0]
 
 
-def not_better(report: pd.DataFrame, margin: float) -> str | None:
-    """Why ERM should predict in KerHRM's place; None if KerHRM is better.
-
-    It has to beat the constant on all rows, must not be worse than it by a share ``margin`` in any
-    environment, and its largest error in an environment has to be below ERM's by that share.
-    """
+def worse_than_constant(report: pd.DataFrame, margin: float) -> str | None:
+    """Where KerHRM is worse than the constant: on all rows, or in a group by a share ``margin``."""
     limits = report["constant"] * np.where(report.index == ALL, 1, 1 + margin)
     worse = report.index[~(report["KerHRM"] <= limits)]
     if len(worse):
         return f"KerHRM is worse than a constant on validation rows ({worse[0]})"
+    return None
+
+
+def not_better(report: pd.DataFrame, margin: float) -> str | None:
+    """Why ERM should predict in KerHRM's place; None if KerHRM is better.
+
+    KerHRM must not be worse than the constant, and its largest error in an environment has to be
+    below ERM's by a share ``margin``.
+    """
+    if reason := worse_than_constant(report, margin):
+        return reason
     environments = report.drop(index=ALL)
     ours, erm = environments["KerHRM"].max(), environments["ERM"].max()
     if not ours < (1 - margin) * erm:

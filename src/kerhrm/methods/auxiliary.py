@@ -13,7 +13,8 @@ from kerhrm.algorithm.auxiliary import (
 )
 from kerhrm.algorithm.cells import Cells
 from kerhrm.algorithm.invariance import erm_direction
-from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.algorithm.loop import Fit
+from kerhrm.algorithm.records import Direction, Directions, Environments, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.auxiliary import permute_cells
 from kerhrm.heterogeneity.test import HeterogeneityResult
@@ -34,6 +35,8 @@ class AuxiliaryFit:
         One candidate for each k; None where nothing is detected.
     memberships : Tensor, (C, K)
         Environments of every cell, by the chosen k; one environment where nothing is detected.
+    directions : Directions or None
+        Candidates (k, alpha); None where nothing is detected.
     direction : Direction
         Of ERM, with iteration 0, where nothing is detected.
     """
@@ -42,7 +45,15 @@ class AuxiliaryFit:
     result: HeterogeneityResult | None
     environments: Environments | None
     memberships: Tensor
+    directions: Directions | None
     direction: Direction
+
+    @property
+    def iteration(self) -> Fit | None:
+        """What it leaves, as an Algorithm 1 of one iteration; None where nothing is detected."""
+        if self.environments is None or self.directions is None:
+            return None
+        return Fit((self.environments,), (self.directions,), self.direction)
 
     def environments_of(self, z: np.ndarray) -> Tensor:
         """Environments (m, K) of points by their auxiliary variable (m, c) alone."""
@@ -93,14 +104,14 @@ def fit_auxiliary(
         )  # fmt: skip
         if not result.detected:
             one = problem.target.new_ones(len(cells), 1)
-            return AuxiliaryFit(cells, result, None, one, erm_direction(problem, options.k))
+            return AuxiliaryFit(cells, result, None, one, None, erm_direction(problem, options.k))
     environments, memberships = learn_cell_environments(
         problem, numbers, held_out, len(cells), options
     )
-    direction = learn_cell_directions(problem, environments, options).winner(1)
-    return AuxiliaryFit(
-        cells, result, environments, memberships[options.k.index(direction.k)], direction
-    )
+    directions = learn_cell_directions(problem, environments, options)
+    direction = directions.winner(1)
+    chosen = memberships[options.k.index(direction.k)]
+    return AuxiliaryFit(cells, result, environments, chosen, directions, direction)
 
 
 def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
