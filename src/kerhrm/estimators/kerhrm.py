@@ -108,7 +108,7 @@ class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[mis
 
     >>> import numpy as np
     >>> from kerhrm import KerHRMClassifier
-    >>> random = np.random.default_rng(0)
+    >>> random = np.random.default_rng(1)
     >>> y = random.choice([-1.0, 1.0], 400)
     >>> agrees = random.random(400) < 0.8
     >>> spurious = np.where(agrees, y, -y) + 0.1 * random.normal(size=400)
@@ -203,12 +203,12 @@ class KerHRMRegressor(RegressorMixin, InvariantEstimator):  # type: ignore[misc]
     >>> import numpy as np
     >>> from kerhrm import KerHRMRegressor
     >>> random = np.random.default_rng(0)
-    >>> X = random.normal(size=(300, 2))
-    >>> slope = np.where(random.random(300) < 0.2, -2.0, 2.0)
-    >>> y = X[:, 0] + slope * X[:, 1] + 0.3 * random.normal(size=300)
+    >>> X = random.normal(size=(500, 2))
+    >>> slope = np.where(random.random(500) < 0.2, -2.0, 2.0)
+    >>> y = 2 * X[:, 0] + slope * X[:, 1] + 0.3 * random.normal(size=500)
     >>> model = KerHRMRegressor(k=5, n_init=2, network=(64,), random_state=0).fit(X, y)
-    >>> model.heterogeneity_.detected
-    True
+    >>> model.heterogeneity_.detected, model.predictor_
+    (True, 'linear')
     """
 
     _task: Task = "regression"
