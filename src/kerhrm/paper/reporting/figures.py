@@ -215,7 +215,9 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
     scores = scores[primary(scores)]
     metrics = [m for m in ("train_acc",) if m in set(scores["metric"])] + results_of(scores)
     scores = scores[scores["metric"].isin(metrics)]
-    looks = {m: (COLOURS[5], "o") if m == "train_acc" else (COLOURS[6], "s") for m in metrics}
+    kinds = [(COLOURS[6], "s"), (COLOURS[3], "v")]
+    results = [m for m in metrics if m != "train_acc"]
+    looks = {"train_acc": (COLOURS[5], "o"), **dict(zip(results, kinds, strict=False))}
     settings, methods = (list(dict.fromkeys(scores[c])) for c in ("setting", "method"))
     printed = cells[primary(cells)].set_index(["setting", "method", "metric"])["paper"].dropna()
     columns = min(len(settings), 3)
@@ -249,7 +251,8 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
             axis.set_ylim(len(methods) - 0.5, -0.5)
             fit_scale(axis, scores["value"].to_numpy(), "x")
             axis.tick_params(labelbottom=True)
-            axis.set_xlabel(" and ".join(METRICS.get(m, m) for m in metrics))
+            label = " and ".join(METRICS.get(m, m) for m in metrics)
+            axis.set_xlabel(textwrap.fill(label, 40))
         entries = [entry(f"{METRICS.get(m, m)}, one seed", *looks[m]) for m in metrics]
         entries += [entry("mean over seeds", "0.3", "|"), entry("paper", "black", "x")]
         figure.legend(handles=entries, loc="outside lower center", ncols=4)
