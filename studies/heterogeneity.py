@@ -120,9 +120,7 @@ TARGETS: dict[str, Callable[[Random, np.ndarray], np.ndarray]] = {
     "counts": lambda random, m: random.poisson(np.exp(m / 2)).astype(float),
     "t2 noise": lambda random, m: m + random.standard_t(2, len(m)),
     "Pareto noise": lambda random, m: m + random.pareto(1.5, len(m)),
-    "5 % outliers": lambda random, m: (
-        m + (1 + 9 * (random.random(m.size) < 0.05)) * random.normal(size=m.size)
-    ),
+    "5 % outliers": lambda r, m: m + (1 + 9 * (r.random(m.size) < 0.05)) * r.normal(size=m.size),
     "nonlinear": lambda random, m: np.sin(2 * m) + m**2 + 0.5 * random.standard_normal(len(m)),
 }
 ERRORS: Mapping[str, Law] = {
