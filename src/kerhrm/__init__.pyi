@@ -10,8 +10,10 @@ from .estimators.baselines import HRM as HRM
 from .estimators.baselines import IRM as IRM
 from .estimators.baselines import ChiSquareDRO as ChiSquareDRO
 from .estimators.baselines import TangentRidge as TangentRidge
+from .estimators.columns import table_encoder as table_encoder
 from .estimators.kerhrm import KerHRMClassifier as KerHRMClassifier
 from .estimators.kerhrm import KerHRMRegressor as KerHRMRegressor
+from .estimators.scoring import worst_group_score as worst_group_score
 from .features.map import NTFMap as NTFMap
 from .features.nystroem import NystroemMap as NystroemMap
 from .heterogeneity.test import test_heterogeneity as test_heterogeneity

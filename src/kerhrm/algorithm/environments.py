@@ -93,6 +93,31 @@ def learn_environments(
     return Environments.stack(candidates)
 
 
+def choose_n_environments(problem: Problem, options: KerHRMOptions, largest: int = 5) -> int:
+    """Number of environments, 1 to ``largest``, by the held-out likelihood of first clusterings.
+
+    The smallest number that falls short of the likeliest by no more than one standard error of
+    their difference (Breiman et al. 1984).  Every number has its best k; degenerate clusterings do
+    not count.
+    """
+    target = problem.target_validation
+    if options.clustering_target == "label":
+        target = problem.y_validation.double()
+    found = []
+    for n in range(1, largest + 1):
+        update = {"n_environments": n, "first_kernel": "features"}
+        one = learn_environments(problem, options.model_copy(update=update), 1, [], [])
+        best = int(one.held_out.masked_fill(one.degenerate, -torch.inf).argmax())
+        means = problem.psi_validation @ one.slopes[best].mT
+        found.append(one.log_likelihoods(int(one.k[best]), means, target))
+        if bool(one.degenerate[best]):
+            found[-1] = torch.full_like(target, -torch.inf)
+    likelihoods = torch.stack(found)
+    short = likelihoods[likelihoods.mean(1).argmax()] - likelihoods
+    near = short.mean(1) <= short.std(1) / len(target) ** 0.5
+    return 1 + int(near.to(torch.int8).argmax())
+
+
 def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
     """Labels (n,) as int64: their values if there are few, else their quantile bins."""
     values = torch.unique(y)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
 
 
@@ -120,7 +121,16 @@ class Problem(Record):
         -------
         Problem
             Reduced features, offsets and labels, which become float64.
+
+        Raises
+        ------
+        KerhrmError
+            If there is not one label for each point.
         """
+        for points, labels in ((feature_map.u, y), (x_validation, y_validation)):
+            if labels.shape != (len(points),):
+                problem = f"labels {tuple(labels.shape)} do not fit {len(points)} points"
+                raise KerhrmError(problem, "give one for each")
         psi, f0 = feature_map.transform(x_validation)
         reduced = feature_map.u, feature_map.s, psi, feature_map.f0, f0
         return cls(*reduced, y.double(), y_validation.double(), task, seed)
@@ -220,10 +230,18 @@ class Environments(Record):
         Tensor, (m, K)
             0 in dropped environments, as ``train`` and ``validation``.
         """
+        joint = self._log_joint(k, means, target)
+        return torch.softmax(joint, -1) * self.candidate(k).occupied
+
+    def log_likelihoods(self, k: int, means: Tensor, target: Tensor) -> Tensor:
+        """log p(target | psi) of new points, as above, in nats: (m,)."""
+        return torch.logsumexp(self._log_joint(k, means, target), -1)
+
+    def _log_joint(self, k: int, means: Tensor, target: Tensor) -> Tensor:
+        """Up to a constant."""
         one = self.candidate(k)
         residuals = (target[:, None] - one.intercept - means) / one.sigma
-        log_joint = one.weights.log() - one.sigma.log() - 0.5 * residuals**2
-        return torch.softmax(log_joint, -1) * one.occupied
+        return one.weights.log() - one.sigma.log() - 0.5 * residuals**2
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What all estimators share: preparing a fit, and predicting in blocks."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,17 +41,21 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """f(x) of a table's rows (m,), in the units of the fit."""
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
-        device = device_of(self.device)
-        outputs = np.empty(len(x))
-        with cores(self.n_jobs), torch.no_grad():
-            predictor = self._predictor.to(device)
-            for start in range(0, len(x), BLOCK):
-                rows = slice(start, start + BLOCK)
-                points = self._units.inputs(x[rows]).to(device)
-                outputs[rows] = self._evaluate(predictor, points).cpu().numpy()
+        predictor = self._predictor.to(device_of(self.device))
+        outputs = self._in_blocks(lambda points: self._evaluate(predictor, points), x)
         if not np.isfinite(outputs).all():
             text = f"{(~np.isfinite(outputs)).sum()} predictions are not finite"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        return outputs
+
+    def _in_blocks(self, function: Callable[[Tensor], Tensor], x: np.ndarray) -> np.ndarray:
+        """A function of standardised points, of rows x (m, d): (m,), float64."""
+        device = device_of(self.device)
+        outputs = np.empty(len(x))
+        with cores(self.n_jobs), torch.no_grad():
+            for start in range(0, len(x), BLOCK):
+                rows = slice(start, start + BLOCK)
+                outputs[rows] = function(self._units.inputs(x[rows]).to(device)).cpu().numpy()
         return outputs
 
     def predict(self, X: Any) -> np.ndarray:

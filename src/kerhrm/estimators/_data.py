@@ -59,7 +59,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         _name_text(X, error)
         raise
     x = np.asarray(x + 0.0)  # no negative zeros, which would compare differently as bytes
-    _check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])])
+    check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])])
     return x
 
 
@@ -86,7 +86,7 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         raise KerhrmError(f"{n} rows of X but {len(y)} of y", "give one target for each row")
     if task == "regression":
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        _check_values(y[:, None], ["the target y"])
+        check_values(y[:, None], ["the target y"])
     else:
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -99,51 +99,7 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
     return y
 
 
-@dataclass
-class AuxiliaryColumns:
-    """Reads auxiliary columns: numbers and dates as numbers, anything else as categories.
-
-    ``categories`` are those of the fit, by column.
-    """
-
-    categories: dict[Any, list[Any]]
-
-    def read(self, Z: Any, n: int, *, reset: bool) -> np.ndarray:
-        """Columns (n, c), float64; ``reset`` when fitting, which learns the categories.
-
-        Raises
-        ------
-        KerhrmError
-            If there is not a row for each of X, a value is missing, or a category is new.
-        """
-        Z = Z.detach().cpu().numpy() if isinstance(Z, Tensor) else Z
-        table = pd.DataFrame(Z)
-        if len(table) != n:
-            problem = f"auxiliary has {len(table)} rows for {n} of X"
-            raise KerhrmError(problem, "give one row for each")
-        columns = []
-        for name, column in table.items():
-            if column.isna().any():
-                row = int(column.isna().to_numpy().argmax())
-                problem = f"auxiliary column {name!r} has a missing value (row {row})"
-                raise KerhrmError(problem, "drop such rows, or fill them in")
-            if column.dtype.kind == "M":
-                column = column.astype("int64")
-            elif column.dtype.kind not in "biuf":
-                known = self.categories
-                if reset:
-                    known[name] = sorted(column.unique(), key=str)
-                codes = pd.Categorical(column, known.get(name, [])).codes
-                if (codes < 0).any():
-                    value = column.iloc[int((codes < 0).argmax())]
-                    problem = f"auxiliary column {name!r} has {value!r}, which the fit has not seen"
-                    raise KerhrmError(problem, f"known are {known.get(name)}")
-                column = codes
-            columns.append(np.asarray(column, dtype=np.float64))
-        return np.column_stack(columns)
-
-
-def _check_values(x: np.ndarray, names: list[str]) -> None:
+def check_values(x: np.ndarray, names: list[str]) -> None:
     """Refuse what is not finite or enormous, by column."""
     bad = ~(np.abs(x) < LARGEST)  # True of NaN
     if bad.any():
@@ -268,7 +224,7 @@ def split(
     KerhrmError
         If the fraction is not between 0 and 1.
     """
-    if not 0 < fraction < 1:
+    if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
         problem = f"validation_fraction={fraction} is not between 0 and 1"
         raise KerhrmError(problem, "take 0.2, say, or give validation=(X, y) to fit")
     random = stream(seed, "validation")
@@ -360,6 +316,18 @@ def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
             value = np.atleast_1d(value).tolist()
         values[name] = value.item() if isinstance(value, np.generic) else value
     return kind.parse(values)
+
+
+@contextlib.contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if a fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 @contextlib.contextmanager

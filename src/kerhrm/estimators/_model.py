@@ -11,18 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from kerhrm.algorithm.auxiliary import AuxiliaryOptions
+from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction, point_scores
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
 from kerhrm.algorithm.records import Direction, Environments, Problem
-from kerhrm.algorithm.ridge import fit_ridge
+from kerhrm.algorithm.ridge import RidgeModel
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._base import TableEstimator
 from kerhrm.estimators._data import (
-    AuxiliaryColumns,
+    all_or_nothing,
     cores,
+    device_of,
     finish,
     in_table,
     options_of,
@@ -30,7 +32,16 @@ from kerhrm.estimators._data import (
     read_target,
     start,
 )
-from kerhrm.estimators._report import compare, not_better, simple_models, worse_than_constant
+from kerhrm.estimators._report import (
+    ERROR,
+    Report,
+    compare,
+    indicators,
+    not_better,
+    simple_models,
+    worse_than_constant,
+)
+from kerhrm.estimators.columns import AuxiliaryColumns
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
@@ -43,6 +54,8 @@ from kerhrm.randomness import stream
 
 #: rows that are tested at most, for a kernel ridge regression takes their number cubed
 MAX_TESTED = 4000
+#: environments that are tried where their number is to be chosen
+MAX_ENVIRONMENTS = 5
 
 
 class EstimatorOptions(KerHRMOptions):
@@ -68,13 +81,15 @@ class InvariantEstimator(TableEstimator):
     _linearisation: Linearisation
     _auxiliary: AuxiliaryFit | None  #: of auxiliary columns; None: without, or ERM
     _columns: AuxiliaryColumns
+    _reason: str | None  #: why ERM predicts
+    _simple: dict[str, RidgeModel]
 
     def __init__(
         self,
         *,
         k: int | Sequence[int] = (10, 15, 20, 25),
         n_iterations: int = 3,
-        n_environments: int = 2,
+        n_environments: int | None = 2,
         n_init: int = 10,
         init: Literal["random", "nested"] = "random",
         clustering_ridge: float | Sequence[float] = (1e-3, 1e-2),
@@ -178,10 +193,11 @@ class InvariantEstimator(TableEstimator):
         """
         if auxiliary is not None and validation is not None:
             raise KerhrmError("auxiliary and validation cannot be given together", "leave one out")
-        self._auxiliary, self._columns = None, AuxiliaryColumns({})
         pretest = HeterogeneityOptions() if self.pretest is True else self.pretest or None
-        options = options_of(self, EstimatorOptions, pretest=pretest)
-        with cores(self.n_jobs), torch.no_grad():
+        K = 2 if self.n_environments is None else self.n_environments
+        options = options_of(self, EstimatorOptions, pretest=pretest, n_environments=K)
+        with all_or_nothing(self), cores(self.n_jobs), torch.no_grad():
+            self._auxiliary, self._columns = None, AuxiliaryColumns({})
             inputs, rows = start(self, X, y, validation)
             n = len(inputs.x)
             if n < 2 * options.n_environments:
@@ -196,25 +212,30 @@ class InvariantEstimator(TableEstimator):
                 features, inputs.x_validation, *targets, inputs.task, inputs.seed
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
-            self.report_, result = None, None
+            self.report_, result, alone = None, None, None
             if auxiliary is None:
                 self.heterogeneity_ = _test(problem, inputs.x, options.pretest)
+                if self.n_environments is None and _not_detected(self.heterogeneity_) is None:
+                    K = choose_n_environments(problem, options, min(MAX_ENVIRONMENTS, n // 2))
+                    options = options.model_copy(update={"n_environments": max(K, 2)})
+                    alone = "one environment explains validation rows best" if K == 1 else None
             else:
                 z = self._columns.read(auxiliary, len(rows), reset=True)
                 self._auxiliary = self._fit_auxiliary(problem, z[rows[:n]], z[rows[n:]], options)
                 self.heterogeneity_, result = self._auxiliary.result, self._auxiliary.iteration
-            reason = _not_detected(self.heterogeneity_)
+            reason = _not_detected(self.heterogeneity_) or alone
             if reason is None or self.if_not_detected == "fit":
                 self._fit_invariant(problem, inputs, rows, features, options, result)
                 reason = self._compare(inputs, options)
+            self._reason = reason
             if reason is not None:
                 text = f"{reason}; predicting as ERM (if_not_detected, if_not_better='fit': KerHRM)"
                 warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
                 whole, rows = start(self, X, y, validation, hold_out=False)
                 self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
                 self._environments = self._auxiliary = None
-                ridge = fit_ridge(whole.network, whole.x, whole.y, seed=whole.seed)
-                self._keep("erm", ridge, whole, erm_direction(problem, options.k), None)
+                simple = self._keep_simple(whole)
+                self._keep("erm", simple["ERM"], whole, erm_direction(problem, options.k), None)
         self.environments_ = self.environment_proba_.argmax(1)
         return self
 
@@ -243,6 +264,57 @@ class InvariantEstimator(TableEstimator):
             target = target - f0
         probabilities = one.probabilities(self.selected_["k"], means, target)
         return _of_occupied(probabilities, one.occupied[0])
+
+    def report(self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None) -> Report:
+        """Errors on rows X with targets y, next to simpler models, in all and by environment.
+
+        Best of rows that ``fit`` has not seen.  ``groups``, labels (n_samples,) of any kind, are
+        compared as well; a name of theirs is kept.  After a fit with auxiliary columns the
+        environments of the rows need theirs.
+        """
+        outputs = self._outputs(X)
+        x = read_features(self, X, reset=False)
+        y = read_target(y, len(x), self._task, varies=False)
+        parts: dict[str, np.ndarray] = {}
+        if self._environments is not None and (self._auxiliary is None or auxiliary is not None):
+            memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
+            parts = {f"environment {j}": part for j, part in enumerate(memberships)}
+        if groups is not None:
+            parts |= indicators(groups, len(x))
+        models = {name: model.to(device_of(self.device)) for name, model in self._simple.items()}
+        others = {name: self._in_blocks(model, x) for name, model in models.items()}
+        target = self._units.target(y).double().numpy()
+        errors = compare({"KerHRM": outputs, **others}, target, parts, self._task)
+        if self._task == "regression":
+            columns = errors.columns.drop("rows")
+            errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
+        return Report(errors, self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        """The fit in words."""
+        result, chosen = self.heterogeneity_, self.selected_
+        by = {"linear": "KerHRM, its invariant direction", "network": "KerHRM, its network"}
+        assumed = "some feature is spurious: its relation to the target differs by environment"
+        if result is None:
+            test = "none; two labels cannot be tested without an auxiliary column"
+        elif math.isnan(result.p_value):
+            test = "not possible"
+        else:
+            found = "environments" if result.detected else "no environments"
+            test = f"{found} detected (p = {result.p_value:.3g})"
+        facts = {
+            "error": ERROR[self._task],
+            "predicts by": by.get(self.predictor_, f"ERM: {self._reason}"),
+            "test": test,
+        }
+        if self._environments is not None:
+            shares = self.environment_proba_.mean(0)
+            facts["environments"] = ", ".join(f"{share:.0%}" for share in shares) + " of the rows"
+            facts["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(**chosen)
+            if self._auxiliary is not None:
+                assumed += ", which is a function of the auxiliary columns"
+            facts["assumed"] = assumed
+        return facts
 
     def _clusters_inputs(self, iteration: int) -> bool:
         return self.first_kernel == "inputs" and iteration == 1
@@ -314,8 +386,8 @@ class InvariantEstimator(TableEstimator):
         y = inputs.y_validation.double().cpu().numpy()
         with torch.no_grad():
             outputs = self._evaluate(self._predictor, inputs.x_validation.cpu()).numpy()
-            models = simple_models(inputs)
-            others = {name: f(inputs.x_validation).cpu().numpy() for name, f in models.items()}
+            models, points = self._keep_simple(inputs), inputs.x_validation.cpu()
+            others = {name: model(points).numpy() for name, model in models.items()}
         names = {f"environment {j}": memberships[:, j] for j in range(memberships.shape[1])}
         self.report_ = compare({"KerHRM": outputs, **others}, y, names, inputs.task)
         if self.if_not_better == "fit":
@@ -323,6 +395,11 @@ class InvariantEstimator(TableEstimator):
         # in environments that are seen ERM may be better: what counts lies beyond them
         better = not_better if self._auxiliary is None else worse_than_constant
         return better(self.report_, options.margin)
+
+    def _keep_simple(self, inputs: Inputs) -> dict[str, RidgeModel]:
+        """Simpler models of the training rows, which a report compares with."""
+        self._simple = {name: f.to("cpu") for name, f in simple_models(inputs).items()}
+        return self._simple
 
     def _keep(
         self, name: str, predictor: Any, inputs: Inputs, final: Direction, weight: float | None

@@ -1,29 +1,88 @@
 """How KerHRM does next to simpler models: pooled, and in every environment or group."""
 
-from collections.abc import Callable, Mapping
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
 
-from kerhrm.algorithm.ridge import RidgePath, fit_ridge
+from kerhrm.algorithm.ridge import RidgeModel, RidgePath, fit_ridge
+from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 
 ALL = "all rows"  #: the first row of a comparison
+ERROR = {"classification": "share of wrong labels", "regression": "root mean squared error"}
 
 
-def simple_models(inputs: Inputs) -> dict[str, Callable[[Tensor], Tensor]]:
+@dataclass(frozen=True)
+class Report:
+    """What a fitted KerHRM does on some rows: ``print`` it, or show it in a notebook.
+
+    Attributes
+    ----------
+    errors : DataFrame
+        A row for all rows, every inferred environment and every group; columns ``rows``, KerHRM
+        (what ``predict`` gives), ERM in closed form, least squares, a constant.  Shares of wrong
+        labels, or root mean squared errors in the target's unit.
+    facts : dict of str to str
+        What the errors are, what predicts and why, the test, what was chosen and assumed.
+    """
+
+    errors: pd.DataFrame
+    facts: dict[str, str]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The errors."""
+        return self.errors.copy()
+
+    def __str__(self) -> str:
+        width = max(map(len, self.facts))
+        lines = [f"{name:{width}}  {value}" for name, value in self.facts.items()]
+        return "\n".join([self.errors.to_string(float_format="%.4g"), "", *lines])
+
+    def to_html(self) -> str:
+        """Two tables; names from the data are escaped."""
+        cells = {html.escape(name): html.escape(value) for name, value in self.facts.items()}
+        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells.items())
+        return f"{self.errors.to_html(float_format='%.4g', border=0)}<table>{rows}</table>"
+
+    _repr_html_ = to_html
+
+
+def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
     """ERM in closed form, least squares on the inputs, and a constant, of the training rows."""
-    y = inputs.y.double()
+    y = inputs.y.double().cpu().numpy()
     path = RidgePath.of(inputs.x.double().cpu().numpy())
-    slopes, intercept = path.solve(y.cpu().numpy(), 0.0)
-    constant = float(y.mean())
+    models = {"ERM": fit_ridge(inputs.network, inputs.x, inputs.y, seed=inputs.seed)}
+    for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
+        beta, intercept = path.solve(y, ridge)
+        model = RidgeModel(torch.from_numpy(beta), intercept, None, ridge, float("nan"))
+        models[name] = model.to(inputs.x.device)
+    return models
+
+
+def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
+    """Groups of n rows by name: 1 for their rows and 0 for others.
+
+    Raises
+    ------
+    KerhrmError
+        If there is not one label, of any kind, for each row.
+    """
+    labels = pd.Series(np.asarray(groups)) if np.ndim(groups) == 1 else pd.Series(dtype=object)
+    if len(labels) != n:
+        problem = f"groups have shape {np.shape(groups)} for {n} rows"
+        raise KerhrmError(problem, "give one label for each row")
+    if missing := int(labels.isna().sum()):
+        raise KerhrmError(f"{missing} rows have no group", "drop these rows, or name their group")
+    name = getattr(groups, "name", None)
+    name = "group" if name is None else name
     return {
-        "ERM": fit_ridge(inputs.network, inputs.x, inputs.y, seed=inputs.seed),
-        "least squares": lambda x: x.double() @ torch.from_numpy(slopes).to(x.device) + intercept,
-        "constant": lambda x: torch.full((len(x),), constant, dtype=torch.float64),
+        f"{name} {one}": (labels == one).to_numpy(float) for one in sorted(labels.unique(), key=str)
     }
 
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import DataWarning
 from kerhrm.estimators._base import TableEstimator
-from kerhrm.estimators._data import cores, finish, in_table, options_of, start
+from kerhrm.estimators._data import all_or_nothing, cores, finish, in_table, options_of, start
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.irm import PointLoss
 from kerhrm.methods.registry import METHODS
@@ -80,7 +80,7 @@ class _Baseline(TableEstimator):
         method = METHODS[self._method]
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
-        with cores(self.n_jobs):
+        with all_or_nothing(self), cores(self.n_jobs):
             hold_out = self._holds_out and validation is None
             inputs, rows = start(self, X, y, validation, environments, hold_out=hold_out)
             fitted = method.train(inputs, options)

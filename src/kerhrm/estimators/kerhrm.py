@@ -21,7 +21,8 @@ class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[mis
         Numbers of reduced features to try; lowered to their rank, and to the training rows per
         environment.  Many unrelated columns need a k as large as their number.
     n_iterations, n_environments, n_init : int
-        T of Algorithm 1; K, an upper bound; random initialisations of the clustering.
+        T of Algorithm 1; K, an upper bound (None: 1 to 5, by held-out likelihood); random
+        initialisations of the clustering.
     init, clustering_ridge, noise_sd, noise_variance : str, float, float, str
         Of the clustering, as those that follow; see :class:`~kerhrm.KerHRMOptions`.
     clustering_target, clustering_intercept, first_kernel, projection : str, bool, str, str
@@ -143,7 +144,8 @@ class KerHRMRegressor(RegressorMixin, InvariantEstimator):  # type: ignore[misc]
         Numbers of reduced features to try; lowered to their rank, and to the training rows per
         environment.  Many unrelated columns need a k as large as their number.
     n_iterations, n_environments, n_init : int
-        T of Algorithm 1; K, an upper bound; random initialisations of the clustering.
+        T of Algorithm 1; K, an upper bound (None: 1 to 5, by held-out likelihood); random
+        initialisations of the clustering.
     init, clustering_ridge, noise_sd, noise_variance : str, float, float, str
         Of the clustering, as those that follow; see :class:`~kerhrm.KerHRMOptions`.
     clustering_target, clustering_intercept, first_kernel, projection : str, bool, str, str

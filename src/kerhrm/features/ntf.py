@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
+from kerhrm.errors import KerhrmError
 from kerhrm.networks.base import Network
 from kerhrm.networks.kernels import affine
 from kerhrm.networks.mlp import MLP, activations
@@ -50,8 +51,16 @@ class TangentFeatures(Protocol):
 
 
 def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:
-    """Phi (n, p) and the offsets f_0 (n,) at w_0 of points (n, d)."""
+    """Phi (n, p) and the offsets f_0 (n,) at w_0 of points (n, d).
+
+    Raises
+    ------
+    KerhrmError
+        If the points have another number of columns than the network.
+    """
     if isinstance(network, MLP):
+        if x.shape[1:] != (d := network.weights["weight_0"].shape[-1],):
+            raise KerhrmError(f"points {tuple(x.shape)} do not fit a network of {d} inputs")
         return factorise(network, x)
     with torch.no_grad():
         return PerSampleNTF(network, x), network(x)

@@ -23,8 +23,10 @@ How to Learn Invariance Without Environment Partition?", NeurIPS 2022).
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+from sklearn.utils import check_array
 from torch import Tensor
 
 from kerhrm.algorithm.options import HeterogeneityOptions
@@ -121,7 +123,8 @@ def test_heterogeneity(
     """
     options = options or HeterogeneityOptions()
     x = features if x is None else x
-    features, x, y = (np.asarray(a, dtype=np.float64) for a in (features, x, y))
+    read = partial(check_array, dtype=np.float64, ensure_all_finite=False)
+    features, x, y = read(features), read(x), read(y, ensure_2d=False)
     _check(features, x, y)
     features = features[:, : len(y) // POINTS_PER_FEATURE]
     if len(np.unique(y)) <= 2:

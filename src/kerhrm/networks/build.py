@@ -1,5 +1,6 @@
 """Networks by their options, drawn at w_0."""
 
+from kerhrm.errors import KerhrmError
 from kerhrm.networks.base import Network
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.modules import init_module
@@ -35,7 +36,7 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
     Raises
     ------
     KerhrmError
-        If the options name a module that is no network with one output.
+        If d is below 1, or the options name a module that is no network with one output.
 
     Examples
     --------
@@ -45,6 +46,8 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
     >>> network.n_parameters, network(torch.zeros(5, 3)).shape
     (41, torch.Size([5]))
     """
+    if d < 1:
+        raise KerhrmError(f"d={d} inputs are too few", "give 1 or more")
     if options.module is not None:
         return init_module(options.module, seed, d)
     return init_mlp(seed, (d, *options.widths, 1))

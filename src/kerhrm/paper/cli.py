@@ -1,4 +1,4 @@
-"""The command ``kerhrm``: explain, verify, publish, cost, claims."""
+"""The command ``kerhrm``: check, explain, verify, publish, cost, claims."""
 
 import argparse
 import json
@@ -53,6 +53,18 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("targets", nargs="*", default=["all"])
     one.add_argument("--cores", type=int, default=2)
     one.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
+    one = add("check", _check, "whether KerHRM helps on a CSV file")
+    one.add_argument("csv", type=Path)
+    one.add_argument("--target", required=True, metavar="COLUMN")
+    one.add_argument("--auxiliary", nargs="+", default=[], metavar="COLUMN")
+    one.add_argument("--group", metavar="COLUMN", help="is compared, and does not predict")
+    one.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="is not used")
+    one.add_argument("--dates", nargs="+", default=[], metavar="COLUMN", help="holds dates")
+    one.add_argument("--sep", help="default: found out")
+    one.add_argument("--decimal", default=".")
+    one.add_argument("--encoding", default="utf-8")
+    one.add_argument("--environments", type=int, help="default: 1 to 5, by held-out likelihood")
+    one.add_argument("--html", type=Path, help="write a page with a picture")
     one = add("claims", _claims, "how the paper's claims fared in a run")
     one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
     return top
@@ -97,6 +109,20 @@ def _cost(options: argparse.Namespace) -> int:
     from kerhrm.paper.runs.costs import predict
 
     print(predict(options.targets, cores=options.cores, config=options.config))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from kerhrm import check
+
+    how = {name: getattr(options, name) for name in ("sep", "decimal", "encoding", "dates")}
+    columns = {name: getattr(options, name) for name in ("auxiliary", "group", "drop")}
+    table = check.read_table(options.csv, **how)
+    found = check.check(table, options.target, **columns, n_environments=options.environments)
+    print(found.report)
+    if options.html:
+        check.write(check.page(found, options.csv.name), options.html)
+        print(f"\nopen {options.html}")
     return 0
 
 

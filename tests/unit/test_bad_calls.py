@@ -1,0 +1,151 @@
+"""Bad calls of public functions: a KerhrmError of one line, or scikit-learn's own ValueError."""
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import kerhrm
+from kerhrm import (
+    EIIL,
+    ERM,
+    HRM,
+    IRM,
+    ChiSquareDRO,
+    KerHRMClassifier,
+    KerhrmError,
+    KerHRMOptions,
+    KerHRMRegressor,
+    NetworkOptions,
+    NTFMap,
+    NystroemMap,
+    Problem,
+    TangentRidge,
+    build,
+    test_heterogeneity,
+)
+
+N = 60
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(N, 2))
+Y = np.where(X[:, 0] + RANDOM.normal(size=N) > 0, 1, -1)
+FAST: dict[str, Any] = {"network": (4,), "steps": 2}
+KERHRM: dict[str, Any] = {"k": 2, "n_init": 1, "n_iterations": 1, "network": (4,)}
+ESTIMATORS: dict[str, Any] = {
+    "classifier": KerHRMClassifier(**KERHRM),
+    "regressor": KerHRMRegressor(**KERHRM),
+    "erm": ERM(**FAST),
+    "dro": ChiSquareDRO(**FAST),
+    "irm": IRM(**FAST),
+    "eiil": EIIL(**FAST, reference_steps=2, inference_steps=2),
+    "hrm": HRM(n_iterations=1, cluster_steps=2, cluster_rounds=1, gate_steps=2),
+    "ridge": TangentRidge(network=(4,)),
+}
+TABLES: dict[str, tuple[Any, Any]] = {
+    "none": (None, Y),
+    "text": ("X", Y),
+    "a number": (3.0, Y),
+    "no target": (X, None),
+    "one dimension": (X[:, 0], Y),
+    "three dimensions": (X[:, :, None], Y),
+    "no columns": (X[:, :0], Y),
+    "no rows": (X[:0], Y[:0]),
+    "one row": (X[:1], Y[:1]),
+    "missing": (np.where(X > 1, np.nan, X), Y),
+    "infinite": (np.where(X > 1, np.inf, X), Y),
+    "enormous": (np.where(X > 1, 1e300, X), Y),
+    "complex": (X + 1j, Y),
+    "words": (np.full((N, 2), "a"), Y),
+    "objects": (np.full((N, 2), {}, dtype=object), Y),
+    "ragged": ([[1.0, 2.0], [1.0]] * (N // 2), Y),
+    "another length": (X, Y[:-1]),
+    "one class": (X, np.ones(N)),
+    "a table as target": (X, X),
+    "missing targets": (X, np.where(X[:, 0] > 1, np.nan, Y)),
+    "twice the same name": (pd.DataFrame(X, columns=["a", "a"]), Y),
+}
+PARAMETERS: dict[str, list[Any]] = {
+    "device": ["tpu", "cuda:99", 3, "", None],
+    "n_jobs": [0, 1.5, "two", True],
+    "network": [(0,), (-3,), "nowhere", "os:nothing", lambda d: None, [[1]], {"a": 1}],
+    "validation_fraction": [0, 1, -1, "a", None, np.nan],
+    "random_state": ["seed", 1.5],
+    "steps": [0, -1, 1.5, "a", None],
+    "learning_rate": [0, -1.0, "a", np.nan],
+    "k": [0, -1, "a", [], None],
+    "alpha": [-1.0, "a", np.nan, []],
+    "n_environments": [0, 1.5, "a"],
+    "clustering_ridge": [0, -1.0, "a"],
+    "penalty": ["none", 3],
+    "pretest": ["yes", 3],
+    "margin": [-1, 2, "a"],
+    "task": ["ranking", None, 3],
+    "n_landmarks": [0, -1, "a"],
+}
+
+
+def calls() -> dict[str, Callable[[], Any]]:
+    """Name and bad call."""
+    bad: dict[str, Callable[[], Any]] = {}
+    for (name, model), (what, table) in itertools.product(ESTIMATORS.items(), TABLES.items()):
+        bad[f"{name}, {what}"] = lambda model=model, table=table: clone(model).fit(*table)
+    for name, model in ESTIMATORS.items():
+        for key in PARAMETERS.keys() & model.get_params().keys():
+            for value in PARAMETERS[key]:
+                bad[f"{name}, {key}={value!r:.20}"] = lambda model=model, key=key, value=value: (
+                    clone(model).set_params(**{key: value}).fit(X, Y)
+                )
+        bad[f"{name}, not fitted"] = lambda model=model: clone(model).predict(X)
+    fitted = KerHRMClassifier(**KERHRM, if_not_better="fit").fit(X, Y)
+    for what in ("none", "text", "one dimension", "no columns", "missing", "infinite", "words"):
+        bad[f"predict, {what}"] = lambda what=what: fitted.predict(TABLES[what][0])
+        bad[f"report, {what}"] = lambda what=what: fitted.report(TABLES[what][0], Y)
+        bad[f"environments, {what}"] = lambda what=what: fitted.predict_environment_proba(
+            TABLES[what][0], Y
+        )
+        bad[f"auxiliary, {what}"] = lambda what=what: clone(fitted).fit(
+            X, Y, auxiliary=TABLES[what][0] if what != "none" else [None] * N
+        )
+        bad[f"pre-test, {what}"] = lambda what=what: test_heterogeneity(TABLES[what][0], Y)
+    network, points = build(NetworkOptions(widths=[4]), seed=0, d=2), torch.from_numpy(X).float()
+    bad |= {
+        "build, d": lambda: build(NetworkOptions(), seed=0, d=0),
+        "NTF, k": lambda: NTFMap.fit(network, points, 0),
+        "NTF, much k": lambda: NTFMap.fit(network, points, N + 1),
+        "NTF, columns": lambda: NTFMap.fit(network, points[:, :1], 2),
+        "landmarks, k": lambda: NystroemMap.fit(network, points, 0),
+        "options": lambda: KerHRMOptions.parse({"alpha": "much"}),
+        "an unknown option": lambda: KerHRMOptions.parse({"alfa": 1.0}),
+        "problem": lambda: Problem.from_features(
+            NTFMap.fit(network, points, 2), points, points[:3, 0], points[:, 0], "regression", 0
+        ),
+        "scorer": lambda: kerhrm.worst_group_score(3),  # type: ignore[arg-type]
+    }
+    return bad
+
+
+CALLS = calls()
+
+
+def test_there_are_enough() -> None:
+    assert len(CALLS) >= 200
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_it_is_one_line(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises((ValueError, NotFittedError, TypeError)) as caught:
+            CALLS[name]()
+    ours = isinstance(caught.value, KerhrmError)
+    at = caught.traceback[-1].path
+    assert ours or "sklearn" in str(at), f"{caught.value!r} from {at}"
+    if ours:
+        assert "\n" not in str(caught.value)
