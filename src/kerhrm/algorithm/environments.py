@@ -210,19 +210,21 @@ def _infer(
         y,
         starts.repeat(len(options.clustering_ridge), 1, 1),
         ridge=ridges,
+        point_weights=problem.weights,
         noise_sd=options.noise_sd,
         per_cluster=options.noise_variance == "per_cluster",
         hard=options.e_step == "hard",
         max_iter=options.em_max_iter,
         tol=options.em_tol,
     )
+    counts = problem.counts
     responsibilities = mixtures.responsibilities(psi, y)
     information = label_information(responsibilities, label_bins(problem.y))
     label_split = information > options.max_label_information
     occupied = mixtures.weights >= options.min_share  # (R, K)
     empty = occupied.sum(-1) < min(2, options.n_environments)
     degenerate = label_split | empty
-    held_out = mixtures.log_likelihood(psi_validation, y_validation)
+    held_out = mixtures.log_likelihood(psi_validation, y_validation, None, counts[1])
     # where every start is degenerate, the likeliest one stays, marked as degenerate
     all_degenerate = degenerate.all()
     best = held_out.masked_fill(degenerate & ~all_degenerate, -torch.inf).argmax()
@@ -231,10 +233,10 @@ def _infer(
     for theta in reversed(thetas):
         slopes = orthogonal_update(slopes, theta[:k])
     memberships = (
-        assign(occupied * r, options.assignment, problem.seed, *name, part)
-        for part, r in (
-            ("train", responsibilities[best]),
-            ("validation", winner.responsibilities(psi_validation, y_validation)),
+        assign(occupied * r, options.assignment, problem.seed, *name, part) * count[:, None]
+        for part, r, count in (
+            ("train", responsibilities[best], counts[0]),
+            ("validation", winner.responsibilities(psi_validation, y_validation), counts[1]),
         )
     )
     train, validation = memberships

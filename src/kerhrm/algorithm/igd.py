@@ -95,7 +95,7 @@ def train_network(
     """
     pooled = options.selection == "pooled" or direction.iteration == 0
     y = problem.y_validation
-    memberships = torch.ones_like(y)[None]
+    memberships = problem.counts[1].to(y)[None]
     if not pooled:
         memberships = all_memberships(environments, "validation")
 
@@ -142,8 +142,8 @@ def train_igd(
         Until the objective stopped falling.
     """
     u = problem.u * (torch.arange(len(problem.s), device=x.device) < direction.k)
-    given = problem.y, problem.f0_train, u, problem.s, direction.theta
-    y, f0, u, s, theta = (t.to(x) for t in given)
+    given = problem.y, problem.f0_train, u, problem.s, direction.theta, problem.counts[0]
+    y, f0, u, s, theta, counts = (t.to(x) for t in given)
     n_steps = 0
 
     def objective(f: Tensor, network: N, step: int) -> Tensor:
@@ -153,7 +153,7 @@ def train_igd(
         cos = cosine_to_direction((f - f0) @ u / s, theta, smoothing)
         if options.cosine == "absolute":
             cos = cos.abs()
-        return ((f - y) ** 2).mean() + cosine_weight * (1 - cos)
+        return (counts * (f - y) ** 2).mean() + cosine_weight * (1 - cos)
 
     trained = train(
         network,

@@ -132,7 +132,7 @@ def erm_direction(
     theta = problem.target.new_zeros(len(candidates), len(problem.s))
     for c, (dimension, ridge) in enumerate(candidates):
         psi, _ = problem.reduced(dimension)
-        everyone = torch.ones_like(psi[:, :1])
+        everyone = problem.counts[0][:, None]
         risks = environment_risks(psi, problem.target, everyone, ridge=ridge)
         theta[c, :dimension] = solve(*risks.pooled)
     score = selection_score(problem, theta, [], "pooled")
@@ -153,7 +153,7 @@ def selection_score(
     outputs = predict_linear(theta, problem.psi_validation, problem.f0_validation)
     scores = point_scores(outputs, problem.y_validation, problem.task)
     if rule == "pooled":
-        return scores.mean(-1)
+        return (scores * problem.counts[1]).mean(-1)
     outputs = predict_linear(theta, problem.psi_train, problem.f0_train)
     scores = torch.cat([point_scores(outputs, problem.y, problem.task), scores], dim=-1)
     parts = all_memberships(environments, "train"), all_memberships(environments, "validation")

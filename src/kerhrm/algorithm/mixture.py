@@ -78,9 +78,16 @@ class Mixture:
         """P(environment j | psi_i, y_i) of points (n, k), (n,) in cells (n,): (R, n, K)."""
         return torch.softmax(self._log_joint(psi, y, cells), dim=-2).mT.contiguous()
 
-    def log_likelihood(self, psi: Tensor, y: Tensor, cells: Tensor | None = None) -> Tensor:
+    def log_likelihood(
+        self,
+        psi: Tensor,
+        y: Tensor,
+        cells: Tensor | None = None,
+        point_weights: Tensor | float = 1.0,
+    ) -> Tensor:
         """Mean log p(y_i | psi_i) of points (n, k), (n,) in cells (n,), in nats: (R,)."""
-        return torch.logsumexp(self._log_joint(psi, y, cells), dim=-2).mean(-1)
+        values = torch.logsumexp(self._log_joint(psi, y, cells), dim=-2)
+        return (values * point_weights).mean(-1)
 
     def _log_joint(self, psi: Tensor, y: Tensor, cells: Tensor | None) -> Tensor:
         return _log_joint(_squares(psi, y, self.theta), self.weights, self.sigma, cells)
@@ -93,6 +100,7 @@ def fit_mixture(
     *,
     ridge: float | Tensor,
     cells: Tensor | None = None,
+    point_weights: Tensor | None = None,
     noise_sd: float | None = None,
     per_cluster: bool = False,
     hard: bool = False,
@@ -113,6 +121,8 @@ def fit_mixture(
         Positive, in units of the mean eigenvalue of Psi^T Psi / n.
     cells : Tensor, (n,), int64, optional
         0, ..., C - 1: the cell of every point, which its shares depend on.
+    point_weights : Tensor, (n,), optional
+        Of mean 1: sums over points become weighted sums.
     noise_sd : float, optional
         Fixes sigma, which is estimated in each M step by default.
     per_cluster : bool
@@ -144,7 +154,8 @@ def fit_mixture(
     if not bool((ridges > 0).all()):
         raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
     rho = ridges * (psi**2).sum() / psi.numel()  # (R,)
-    moments = ClusterMoments(psi, y)
+    counts = torch.ones_like(y) if point_weights is None else point_weights
+    moments = ClusterMoments(psi, y, counts)
     members = None if cells is None else one_hot(cells).to(psi)
     sigma_floor = 1e-6 * float(y.std())
     done: dict[str, Tensor] = {}
@@ -153,6 +164,8 @@ def fit_mixture(
     previous = psi.new_full((len(start),), torch.inf)
     for iteration in range(1, max_iter + 1):
         # M step
+        if point_weights is not None:
+            r = r * point_weights
         theta = _ridge_regressions(moments.of(r), n * rho)
         squares = _squares(psi, y, theta)
         weights = r.mean(-1)
@@ -166,7 +179,7 @@ def fit_mixture(
         if noise_sd is not None:
             sigma = torch.full_like(sigma, noise_sd)
         if members is not None:
-            weights = (r @ members + 1 / n_clusters) / (members.sum(0) + 1)  # (R, K, C)
+            weights = (r @ members + 1 / n_clusters) / (counts @ members + 1)  # (R, K, C)
         # E step, and L_c of the parameters just found
         log_joint = _log_joint(squares, weights, sigma, cells)
         if hard:
@@ -178,7 +191,7 @@ def fit_mixture(
             total = r.sum(-2, keepdim=True)
             log_likelihood.add_(total.log())
             r /= total
-        objective = -log_likelihood.mean((-2, -1)) + (penalty / (2 * sigma**2)).sum(-1)
+        objective = -(log_likelihood * counts).mean((-2, -1)) + (penalty / (2 * sigma**2)).sum(-1)
         if members is not None:
             objective -= weights.log().sum((-2, -1)) / (n * n_clusters)
 
@@ -234,13 +247,13 @@ class ClusterMoments:
 
     Where it fits, the products psi_a psi_b of all points are stored once as an n x k(k+1)/2
     matrix, so that the moments of every mixture and cluster are one matrix product.  The last
-    cluster's are what the others leave of the sum, since responsibilities add up to one.
+    cluster's are what the others leave of the sum: responsibilities add up to ``counts`` (n,).
     """
 
-    def __init__(self, psi: Tensor, y: Tensor) -> None:
+    def __init__(self, psi: Tensor, y: Tensor, counts: Tensor) -> None:
         n, k = psi.shape
         self.psi, self.y = psi, y
-        second, cross = weighted_moments(psi, y, psi.new_ones(1, n))
+        second, cross = weighted_moments(psi, y, counts[None])
         self.total_second, self.total_cross = second[0], cross[0]
         self.products: Tensor | None = None
         if n * k * (k + 1) // 2 <= PRODUCTS_LIMIT:

@@ -18,6 +18,7 @@ class Record:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all fields as arrays, for a file."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        values = {name: value for name, value in values.items() if value is not None}
         return {
             name: np.asarray(v.detach().cpu().numpy() if isinstance(v, Tensor) else v)
             for name, v in values.items()
@@ -30,6 +31,8 @@ class Record:
         """Rebuild the record that :meth:`arrays` came from, with its tensors on a device."""
         values: dict[str, Any] = {}
         for field in fields(cls):  # type: ignore[arg-type]
+            if field.name not in arrays and field.default is None:
+                continue
             array = np.asarray(arrays[field.name])
             if field.type is Tensor:
                 values[field.name] = torch.from_numpy(array).to(device)
@@ -80,6 +83,8 @@ class Problem(Record):
         What is learned.
     seed : int
         Names the random streams of the initialisations.
+    weights, weights_validation : Tensor, (n,), (m,), optional
+        Of the points, of mean 1: sums over points become weighted sums.
     """
 
     u: Tensor
@@ -91,6 +96,8 @@ class Problem(Record):
     y_validation: Tensor
     task: Task
     seed: int
+    weights: Tensor | None = None
+    weights_validation: Tensor | None = None
 
     @classmethod
     def from_features(
@@ -101,6 +108,8 @@ class Problem(Record):
         y_validation: Tensor,
         task: Task,
         seed: int,
+        weights: Tensor | None = None,
+        weights_validation: Tensor | None = None,
     ) -> Self:
         """Problem of the points that a feature map was fitted on.
 
@@ -116,6 +125,8 @@ class Problem(Record):
             What is learned.
         seed : int
             Names the random streams of the initialisations.
+        weights, weights_validation : Tensor, (n,), (m,), optional
+            Of the points.
 
         Returns
         -------
@@ -133,7 +144,15 @@ class Problem(Record):
                 raise KerhrmError(problem, "give one for each")
         psi, f0 = feature_map.transform(x_validation)
         reduced = feature_map.u, feature_map.s, psi, feature_map.f0, f0
-        return cls(*reduced, y.double(), y_validation.double(), task, seed)
+        doubles = y.double(), y_validation.double()
+        return cls(*reduced, *doubles, task, seed, weights, weights_validation)
+
+    @property
+    def counts(self) -> tuple[Tensor, Tensor]:
+        """Weights (n,) and (m,), float64; ones where there are none."""
+        given = (self.weights, self.y), (self.weights_validation, self.y_validation)
+        one, other = (torch.ones_like(y).double() if w is None else w.double() for w, y in given)
+        return one, other
 
     @property
     def psi_train(self) -> Tensor:
@@ -166,7 +185,7 @@ class Environments(Record):
     k : Tensor, (G,), int64
         Candidate dimensions.
     train, validation : Tensor, (G, n, K), (G, m, K)
-        Memberships of the points; 0 in environments that were dropped as empty.
+        Memberships of the points, times their weights; 0 in dropped (empty) environments.
     slopes : Tensor, (G, K, k_max)
         Coefficients of psi, zero beyond k; (G, K, d) of the inputs where these are clustered.
         Directions taken out of Psi are taken out of them.

@@ -39,22 +39,27 @@ class RidgePath:
         Of the centred columns: left singular vectors, squared singular values, right ones.
     mean : ndarray, (q,)
         Of the columns.
+    weights : ndarray, (n,)
+        Of the points, of mean 1; sums over points are weighted sums, and u has a factor of
+        the weights' square root.
     """
 
     u: np.ndarray
     values: np.ndarray
     v: np.ndarray
     mean: np.ndarray
+    weights: np.ndarray
 
     @classmethod
-    def of(cls, columns: np.ndarray) -> Self:
-        """Decompose columns (n, q), float64."""
-        mean = columns.mean(0)
-        centred = columns - mean
+    def of(cls, columns: np.ndarray, weights: np.ndarray | None = None) -> Self:
+        """Decompose columns (n, q), float64, of points of equal or other weights (n,)."""
+        weights = np.ones(len(columns)) if weights is None else weights
+        mean = (weights[:, None] * columns).mean(0)
+        centred = np.sqrt(weights)[:, None] * (columns - mean)
         values, v = np.linalg.eigh(centred.T @ centred)
         kept = values > max(RANK_TOLERANCE * values[-1], np.finfo(float).tiny)
         values, v = values[kept], v[:, kept]
-        return cls(centred @ (v / np.sqrt(values)), values, v, mean)
+        return cls(centred @ (v / np.sqrt(values)), values, v, mean, weights)
 
     def shrinkage(self, ridge: float) -> np.ndarray:
         """s^2 / (s^2 + lambda) of the directions, (r,)."""
@@ -66,27 +71,29 @@ class RidgePath:
         Without any columns, or where every lambda fits some point exactly, the mean of the others
         predicts, and lambda is infinite.
         """
-        n = len(y)
-        centred = y - y.mean()
+        n, root = len(y), np.sqrt(self.weights)
+        centred = root * (y - (self.weights * y).mean())
         along, squares = self.u.T @ centred, self.u**2
-        best = y - centred / (1 - 1 / n), float(np.mean((centred / (1 - 1 / n)) ** 2)), np.inf
+        alone = centred / (1 - self.weights / n)
+        best = y - alone / root, float(np.mean(alone**2)), np.inf
         for ridge in RIDGES if len(self.values) else ():
             shrinkage = self.shrinkage(ridge)
-            leverage = 1 / n + squares @ shrinkage
+            leverage = self.weights / n + squares @ shrinkage
             if leverage.max() > LARGEST_LEVERAGE:
                 continue
             residuals = (centred - self.u @ (shrinkage * along)) / (1 - leverage)
             if (error := float(np.mean(residuals**2))) < best[1]:
-                best = y - residuals, error, float(ridge)
+                best = y - residuals / root, error, float(ridge)
         return best
 
     def solve(self, y: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
         """Coefficients beta (q,) and intercept b of labels (n,)."""
         if np.isinf(ridge):
-            return np.zeros_like(self.mean), float(y.mean())
-        shrunk = self.shrinkage(ridge) / np.sqrt(self.values) * (self.u.T @ (y - y.mean()))
-        beta = self.v @ shrunk
-        return beta, float(y.mean() - self.mean @ beta)
+            return np.zeros_like(self.mean), float((self.weights * y).mean())
+        mean = (self.weights * y).mean()
+        along = self.u.T @ (np.sqrt(self.weights) * (y - mean))
+        beta = self.v @ (self.shrinkage(ridge) / np.sqrt(self.values) * along)
+        return beta, float(mean - self.mean @ beta)
 
 
 @dataclass(frozen=True)
@@ -101,8 +108,8 @@ class Columns:
         f_{w_0}, whose tangent features these are.
     landmarks : Tensor, (m, d)
         Some of the points.
-    weights : ndarray, (m, r)
-        Tangent features are kappa(x, landmarks) weights, with orthonormal directions.
+    span : ndarray, (m, r)
+        Tangent features are kappa(x, landmarks) span, with orthonormal directions.
     scale : float
         Factor of the inputs next to the tangent features: both have the same variance in all.
     """
@@ -111,11 +118,18 @@ class Columns:
     whole: RidgePath
     network: Network
     landmarks: Tensor
-    weights: np.ndarray
+    span: np.ndarray
     scale: float
 
     @classmethod
-    def of(cls, network: Network, x: Tensor, n_landmarks: int = N_LANDMARKS, seed: int = 0) -> Self:
+    def of(
+        cls,
+        network: Network,
+        x: Tensor,
+        n_landmarks: int = N_LANDMARKS,
+        seed: int = 0,
+        weights: np.ndarray | None = None,
+    ) -> Self:
         """Columns of points x (n, d); landmarks are drawn from the stream ``landmarks``."""
         n = len(x)
         rows = stream(seed, "landmarks").choice(n, min(n_landmarks, n), replace=False)
@@ -126,12 +140,13 @@ class Columns:
             cross = own.kernel(some).double().cpu().numpy()
         values, vectors = np.linalg.eigh(gram)
         kept = values > values[-1] * 10 * np.finfo(np.float32).eps  # a kernel's own precision
-        weights = vectors[:, kept] / np.sqrt(values[kept])
-        tangents, plain = cross @ weights, x.double().cpu().numpy()
+        span = vectors[:, kept] / np.sqrt(values[kept])
+        tangents, plain = cross @ span, x.double().cpu().numpy()
         variance = plain.var(0).sum()
         scale = float(np.sqrt(tangents.var(0).sum() / variance)) if variance > 0 else 1.0
         whole = np.column_stack([scale * plain, tangents])
-        return cls(RidgePath.of(plain), RidgePath.of(whole), network, landmarks, weights, scale)
+        inputs, both = RidgePath.of(plain, weights), RidgePath.of(whole, weights)
+        return cls(inputs, both, network, landmarks, span, scale)
 
     def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float]:
         """Predictions of each label (n,) by all others, and their mean squared error."""
@@ -145,7 +160,7 @@ class Columns:
         d, tangents = len(self.inputs.mean), None
         if path is self.whole:
             beta[:d] *= self.scale
-            along = torch.from_numpy(self.weights @ beta[d:])[:, None].to(self.landmarks.device)
+            along = torch.from_numpy(self.span @ beta[d:])[:, None].to(self.landmarks.device)
             with torch.enable_grad():
                 tangents = Linearisation.along(self.network, self.landmarks, along)
         slopes = torch.from_numpy(beta[:d]).to(self.landmarks.device)
@@ -187,7 +202,13 @@ class RidgeModel:
 
 
 def fit_ridge(
-    network: Network, x: Tensor, y: Tensor, *, n_landmarks: int = N_LANDMARKS, seed: int = 0
+    network: Network,
+    x: Tensor,
+    y: Tensor,
+    *,
+    n_landmarks: int = N_LANDMARKS,
+    seed: int = 0,
+    weights: Tensor | None = None,
 ) -> RidgeModel:
     """Fit labels y (n,) of points x (n, d): ERM on the tangent features of a network at w_0.
 
@@ -201,6 +222,8 @@ def fit_ridge(
         Points whose tangent features span the others'.
     seed : int
         Draws the landmarks.
+    weights : Tensor, (n,), optional
+        Of the points, positive and of mean 1.
 
     Returns
     -------
@@ -217,4 +240,5 @@ def fit_ridge(
     >>> bool((model(x) - x[:, 0] ** 2).abs().max() < 0.1)
     True
     """
-    return Columns.of(network, x, n_landmarks, seed).fit(y.double().cpu().numpy())
+    given = None if weights is None else weights.double().cpu().numpy()
+    return Columns.of(network, x, n_landmarks, seed, given).fit(y.double().cpu().numpy())

@@ -35,6 +35,8 @@ T = TypeVar("T", bound=Options)
 BLOCK = 2**12  #: points that are predicted at a time
 #: larger values stand for missing ones, or are in a unit whose squares overflow in float32
 LARGEST = 1e20
+#: share of the largest weight that a weight of zero becomes: such rows have environments, too
+NO_WEIGHT = 1e-12
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
@@ -152,12 +154,12 @@ class Units:
     classes: np.ndarray | None = None
 
     @classmethod
-    def of(cls, x: np.ndarray, y: np.ndarray, task: Task) -> Self:
-        """Units of training rows x (n, d) and targets y (n,)."""
-        inputs = _mean_and_scale(x)
+    def of(cls, x: np.ndarray, y: np.ndarray, task: Task, weights: np.ndarray | None) -> Self:
+        """Units of training rows x (n, d) and targets y (n,), whose weights may differ."""
+        inputs = _mean_and_scale(x, weights)
         if task == "classification":
             return cls(*inputs, classes=np.unique(y))
-        mean, scale = _mean_and_scale(y[:, None])
+        mean, scale = _mean_and_scale(y[:, None], weights)
         return cls(*inputs, float(mean[0]), float(scale[0]))
 
     def inputs(self, x: np.ndarray) -> Tensor:
@@ -180,10 +182,10 @@ class Units:
         return torch.from_numpy(np.where(y == self.classes[1], 1.0, -1.0).astype(np.float32))
 
 
-def _mean_and_scale(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_scale(x: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Of columns (n, d), by StandardScaler; a power of two keeps squares from underflowing."""
     size = np.ldexp(1.0, np.frexp(np.abs(x).max(0))[1] - 1)
-    scaler = StandardScaler().fit(x / size)
+    scaler = StandardScaler().fit(x / size, sample_weight=weights)
     scale = np.where(np.ptp(x, axis=0) == 0, 1.0, scaler.scale_ * size)
     return scaler.mean_ * size, scale
 
@@ -253,12 +255,14 @@ def start(
     environments: Callable[[int], Tensor] | None = None,
     *,
     hold_out: bool | None = None,
+    sample_weight: Any = None,
 ) -> tuple[Inputs, np.ndarray]:
     """Read a table, and draw w_0; learns columns, seed, units and, of a classifier, classes.
 
     Next to the inputs stand the rows of the table that its training points are and, unless
     other rows validate, its validation points.  ``environments`` gives the labels of n rows;
     ``hold_out`` says whether rows are held out, by default if there is no ``validation``.
+    Rows may have a weight; those of ``validation`` count alike.
     """
     device, task = device_of(estimator.device), estimator._task
     x = read_features(estimator, X, reset=True)
@@ -274,7 +278,12 @@ def start(
     if validation is not None:
         points = read_features(estimator, validation[0], reset=False)
         others = points, read_target(validation[1], len(points), task, varies=False)
-    units = estimator._units = Units.of(x[train], target[train], task)
+    weights = read_weights(sample_weight, len(x))
+    if weights is not None and (weights[train] <= NO_WEIGHT).all():
+        raise KerhrmError("no training row has a weight", "give more rows a weight above 0")
+    units = estimator._units = Units.of(
+        x[train], target[train], task, None if weights is None else weights[train]
+    )
     if units.classes is not None:
         estimator.classes_ = units.classes
     network = build(_network_options(estimator.network), estimator.seed_, x.shape[1])
@@ -287,8 +296,34 @@ def start(
         estimator.seed_,
         network.to(device),
         None if environments is None else environments(len(x))[train].to(device),
+        weights=_mean_one(weights, train, device),
+        weights_validation=None if validation is not None else _mean_one(weights, held_out, device),
     )
     return inputs, np.concatenate([train, held_out])
+
+
+def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+    """Weights (n,) of the rows, zero or positive; None: all alike.
+
+    Raises
+    ------
+    KerhrmError
+        If there is not a finite weight for each row, or none is positive.
+    """
+    if sample_weight is None:
+        return None
+    weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights")
+    if weights.shape != (n,) or (weights < 0).any() or not weights.any():
+        problem = f"sample_weight has shape {weights.shape} for {n} rows, or a value below zero"
+        raise KerhrmError(problem, "give each row a weight of 0 or more, not all of them 0")
+    return np.maximum(weights / weights.max(), NO_WEIGHT)
+
+
+def _mean_one(weights: np.ndarray | None, rows: np.ndarray, device: torch.device) -> Tensor | None:
+    """Weights of some rows, of mean 1; None without any."""
+    if weights is None or not len(rows):
+        return None
+    return torch.from_numpy(weights[rows] / weights[rows].mean()).to(device)
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:

@@ -22,6 +22,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._base import TableEstimator
 from kerhrm.estimators._data import (
+    NO_WEIGHT,
     all_or_nothing,
     cores,
     device_of,
@@ -179,7 +180,15 @@ class InvariantEstimator(TableEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, *, auxiliary: Any = None, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        auxiliary: Any = None,
+        validation: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """Infer environments, and learn a model that is invariant over them.
 
         Inputs X (n_samples, n_features), and two labels of any kind or numbers y (n_samples,), are
@@ -190,15 +199,19 @@ class InvariantEstimator(TableEstimator):
         One or several columns ``auxiliary`` (n_samples, ...) that are no features, such as a time
         or a place, make environments functions of them: these can be tested for any target, and
         are known of new rows without their targets.
+
+        Rows count in proportion to ``sample_weight`` (n_samples,), 0 or more, wherever a mean over
+        rows is taken; in the pre-test all rows with a weight count alike.
         """
-        if auxiliary is not None and validation is not None:
-            raise KerhrmError("auxiliary and validation cannot be given together", "leave one out")
+        for name, other in {"validation": validation, "sample_weight": sample_weight}.items():
+            if auxiliary is not None and other is not None:
+                raise KerhrmError(f"auxiliary and {name} cannot be given together", "leave one out")
         pretest = HeterogeneityOptions() if self.pretest is True else self.pretest or None
         K = 2 if self.n_environments is None else self.n_environments
         options = options_of(self, EstimatorOptions, pretest=pretest, n_environments=K)
         with all_or_nothing(self), cores(self.n_jobs), torch.no_grad():
             self._auxiliary, self._columns = None, AuxiliaryColumns({})
-            inputs, rows = start(self, X, y, validation)
+            inputs, rows = start(self, X, y, validation, sample_weight=sample_weight)
             n = len(inputs.x)
             if n < 2 * options.n_environments:
                 text = f"n_samples: {n} training rows are too few for n_environments"
@@ -207,9 +220,12 @@ class InvariantEstimator(TableEstimator):
             features = _reduced_features(inputs, max(k), options)
             k = sorted({min(one, len(features.s)) for one in k})
             options = options.model_copy(update={"k": k})
-            targets = inputs.y, inputs.y_validation
+            targets, weights = (
+                (inputs.y, inputs.y_validation),
+                (inputs.weights, inputs.weights_validation),
+            )
             problem = Problem.from_features(
-                features, inputs.x_validation, *targets, inputs.task, inputs.seed
+                features, inputs.x_validation, *targets, inputs.task, inputs.seed, *weights
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
             self.report_, result, alone = None, None, None
@@ -231,7 +247,8 @@ class InvariantEstimator(TableEstimator):
             if reason is not None:
                 text = f"{reason}; predicting as ERM (if_not_detected, if_not_better='fit': KerHRM)"
                 warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
-                whole, rows = start(self, X, y, validation, hold_out=False)
+                given = {"hold_out": False, "sample_weight": sample_weight}
+                whole, rows = start(self, X, y, validation, **given)
                 self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
                 self._environments = self._auxiliary = None
                 simple = self._keep_simple(whole)
@@ -389,7 +406,9 @@ class InvariantEstimator(TableEstimator):
             models, points = self._keep_simple(inputs), inputs.x_validation.cpu()
             others = {name: model(points).numpy() for name, model in models.items()}
         names = {f"environment {j}": memberships[:, j] for j in range(memberships.shape[1])}
-        self.report_ = compare({"KerHRM": outputs, **others}, y, names, inputs.task)
+        weights = inputs.weights_validation
+        counts = None if weights is None else weights.cpu().numpy()
+        self.report_ = compare({"KerHRM": outputs, **others}, y, names, inputs.task, counts)
         if self.if_not_better == "fit":
             return None
         # in environments that are seen ERM may be better: what counts lies beyond them
@@ -453,6 +472,7 @@ def _test(
         return None
     points = torch.column_stack([x, problem.y.to(x)]).cpu().numpy()
     rows = np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))  # they are sorted
+    rows = rows[problem.counts[0].cpu().numpy()[rows] > NO_WEIGHT * len(points)]
     if len(rows) < MIN_POINTS:
         return HeterogeneityResult(math.nan, np.array([]), math.nan, detected=False)
     if len(rows) > MAX_TESTED:

@@ -55,9 +55,11 @@ class Report:
 
 def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
     """ERM in closed form, least squares on the inputs, and a constant, of the training rows."""
-    y = inputs.y.double().cpu().numpy()
-    path = RidgePath.of(inputs.x.double().cpu().numpy())
-    models = {"ERM": fit_ridge(inputs.network, inputs.x, inputs.y, seed=inputs.seed)}
+    x, y = (part.double().cpu().numpy() for part in (inputs.x, inputs.y))
+    weights = inputs.weights
+    path = RidgePath.of(x, None if weights is None else weights.cpu().numpy())
+    erm = fit_ridge(inputs.network, inputs.x, inputs.y, seed=inputs.seed, weights=weights)
+    models = {"ERM": erm}
     for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
         beta, intercept = path.solve(y, ridge)
         model = RidgeModel(torch.from_numpy(beta), intercept, None, ridge, float("nan"))
@@ -87,7 +89,11 @@ def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
 
 
 def compare(
-    outputs: Mapping[str, np.ndarray], y: np.ndarray, groups: Mapping[str, np.ndarray], task: Task
+    outputs: Mapping[str, np.ndarray],
+    y: np.ndarray,
+    groups: Mapping[str, np.ndarray],
+    task: Task,
+    counts: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Mean error of every model, on all rows and in every group.
 
@@ -101,6 +107,8 @@ def compare(
         Memberships of the rows in a group, from 0 to 1.
     task : "classification" or "regression"
         The error is the share of wrong labels, or the mean squared error.
+    counts : ndarray, (n,), optional
+        Weights of the rows.
 
     Returns
     -------
@@ -108,7 +116,7 @@ def compare(
         A row for :data:`ALL` and for every group that has any row; column ``rows`` (the sum of
         memberships), and one for each model.
     """
-    members = np.stack([np.ones(len(y)), *groups.values()])
+    members = np.stack([np.ones(len(y)), *groups.values()]) * (1 if counts is None else counts)
     weights = members.sum(1)
     if task == "classification":
         errors = [(f > 0) != (y > 0) for f in outputs.values()]

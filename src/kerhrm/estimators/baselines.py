@@ -73,7 +73,12 @@ class _Baseline(TableEstimator):
         return self._fit(X, y, validation)
 
     def _fit(
-        self, X: Any, y: Any, validation: Any, environments: Callable[[int], Tensor] | None = None
+        self,
+        X: Any,
+        y: Any,
+        validation: Any,
+        environments: Callable[[int], Tensor] | None = None,
+        sample_weight: Any = None,
     ) -> Self:
         if self.task not in ("classification", "regression"):
             raise KerhrmError(f"task={self.task!r} is not known", "classification or regression")
@@ -82,7 +87,8 @@ class _Baseline(TableEstimator):
         method.check(options, self.task)
         with all_or_nothing(self), cores(self.n_jobs):
             hold_out = self._holds_out and validation is None
-            inputs, rows = start(self, X, y, validation, environments, hold_out=hold_out)
+            given = {"hold_out": hold_out, "sample_weight": sample_weight}
+            inputs, rows = start(self, X, y, validation, environments, **given)
             fitted = method.train(inputs, options)
             finish(self, self._network_of(fitted, inputs.network), inputs.x)
         if fitted.environments is not None:
@@ -182,6 +188,10 @@ class TangentRidge(_Baseline):
     ) -> None:
         super().__init__(task, network, 0.2, random_state, device, n_jobs)
         self.n_landmarks = n_landmarks
+
+    def fit(self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to a table whose rows may have weights; rows for ``validation`` change nothing."""
+        return self._fit(X, y, validation, sample_weight=sample_weight)
 
 
 class ChiSquareDRO(_Baseline):

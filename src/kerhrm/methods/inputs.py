@@ -44,6 +44,8 @@ class Inputs:
         Of a test that has run already.
     auxiliary, auxiliary_validation : Tensor, (n, c), (m, c), optional
         Numbers that are no features, of which environments may be functions.
+    weights, weights_validation : Tensor, (n,), (m,), float64, optional
+        Of the points, of mean 1.
     """
 
     x: Tensor
@@ -59,6 +61,8 @@ class Inputs:
     heterogeneity: HeterogeneityResult | None = None
     auxiliary: Tensor | None = None
     auxiliary_validation: Tensor | None = None
+    weights: Tensor | None = None
+    weights_validation: Tensor | None = None
 
     def require_auxiliary(self) -> tuple[Tensor, Tensor]:
         """Auxiliary variable of both parts; :class:`KerhrmError` if there is none."""

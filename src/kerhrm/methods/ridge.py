@@ -13,7 +13,6 @@ class RidgeOptions(Options):
 
 def train_ridge(inputs: Inputs, options: RidgeOptions) -> Fitted:
     """Fit :func:`kerhrm.algorithm.ridge.fit_ridge` on the training points."""
-    model = fit_ridge(
-        inputs.network, inputs.x, inputs.y, n_landmarks=options.n_landmarks, seed=inputs.seed
-    )
+    given = {"n_landmarks": options.n_landmarks, "seed": inputs.seed}
+    model = fit_ridge(inputs.network, inputs.x, inputs.y, weights=inputs.weights, **given)
     return Fitted({"model": model}, chosen={"ridge": model.ridge})

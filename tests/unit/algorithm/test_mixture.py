@@ -397,7 +397,7 @@ def test_both_ways_give_the_clusters_moments(
     rng = np.random.default_rng(n_clusters)
     psi, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
     r = rng.dirichlet(np.full(n_clusters, 0.3), (6, 30)).transpose(0, 2, 1).copy()
-    found = ClusterMoments(torch.from_numpy(psi), torch.from_numpy(y))
+    found = ClusterMoments(*map(torch.from_numpy, (psi, y, np.ones_like(y))))
     assert (found.products is None) == (limit == 0)
     second, cross = found.of(torch.from_numpy(r))
     np.testing.assert_allclose(second, np.einsum("rjn,na,nc->rjac", r, psi, psi), atol=1e-12)
