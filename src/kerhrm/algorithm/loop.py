@@ -11,12 +11,13 @@ depends on it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from kerhrm.algorithm.environments import learn_environments
-from kerhrm.algorithm.invariance import learn_directions, selection_score
+from kerhrm.algorithm.invariance import learn_directions, point_scores, selection_score
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Direction, Directions, Environments, Problem
 
@@ -36,6 +37,25 @@ class Fit:
     environments: tuple[Environments, ...]
     directions: tuple[Directions, ...]
     final: Direction
+
+    def history(self, problem: Problem) -> list[dict[str, Any]]:
+        """Every iteration in numbers: what was chosen, its scores, its clustering."""
+        return [self._iteration(problem, t) for t in range(len(self.directions))]
+
+    def _iteration(self, problem: Problem, t: int) -> dict[str, Any]:
+        winner = self.directions[t].winner(t + 1)
+        one = self.environments[t].candidate(winner.k)
+        train = winner.predict(problem.psi_train, problem.f0_train)
+        validation = winner.predict(problem.psi_validation, problem.f0_validation)
+        outputs = (train, problem.y), (validation, problem.y_validation)
+        scores = [float(point_scores(f, y, problem.task).mean()) for f, y in outputs]
+        direction = {name: getattr(winner, name) for name in ("iteration", "k", "alpha", "score")}
+        names = "ridge held_out label_information degenerate n_starts n_label_split n_empty"
+        clustering = {
+            name: getattr(one, name).item() for name in (names + " n_unconverged").split()
+        }
+        parts = {"train_score": scores[0], "validation_score": scores[1]}
+        return direction | parts | {"shares": one.train.mean(0).tolist()} | clustering
 
 
 def fit(

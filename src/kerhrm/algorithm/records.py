@@ -263,6 +263,13 @@ class Environments(Record):
         return one.weights.log() - one.sigma.log() - 0.5 * residuals**2
 
 
+def of_occupied(memberships: Tensor, occupied: Tensor) -> np.ndarray:
+    """Memberships (n, K) in the occupied environments; each row sums to one."""
+    r = memberships[:, occupied]
+    total = r.sum(-1, keepdim=True)
+    return torch.where(total > 0, r / total, 1 / r.shape[-1]).cpu().numpy()
+
+
 @dataclass(frozen=True)
 class Direction(Record):
     """An invariant direction.

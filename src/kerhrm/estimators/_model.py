@@ -13,10 +13,10 @@ from torch import Tensor
 from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.igd import train_network
-from kerhrm.algorithm.invariance import erm_direction, point_scores
+from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
-from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.algorithm.records import Direction, Environments, Problem, of_occupied
 from kerhrm.algorithm.ridge import RidgeModel
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
@@ -34,9 +34,9 @@ from kerhrm.estimators._data import (
     start,
 )
 from kerhrm.estimators._report import (
-    ERROR,
     Report,
     compare,
+    facts,
     indicators,
     not_better,
     simple_models,
@@ -44,9 +44,8 @@ from kerhrm.estimators._report import (
 )
 from kerhrm.estimators.columns import AuxiliaryColumns
 from kerhrm.features.linearised import Linearisation
-from kerhrm.features.map import NTFMap
-from kerhrm.features.nystroem import NystroemMap, NystroemOptions
-from kerhrm.features.reduction import RankError
+from kerhrm.features.map import reduced_features
+from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, test_rows
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
@@ -217,7 +216,8 @@ class InvariantEstimator(TableEstimator):
                 text = f"n_samples: {n} training rows are too few for n_environments"
                 raise KerhrmError(f"{text}={options.n_environments}", "lower it, or give more")
             k = [min(one, n // options.n_environments) for one in options.k]
-            features = _reduced_features(inputs, max(k), options)
+            sizes = options.max_exact, NystroemOptions(n_landmarks=options.n_landmarks)
+            features = reduced_features(inputs.network, inputs.x, max(k), *sizes, inputs.seed)
             k = sorted({min(one, len(features.s)) for one in k})
             options = options.model_copy(update={"k": k})
             targets, weights = (
@@ -280,7 +280,7 @@ class InvariantEstimator(TableEstimator):
         if self.clustering_target == "residual":
             target = target - f0
         probabilities = one.probabilities(self.selected_["k"], means, target)
-        return _of_occupied(probabilities, one.occupied[0])
+        return of_occupied(probabilities, one.occupied[0])
 
     def report(self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None) -> Report:
         """Errors on rows X with targets y, next to simpler models, in all and by environment.
@@ -305,33 +305,7 @@ class InvariantEstimator(TableEstimator):
         if self._task == "regression":
             columns = errors.columns.drop("rows")
             errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
-        return Report(errors, self._facts())
-
-    def _facts(self) -> dict[str, str]:
-        """The fit in words."""
-        result, chosen = self.heterogeneity_, self.selected_
-        by = {"linear": "KerHRM, its invariant direction", "network": "KerHRM, its network"}
-        assumed = "some feature is spurious: its relation to the target differs by environment"
-        if result is None:
-            test = "none; two labels cannot be tested without an auxiliary column"
-        elif math.isnan(result.p_value):
-            test = "not possible"
-        else:
-            found = "environments" if result.detected else "no environments"
-            test = f"{found} detected (p = {result.p_value:.3g})"
-        facts = {
-            "error": ERROR[self._task],
-            "predicts by": by.get(self.predictor_, f"ERM: {self._reason}"),
-            "test": test,
-        }
-        if self._environments is not None:
-            shares = self.environment_proba_.mean(0)
-            facts["environments"] = ", ".join(f"{share:.0%}" for share in shares) + " of the rows"
-            facts["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(**chosen)
-            if self._auxiliary is not None:
-                assumed += ", which is a function of the auxiliary columns"
-            facts["assumed"] = assumed
-        return facts
+        return Report(errors, facts(self))
 
     def _clusters_inputs(self, iteration: int) -> bool:
         return self.first_kernel == "inputs" and iteration == 1
@@ -361,7 +335,7 @@ class InvariantEstimator(TableEstimator):
             raise KerhrmError(text, "raise clustering_ridge or noise_sd") from error
         final, weight = result.final, None
         one = result.environments[final.iteration - 1].candidate(final.k)
-        memberships = _of_occupied(torch.cat([one.train, one.validation]), one.occupied)
+        memberships = of_occupied(torch.cat([one.train, one.validation]), one.occupied)
         self.environment_proba_ = in_table(memberships, rows)
         environments = Environments.stack([one])
         self._environments = Environments.from_arrays(environments.arrays(), "cpu")
@@ -378,7 +352,7 @@ class InvariantEstimator(TableEstimator):
                 predictor, weight = trained.network.to(torch.float64), trained.cosine_weight
         self._linearisation = linear.to("cpu")
         self._keep(self.predictor, predictor, inputs, final, weight)
-        self.history_ = [_iteration(problem, result, t) for t in range(len(result.directions))]
+        self.history_ = result.history(problem)
         for row in self.history_ if self.verbose else ():
             print("iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}".format(**row))
         if bool(one.degenerate):
@@ -399,7 +373,7 @@ class InvariantEstimator(TableEstimator):
         environments = self._environments
         assert environments is not None
         one = environments.candidate(self.selected_["k"])
-        memberships = _of_occupied(one.validation, one.occupied)
+        memberships = of_occupied(one.validation, one.occupied)
         y = inputs.y_validation.double().cpu().numpy()
         with torch.no_grad():
             outputs = self._evaluate(self._predictor, inputs.x_validation.cpu()).numpy()
@@ -447,23 +421,6 @@ def _not_detected(result: HeterogeneityResult | None) -> str | None:
     return "no environments are detected in the training rows"
 
 
-def _reduced_features(inputs: Inputs, k: int, options: EstimatorOptions) -> Any:
-    """Reduce to k dimensions, or to as many as the features have."""
-    landmarks = NystroemOptions(n_landmarks=options.n_landmarks)
-    exact = len(inputs.x) <= options.max_exact
-    k = k if exact else min(k, options.n_landmarks)
-    while True:
-        try:
-            if exact:
-                return NTFMap.fit(inputs.network, inputs.x, k)
-            return NystroemMap.fit(inputs.network, inputs.x, k, landmarks, inputs.seed)
-        except RankError as error:
-            if k == 1:
-                raise
-            # the last directions of that rank may be lost, too, where rounding rules them
-            k = max(1, min(error.rank, 4 * k // 5))
-
-
 def _test(
     problem: Problem, x: Tensor, options: HeterogeneityOptions | None
 ) -> HeterogeneityResult | None:
@@ -481,26 +438,3 @@ def _test(
     psi, _ = problem.reduced(min(options.k, len(problem.s)))
     chosen = torch.from_numpy(rows).to(x.device)
     return test_rows(psi[chosen], problem.y[chosen], x[chosen], options, problem.seed)
-
-
-def _iteration(problem: Problem, result: Fit, t: int) -> dict[str, Any]:
-    """An iteration in numbers."""
-    winner = result.directions[t].winner(t + 1)
-    one = result.environments[t].candidate(winner.k)
-    train = winner.predict(problem.psi_train, problem.f0_train)
-    validation = winner.predict(problem.psi_validation, problem.f0_validation)
-    outputs = (train, problem.y), (validation, problem.y_validation)
-    scores = [float(point_scores(f, y, problem.task).mean()) for f, y in outputs]
-    direction = {name: getattr(winner, name) for name in ("iteration", "k", "alpha", "score")}
-    names = ("ridge", "held_out", "label_information", "degenerate", "n_starts", "n_label_split",
-             "n_empty", "n_unconverged")  # fmt: skip
-    clustering = {name: getattr(one, name).item() for name in names}
-    parts = {"train_score": scores[0], "validation_score": scores[1]}
-    return direction | parts | {"shares": one.train.mean(0).tolist()} | clustering
-
-
-def _of_occupied(memberships: Tensor, occupied: Tensor) -> np.ndarray:
-    """Memberships (n, K) in the occupied environments; each row sums to one."""
-    r = memberships[:, occupied]
-    total = r.sum(-1, keepdim=True)
-    return torch.where(total > 0, r / total, 1 / r.shape[-1]).cpu().numpy()

@@ -1,6 +1,7 @@
 """How KerHRM does next to simpler models: pooled, and in every environment or group."""
 
 import html
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -151,3 +152,30 @@ def not_better(report: pd.DataFrame, margin: float) -> str | None:
         worst = f"{ours:.3g} against {erm:.3g} in the worst inferred environment"
         return f"KerHRM is not better than ERM on validation rows ({worst})"
     return None
+
+
+def facts(model: Any) -> dict[str, str]:
+    """What a fitted KerHRM did and assumed, in words."""
+    result, chosen = model.heterogeneity_, model.selected_
+    by = {"linear": "KerHRM, its invariant direction", "network": "KerHRM, its network"}
+    assumed = "some feature is spurious: its relation to the target differs by environment"
+    if result is None:
+        test = "none; two labels cannot be tested without an auxiliary column"
+    elif math.isnan(result.p_value):
+        test = "not possible"
+    else:
+        found = "environments" if result.detected else "no environments"
+        test = f"{found} detected (p = {result.p_value:.3g})"
+    lines = {
+        "error": ERROR[model._task],
+        "predicts by": by.get(model.predictor_, f"ERM: {model._reason}"),
+        "test": test,
+    }
+    if model._environments is not None:
+        shares = model.environment_proba_.mean(0)
+        lines["environments"] = ", ".join(f"{share:.0%}" for share in shares) + " of the rows"
+        lines["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(**chosen)
+        if model._auxiliary is not None:
+            assumed += ", which is a function of the auxiliary columns"
+        lines["assumed"] = assumed
+    return lines

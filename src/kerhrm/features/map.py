@@ -6,7 +6,8 @@ from torch import Tensor
 
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
-from kerhrm.features.reduction import reduce
+from kerhrm.features.nystroem import NystroemMap, NystroemOptions
+from kerhrm.features.reduction import RankError, reduce
 from kerhrm.networks.base import Network
 
 
@@ -87,3 +88,24 @@ class NTFMap:
     def linearise(self, directions: Tensor) -> Linearisation:
         """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend on n."""
         return Linearisation.along(self.network, self.x, (self.u / self.s) @ directions)
+
+
+def reduced_features(
+    network: Network, x: Tensor, k: int, max_exact: int, options: NystroemOptions, seed: int
+) -> NTFMap | NystroemMap:
+    """Reduce points (n, d) to k dimensions, or to as many as the features have.
+
+    By way of landmarks where there are more than ``max_exact`` points.
+    """
+    exact = len(x) <= max_exact
+    k = k if exact else min(k, options.n_landmarks)
+    while True:
+        try:
+            if exact:
+                return NTFMap.fit(network, x, k)
+            return NystroemMap.fit(network, x, k, options, seed)
+        except RankError as error:
+            if k == 1:
+                raise
+            # the last directions of that rank may be lost, too, where rounding rules them
+            k = max(1, min(error.rank, 4 * k // 5))
