@@ -5,6 +5,7 @@
 #   cuda.lock          torch as the package index has it (on Linux with CUDA), and its CUDA packages
 #   cpu.lock           torch's CPU build, by hand: hashes from its index, and the version of cuda.lock
 #   peers.lock         neural-tangents, for `make bench`
+#   tables.lock        packages that ship tables, for `python -m studies real_tables`
 #   environment.yml    the direct dependencies, for conda
 set -eu
 cd "$(dirname "$0")"
@@ -16,6 +17,7 @@ cat ./requirements.lock ./cuda.lock > "$work/all.lock"
 printf '%s\n' pip setuptools torch==2.13.0 | $lock --extra workflow --extra dev --extra docs --extra plots \
     ../pyproject.toml - -o "$work/all.lock" "$@"
 $lock --no-deps peers.txt -o peers.lock "$@"
+$lock --no-deps tables.txt -o tables.lock "$@"
 python3 - "$work/all.lock" <<'PYTHON'
 import re
 import sys
