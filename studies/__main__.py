@@ -11,7 +11,7 @@ from kerhrm.paper.runs.checkpoints import Checkpoint
 from studies.common import STYLE, tables
 
 parser = argparse.ArgumentParser(prog="python -m studies")
-parser.add_argument("name", choices=["heterogeneity", "starts", "scale"])
+parser.add_argument("name", choices=["heterogeneity", "starts", "scale", "real_tables"])
 parser.add_argument("folder", type=Path)
 chosen = parser.parse_args()
 study = importlib.import_module(f"studies.{chosen.name}")

@@ -1,0 +1,93 @@
+"""The study of real tables at tiny size; its robust regressions against other solutions."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn.linear_model import LinearRegression
+
+from kerhrm import KerhrmError, TangentRidge
+from studies import real_tables as study
+
+WHAT = {"file": "package/a.csv", "target": "y", "group": "g == 'b'", "features": ["u", "v", "w"]}
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    u, v = random.normal(size=(2, 200))
+    g = np.where(random.random(200) < 0.4, "b", "a")
+    frame = pd.DataFrame({"u": u, "v": v, "w": random.choice(["x", "y"], 200), "g": g})
+    frame["y"] = np.where(g == "b", 1 - u, u) + v + 0.3 * random.normal(size=200)
+    frame.loc[0, "u"] = np.nan
+    (tmp_path / "package").mkdir()
+    frame.to_csv(tmp_path / "package" / "a.csv", index=False)
+    monkeypatch.setattr(study, "DATA", tmp_path)
+    monkeypatch.setattr(study, "NETWORK", (8,))
+    return frame
+
+
+def test_a_tenth_of_the_training_rows_is_of_the_group_and_no_feature_is(
+    table: pd.DataFrame,
+) -> None:
+    loaded = study.load(WHAT)
+    assert list(loaded) == ["u", "v", "w_x", "w_y", "(target)", "(group)"]
+    assert len(loaded) == 199
+    group = loaded["(group)"].to_numpy(bool)
+    train, test = study.split(group, "a", 0)
+    assert group[train].mean() == pytest.approx(0.1, abs=0.01)
+    assert not set(train) & set(test)
+    with pytest.raises(KerhrmError, match="does not exist"):
+        study.load(WHAT | {"file": "package/b.csv"})
+
+
+def test_robust_regressions(table: pd.DataFrame) -> None:
+    """Over all rows CVaR is ERM; two groups: the best of all weighted least squares."""
+    random = np.random.default_rng(1)
+    x, group = random.normal(size=(300, 2)), random.random(300) < 0.1
+    y = x[:, 0] + np.where(group, -1, 1) * x[:, 1] + 0.3 * random.normal(size=300)
+    everything = lambda losses, g: study.worst_rows(losses, g, share=1.0)  # noqa: E731
+    erm = TangentRidge(task="regression", network=(8,), random_state=0).fit(x, y).predict(x)
+    np.testing.assert_allclose(study.robust(0, everything, x, y, group, x), erm, atol=1e-3)
+
+    def worst(outputs: np.ndarray) -> float:
+        return float(max(((outputs - y) ** 2)[group == g].mean() for g in (False, True)))
+
+    def weighted(q: float) -> float:
+        w = np.where(group, q / group.sum(), (1 - q) / (~group).sum())
+        return worst(LinearRegression().fit(x, y, w).predict(x))
+
+    best = minimize_scalar(weighted, bounds=(0, 1), method="bounded").fun
+    found = worst(study.robust(0, study.worst_group, x, y, group, x, steps=300))
+    assert found <= 1.02 * best
+    assert found < 0.7 * worst(erm)
+
+
+def test_study_runs_and_is_summed_up(table: pd.DataFrame) -> None:
+    parts = []
+    for name, what in {
+        "numbers": WHAT,
+        "signs": WHAT | {"target": "y > 0", "auxiliary": "v"},
+    }.items():
+        what = what | {"features": ["u", "w"]}
+        for seed in (0, 1):
+            parts.append(study.errors(name, what, seed).assign(table=name, split=seed))
+    drawn = {"real_tables_errors": pd.concat(parts)}
+    found = dict(study.summaries(drawn))
+    means = found["real_tables_mean"].set_index(["setting", "metric", "method"])
+    assert means.loc[("all", "mean_error", "ERM"), ["mean", "low", "high"]].tolist() == [1, 1, 1]
+    assert means.loc[("labels", "mean_error", study.AUXILIARY), "n"] == 1
+    rows = parts[0].set_index("method")
+    errors = [
+        0.9 * p.set_index("method")["error_0"] + 0.1 * p.set_index("method")["error_1"]
+        for p in parts[:2]
+    ]
+    ratio = np.mean([e["constant"] for e in errors]) / np.mean([e["ERM"] for e in errors])
+    table_ = found["real_tables"].set_index(["table", "metric", "method"])
+    assert table_.loc[("numbers", "mean_error", "constant"), "mean"] == pytest.approx(
+        ratio, abs=1e-4
+    )
+    assert rows.loc["KerHRM, forced", "predicts"]
+    assert [name for name, _ in study.figures(drawn)] == ["real_tables"]
