@@ -1,6 +1,6 @@
 """Threads, the rate of the machine's matrix products, and one way to time."""
 
-import time
+import timeit
 from collections.abc import Callable
 from typing import Any
 
@@ -18,12 +18,8 @@ def gemm() -> float:
     """GFLOP/s of a square float32 product: the best of some."""
     torch.set_num_threads(THREADS)
     n = 64 if TINY else 2048
-    a, seconds = torch.randn(n, n), []
-    for _ in range(8):
-        start = time.perf_counter()
-        a @ a
-        seconds.append(time.perf_counter() - start)
-    return 2e-9 * n**3 / min(seconds)
+    a = torch.randn(n, n)
+    return 2e-9 * n**3 / min(timeit.repeat(lambda: a @ a, number=1, repeat=8))
 
 
 @pytest.fixture

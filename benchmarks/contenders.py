@@ -9,22 +9,18 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from kerhrm.features.ntf import FactoredNTF
-from kerhrm.networks.mlp import MLP
+from kerhrm.networks.base import Network
 
 
-def as_module(network: MLP) -> nn.Sequential:
+def as_module(network: Network) -> nn.Sequential:
     """The network as PyTorch's users would write it."""
-    modules: list[nn.Module] = []
-    with torch.no_grad():
-        for weight, bias in network.layers:
-            layer = nn.Linear(weight.shape[1], weight.shape[0])
-            layer.weight.copy_(weight)
-            layer.bias.copy_(bias)
-            modules += [layer, nn.ReLU()]
-    return nn.Sequential(*modules[:-1])
+    (w, v), weights = (network.weights[f"weight_{i}"] for i in (0, 1)), network.weights.values()
+    module = nn.Sequential(nn.Linear(*w.T.shape), nn.ReLU(), nn.Linear(*v.T.shape))
+    module.load_state_dict(dict(zip(module.state_dict(), weights, strict=True)))
+    return module
 
 
-def released_loop(module: nn.Module, x: Tensor) -> np.ndarray:
+def released_loop(module: nn.Module, x: Tensor) -> Tensor:
     """Phi (n, p) in the way of the authors' code.
 
     All outputs hang on one graph, through which every point's backward pass goes; gradients
@@ -38,7 +34,7 @@ def released_loop(module: nn.Module, x: Tensor) -> np.ndarray:
         output.backward(retain_graph=True)
         total = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
         row.copy_(total - phi.sum(0))
-    return phi.numpy()
+    return phi
 
 
 def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from benchmarks import cases, contenders
 from benchmarks.cases import CMNIST, ROUNDS, STEPS, TABLE1, THREADS
 from benchmarks.conftest import Time
 from kerhrm.features.reduction import reduce
-from kerhrm.networks.mlp import MLP
 from kerhrm.networks.training import train
 
 ROOT = Path(__file__).parents[1]
@@ -26,15 +24,13 @@ both = pytest.mark.parametrize("name", [TABLE1, CMNIST])
 
 
 def module(name: str) -> torch.nn.Sequential:
-    network = cases.network(name)
-    assert isinstance(network, MLP)
-    return contenders.as_module(network)
+    return contenders.as_module(cases.inputs(name).network)
 
 
 def singular_values(name: str) -> torch.Tensor:
     """Ours, from network and points."""
-    ntf = cases.ntf(name)
-    return reduce(ntf.kernel(ntf), cases.K[name])[1]
+    own = cases.ntf(cases.inputs(name))
+    return reduce(own.kernel(own), cases.K[name])[1]
 
 
 def same(found: Any, expected: torch.Tensor, tolerance: float) -> None:
@@ -42,11 +38,8 @@ def same(found: Any, expected: torch.Tensor, tolerance: float) -> None:
     assert float(difference) <= tolerance
 
 
-#: to the singular values by way of the explicit matrix
-LOOPS: dict[str, Callable[..., np.ndarray]] = {
-    "authors' loop": lambda m, x, k: contenders.released_svd(contenders.released_loop(m, x), k),
-    "torch.func": lambda m, x, k: contenders.released_svd(contenders.vmap_matrix(m, x).numpy(), k),
-}
+#: the explicit matrix, which scikit-learn decomposes
+LOOPS = {"authors' loop": contenders.released_loop, "torch.func": contenders.vmap_matrix}
 
 
 @pytest.mark.parametrize("who", [OURS, *LOOPS])
@@ -55,9 +48,9 @@ def test_features_and_svd(timed: Time, who: str) -> None:
     if who == OURS:
         timed(lambda: singular_values(TABLE1), **info)
         return
-    own, x, k = module(TABLE1), cases.points(TABLE1).x, cases.K[TABLE1]
-    slow = who == "authors' loop"
-    found = timed(lambda: LOOPS[who](own, x, k), rounds=1 if slow else 3, warm=not slow, **info)
+    own, x, slow = module(TABLE1), cases.inputs(TABLE1).x, who == "authors' loop"
+    work = lambda: contenders.released_svd(LOOPS[who](own, x).numpy(), cases.K[TABLE1])  # noqa: E731
+    found = timed(work, rounds=1 if slow else 3, warm=not slow, **info)
     same(found, singular_values(TABLE1), 1e-3)
 
 
@@ -65,22 +58,18 @@ def test_features_and_svd(timed: Time, who: str) -> None:
 @pytest.mark.parametrize("who", [OURS, "plain products"])
 def test_products(timed: Time, name: str, who: str) -> None:
     """From the factors to the Gram matrix."""
-    ntf = cases.ntf(name)
-    work = (lambda: ntf.kernel(ntf)) if who == OURS else lambda: contenders.plain_products(ntf)
-    found = timed(work, rounds=2 * ROUNDS, warm=2, task=f"products, {name}", who=who)
-    same(found, ntf.kernel(ntf), 1e-4)
+    own = cases.ntf(cases.inputs(name))
+    work = (lambda: own.kernel(own)) if who == OURS else lambda: contenders.plain_products(own)
+    found = timed(work, rounds=2 * ROUNDS, warm=2, task=f"Gram, {name}", who=who)
+    same(found, own.kernel(own), 1e-4)
 
 
 @both
 @pytest.mark.parametrize("who", [OURS, "plain PyTorch"])
 def test_training(timed: Time, name: str, who: str) -> None:
-    own, network, steps = (
-        cases.points(name),
-        cases.network(name),
-        STEPS * (5 if name == TABLE1 else 1),
-    )
+    own, steps = cases.inputs(name), STEPS * (5 if name == TABLE1 else 1)
     loss = lambda f, *_: ((f - own.y) ** 2).mean()  # noqa: E731
-    ours = lambda: train(network, own.x, loss, steps=steps, learning_rate=RATE)(own.x)  # noqa: E731
+    ours = lambda: train(own.network, own.x, loss, steps=steps, learning_rate=RATE)(own.x)  # noqa: E731
     info = {"task": f"training, {name}", "who": who}
     if who == OURS:
         timed(ours, **info)
@@ -92,10 +81,8 @@ def test_training(timed: Time, name: str, who: str) -> None:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Points and weights of one network, for the workers."""
-    folder, network = tmp_path_factory.mktemp("gram"), cases.network(CMNIST)
-    weights = [w.numpy() for w in network.weights.values()]
-    arrays = dict(zip(("w0", "b0", "w1", "b1"), weights, strict=True))
-    np.savez(folder / "inputs.npz", x=cases.points(CMNIST).x.numpy(), **arrays)  # type: ignore[arg-type]
+    folder, own = tmp_path_factory.mktemp("gram"), cases.inputs(CMNIST)
+    np.savez(folder / "inputs.npz", x=own.x.numpy(), **own.network.weights)  # type: ignore[arg-type]
     return folder
 
 

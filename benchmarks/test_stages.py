@@ -1,41 +1,34 @@
-"""Seconds of every stage of KerHRM, and of every baseline's training steps."""
+"""Seconds of every stage of KerHRM and their growth, and of every baseline's training steps."""
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks import cases
 from benchmarks.cases import CMNIST, OPTIONS, SEEDS, STEPS, TABLE1, TINY
 from benchmarks.conftest import Time
+from kerhrm import NetworkOptions, NTFMap, Problem, build
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import fit
+from kerhrm.features.ntf import extract
 from kerhrm.features.reduction import reduce
-from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.registry import METHODS
+from kerhrm.networks.training import train
 
 ROOT = Path(__file__).parents[1]
 both = pytest.mark.parametrize("name", [TABLE1, CMNIST])
 
 
-def seeds(name: str) -> range:
-    """All of Table 1's; of Colored MNIST one."""
-    return range(SEEDS if name == TABLE1 else 1)
-
-
-@both
-def test_gram(timed: Time, name: str) -> None:
-    ntf = cases.ntf(name)
-    timed(lambda: ntf.kernel(ntf), task=f"Gram, {name}")
-
-
 @both
 def test_svd(timed: Time, name: str) -> None:
-    ntf = cases.ntf(name)
+    ntf = cases.ntf(cases.inputs(name))
     gram = ntf.kernel(ntf)
     timed(lambda: reduce(gram, cases.K[name]), task=f"SVD, {name}")
 
@@ -46,7 +39,7 @@ def test_iteration(timed: Time, name: str, init: str) -> None:
     """M_c and M_p of all seeds: the first iteration, or one from the last environments."""
     t = 1 if init == "random" else 2
     options = OPTIONS.model_copy(update={"init": init, "n_iterations": t})
-    problems = [cases.problem(name, seed) for seed in seeds(name)]
+    problems = [cases.problem(name, seed) for seed in range(SEEDS if name == TABLE1 else 1)]
     before = [fit(problem, options) if t > 1 else None for problem in problems]
 
     def work() -> None:
@@ -62,12 +55,12 @@ def test_iteration(timed: Time, name: str, init: str) -> None:
 @both
 def test_network(timed: Time, name: str) -> None:
     """A few steps along the direction, one lambda."""
-    own, problem, network = cases.points(name), cases.problem(name), cases.network(name)
+    own, problem = cases.inputs(name), cases.problem(name)
     result = fit(problem, OPTIONS.model_copy(update={"n_iterations": 1}))
     options = OPTIONS.model_copy(update={"cosine_weight": [100.0], "steps": STEPS})
     given = own.x, own.x_validation, problem, result.final, result.environments, options
     gflop = cases.training_gflop(name)
-    timed(lambda: train_network(network, *given), task=f"network, {name}", gflop=gflop)
+    timed(lambda: train_network(own.network, *given), task=f"network, {name}", gflop=gflop)
 
 
 METHOD_STEPS: dict[str, dict[str, Any]] = {
@@ -82,9 +75,7 @@ METHOD_STEPS: dict[str, dict[str, Any]] = {
 @both
 @pytest.mark.parametrize("method", [*METHOD_STEPS])
 def test_method(timed: Time, name: str, method: str) -> None:
-    own = cases.points(name)._asdict()
-    inputs = Inputs(**own, task="classification", seed=0, network=cases.network(name))
-    options = METHODS[method].options(**METHOD_STEPS[method])
+    inputs, options = cases.inputs(name), METHODS[method].options(**METHOD_STEPS[method])
     gflop = cases.training_gflop(name) * (2 if method == "iga" else 1)  # differentiated once more
     work = lambda: METHODS[method].train(inputs, options)  # noqa: E731
     timed(work, rounds=3, task=f"{method}, {name}", gflop=gflop)
@@ -122,16 +113,50 @@ def test_example(timed: Time) -> None:
 @pytest.mark.skipif(TINY, reason="two minutes")
 def test_nothing_to_do(timed: Time, tmp_path: Path) -> None:
     """``snakemake all`` of preset smoke, and again where nothing is to do."""
-    program = Path(sys.executable).parent / "snakemake"
-    command = [
-        str(program),
-        "--snakefile",
-        str(ROOT / "Snakefile"),
-        "--cores",
-        "2",
-        "--quiet",
-        "all",
-    ]
-    command += ["--config", "preset=smoke", "--", "all"]
+    program, file = Path(sys.executable).parent / "snakemake", ROOT / "Snakefile"
+    options = ["--cores", "2", "--quiet", "all", "--config", "preset=smoke", "--", "all"]
+    command = [str(program), "--snakefile", str(file), *options]
     subprocess.run(command, check=True, cwd=tmp_path)
     timed(lambda: subprocess.run(command, check=True, cwd=tmp_path), rounds=3, task="no-op")
+
+
+SIZES = {"n": 80, "width": 16, "k": 3, "K": 2}
+SIZES = SIZES if TINY else {"n": 2000, "width": 1024, "k": 15, "K": 2}
+VALUES = {
+    "n": (40, 80) if TINY else (500, 1000, 2000, 4000),
+    "width": (8, 16) if TINY else (256, 512, 1024, 2048),
+    "k": (2, 4) if TINY else (5, 10, 20, 40),
+    "K": (2,) if TINY else (2, 4, 8),
+}
+AXES = {
+    "features and Gram": "n width",
+    "SVD": "n k",
+    "EM, 20 steps": "n k K",
+    "training": "n width",
+}
+GRID = [(s, axis, v) for s, axes in AXES.items() for axis in axes.split() for v in VALUES[axis]]
+
+
+def work(stage: str, at: dict[str, int]) -> Callable[[], Any]:
+    """What is timed, at these sizes."""
+    x = torch.randn(at["n"], cases.D[TABLE1], generator=torch.Generator().manual_seed(0))
+    y = torch.where(x[:, 2] > 0, x[:, 0], -x[:, 0]) + 0.1 * x[:, 1]
+    w0 = build(NetworkOptions(widths=[at["width"]]), 0, cases.D[TABLE1])
+    if stage == "training":
+        loss = lambda f, *_: ((f - y) ** 2).mean()  # noqa: E731
+        return lambda: train(w0, x, loss, steps=STEPS, learning_rate=1e-3)
+    if stage == "EM, 20 steps":  # a fixed number: convergence depends on the data, not on the code
+        fixed = {"k": [at["k"]], "n_environments": at["K"], "em_max_iter": 20, "em_tol": 1e-300}
+        options, features = OPTIONS.model_copy(update=fixed), NTFMap.fit(w0, x, at["k"])
+        problem = Problem.from_features(features, x[::2], y, y[::2], "regression", 0)
+        return lambda: learn_environments(problem, options, 1, [], [])
+    gram = lambda: (own := extract(w0, x)[0]).kernel(own)  # noqa: E731
+    if stage == "features and Gram":
+        return gram
+    matrix = gram()
+    return lambda: reduce(matrix, at["k"])
+
+
+@pytest.mark.parametrize(("stage", "axis", "value"), GRID)
+def test_growth(timed: Time, stage: str, axis: str, value: int) -> None:
+    timed(work(stage, SIZES | {axis: value}), rounds=3, stage=stage, axis=axis, value=value)

@@ -3,17 +3,16 @@
 import functools
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
 
-from kerhrm import NetworkOptions, NTFMap, Problem, build
-from kerhrm.networks.base import Network
+from kerhrm import NetworkOptions, Problem, build
+from kerhrm.algorithm.records import FeatureMap
+from kerhrm.methods.inputs import Inputs
 from kerhrm.paper.data.colored_mnist import colour
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import mixing_matrix
@@ -40,88 +39,39 @@ def _arrays(compute: Callable[[], pd.DataFrame]) -> dict[str, np.ndarray]:
     return {str(name): np.asarray(frame[name].tolist()) for name in frame}
 
 
-@dataclass(frozen=True)
-class Case:
-    """A setting: generator and its options, dimension of the features, and seeds."""
-
-    generator: str
-    options: dict[str, Any]
-    k: int
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
-
-
-@dataclass(frozen=True)
-class Replicate:
-    """One replicate of a case: data, w_0, the problem, features of the test points."""
-
-    case: Case
-    data: Dataset
-    network: Network
-    problem: Problem
-    psi_test: Tensor
-    f0_test: Tensor
-
-    @property
-    def points(self) -> tuple[Tensor, Tensor, Tensor]:
-        """x of training, validation and test points, each (n, d)."""
-        train, validation, test = (
-            torch.from_numpy(part.x[0])
-            for part in (self.data.train, self.data.validation, self.data.test)
-        )
-        return train, validation, test
-
-    @property
-    def expected(self) -> np.ndarray:
-        """What M_c should find, a bool per training point.
-
-        Table 3: the point's environment; else whether the spurious attribute agrees with the label.
-        """
-        if self.data.task == "regression":
-            return np.asarray(self.data.train.environment[0] == 0)
-        return spurious_agrees(self.data)
-
-    def result(self, outputs: Tensor) -> float:
-        """Test accuracy, or mean squared error over the test environments, of outputs (m,)."""
-        f, y = outputs.detach().numpy(), self.data.test.y[0]
-        if self.data.task == "classification":
-            return float(((f > 0) == (y > 0)).mean())
-        environment = self.data.test.environment[0]
-        return float(np.mean([((f - y)[environment == e] ** 2).mean() for e in set(environment)]))
-
-
-def draw(generator: str, options: dict[str, Any], seed: int) -> Dataset:
+def draw(generator: str, options: dict[str, Any], seed: int, on_missing: Any = "fail") -> Dataset:
     """One replicate of a data set of the paper."""
     kind = DATA_SETS[generator]
-    raw = [fetch(kind.raw)] if kind.raw else []
+    raw = [fetch(kind.raw, on_missing=on_missing)] if kind.raw else []
     return kind.generate(kind.options(**options), [seed], *raw)
 
 
-@functools.lru_cache(maxsize=2)
-def _replicate(generator: str, options: str, k: int, seed: int) -> Replicate:
-    case = Case(generator, json.loads(options), k)
-    data = draw(generator, case.options, seed)
-    parts = data.train, data.validation, data.test
-    x, x_validation, x_test = (torch.from_numpy(part.x[0]) for part in parts)
-    y, y_validation, _ = (torch.from_numpy(part.y[0]).double() for part in parts)
-    network = build(NetworkOptions(), seed, x.shape[-1])
-    features = NTFMap.fit(network, x, k)
-    problem = Problem.from_features(
-        features, x_validation, y=y, y_validation=y_validation, task=data.task, seed=seed
+def inputs(data: Dataset, width: int = 1024) -> Inputs:
+    """Training and validation points of a replicate, and w_0."""
+    (x, y, of_train), (x_validation, y_validation, of_validation) = (
+        [torch.from_numpy(a[0]) for a in (part.x, part.y, part.environment.astype("int64"))]
+        for part in (data.train, data.validation)
     )
-    return Replicate(case, data, network, problem, *features.transform(x_test))
+    seed, validation = data.seeds[0], (x_validation, y_validation)
+    network = build(NetworkOptions(widths=[width]), seed, x.shape[-1])
+    return Inputs(x, y, *validation, data.task, seed, network, of_train, of_validation)
 
 
-def replicate(case: Case, seed: int) -> Replicate:
-    """Draw one replicate and reduce its features; the last two are kept."""
-    return _replicate(case.generator, json.dumps(case.options, sort_keys=True), case.k, seed)
+def reduced(own: Inputs, features: FeatureMap) -> Problem:
+    """Reduced features and labels."""
+    validation = own.x_validation, own.y, own.y_validation
+    return Problem.from_features(features, *validation, own.task, own.seed)
 
 
-def spurious_agrees(data: Dataset) -> np.ndarray:
-    """Whether the colour, or Table 1's attribute, agrees with the label: (n,) of training points.
+def expected(data: Dataset) -> np.ndarray:
+    """What M_c should find, (n,) of training points.
 
-    The attribute is read from V, whose spread is small.
+    Table 3: the point's environment; else whether the colour, or Table 1's attribute, agrees with
+    the label.  The attribute is read from V, whose spread is small.
     """
     x, y = data.train.x[0], data.train.y[0]
+    if data.task == "regression":
+        return np.asarray(data.train.environment[0] == 0)
     if data.source != "synthetic":
         return np.asarray(colour(x) == (y > 0))
     v = (x @ mixing_matrix("fixed", x.shape[1], data.seeds[0]))[:, x.shape[1] // 2 :]

@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm import KerHRMOptions, NetworkOptions, NTFMap, NystroemMap, Problem, build
+from kerhrm import KerHRMOptions, NTFMap, NystroemMap
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.penalties import solve
 from kerhrm.features.nystroem import NystroemOptions
-from studies.common import Unit, draw, spurious_agrees
+from studies.common import Unit, draw, expected, inputs, reduced
 
 SIZES, DIMENSIONS = (2500, 5000, 10_000, 20_000, 50_000), (25, 100, 300, 1000)
 N_INIT, RIDGE = 4, 1e-3
@@ -45,25 +45,25 @@ def learning_curve(n: int, seed: int) -> pd.DataFrame:
     """Rows over k of one number of images."""
     sizes = {"n_per_environment": n // 2, "n_validation_per_environment": 5000, "n_test": 10_000}
     data = draw("colored_mnist", sizes, seed)
-    parts = data.train, data.validation, data.test
-    x, x_validation, x_test = (torch.from_numpy(part.x[0]) for part in parts)
-    y, y_validation, y_test = (torch.from_numpy(part.y[0]).double() for part in parts)
-    agrees = torch.from_numpy(spurious_agrees(data))
+    own, y_test = inputs(data), torch.from_numpy(data.test.y[0])
+    agrees = torch.from_numpy(expected(data))
     start = time.perf_counter()
     dimensions = [k for k in DIMENSIONS if k <= n // 2]
-    network = build(NetworkOptions(), seed, x.shape[-1])
-    features = NystroemMap.fit(network, x, max(dimensions), seed=seed)
-    problem = Problem.from_features(
-        features, x_validation, y=y, y_validation=y_validation, task="classification", seed=seed
-    )
-    test, seconds = features.transform(x_test), time.perf_counter() - start
+    features = NystroemMap.fit(own.network, own.x, max(dimensions), seed=seed)
+    problem, test = reduced(own, features), features.transform(torch.from_numpy(data.test.x[0]))
+    seconds = time.perf_counter() - start
     rows, nested = [], None
+
+    def accuracy(environments: Tensor, k: int) -> float:
+        f = predictions(problem.psi_train, problem.target, environments, test, k)
+        return float(((f > 0) == (y_test > 0)).double().mean())
+
     for k in dimensions:
         psi, held_out = problem.reduced(k)
         starts = random_starts(seed, N_INIT, n, 2, "t=1", f"k={k}")
         mixtures = fit_mixture(psi, problem.target, starts, ridge=RIDGE)
         r = mixtures.responsibilities(psi, problem.target)
-        copies = label_information(r, label_bins(y)) > MAX_LABEL
+        copies = label_information(r, label_bins(problem.y)) > MAX_LABEL
         share = ((r[..., 0] > 0.5) == agrees).double().mean(-1)
         exact = torch.maximum(share, 1 - share) > EXACT
         likelihood = mixtures.log_likelihood(held_out, problem.target_validation)
@@ -74,22 +74,19 @@ def learning_curve(n: int, seed: int) -> pd.DataFrame:
             warm = again.responsibilities(psi, problem.target)[0]
         rows.append(
             {"k": k, "starts": N_INIT, "exact": int(exact.sum()), "label_splits": int(copies.sum())}
-            | {"test_acc": accuracy(problem, test, y_test, best, k)}
-            | {"test_acc_nested": accuracy(problem, test, y_test, warm, k)}
+            | {"test_acc": accuracy(best, k), "test_acc_nested": accuracy(warm, k)}
             | {"features_s": seconds}
         )
         nested = None if nested is None and bool(copies.all()) else warm
     return pd.DataFrame(rows)
 
 
-def accuracy(
-    problem: Problem, test: tuple[Tensor, Tensor], y: Tensor, environments: Tensor, k: int
-) -> float:
-    """Test accuracy of the direction with equal weights of the environments, alpha = 0."""
-    psi, _ = problem.reduced(k)
-    risks = environment_risks(psi, problem.target, environments, ridge=1e-6)
-    f = test[1].double() + test[0][:, :k].double() @ solve(*risks.pooled)
-    return float(((f > 0) == (y > 0)).double().mean())
+def predictions(
+    psi: Tensor, target: Tensor, environments: Tensor, new: tuple[Tensor, Tensor], k: int
+) -> Tensor:
+    """Outputs of the direction with equal weights of the environments and alpha = 0, new points."""
+    risks = environment_risks(psi[:, :k], target, environments, ridge=1e-6)
+    return new[1].double() + new[0][:, :k].double() @ solve(*risks.pooled)
 
 
 @torch.inference_mode()
@@ -97,26 +94,22 @@ def approximation() -> pd.DataFrame:
     """Errors of singular values and predictions over the landmarks."""
     sizes = {"n_per_environment": N // 2, "n_validation_per_environment": 1, "n_test": 10_000}
     data = draw("colored_mnist", sizes, 0)
-    x, new = torch.from_numpy(data.train.x[0]), torch.from_numpy(data.test.x[0])
-    y = torch.from_numpy(data.train.y[0]).double()
-    environments = one_hot(torch.from_numpy(spurious_agrees(data)).long(), 2).double()
-    network = build(NetworkOptions(), 0, x.shape[-1])
+    own, new = inputs(data), torch.from_numpy(data.test.x[0])
+    environments = one_hot(torch.from_numpy(expected(data)).long(), 2).double()
 
-    def predictions(features: NTFMap | NystroemMap, k: int) -> Tensor:
-        psi = (features.u[:, :k] * features.s[:k]).double()
-        risks = environment_risks(psi, y - features.f0.double(), environments, ridge=1e-6)
-        psi_new, f0_new = features.transform(new)
-        return f0_new.double() + psi_new[:, :k].double() @ solve(*risks.pooled)
+    def outputs(features: NTFMap | NystroemMap, k: int) -> Tensor:
+        psi, target = (features.u * features.s).double(), own.y.double() - features.f0.double()
+        return predictions(psi, target, environments, features.transform(new), k)
 
     start = time.perf_counter()
-    exact = NTFMap.fit(network, x, max(K))
+    exact = NTFMap.fit(own.network, own.x, max(K))
     rows = [{"landmarks": N, "k": max(K), "seconds": time.perf_counter() - start}]
     for m in LANDMARKS:
         start = time.perf_counter()
-        found = NystroemMap.fit(network, x, max(K), NystroemOptions(n_landmarks=m))
+        found = NystroemMap.fit(own.network, own.x, max(K), NystroemOptions(n_landmarks=m))
         seconds = time.perf_counter() - start
         for k in K:
-            got, true = predictions(found, k), predictions(exact, k)
+            got, true = outputs(found, k), outputs(exact, k)
             spectrum = (found.s[:k].double() / exact.s[:k].double() - 1).abs().max()
             rows.append(
                 {"landmarks": m, "k": k, "seconds": seconds, "spectrum_error": float(spectrum)}

@@ -11,35 +11,41 @@ import functools
 from collections.abc import Iterator
 from dataclasses import fields
 from itertools import product
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from matplotlib.figure import Figure
-from scipy.special import gammaln
+from scipy.special import comb
 from sklearn.metrics import roc_auc_score
+from torch import Tensor
 from torch.nn.functional import pad
 
-from kerhrm import KerHRMOptions
+from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.records import Environments
-from studies.common import Case, Replicate, Unit, replicate
+from kerhrm.methods.inputs import Inputs
+from kerhrm.paper.data.dataset import Dataset
+from kerhrm.paper.evaluation.metrics import accuracy, environment_errors
+from studies.common import Unit, draw, expected, inputs, reduced
 
 OPTIONS = KerHRMOptions()
 LABEL, RIDGE, N_INIT = OPTIONS.max_label_information, max(OPTIONS.clustering_ridge), OPTIONS.n_init
 EXPECTED = 0.8  #: area under the ROC curve from which a split is the expected one
 E_STEPS = {"soft": (False, False), "hard": (True, False), "hard, intercept": (True, True)}
-CASES = {
-    "Table 1, r2=0.70": Case("classification", {"r2": 0.7}, k=15),
-    "Table 1, r2=0.80": Case("classification", {"r2": 0.8}, k=15),
-    "Table 1, r2=0.80, k=25": Case("classification", {"r2": 0.8}, k=25),
-    "Table 3, r=1.9": Case("regression", {"scenario": 1, "r": 1.9}, k=15),
-    "Colored MNIST": Case("colored_mnist", {}, k=25, seeds=(0, 1)),
+#: generator, its options, dimension of the features, number of seeds
+CASES: dict[str, tuple[str, dict[str, Any], int, int]] = {
+    "Table 1, r2=0.70": ("classification", {"r2": 0.7}, 15, 5),
+    "Table 1, r2=0.80": ("classification", {"r2": 0.8}, 15, 5),
+    "Table 1, r2=0.80, k=25": ("classification", {"r2": 0.8}, 25, 5),
+    "Table 3, r=1.9": ("regression", {"scenario": 1, "r": 1.9}, 15, 5),
+    "Colored MNIST": ("colored_mnist", {}, 25, 2),
 }
 #: steps at most of the network training
 TRAINED = {"Table 1, r2=0.80": 1500, "Table 3, r=1.9": 1500, "Colored MNIST": 300}
@@ -48,74 +54,90 @@ LAMBDAS = (0.0, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 
 def units(starts: int = 200) -> Iterator[Unit]:
     """Everything that is drawn: part, key, and the function that computes its rows."""
-    for name, case in CASES.items():
-        for seed, e_step in product(case.seeds, E_STEPS):
+    for name, (*_, seeds) in CASES.items():
+        for seed, e_step in product(range(seeds), E_STEPS):
             key = {"case": name, "seed": seed, "e_step": e_step}
-            yield "starts_splits", key, functools.partial(splits, case, seed, e_step, starts)
+            yield "starts_splits", key, functools.partial(splits, name, seed, e_step, starts)
     for name, steps in TRAINED.items():
-        case = CASES[name]
         few = LAMBDAS[2::2] if name == "Colored MNIST" else LAMBDAS[1:]
         weights = [("signed", w) for w in LAMBDAS] + [("absolute", w) for w in few]
-        for seed, (cosine, weight) in product(case.seeds[:3], weights):
+        for seed, (cosine, weight) in product(range(min(3, CASES[name][-1])), weights):
             key = {"case": name, "seed": seed, "cosine": cosine, "lambda": weight}
-            yield (
-                "starts_lambda",
-                key,
-                functools.partial(trained, name, seed, cosine, weight, steps),
-            )
+            train = functools.partial(trained, name, seed, cosine, weight, steps)
+            yield "starts_lambda", key, train
 
 
-def splits(case: Case, seed: int, e_step: str, starts: int) -> pd.DataFrame:
+class Replicate(NamedTuple):
+    """One replicate of a case: reduced features of its training, validation and test points."""
+
+    data: Dataset
+    inputs: Inputs
+    problem: Problem
+    test: tuple[Tensor, Tensor]
+
+    def result(self, outputs: Tensor) -> float:
+        """Test accuracy, or mean squared error over the test environments, of outputs (m,)."""
+        f, test = outputs.detach().numpy(), self.data.test
+        if self.data.task == "classification":
+            return float(accuracy(f, test.y[0]))
+        return float(environment_errors(f, test.y[0], test.environment[0]).mean())
+
+
+@functools.lru_cache(maxsize=2)
+def replicate(name: str, seed: int, k: int) -> Replicate:
+    """Draw one replicate and reduce its features; the last two are kept."""
+    data = draw(*CASES[name][:2], seed)
+    own = inputs(data)
+    features = NTFMap.fit(own.network, own.x, k)
+    test = features.transform(torch.from_numpy(data.test.x[0]))
+    return Replicate(data, own, reduced(own, features), test)
+
+
+def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
     """Optima of EM from many initialisations; equal ones are one row, counted in ``starts``."""
-    own, (hard, intercept) = replicate(case, seed), E_STEPS[e_step]
+    k, (hard, intercept) = CASES[name][2], E_STEPS[e_step]
+    own = replicate(name, seed, k)
     problem = own.problem
-    psi, held_out = problem.reduced(case.k)
+    psi, held_out = problem.reduced(k)
     if intercept:
         constant = float((psi**2).mean()) ** 0.5
         psi, held_out = (pad(p, (0, 1), value=constant) for p in (psi, held_out))
-    start = random_starts(seed, starts, len(psi), 2, "t=1", f"k={case.k}")
-    limits = {"max_iter": OPTIONS.em_max_iter, "tol": OPTIONS.em_tol}
-    mixtures = fit_mixture(psi, problem.target, start, ridge=RIDGE, hard=hard, **limits)  # type: ignore[arg-type]
+    start = random_starts(seed, starts, len(psi), 2, "t=1", f"k={k}")
+    mixtures = fit_mixture(
+        psi, problem.target, start, ridge=RIDGE, hard=hard,
+        max_iter=OPTIONS.em_max_iter, tol=OPTIONS.em_tol,
+    )  # fmt: skip
     train = mixtures.responsibilities(psi, problem.target)
     validation = mixtures.responsibilities(held_out, problem.target_validation)
     occupied = mixtures.weights >= OPTIONS.min_share
-    area = np.array([roc_auc_score(own.expected, r[:, 0]) for r in train.numpy()])
-    rows = pd.DataFrame(
-        {
-            "label_information": label_information(train, label_bins(problem.y)),
-            "empty": occupied.sum(-1) < 2,
-            "auc": np.maximum(area, 1 - area),
-            "objective": mixtures.objective,
-            "held_out": mixtures.log_likelihood(held_out, problem.target_validation),
-            "result": [
-                direction_result(own, o * t, o * v)
-                for o, t, v in zip(occupied, train, validation, strict=True)
-            ],
-        }
-    )
+    area = np.array([roc_auc_score(expected(own.data), r[:, 0]) for r in train.numpy()])
+    parts = zip(occupied, train, validation, strict=True)
+    found = {
+        "label_information": label_information(train, label_bins(problem.y)),
+        "empty": occupied.sum(-1) < 2,
+        "auc": np.maximum(area, 1 - area),
+        "objective": mixtures.objective,
+        "held_out": mixtures.log_likelihood(held_out, problem.target_validation),
+        "result": [direction_result(own, k, o * t, o * v) for o, t, v in parts],
+    }
+    rows = pd.DataFrame(found)
     return rows.round(4).value_counts(sort=False).rename("starts").reset_index()
 
 
-def direction_result(own: Replicate, train: torch.Tensor, validation: torch.Tensor) -> float:
+def direction_result(own: Replicate, k: int, train: Tensor, validation: Tensor) -> float:
     """Test result of M_p on these environments (n, K), (m, K), alpha chosen as usual."""
     one = torch.ones(1, dtype=torch.int64)
-    names = {f.name for f in fields(Environments)} - {"train", "validation", "k", "degenerate"}
-    environments = Environments(
-        k=one * own.case.k,
-        train=train[None],
-        validation=validation[None],
-        degenerate=one < 0,
-        **dict.fromkeys(names, one),
-    )
+    names = {f.name for f in fields(Environments)}
+    given = {"k": one * k, "train": train[None], "validation": validation[None]}
+    environments = Environments(**dict.fromkeys(names, one) | given | {"degenerate": one < 0})
     direction = learn_directions(own.problem, [environments], OPTIONS).winner(1)
-    return own.result(direction.predict(own.psi_test, own.f0_test))
+    return own.result(direction.predict(*own.test))
 
 
 @functools.lru_cache(maxsize=1)
 def algorithm(name: str, seed: int) -> tuple[Replicate, Fit]:
     """Algorithm 1 with its defaults, without the network."""
-    case = CASES[name]
-    own = replicate(Case(case.generator, case.options, max(OPTIONS.k)), seed)
+    own = replicate(name, seed, max(OPTIONS.k))
     return own, fit(own.problem, OPTIONS)
 
 
@@ -126,20 +148,19 @@ def trained(name: str, seed: int, cosine: str, weight: float, steps: int) -> pd.
     options = OPTIONS.model_copy(
         update={"cosine_weight": [weight], "cosine": cosine, "steps": steps, "check_every": None}
     )
-    x, x_validation, x_test = own.points
-    network = train_network(
-        own.network, x, x_validation, problem, direction, result.environments, options
-    ).network
+    points = own.inputs.x, own.inputs.x_validation
+    given = *points, problem, direction, result.environments, options
+    network = train_network(own.inputs.network, *given).network
     with torch.no_grad():
-        change = network(x).double() - problem.f0_train
+        change = network(points[0]).double() - problem.f0_train
         coordinates = change @ problem.u[:, : direction.k].double()
-        aligned = (coordinates / problem.s[: direction.k]) @ direction.theta[: direction.k]
-        norms = (coordinates / problem.s[: direction.k]).norm() * direction.theta.norm()
+        scaled = coordinates / problem.s[: direction.k]
+        reached = scaled @ direction.theta[: direction.k] / scaled.norm() / direction.theta.norm()
         row = {
-            "cosine_reached": float(aligned / norms),
+            "cosine_reached": float(reached),
             "outside": 1 - float((coordinates**2).sum() / (change**2).sum()),
-            "result": own.result(network(x_test)),
-            "linear_result": own.result(direction.predict(own.psi_test, own.f0_test)),
+            "result": own.result(network(torch.from_numpy(own.data.test.x[0]))),
+            "linear_result": own.result(direction.predict(*own.test)),
         }
     return pd.DataFrame([row]).round(5)
 
@@ -150,64 +171,54 @@ def best_of(preferences: np.ndarray, results: np.ndarray, draws: int) -> float:
     The j-th best of n, j = 0, ..., is the best of m with probability C(n-1-j, m-1) / C(n, m).
     """
     n, by_rank = len(results), np.argsort(-preferences, kind="stable")
-    below = n - 1.0 - np.arange(n - draws + 1)
-    log_weight = _log_choose(below, draws - 1) - _log_choose(np.array(float(n)), draws)
-    return float(np.exp(log_weight) @ results[by_rank[: len(below)]])
+    below = n - 1 - np.arange(n - draws + 1)
+    chances = comb(below, draws - 1) / comb(n, draws)
+    return float(chances @ results[by_rank[: len(below)]])
 
 
-def _log_choose(n: np.ndarray, k: int) -> np.ndarray:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+def judged(rows: pd.DataFrame) -> pd.DataFrame:
+    """Optima with what the rule says of them: whether they are degenerate, and its preference."""
+    degenerate = (rows["label_information"] > LABEL) | rows["empty"].astype(bool)
+    right = (rows["auc"] >= EXPECTED) & ~degenerate
+    split, rule = rows["label_information"] > LABEL, rows["held_out"] - 1e6 * degenerate
+    return rows.assign(degenerate=degenerate, label_split=split, expected=right, rule=rule)
 
 
 def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Row per case and E step: shares of the optima, and test results of rules that choose one."""
-    rows = drawn["starts_splits"]
+    rows = judged(drawn["starts_splits"])
     every = rows.loc[rows.index.repeat(rows["starts"])].reset_index(drop=True)
-    found = []
-    for (case, e_step), group in every.groupby(["case", "e_step"], sort=False):
-        results = [_chosen(one) for _, one in group.groupby("seed")]
-        split = group["label_information"] > LABEL
-        right = (group["auc"] >= EXPECTED) & ~split & ~group["empty"].astype(bool)
-        shares = {"label_split": split, "empty": group["empty"], "expected": right}
-        row = {"case": case, "e_step": e_step} | {n: s.mean() for n, s in shares.items()}
-        found.append(row | pd.DataFrame(results).mean().to_dict())
-    yield "starts_summary", pd.DataFrame(found).round(4)
+    groups = every.groupby(["case", "e_step"], sort=False)
+    shares = groups[["label_split", "empty", "expected"]].mean()
+    chosen = every.groupby(["case", "e_step", "seed"], sort=False).apply(_chosen)
+    results = chosen.groupby(level=[0, 1], sort=False).mean()
+    yield "starts_summary", shares.join(results).round(4).reset_index()
 
 
-def _chosen(group: pd.DataFrame) -> dict[str, float]:
+def _chosen(group: pd.DataFrame) -> pd.Series:
     """Test results of one data set's optima: any, best of n_init by likelihood, by our rule."""
-    result, likelihood = group["result"].to_numpy(), group["held_out"].to_numpy()
-    degenerate = (group["label_information"] > LABEL) | group["empty"].astype(bool)
-    rule = np.where(degenerate, likelihood - 1e6, likelihood)
-    return {
-        "any": float(result.mean()),
-        "likelihood": best_of(likelihood, result, N_INIT),
-        "rule": best_of(rule, result, N_INIT),
-        "rule_right": float(group["auc"].iloc[int(rule.argmax())] >= EXPECTED),
-        "likelihood_right": float(group["auc"].iloc[int(likelihood.argmax())] >= EXPECTED),
-    }
+    found = {"any": group["result"].mean()}
+    for name, by in {"likelihood": "held_out", "rule": "rule"}.items():
+        preferences = group[by].to_numpy()
+        found[name] = best_of(preferences, group["result"].to_numpy(), N_INIT)
+        found[f"{name}_right"] = float(group["auc"].iloc[int(preferences.argmax())] >= EXPECTED)
+    return pd.Series(found)
 
 
 def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
-    """Test results over likelihoods."""
-    yield "starts_selection", selection(drawn["starts_splits"])
-
-
-def selection(rows: pd.DataFrame) -> Figure:
     """Test results of optima over their held-out likelihood, relative to the rule's choice."""
+    rows = judged(drawn["starts_splits"])
     cases = [*dict.fromkeys(rows["case"])]
     figure, axes = plt.subplots(1, len(cases), figsize=(7.2, 2.6))
     for axis, case in zip(axes, cases, strict=True):
         for number, e_step in enumerate(E_STEPS):
             for _, own in rows[(rows["case"] == case) & (rows["e_step"] == e_step)].groupby("seed"):
-                degenerate = (own["label_information"] > LABEL) | own["empty"].astype(bool)
-                best = own["held_out"].where(~degenerate, own["held_out"] - 1e6).idxmax()
-                x = own["held_out"] - own.loc[best, "held_out"]
-                for marker, part in (("o", ~degenerate), ("x", degenerate)):
+                x = own["held_out"] - own.loc[own["rule"].idxmax(), "held_out"]
+                for marker, part in (("o", ~own["degenerate"]), ("x", own["degenerate"])):
                     size, colour = 8 + 30 * own["starts"][part] / 200, f"C{number}"
                     axis.scatter(x[part], own["result"][part], s=size, marker=marker, c=colour)
         axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
         axis.set_title(case.replace(", ", ",\n", 1))
     axes[0].set_ylabel("test accuracy (Table 3: error)")
     axes[len(cases) // 2].set_xlabel("held-out log-likelihood, minus that of the chosen optimum")
-    return figure
+    yield "starts_selection", figure
