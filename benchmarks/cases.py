@@ -2,23 +2,21 @@
 
 import functools
 import os
-from typing import Any
 
 from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.methods.inputs import Inputs
-from studies import common as studies
+from studies.common import draw, reduced
+from studies.common import inputs as training_inputs
 
-#: BENCH=quick: smaller sizes, whose limits mean nothing; tiny: of the tests
-BENCH = os.environ.get("BENCH", "full")
-TINY = BENCH == "tiny"
+TINY = os.environ.get("BENCH") == "tiny"  #: of the tests
 THREADS = 1 if TINY else min(2, os.cpu_count() or 1)
 ROUNDS = 1 if TINY else 5
 STEPS = 2 if TINY else 20  #: of training, in one round
 WIDTH = 16 if TINY else 1024
-SEEDS = {"full": 10, "quick": 2, "tiny": 2}[BENCH]
+SEEDS = 2 if TINY else 10
 TABLE1, CMNIST = "Table 1", "Colored MNIST"
-N = {TABLE1: 80 if TINY else 2000, CMNIST: {"full": 5000, "quick": 1000, "tiny": 60}[BENCH]}
+N = {TABLE1: 80 if TINY else 2000, CMNIST: 60 if TINY else 5000}
 D = {TABLE1: 10, CMNIST: 392}
 K = {TABLE1: 3 if TINY else 15, CMNIST: 3 if TINY else 25}
 OPTIONS = KerHRMOptions(k=[2, 3], n_init=2) if TINY else KerHRMOptions()
@@ -29,13 +27,13 @@ def inputs(name: str, seed: int = 0) -> Inputs:
     """One replicate of Table 1 at r2 = .70, or of Colored MNIST, and w_0."""
     half = N[name] // 2
     few = half // 2 if name == TABLE1 else min(1000, half)
-    sizes: dict[str, Any] = {"n_validation_per_environment": few, "n_test": few}
+    sizes = {"n_validation_per_environment": few, "n_test": few}
     if name == TABLE1:
-        kind, sizes = "classification", sizes | {"r2": 0.7, "n_train_per_environment": half}
+        data = draw("classification", {"r2": 0.7, "n_train_per_environment": half, **sizes}, seed)
     else:
-        kind, sizes = "colored_mnist", sizes | {"n_per_environment": half}
-    data = studies.draw(kind, sizes, seed, on_missing="fallback" if TINY else "fail")
-    return studies.inputs(data, WIDTH)
+        missing = "fallback" if TINY else "fail"
+        data = draw("colored_mnist", {"n_per_environment": half, **sizes}, seed, missing)
+    return training_inputs(data, WIDTH)
 
 
 def ntf(own: Inputs) -> FactoredNTF:
@@ -49,7 +47,7 @@ def ntf(own: Inputs) -> FactoredNTF:
 def problem(name: str, seed: int = 0) -> Problem:
     """Reduced features and labels."""
     own = inputs(name, seed)
-    return studies.reduced(own, NTFMap.fit(own.network, own.x, max(OPTIONS.k)))
+    return reduced(own, NTFMap.fit(own.network, own.x, max(OPTIONS.k)))
 
 
 def training_gflop(name: str) -> float:

@@ -2,9 +2,7 @@
 
 import functools
 
-import numpy as np
 import torch
-from sklearn.utils.extmath import randomized_svd
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
@@ -42,8 +40,7 @@ def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
     parameters = {name: p.detach() for name, p in module.named_parameters()}
 
     def output(values: dict[str, Tensor], point: Tensor) -> Tensor:
-        result: Tensor = functional_call(module, values, (point[None],))
-        return result.sum()
+        return functional_call(module, values, (point[None],)).sum()
 
     rows = vmap(grad(output), in_dims=(None, 0))
     phi = torch.empty(len(x), sum(p.numel() for p in parameters.values()))
@@ -59,12 +56,6 @@ def plain_products(ntf: FactoredNTF) -> Tensor:
     return functools.reduce(Tensor.add_, terms)
 
 
-def released_svd(phi: np.ndarray, k: int) -> np.ndarray:
-    """Singular values as the authors' code finds them: scikit-learn, ten power iterations."""
-    values: np.ndarray = randomized_svd(phi, n_components=k, n_iter=10, random_state=42)[1]
-    return values
-
-
 def plain_training(module: nn.Module, x: Tensor, y: Tensor, steps: int, rate: float) -> Tensor:
     """Outputs (n,) after PyTorch's usual full-batch loop with squared loss."""
     optimiser = torch.optim.Adam(module.parameters(), lr=rate)
@@ -73,6 +64,4 @@ def plain_training(module: nn.Module, x: Tensor, y: Tensor, steps: int, rate: fl
         loss = ((module(x).squeeze(-1) - y) ** 2).mean()
         loss.backward()
         optimiser.step()
-    with torch.no_grad():
-        outputs: Tensor = module(x).squeeze(-1)
-        return outputs
+    return module(x).detach().squeeze(-1)

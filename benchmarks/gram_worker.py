@@ -1,9 +1,8 @@
 """Gram matrix of one network's tangent features in a process of its own: time and memory.
 
-``python gram_worker.py kerhrm|torch.func|neural-tangents INPUTS OUTPUT``: inputs hold x and the
-network's weights; the first rows of the kernel go to the output.  neural-tangents (Novak et al.
-2022) runs in the environment of envs/peers.lock, in blocks of 500 rows: one is timed, its time
-multiplied.
+``python gram_worker.py kerhrm|torch.func|neural-tangents INPUTS OUTPUT``: from x and the weights to
+the first rows of the kernel.  neural-tangents (Novak et al. 2022) runs in the environment of
+envs/peers.lock, in blocks of 500 rows: one is timed, its time multiplied.
 """
 
 import json
@@ -20,7 +19,7 @@ ROWS, BLOCK = 200, 500
 Kernel = tuple[Callable[[], Any], float]
 
 
-def with_torch(x: np.ndarray, weights: dict[str, np.ndarray], *, ours: bool) -> Kernel:
+def with_torch(x: np.ndarray, weights: dict[str, np.ndarray]) -> Kernel:
     import torch
 
     from benchmarks.contenders import as_module, vmap_matrix
@@ -31,7 +30,7 @@ def with_torch(x: np.ndarray, weights: dict[str, np.ndarray], *, ours: bool) -> 
     network = MLP({name: torch.from_numpy(array) for name, array in weights.items()})
 
     def work() -> Any:
-        if ours:
+        if contender == "kerhrm":
             ntf = extract(network, points)[0]
             return ntf.kernel(ntf)
         phi = vmap_matrix(as_module(network), points)
@@ -69,10 +68,8 @@ if __name__ == "__main__":
     with np.load(source) as inputs:
         weights = dict(inputs)
     points = weights.pop("x")
-    if contender == "neural-tangents":
-        work, factor = neural_tangents(points, weights)
-    else:
-        work, factor = with_torch(points, weights, ours=contender == "kerhrm")
+    make = neural_tangents if contender == "neural-tangents" else with_torch
+    work, factor = make(points, weights)
     before, start = memory_mb("VmRSS"), time.perf_counter()
     kernel = np.asarray(work())
     seconds = factor * (time.perf_counter() - start)

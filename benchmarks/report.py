@@ -77,8 +77,7 @@ if __name__ == "__main__":
     stages = table[table["task"].notna()].sort_values(["task", "who"])
     shown = ["task", "who", "median", "iqr", "seconds", "memory_mb", "percent_of_gemm"]
     stages[shown].round(4).to_csv(path.with_name("stages.csv"), index=False)
-    growth = table[table["task"].isna()]
-    growth = growth.reindex(columns=["stage", "axis", "value", "median"])
+    growth = table[table["task"].isna()].reindex(columns=["stage", "axis", "value", "median"])
     growth.to_csv(path.with_name("growth.csv"), index=False)
     met = limits(table)
     met.round(4).to_csv(path.with_name("limits.csv"), index=False)

@@ -40,14 +40,13 @@ def test_iteration(timed: Time, name: str, init: str) -> None:
     t = 1 if init == "random" else 2
     options = OPTIONS.model_copy(update={"init": init, "n_iterations": t})
     problems = [cases.problem(name, seed) for seed in range(SEEDS if name == TABLE1 else 1)]
-    before = [fit(problem, options) if t > 1 else None for problem in problems]
+    fits = [fit(problem, options) for problem in problems] if t > 1 else []
+    known = [([*f.environments[:1]], [*f.directions[:1]]) for f in fits] or [([], [])] * SEEDS
 
     def work() -> None:
-        for problem, last in zip(problems, before, strict=True):
-            environments = [] if last is None else [*last.environments[:1]]
-            directions = [] if last is None else [*last.directions[:1]]
-            environments.append(learn_environments(problem, options, t, environments, directions))
-            learn_directions(problem, environments, options)
+        for problem, (environments, directions) in zip(problems, known, strict=False):
+            newest = learn_environments(problem, options, t, environments, directions)
+            learn_directions(problem, [*environments, newest], options)
 
     timed(work, rounds=3, task=f"iteration, {init}, {name}")
 
@@ -63,19 +62,15 @@ def test_network(timed: Time, name: str) -> None:
     timed(lambda: train_network(own.network, *given), task=f"network, {name}", gflop=gflop)
 
 
-METHOD_STEPS: dict[str, dict[str, Any]] = {
-    "erm": {"steps": STEPS},
-    "dro": {"steps": STEPS},
-    "irm": {"steps": STEPS, "anneal": STEPS // 2},
-    "eiil": {"steps": STEPS // 2, "anneal": 1, "reference_steps": STEPS // 2},
-    "iga": {"steps": STEPS},
-}
+STEPS_OF: dict[str, dict[str, int]] = {name: {"steps": STEPS} for name in ("erm", "dro", "iga")}
+STEPS_OF["irm"] = {"steps": STEPS, "anneal": STEPS // 2}
+STEPS_OF["eiil"] = {"steps": STEPS // 2, "anneal": 1, "reference_steps": STEPS // 2}
 
 
 @both
-@pytest.mark.parametrize("method", [*METHOD_STEPS])
+@pytest.mark.parametrize("method", [*STEPS_OF])
 def test_method(timed: Time, name: str, method: str) -> None:
-    inputs, options = cases.inputs(name), METHODS[method].options(**METHOD_STEPS[method])
+    inputs, options = cases.inputs(name), METHODS[method].options(**STEPS_OF[method])
     gflop = cases.training_gflop(name) * (2 if method == "iga" else 1)  # differentiated once more
     work = lambda: METHODS[method].train(inputs, options)  # noqa: E731
     timed(work, rounds=3, task=f"{method}, {name}", gflop=gflop)
@@ -128,12 +123,8 @@ VALUES = {
     "k": (2, 4) if TINY else (5, 10, 20, 40),
     "K": (2,) if TINY else (2, 4, 8),
 }
-AXES = {
-    "features and Gram": "n width",
-    "SVD": "n k",
-    "EM, 20 steps": "n k K",
-    "training": "n width",
-}
+AXES = {"features and Gram": "n width", "SVD": "n k", "EM, 20 steps": "n k K"}
+AXES["training"] = AXES["features and Gram"]
 GRID = [(s, axis, v) for s, axes in AXES.items() for axis in axes.split() for v in VALUES[axis]]
 
 

@@ -35,8 +35,7 @@ def tables(units: Iterable[Unit], checkpoint: Checkpoint) -> dict[str, pd.DataFr
 
 
 def _arrays(compute: Callable[[], pd.DataFrame]) -> dict[str, np.ndarray]:
-    frame = compute()
-    return {str(name): np.asarray(frame[name].tolist()) for name in frame}
+    return {str(name): np.asarray(column.tolist()) for name, column in compute().items()}
 
 
 def draw(generator: str, options: dict[str, Any], seed: int, on_missing: Any = "fail") -> Dataset:

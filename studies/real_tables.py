@@ -21,8 +21,6 @@ from scipy.stats import t as student
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
 from kerhrm.algorithm.ridge import RIDGES, Columns
@@ -90,14 +88,12 @@ def errors(name: str, what: dict[str, Any], seed: int) -> pd.DataFrame:
             brier = ((np.clip(f, 0, 1) if labels else f) - y[test]) ** 2
             wrong = (f > 0.5) != (y[test] > 0.5) if labels else brier
             row = {"method": method, "labels": labels, "training": len(train), "d": x.shape[1]}
-            for name, loss in {"error": wrong, "brier": brier}.items():
-                row |= {f"{name}_{g}": loss[group[test] == g].mean() for g in (0, 1)}
-            found, predictor = (getattr(model, a, None) for a in ("heterogeneity_", "predictor_"))
-            row |= {"p_value": getattr(found, "p_value", np.nan)}
-            row |= {
-                "detected": getattr(found, "detected", False),
-                "predicts": predictor == "linear",
-            }
+            for kind, loss in {"error": wrong, "brier": brier}.items():
+                row |= {f"{kind}_{g}": loss[group[test] == g].mean() for g in (0, 1)}
+            found = getattr(model, "heterogeneity_", None)
+            row["p_value"] = getattr(found, "p_value", np.nan)
+            row["detected"] = getattr(found, "detected", False)
+            row["predicts"] = getattr(model, "predictor_", "erm") != "erm"
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -107,7 +103,7 @@ def models(labels: bool, auxiliary: bool, seed: int) -> dict[str, Any]:
     kerhrm = KerHRMClassifier if labels else KerHRMRegressor
     boosting = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
     common: dict[str, Any] = {"network": NETWORK, "random_state": seed}
-    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    logistic = LogisticRegression(solver="newton-cholesky")
     return {
         "ERM": TangentRidge(task="classification" if labels else "regression", **common),
         "constant": DummyRegressor(),
@@ -157,7 +153,7 @@ def robust(
 
 
 def interval(values: pd.DataFrame, correction: float = 0.0) -> pd.DataFrame:
-    """95 % t-interval of each row's mean; correction: Nadeau and Bengio's test / training rows."""
+    """Mean of each row, 95 % t; correction: Nadeau and Bengio's test / training, 1 at a half."""
     n, mean = values.count(axis=1), values.mean(axis=1)
     half = student.ppf(0.975, n - 1) * values.std(axis=1) * np.sqrt(1 / n + correction)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
@@ -174,7 +170,6 @@ def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFram
         wide = rows.pivot(index=["table", "labels", "method"], columns="split", values=metric)
         other = "least squares" if metric == "over_least_squares" else "ERM"
         base = wide.xs(other, level="method").loc[wide.index.droplevel("method")].to_numpy()
-        # half of the minority is held out: as many test as training rows
         found[metric] = interval(1 + (wide - base) / base.mean(1, keepdims=True), correction=1.0)
     ratios = pd.concat(found, names=["metric"]).reset_index()
     yield "real_tables", ratios.round(4)
@@ -200,9 +195,9 @@ def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
     means = means[means["setting"] == "all"].set_index(["metric", "method"]).drop("ERM", level=1)
     methods = means.loc["worst_error"].sort_values("mean", ascending=False).index.tolist()
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained")
-    titles = {"mean_error": "mean error", "worst_error": "error in the worse of the two groups"}
     shown = ratios[ratios["method"] != "ERM"]
-    for axis, (metric, title) in zip(axes, titles.items(), strict=True):
+    titles = "mean error", "error in the worse of the two groups"
+    for axis, metric, title in zip(axes, ("mean_error", "worst_error"), titles, strict=True):
         for labels, kind in enumerate(("numeric targets", "two classes")):
             part = shown[(shown["metric"] == metric) & (shown["labels"] == labels)]
             up, look = (0.2, -0.2)[labels], {"color": ("#0072B2", "#D55E00")[labels]}
@@ -210,8 +205,8 @@ def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
             axis.plot(part["mean"].clip(0.5, 4), heights, ".", markersize=4, **look)
             axis.text(4.4, len(methods) - 1 + up, kind, ha="right", va="center", **look)
         one = means.loc[metric].loc[methods]
-        axis.hlines(methods, one["low"], one["high"], color="black")
-        axis.plot(one["mean"], methods, "|", color="black", markersize=9)
+        half = one["high"] - one["mean"]
+        axis.errorbar(one["mean"], methods, xerr=half, fmt="|", color="black", markersize=9)
         axis.axvline(1, color="0.6", linewidth=0.8, zorder=0)
         axis.set(xscale="log", title=title, xlabel="ratio to ERM, less is better")
         axis.set_xticks([0.5, 1, 2, 4], ["0.5", "1", "2", "4 or more"])

@@ -85,7 +85,7 @@ def predictions(
     psi: Tensor, target: Tensor, environments: Tensor, new: tuple[Tensor, Tensor], k: int
 ) -> Tensor:
     """Outputs of the direction with equal weights of the environments and alpha = 0, new points."""
-    risks = environment_risks(psi[:, :k], target, environments, ridge=1e-6)
+    risks = environment_risks(psi[:, :k].double(), target, environments, ridge=1e-6)
     return new[1].double() + new[0][:, :k].double() @ solve(*risks.pooled)
 
 
@@ -98,7 +98,7 @@ def approximation() -> pd.DataFrame:
     environments = one_hot(torch.from_numpy(expected(data)).long(), 2).double()
 
     def outputs(features: NTFMap | NystroemMap, k: int) -> Tensor:
-        psi, target = (features.u * features.s).double(), own.y.double() - features.f0.double()
+        psi, target = features.u * features.s, own.y.double() - features.f0.double()
         return predictions(psi, target, environments, features.transform(new), k)
 
     start = time.perf_counter()

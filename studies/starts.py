@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import fields
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,6 +49,7 @@ CASES: dict[str, tuple[str, dict[str, Any], int, int]] = {
 }
 #: steps at most of the network training
 TRAINED = {"Table 1, r2=0.80": 1500, "Table 3, r=1.9": 1500, "Colored MNIST": 300}
+Replicate = tuple[Dataset, Inputs, Problem, tuple[Tensor, Tensor]]
 LAMBDAS = (0.0, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 
 
@@ -67,22 +68,6 @@ def units(starts: int = 200) -> Iterator[Unit]:
             yield "starts_lambda", key, train
 
 
-class Replicate(NamedTuple):
-    """One replicate of a case: reduced features of its training, validation and test points."""
-
-    data: Dataset
-    inputs: Inputs
-    problem: Problem
-    test: tuple[Tensor, Tensor]
-
-    def result(self, outputs: Tensor) -> float:
-        """Test accuracy, or mean squared error over the test environments, of outputs (m,)."""
-        f, test = outputs.detach().numpy(), self.data.test
-        if self.data.task == "classification":
-            return float(accuracy(f, test.y[0]))
-        return float(environment_errors(f, test.y[0], test.environment[0]).mean())
-
-
 @functools.lru_cache(maxsize=2)
 def replicate(name: str, seed: int, k: int) -> Replicate:
     """Draw one replicate and reduce its features; the last two are kept."""
@@ -90,14 +75,21 @@ def replicate(name: str, seed: int, k: int) -> Replicate:
     own = inputs(data)
     features = NTFMap.fit(own.network, own.x, k)
     test = features.transform(torch.from_numpy(data.test.x[0]))
-    return Replicate(data, own, reduced(own, features), test)
+    return data, own, reduced(own, features), test
+
+
+def result(data: Dataset, outputs: Tensor) -> float:
+    """Test accuracy, or mean squared error over the test environments, of outputs (m,)."""
+    f, test = outputs.detach().numpy(), data.test
+    if data.task == "classification":
+        return float(accuracy(f, test.y[0]))
+    return float(environment_errors(f, test.y[0], test.environment[0]).mean())
 
 
 def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
     """Optima of EM from many initialisations; equal ones are one row, counted in ``starts``."""
     k, (hard, intercept) = CASES[name][2], E_STEPS[e_step]
-    own = replicate(name, seed, k)
-    problem = own.problem
+    own = data, _, problem, _ = replicate(name, seed, k)
     psi, held_out = problem.reduced(k)
     if intercept:
         constant = float((psi**2).mean()) ** 0.5
@@ -110,7 +102,7 @@ def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
     train = mixtures.responsibilities(psi, problem.target)
     validation = mixtures.responsibilities(held_out, problem.target_validation)
     occupied = mixtures.weights >= OPTIONS.min_share
-    area = np.array([roc_auc_score(expected(own.data), r[:, 0]) for r in train.numpy()])
+    area = np.array([roc_auc_score(expected(data), r[:, 0]) for r in train.numpy()])
     parts = zip(occupied, train, validation, strict=True)
     found = {
         "label_information": label_information(train, label_bins(problem.y)),
@@ -120,47 +112,46 @@ def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
         "held_out": mixtures.log_likelihood(held_out, problem.target_validation),
         "result": [direction_result(own, k, o * t, o * v) for o, t, v in parts],
     }
-    rows = pd.DataFrame(found)
-    return rows.round(4).value_counts(sort=False).rename("starts").reset_index()
+    return pd.DataFrame(found).round(4).value_counts(sort=False).rename("starts").reset_index()
 
 
 def direction_result(own: Replicate, k: int, train: Tensor, validation: Tensor) -> float:
     """Test result of M_p on these environments (n, K), (m, K), alpha chosen as usual."""
+    data, _, problem, test = own
     one = torch.ones(1, dtype=torch.int64)
     names = {f.name for f in fields(Environments)}
     given = {"k": one * k, "train": train[None], "validation": validation[None]}
     environments = Environments(**dict.fromkeys(names, one) | given | {"degenerate": one < 0})
-    direction = learn_directions(own.problem, [environments], OPTIONS).winner(1)
-    return own.result(direction.predict(*own.test))
+    direction = learn_directions(problem, [environments], OPTIONS).winner(1)
+    return result(data, direction.predict(*test))
 
 
 @functools.lru_cache(maxsize=1)
-def algorithm(name: str, seed: int) -> tuple[Replicate, Fit]:
+def algorithm(name: str, seed: int) -> Fit:
     """Algorithm 1 with its defaults, without the network."""
-    own = replicate(name, seed, max(OPTIONS.k))
-    return own, fit(own.problem, OPTIONS)
+    return fit(replicate(name, seed, max(OPTIONS.k))[2], OPTIONS)
 
 
 def trained(name: str, seed: int, cosine: str, weight: float, steps: int) -> pd.DataFrame:
     """The network at the end of its training, next to the linear predictor."""
-    own, result = algorithm(name, seed)
-    problem, direction = own.problem, result.final
+    data, own, problem, test = replicate(name, seed, max(OPTIONS.k))
+    found = algorithm(name, seed)
+    direction = found.final
     options = OPTIONS.model_copy(
         update={"cosine_weight": [weight], "cosine": cosine, "steps": steps, "check_every": None}
     )
-    points = own.inputs.x, own.inputs.x_validation
-    given = *points, problem, direction, result.environments, options
-    network = train_network(own.inputs.network, *given).network
+    given = own.x, own.x_validation, problem, direction, found.environments, options
+    network = train_network(own.network, *given).network
     with torch.no_grad():
-        change = network(points[0]).double() - problem.f0_train
+        change = network(own.x).double() - problem.f0_train
         coordinates = change @ problem.u[:, : direction.k].double()
         scaled = coordinates / problem.s[: direction.k]
         reached = scaled @ direction.theta[: direction.k] / scaled.norm() / direction.theta.norm()
         row = {
             "cosine_reached": float(reached),
             "outside": 1 - float((coordinates**2).sum() / (change**2).sum()),
-            "result": own.result(network(torch.from_numpy(own.data.test.x[0]))),
-            "linear_result": own.result(direction.predict(*own.test)),
+            "result": result(data, network(torch.from_numpy(data.test.x[0]))),
+            "linear_result": result(data, direction.predict(*test)),
         }
     return pd.DataFrame([row]).round(5)
 
