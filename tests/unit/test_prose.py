@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TABLES = ROOT / "results" / "reference" / "tables"
+FOLDERS = ROOT / "results" / "reference" / "tables", ROOT / "results" / "study"
 COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -->")
 NUMBER = re.compile(r"(?<![\w.])-?\d*\.\d+(?!\w|\.\d)")
 ITEM = re.compile(
-    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max))?"
+    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|low|high))?"
     r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>\S+))?"
 )
 
@@ -41,7 +41,7 @@ def value(table: str, metric: str, item: str) -> float:
     """Number that an item names."""
     part = ITEM.fullmatch(item)
     assert part is not None, item
-    rows = pd.read_csv(TABLES / f"{table}.csv")
+    rows = pd.read_csv(next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv")
     rows = rows[(rows.metric == metric) & (rows.method == part["method"])]
     if part["setting"]:
         rows = rows[rows.setting == part["setting"]]
