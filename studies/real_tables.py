@@ -137,7 +137,7 @@ def robust(
         if path is columns.inputs:
             return plain
         own, some = (extract(inputs.network, points)[0] for points in (x, columns.landmarks))
-        tangents = own.kernel(some).double().numpy() @ columns.weights
+        tangents = own.kernel(some).double().numpy() @ columns.span
         return np.column_stack([columns.scale * plain, tangents])
 
     model = Ridge(min(ridge, RIDGES[-1]) * path.values.sum() / n)
