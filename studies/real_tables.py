@@ -203,12 +203,12 @@ def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
             up, look = (0.2, -0.2)[labels], {"color": ("#0072B2", "#D55E00")[labels]}
             heights = part["method"].map(methods.index) + up
             axis.plot(part["mean"].clip(0.5, 4), heights, ".", markersize=4, **look)
-            axis.text(4.4, len(methods) - 1 + up, kind, ha="right", va="center", **look)
+            axis.text(4.4, len(methods) - 1 + up, kind, ha="right", va="center", size=7, **look)
         one = means.loc[metric].loc[methods]
         half = one["high"] - one["mean"]
         axis.errorbar(one["mean"], methods, xerr=half, fmt="|", color="black", markersize=9)
         axis.axvline(1, color="0.6", linewidth=0.8, zorder=0)
         axis.set(xscale="log", title=title, xlabel="ratio to ERM, less is better")
-        axis.set_xticks([0.5, 1, 2, 4], ["0.5 or less", "1", "2", "4 or more"])
+        axis.set_xticks([0.5, 1, 2, 4], ["≤ 0.5", "1", "2", "≥ 4"])
         axis.minorticks_off()
     yield "real_tables", figure
