@@ -24,7 +24,6 @@ import numpy as np
 from torch import Tensor
 
 from kerhrm.algorithm.records import Problem
-from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, orthonormal
 from kerhrm.randomness import stream
 
@@ -50,18 +49,14 @@ def permute_cells(
     Returns
     -------
     HeterogeneityResult
-        Gains in nats per point.
-
-    Raises
-    ------
-    KerhrmError
-        If there are fewer than 80 points.
+        Gains in nats per point; NaN of fewer than 80 points, which are not tested.
     """
     psi, _ = problem.reduced(min(k, len(problem.s)))
     features, y, numbers = (t.cpu().numpy() for t in (psi, problem.target, cells))
     n = len(y)
     if n < MIN_POINTS:
-        raise KerhrmError(f"n={n} points are too few to test", f"use {MIN_POINTS} or more")
+        nan = float("nan")
+        return HeterogeneityResult(nan, np.full(n_permutations, nan), nan, detected=False)
     features = orthonormal(np.column_stack([features, np.ones(n)]))
     random = stream(problem.seed, "auxiliary", "permutations")
     squares = (y - features @ (features.T @ y) / n) ** 2

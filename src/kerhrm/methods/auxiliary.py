@@ -84,8 +84,8 @@ def fit_auxiliary(
     Raises
     ------
     KerhrmError
-        If the auxiliary variable is constant, not finite or not a row for each point, k exceeds
-        the reduced features, or there are fewer than 80 points to test.
+        If the auxiliary variable is constant, not finite or not a row for each point, or k exceeds
+        the reduced features.
     """
     for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
         if len(rows) != len(y):

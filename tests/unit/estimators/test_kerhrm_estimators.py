@@ -283,6 +283,13 @@ def test_few_rows_are_not_tested_and_are_erm(slopes: Any) -> None:
     assert model.predictor_ == "erm"
 
 
+def test_few_rows_with_an_auxiliary_column_are_erm() -> None:
+    x, y, time = by_time(60, 0)
+    with pytest.warns(HeterogeneityNotDetectedWarning, match="fewer than 80 training rows"):
+        model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
+    assert model.predictor_ == "erm"
+
+
 def test_copies_of_rows_are_tested_once(null: Any) -> None:
     """However often rows are repeated, the test has no more to say than of one of each."""
     few = HeterogeneityOptions(folds=2, n_init=1, em_max_iter=10, em_tol=1e-2)
