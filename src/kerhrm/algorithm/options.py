@@ -32,10 +32,10 @@ class HeterogeneityOptions(Options):
     k: Count = option(
         25, "reduced features of the mixture, where there are too few points for all inputs"
     )
-    n_permutations: Annotated[int, Field(ge=19), Number] = option(19, "of the residuals")
+    n_permutations: Annotated[int, Field(ge=19), Number] = option(39, "of the residuals, at most")
     level: Probability = option(0.05, "largest p-value that counts as detected")
     min_gain: NonNegative = option(
-        8.0, "gain beyond the permutations' that is taken for chance, in nats over all points"
+        6.0, "gain beyond the permutations' that is taken for chance, in nats over all points"
     )
     folds: Annotated[int, Field(ge=2), Number] = option(
         5, "of the cross-validation that the scale of the residuals comes from"

@@ -415,10 +415,14 @@ def _not_detected(result: HeterogeneityResult | None) -> str | None:
     if result is None or result.detected:
         return None
     if math.isnan(result.p_value):
-        return (
-            f"no test is possible: a target of two values, or fewer than {MIN_POINTS} training rows"
-        )
-    return "no environments are detected in the training rows"
+        few = f"fewer than {MIN_POINTS} training rows beside a frequent value"
+        return f"no test is possible: a target of two values, or {few}"
+    if math.isnan(result.visible):
+        return "no environments are detected in the training rows"
+    return (
+        f"no environments are detected; with {result.n_points} rows a slope that flips in a fifth "
+        f"of them is seen above some {result.visible:.0%} of the residual variance"
+    )
 
 
 def _test(

@@ -5,11 +5,13 @@ The null model of data without environments is
     y = m(x) + s(x) e
 
 with any mean, any scale, and noise e of any shape that does not depend on x.  Neither function has
-seen the residual that it is used for: m is ERM in closed form (:mod:`kerhrm.algorithm.ridge`), left
-one out, and s the best of a few models by cross-validation.  Labels far from a first guess are
-moved towards it before m is fitted: what few outliers do to m would look like environments.  The
-scale is fitted to |y - m(x)| by gamma deviance: |e| has a mean even where e has no variance, and
-small residuals do not dominate, as they do among logarithms.
+seen the residual that it is used for: m is a ridge regression in closed form
+(:mod:`kerhrm.algorithm.ridge`), left one out, and s the best of a few models by cross-validation.
+
+Errors of m look like environments where noise has an edge or outliers.  So m is a rank regression:
+fitted to m + c z, z the normal scores of y - m, as long as that lowers sum_i z_i (y_i - m_i)
+(Jaeckel, Annals of Mathematical Statistics 43, 1972).  The scale is fitted to |y - m(x)|, cut, by
+gamma deviance: small residuals do not dominate, as they do among logarithms.
 
 A mixture of K = 2 regressions, fitted to residuals, gains likelihood from anything that one
 regression with constant noise cannot say.  Of that, noise whose scale depends on x is no
@@ -24,10 +26,11 @@ every point.  What is left speaks of two lines in the residuals, and not of a co
 
 EM starts at random, and where moments of the residuals point to: two lines along a direction v make
 E[(e^2 - 1) psi psi^T] large along v, and, unless they share the points evenly, E[e^3 psi], too.
-Each such v splits the points by the sign of e psi^T v.
+Each such v splits the points by the sign of e psi^T v.  The mixture's regressions are linear in a
+few such directions and that of E[e psi], so that many features cost neither time nor power.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,11 +51,13 @@ from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.ridge import Columns
 from kerhrm.networks.build import NetworkOptions, build
 
-#: residuals are cut at this many deviations before m is fitted
-OUTLIER = 3.0
+RANK_STEPS = 6  #: of the rank regression
+LARGEST = 10.0  #: residual, in units of the median size, that the scale is fitted to
+ATOM = 0.1  #: share of the rows beyond which one label among continuous ones has a law of its own
 #: scales are kept within this factor of their median
 SPREAD = 10.0
 DIRECTIONS = 2  #: of second moments that EM starts with
+SUBSPACE = 6  #: directions of second moments that the mixture's regressions are linear in
 
 
 @dataclass(frozen=True)
@@ -82,29 +87,48 @@ def scaled_residuals(x: np.ndarray, y: np.ndarray, folds: int, seed: int) -> Sca
     y = (y - y.mean()) / y.std()
     inputs = torch.from_numpy(StandardScaler().fit_transform(x).astype(np.float32))
     columns = Columns.of(build(NetworkOptions(), 0, x.shape[1]), inputs)
-    guess, _ = columns.leave_one_out(y)
-    reach = OUTLIER * stats.median_abs_deviation(y - guess, scale="normal") or np.inf
-    mean, _ = columns.leave_one_out(np.clip(y, guess - reach, guess + reach))
+    mean = rank_regression(columns, y)
     size = np.abs(y - mean)
+    size = np.minimum(size, LARGEST * np.median(size) or np.inf)
     size = np.maximum(size / size.mean(), 1e-3)  # gamma deviance wants positive values
     known = np.column_stack([x, mean, np.abs(mean - np.median(mean))])
     parts = KFold(folds, shuffle=True, random_state=seed)
-    scale_model, scale = best_prediction(scale_models(), known, size, parts, mean_gamma_deviance)
+    found = {k: cross_val_predict(m, known, size, cv=parts) for k, m in scale_models().items()}
+    scale_model, scale = min(found.items(), key=lambda item: mean_gamma_deviance(size, item[1]))
     scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
     return ScaledResiduals(normal_scores((y - mean) / scale), scale, scale_model)
 
 
-def best_prediction(
-    models: Mapping[str, BaseEstimator],
-    x: np.ndarray,
-    y: np.ndarray,
-    folds: KFold,
-    loss: Callable[[np.ndarray, np.ndarray], float],
-) -> tuple[str, np.ndarray]:
-    """Model with the smallest loss out of fold, and its predictions there (n,)."""
-    predictions = {name: cross_val_predict(m, x, y, cv=folds) for name, m in models.items()}
-    best = min(predictions, key=lambda name: loss(y, predictions[name]))
-    return best, predictions[best]
+def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
+    """Predictions of each label (n,) by all others, with little dispersion of the residuals."""
+    mean, _ = columns.leave_one_out(y)
+    scores = normal_scores(y - mean)
+    least = step = float(scores @ (y - mean)) / len(y)
+    for _ in range(RANK_STEPS):
+        moved, _ = columns.leave_one_out(mean + step * scores)
+        ranked = normal_scores(y - moved)
+        if (dispersion := float(ranked @ (y - moved)) / len(y)) < least:
+            mean, scores, least = moved, ranked, dispersion
+        else:
+            step /= 3
+    return mean
+
+
+def beside_atom(y: np.ndarray) -> np.ndarray:
+    """Rows (n,), bool, without those of a frequent label among continuous ones."""
+    _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
+    others = len(y) - counts.max()
+    atom = others < (1 - ATOM) * len(y) and 2 * (counts == 1).sum() > others
+    return np.asarray(inverse != counts.argmax()) if atom else np.ones(len(y), dtype=bool)
+
+
+def spread_ties(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Labels (n,), equal ones drawn from between their neighbours: counts lie on lines, too."""
+    values, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
+    middle = (values[1:] + values[:-1]) / 2
+    edges = np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
+    drawn = random.uniform(edges[inverse], edges[inverse + 1])
+    return np.where(counts[inverse] > 1, drawn, y)
 
 
 def normal_scores(values: np.ndarray) -> np.ndarray:
@@ -138,8 +162,8 @@ def _bent(x: np.ndarray) -> np.ndarray:
 
 def gains(
     features: np.ndarray, residuals: np.ndarray, options: HeterogeneityOptions, seed: int
-) -> np.ndarray:
-    """Gain of the best usable start for each of B sets of residuals, in nats per point: (B,).
+) -> Iterator[float]:
+    """Gain of the best usable start for each of B sets of residuals, in nats per point, in turn.
 
     Features (n, k) have orthonormal columns up to a factor, residuals (B, n) are normal scores.  A
     start that leaves an environment empty is not usable; without a usable one, or below 0, the gain
@@ -150,12 +174,8 @@ def gains(
     psi = torch.from_numpy(features)
     size = len(residuals) * options.n_init, len(psi), 2
     random = random_starts(seed, *size, "heterogeneity").split(options.n_init)
-    return np.array(
-        [
-            _gain(psi, torch.from_numpy(e), r, options)
-            for e, r in zip(residuals, random, strict=True)
-        ]
-    )
+    for e, r in zip(torch.from_numpy(residuals), random, strict=True):
+        yield _gain(leading(psi, e), e, r, options)
 
 
 def _gain(psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions) -> float:
@@ -173,6 +193,15 @@ def _gain(psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions)
     gain = mixtures.log_likelihood(psi, e) - alone
     usable = (mixtures.weights >= options.min_share).all(-1)
     return max(0.0, float(torch.where(usable, gain, 0.0).max()))
+
+
+def leading(psi: Tensor, e: Tensor) -> Tensor:
+    """Psi (n, k) along the directions that residuals e (n,) single out: at most (n, 8)."""
+    if psi.shape[1] <= SUBSPACE + 2:
+        return psi
+    second = torch.linalg.eigh(psi.mT @ ((e**2 - 1)[:, None] * psi)).eigenvectors[:, -SUBSPACE:]
+    first, third = psi.mT @ e, psi.mT @ (e**3 - 3 * e)
+    return psi @ torch.linalg.qr(torch.column_stack([first, third, second])).Q
 
 
 def directed_starts(psi: Tensor, e: Tensor) -> Tensor:

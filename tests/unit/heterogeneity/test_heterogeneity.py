@@ -37,9 +37,12 @@ def test_the_p_value_is_uniform_where_residuals_are_exchangeable() -> None:
         features = orthonormal(random.standard_normal((60, 2)))
         test = against_permutations(features, random.standard_normal(60), EXACT, seed)
         p_values.append(float(test.p_value))
-    assert min(p_values) >= 1 / 20
-    # ranks among 20, spread over their cell: uniform on [0, 1]
-    spread = np.array(p_values) - np.random.default_rng(0).random(20) / 20
+    # the second larger permutation of 39 comes as the l-th: P(p <= 2 / l) = 2 / l
+    possible = np.array([0, 1 / 40, *(2 / np.arange(40, 1, -1))])
+    cells = np.searchsorted(possible, np.array(p_values) - 1e-9)
+    np.testing.assert_allclose(possible[cells], p_values)
+    width = possible[cells] - possible[cells - 1]
+    spread = p_values - width * np.random.default_rng(0).random(20)
     assert stats.kstest(spread, "uniform").pvalue > 0.01
 
 
@@ -47,7 +50,7 @@ def test_a_flipped_coefficient_is_found() -> None:
     features, y = flipped(300, 0.3)
     test = test_heterogeneity(features, y, options=FEW)
     assert test.detected
-    assert test.p_value == pytest.approx(1 / 20)
+    assert test.p_value == test.least_p_value == pytest.approx(1 / 40)
     assert test.excess > 0.05
     assert not test.homogeneous
 
@@ -70,7 +73,8 @@ def test_a_credit_only_raises_the_p_value() -> None:
     features = orthonormal(random.standard_normal((60, 2)))
     residuals = random.standard_normal(60)
     exact, credited = (against_permutations(features, residuals, o, 0) for o in (EXACT, FEW))
-    np.testing.assert_array_equal(exact.null, credited.null)
+    both = np.isfinite(exact.null) & np.isfinite(credited.null)
+    np.testing.assert_array_equal(exact.null[both], credited.null[both])
     assert credited.p_value >= exact.p_value
 
 
@@ -106,6 +110,40 @@ def test_binary_labels_cannot_be_tested() -> None:
     assert np.isnan(test.p_value)
     assert not test.detected
     assert not test.homogeneous
+
+
+def test_a_test_ends_when_it_cannot_detect_anything() -> None:
+    features, y = flipped(300, 0.0)
+    test = test_heterogeneity(features, y, options=FEW)
+    drawn = np.isfinite(test.null)
+    assert drawn.sum() < 10
+    larger = int((test.null[drawn] + FEW.min_gain / 300 >= test.gain).sum())
+    assert larger == 2  # of 39 two are more than 5 %
+    assert test.p_value == larger / drawn.sum()
+
+
+def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
+    shares = [
+        HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False, n_points=n).visible
+        for n in (80, 125, 700, 4000, 5000)
+    ]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == 1
+    assert np.isnan(HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False).visible)
+
+
+def test_zeros_among_amounts_and_ties_of_counts_are_no_environments() -> None:
+    random = np.random.default_rng(0)
+    x = random.standard_normal((600, 4))
+    mean = x @ [1, -1, 0.5, 0.5]
+    amounts = np.exp(mean / 2) * (random.random(600) < 0.4)
+    counts = random.poisson(np.exp(mean / 2 - 1)).astype(float)
+    for y in (amounts, counts):
+        test = test_heterogeneity(x, y, options=FEW)
+        assert test.homogeneous
+        assert test.n_points == (int((y != 0).sum()) if y is amounts else 600)
+    few = np.where(np.arange(600) < 60, np.exp(mean), 0.0)
+    assert np.isnan(test_heterogeneity(x, few, options=FEW).p_value)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])
