@@ -1,11 +1,9 @@
 """False alarms and power of the pre-test, and what falling back to ERM costs.
 
-Parts of table ``heterogeneity``: ``no environments`` (laws with various noises), ``environments``
-(the coefficient of one input flips in a share of the rows), ``visible`` (a flip of the size that
-the result calls visible), ``not seen`` (what differs between environments is not found, or is
-mistaken for them), ``project`` (the paper's regression data) and ``binary`` (Table 1's labels
-against labels drawn from one logistic regression, which no test can tell apart).  Table
-``heterogeneity_errors``: test error of the regressor over that of ERM.
+Parts of table ``heterogeneity``: ``no environments``, ``environments`` (one coefficient flips in a
+share of the rows), ``visible`` (of the size that the result calls visible), ``not seen``,
+``project`` (the paper's regression data) and ``binary`` (Table 1's labels against labels drawn from
+one logistic regression).  Table ``heterogeneity_errors``: the regressor's test error over ERM's.
 """
 
 import itertools
@@ -159,8 +157,7 @@ def units() -> Iterator[Unit]:
         key = {"part": "project", "case": name, "n": 1100, "seed": seed}
         yield "heterogeneity_draws", key, part(project, "regression", options, seed)
     for price, seed in np.ndindex(2, 5):
-        houses: dict[str, Any] = {"price_scale": "train", "clip": "train"}
-        houses |= {"price": "log"} if price else {}
+        houses = {"price_scale": "train", "clip": "train"} | ({"price": "log"} if price else {})
         name = "houses" + (", price=log" if price else "")
         key = {"part": "project", "case": name, "n": 1016, "seed": seed}
         yield "heterogeneity_draws", key, part(project, "houses", houses, seed)
@@ -175,8 +172,8 @@ def units() -> Iterator[Unit]:
 
 def outcome(gain: float, permuted: np.ndarray, p_value: float, detected: bool) -> pd.DataFrame:
     """Row of one draw."""
-    row = {"gain": gain, "permuted": np.nanmean(permuted)}
-    return pd.DataFrame([row | {"p_value": p_value, "detected": detected}]).round(5)
+    row = {"gain": gain, "permuted": np.nanmean(permuted), "p_value": p_value, "detected": detected}
+    return pd.DataFrame([row]).round(5)
 
 
 def tested(x: np.ndarray, y: np.ndarray, seed: int) -> pd.DataFrame:
@@ -220,16 +217,14 @@ def errors(name: str, law: Law, seed: int) -> pd.DataFrame:
         kerhrm = KerHRMRegressor(random_state=seed).fit(x[:600], y[:600])
         erm = TangentRidge(task="regression", random_state=seed).fit(x[:600], y[:600])
     ours, theirs = (np.mean((m.predict(x[600:]) - y[600:]) ** 2) for m in (kerhrm, erm))
-    found = kerhrm.predictor_ != "erm"
-    return pd.DataFrame([{"ratio": ours / theirs, "predicts": found}]).round(6)
+    return pd.DataFrame([{"ratio": ours / theirs, "predicts": kerhrm.predictor_ != "erm"}]).round(6)
 
 
 def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
     """How often environments were detected, with Clopper and Pearson's interval; mean errors."""
     rows = []
-    for (kind, case, n), group in drawn["heterogeneity_draws"].groupby(
-        ["part", "case", "n"], sort=False
-    ):
+    parts = drawn["heterogeneity_draws"].groupby(["part", "case", "n"], sort=False)
+    for (kind, case, n), group in parts:
         found, size = int(group["detected"].sum()), len(group)
         interval = binomtest(found, size).proportion_ci()
         rows.append(
@@ -238,8 +233,10 @@ def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFram
             | group[["gain", "permuted"]].median().to_dict()
         )
     yield "heterogeneity", pd.DataFrame(rows).round(4)
-    groups = drawn["heterogeneity_errors"].groupby("case", sort=False)
-    means = groups.agg(
-        mean=("ratio", "mean"), largest=("ratio", "max"), predicts=("predicts", "sum")
-    )
+    columns = {
+        "mean": ("ratio", "mean"),
+        "largest": ("ratio", "max"),
+        "predicts": ("predicts", "sum"),
+    }
+    means = drawn["heterogeneity_errors"].groupby("case", sort=False).agg(**columns)
     yield "heterogeneity_mean_errors", means.round(4).reset_index()
