@@ -233,10 +233,6 @@ def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFram
             | group[["gain", "permuted"]].median().to_dict()
         )
     yield "heterogeneity", pd.DataFrame(rows).round(4)
-    columns = {
-        "mean": ("ratio", "mean"),
-        "largest": ("ratio", "max"),
-        "predicts": ("predicts", "sum"),
-    }
-    means = drawn["heterogeneity_errors"].groupby("case", sort=False).agg(**columns)
+    groups = drawn["heterogeneity_errors"].groupby("case", sort=False)
+    means = groups["ratio"].agg(["mean", "max"]).join(groups["predicts"].sum())
     yield "heterogeneity_mean_errors", means.round(4).reset_index()
