@@ -60,8 +60,8 @@ TREE: dict[str, Any] = {
             "default": "Ten.",
             "because": "Optima.",
             "alternatives": [
-                {"to": "one", "where": ["made"], "set": {"n_init": 1}},
-                {"to": "fewer", "where": ["made"], "data": {"n_test": 20}},
+                {"to": "one", "where": ["made"], "mark": "n_init=1", "set": {"n_init": 1}},
+                {"to": "fewer", "where": ["made"], "mark": "n_test=20", "data": {"n_test": 20}},
                 {"to": "wider", "where": ["made"], "network": {"widths": [16]}, "mark": "wide"},
             ],
         }

@@ -10,7 +10,7 @@ from small_config import Load
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.files import read_yaml
 
-ALTERNATIVE = {"to": "x", "where": ["made"], "set": {"n_init": 1}}
+ALTERNATIVE = {"to": "x", "where": ["made"], "mark": "n_init=1", "set": {"n_init": 1}}
 PLACE = "tables/one.yaml"
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     # file, what it says, the key that the error names
@@ -86,15 +86,16 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     (PLACE, {"outputs": {"erm": ["network"]}}, "outputs"),
     ("tables/all.yaml", {"title": "x", "settings": ["made/a"], "learners": ["erm"]}, ""),
     ("tables/a b.yaml", {"title": "x", "settings": ["made/a"], "learners": ["erm"]}, ""),
-    ("choices.yaml", {"start": {"alternatives": []}}, "start"),
+    ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "mark": ""}]}},
+     "start.alternatives.0"),
     ("choices.yaml", {"start": {"alternatives": [ALTERNATIVE, ALTERNATIVE]}},
      "start.alternatives.1"),
     ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "data": {"d": 1}}]}},
      "start.alternatives.0"),
     ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "set": {"n_int": 1}}]}},
-     "start.alternatives.0.set.n_int"),
+     "start.alternatives.0: options.n_int = 1"),
     ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "learner": "er"}]}},
-     "start.alternatives.0.learner"),
+     "start.alternatives.0: like = 'er'"),
 ]  # fmt: skip
 
 

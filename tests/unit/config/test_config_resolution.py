@@ -39,7 +39,7 @@ def test_later_files_win(load: Load, tmp_path: Path) -> None:
         (2, [0, 1], [0, 1], [0, 1]),
         ([4, 7], [4, 7], [4, 7], [4, 7]),
         (
-            {"data": 3, "network": [0, 1], "clustering": 5},
+            {"data": [3, 3], "network": [0, 1], "clustering": [5, 5]},
             [3, 3],
             [0, 1],
             ["data=3,network=0,clustering=5", "data=3,network=1,clustering=5"],
@@ -162,7 +162,7 @@ def test_outputs_are_made_where_some_table_shows_them(load: Load) -> None:
 
 def test_features_have_the_largest_dimension_of_their_learners(load: Load) -> None:
     config = load({"choices.yaml": {"start": {"alternatives": [
-        {"to": "more", "where": ["made"], "set": {"k": [9]}}]}}})  # fmt: skip
+        {"to": "more", "where": ["made"], "mark": "k=9", "set": {"k": [9]}}]}}})  # fmt: skip
     assert config.params("made", "a")["k_max"] == 9
     assert config.params("made", "b")["k_max"] == 5
     assert load({"tables/one.yaml": {"settings": {"made/b": {"learners": ["erm"]}}}}).params(

@@ -1,79 +1,56 @@
 """Alternatives of ``choices.yaml`` become learners, settings and cells of the tables choices_*."""
 
-from typing import Any
-
-from kerhrm.paper.config.files import Key
-from kerhrm.paper.config.models import Cells, Learner, Table, Whole
-
-Tree = dict[str, Any]
+from kerhrm.paper.config.files import Key, Sources, Tree
+from kerhrm.paper.config.models import Whole
 
 
-def add_choices(whole: Whole) -> dict[str, Key]:
-    """Add learners, settings and cells to the configuration, in place.
-
-    Returns
-    -------
-    dict
-        By name of a learner, or DATA/SETTING, the key of the options that it was made of.
+def add_choices(sources: Sources, whole: Whole) -> None:
+    """Add what each alternative stands for, as if a file of its own said it.
 
     Raises
     ------
-    ValueError
-        If a learner or a setting of that name is there already, with its key as second argument.
+    KerhrmError
+        If there is a learner or a setting of that name already.
     """
-    origins: dict[str, Key] = {}
-    tables = {p.split("/")[0]: t for t in whole.tables.values() if t.choices for p in t.settings}
-    for entry, choice in whole.choices.items():
-        for number, one in enumerate(choice.alternatives):
-            key: Key = ("choices", entry, "alternatives", number)
-            name, mark = one.learner_name, one.name
+    tables = {p.split("/")[0]: n for n, t in whole.tables.items() if t.choices for p in t.settings}
+    taken: set[Key] = {("learners", name) for name in whole.learners}
+    taken |= {("data", n, "settings", s) for n, one in whole.data.items() for s in one.settings}
+    rows: dict[str, dict[str, Tree]] = {}
+
+    def add(key: Key, place: Key, content: Tree) -> None:
+        if place in taken:
+            raise sources.error(key, f"there is {'.'.join(place)} already")
+        taken.add(place)
+        sources.add(f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}", place, content)
+
+    for key, one in whole.alternatives():
+        if one.set:
+            learner = {"like": one.learner, "mark": one.name, "options": one.set}
+            add(key, ("learners", one.learner_name), {**learner, "criteria": "own"})
+        for data in () if one.title else one.where:
+            if data not in tables:
+                continue
+            table = whole.tables[tables[data]]
+            base, cells = next(iter(table.settings.items()))
+            old = whole.data[data].settings[base.split("/")[1]]
+            first = {base: {"learners": [*(cells.learners or table.learners)]}}
+            shown = rows.setdefault(tables[data], first)
             if one.set:
-                if name in whole.learners:
-                    raise ValueError(f"there is a learner {name} already", key)
-                learner = Learner(like=one.learner, mark=mark, options=one.set, criteria="own")
-                whole.learners[name], origins[name] = learner, (*key, "set")
-            for data in () if one.title else one.where:
-                if data not in tables:
-                    continue
-                table, settings = tables[data], whole.data[data].settings
-                base, cells = next(iter(table.settings.items()))
-                if one.set:
-                    update: Tree = {"learners": [*(cells.learners or table.learners), name]}
-                    table.settings[base] = cells.model_copy(update=update)
-                    continue
-                place = f"{base}+{mark.replace(',', '+')}"
-                old = settings[base.split("/")[1]]
-                if place in table.settings:
-                    raise ValueError(f"there is a setting {place} already", key)
-                update = {"network": one.network} if one.network else {}
-                update["options"] = old.options | one.data
-                settings[place.split("/")[1]] = old.model_copy(update=update)
-                origins[place] = (*key, "data" if one.data else "network")
-                new = Cells(label=f"{label(base, cells)},{mark}", learners=table.choices)
-                table.settings[place] = new
-    return origins
-
-
-def label(place: str, cells: Cells) -> str:
-    """Label of a setting in a table: its name, where ``+`` stands for a comma."""
-    return cells.label or place.split("/")[1].replace("+", ",")
+                shown[base]["learners"].append(one.learner_name)
+                continue
+            place = f"{base}+{one.name.replace(',', '+')}"
+            setting = {**old.model_dump(exclude_unset=True), "options": old.options | one.data}
+            setting |= {"network": one.network} if one.network else {}
+            add(key, ("data", data, "settings", place.split("/")[1]), setting)
+            shown[place] = {"label": f"{table.labels[base]},{one.name}", "learners": table.choices}
+    for name, settings in rows.items():
+        sources.add("choices.yaml", ("tables", name, "settings"), settings)
 
 
 def catalogue(whole: Whole) -> Tree:
     """The alternatives of every choice, JSON-able, as their effects are measured."""
-    shown = {"where", "only", "title", "instead", "selection"}
-    return {
-        entry: {"alternatives": [
-            {**one.model_dump(include=shown), "name": one.name} for one in choice.alternatives
-        ]}
-        for entry, choice in whole.choices.items()
-    }  # fmt: skip
-
-
-def table_cells(table: Table) -> list[tuple[str, str, str]]:
-    """Cells of a table (data, setting, learner), in order."""
-    return [
-        (*place.split("/"), learner)  # type: ignore[misc]
-        for place, one in table.settings.items()
-        for learner in (one.learners if one.learners is not None else table.learners)
-    ]
+    fields = {"where", "only", "title", "instead", "selection"}
+    found: Tree = {entry: {"alternatives": []} for entry in whole.choices}
+    for key, one in whole.alternatives():
+        found[key[1]]["alternatives"].append({**one.model_dump(include=fields), "name": one.name})
+    return found

@@ -1,13 +1,12 @@
 """The resolved configuration: what the workflow, the evaluation and the reports ask for."""
 
 import contextlib
-import copy
 import hashlib
 import json
 import os
-import sysconfig
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -55,23 +54,9 @@ class Tuning:
 class Config:
     """Resolved configuration, of the content that ``resolve`` returns.
 
-    Attributes
-    ----------
-    preset : str
-        Name of the preset.
-    run : Path
-        Folder of the run, ``results/PRESET``.
-    device, threads, raw_dir, on_missing
-        As in :class:`kerhrm.paper.config.models.Whole`.
-    data_sets : dict
-        Names of the settings by data set.
-    tables : dict
-        :class:`Table` by name; a search has none.
-    with_steps : list of str
-        Learners whose iterations are jobs of their own.
-    choices : dict
-        What the paper leaves open: the alternatives that :mod:`kerhrm.paper.evaluation.choices`
-        measures.
+    Besides the run's keys, as in :class:`kerhrm.paper.config.models.Whole`: ``run``, its folder;
+    ``data_sets``, names of the settings by data set; ``tables``, none in a search; ``with_steps``,
+    learners whose iterations are jobs; ``choices``, alternatives whose effects are measured.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -93,21 +78,17 @@ class Config:
 
     def plain(self) -> dict[str, Any]:
         """The merged files without the choices, JSON-able: what differs from the defaults."""
-        return copy.deepcopy(self._content["merged"])
+        return dict(self._content["merged"])
 
     def params(self, data: str, setting: str, learner: str | None = None) -> dict[str, Any]:
         """Parameters of a setting, or of a learner in a setting.
 
-        Returns
-        -------
-        dict
-            Of a setting: ``generator``, ``options``, ``seeds`` (``data``, ``network``,
-            ``clustering``: lists), ``replicates`` (their names), ``network``, ``features`` (or
-            None), ``k_max`` (None: no learner needs features), ``task``, ``raw``.  Of a learner
-            besides: ``method``, ``steps``, ``candidates`` (options), ``shown`` (index of the
-            candidate by selection criterion, the learner's own first), ``oracle`` (whether the
-            best candidate is shown, too), ``titles`` (by output, those to make).  Its replicates
-            are the first ones of the setting; only with ``more_seeds`` they are fewer.
+        Of a setting ``generator``, ``options``, ``seeds`` (lists ``data``, ``network``,
+        ``clustering``), ``replicates`` (their names), ``network``, ``features``, ``k_max`` (None:
+        no learner needs features), ``task``, ``raw``.  Of a learner besides ``method``, ``steps``,
+        ``candidates`` (options), ``shown`` (index of the candidate by selection criterion, its own
+        first), ``oracle`` (whether the best candidate is shown, too), ``titles`` (of the outputs to
+        make).  Its replicates are the first ones of the setting, fewer only with ``more_seeds``.
 
         Raises
         ------
@@ -119,13 +100,13 @@ class Config:
         if setting not in settings:
             raise KerhrmError(f"{where}: there is no such setting", "see config/data")
         if learner is None:
-            return copy.deepcopy(settings[setting])
+            return dict(settings[setting])
         if where not in self._content["cells"]:
             raise KerhrmError(f"{where}: no table has this learner there", "add it to a table")
         own = self._content["cells"][where]
         if own["missing"]:
             raise KerhrmError(own["missing"], "run the preset tuning")
-        return copy.deepcopy(settings[setting] | own)
+        return dict(settings[setting] | own)
 
     def tuning(self, data: str) -> Tuning | None:
         """What the preset ``tuning`` trains on a data set; None: nothing is selected on it."""
@@ -140,14 +121,8 @@ def load_config(
 ) -> Config:
     """Resolve the configuration, or read what an earlier call has resolved.
 
-    Parameters
-    ----------
-    overrides : mapping
-        Keys given on the command line; they go before everything else.
-    files : sequence of paths
-        Files whose keys go before the preset's.
-    root : path
-        Folder with ``config/``.
+    ``overrides``, keys of the command line, go before ``files``, and these before the files of
+    ``config/`` in ``root``.
 
     Raises
     ------
@@ -157,13 +132,10 @@ def load_config(
     given, paths, folder = dict(overrides or {}), [Path(f) for f in files], Path(root) / "config"
     cache = _cache(given, paths, folder)
     if cache and cache.exists():
-        known = json.loads(cache.read_text(encoding="utf-8"))
-        if known["plugins"] == _state(Path(file) for file, *_ in known["plugins"]):
-            return Config(known)
+        return Config(json.loads(cache.read_text(encoding="utf-8")))
     from kerhrm.paper.config.resolve import resolve  # imports all methods, and with them PyTorch
 
     content = resolve(given, paths, folder)
-    content["plugins"] = _state(map(Path, content["plugins"]))
     if cache:
         with contextlib.suppress(KerhrmError):  # a folder that cannot be written to
             write_text(cache, json.dumps(content))
@@ -173,23 +145,14 @@ def load_config(
 def _cache(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Path | None:
     """File of the resolved configuration, named by all that it depends on; None: no cache."""
     place = os.environ.get("KERHRM_CACHE_DIR") or Path.home() / ".cache" / "kerhrm"
-    if str(place) == "none":
+    plugins = (entry_points(group=f"kerhrm.{kind}") for kind in ("methods", "data_sets"))
+    if str(place) == "none" or any(plugins):  # their code may change
         return None
+    stats = [(f, f.stat()) for f in sorted(Path(__file__).parents[2].rglob("*.py"))]
     try:
-        digest = hashlib.sha256(json.dumps([overrides, str(Path.cwd())]).encode())
-        for path in [*files, *sorted(folder.rglob("*.yaml"))]:
-            content = path.read_bytes()
-            if b"selected_dir" in content or "selected_dir" in overrides:
-                return None
-            digest.update(f"{path}\n".encode() + content)
-        installed = sorted(os.listdir(sysconfig.get_path("purelib")))
-        code = _state(sorted(Path(__file__).parents[2].rglob("*.py")))
-        digest.update(json.dumps([installed, code]).encode())
-        return Path(place) / "config" / f"{digest.hexdigest()[:32]}.json"
+        yaml = [(str(f), f.read_text("utf-8")) for f in (*files, *sorted(folder.rglob("*.yaml")))]
+        code = [(str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats]
+        digest = hashlib.sha256(json.dumps([overrides, str(Path.cwd()), yaml, code]).encode())
     except (OSError, TypeError, ValueError):  # resolve says what is wrong
         return None
-
-
-def _state(files: Iterable[Path]) -> list[list[Any]]:
-    """Path, time of change and size of files."""
-    return [[str(f), f.stat().st_mtime_ns, f.stat().st_size] if f.exists() else [] for f in files]
+    return Path(place) / "config" / f"{digest.hexdigest()[:32]}.json"

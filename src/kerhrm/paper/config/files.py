@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
+from kerhrm.options import suggest
+from kerhrm.paper.config.models import check_name
 
 Tree = dict[str, Any]
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
@@ -45,15 +48,12 @@ def read_yaml(path: Path) -> Tree:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
         json.dumps(content, default=str)  # refuses what contains itself
-    except OSError as error:
-        raise KerhrmError(f"{name}: cannot be read: {error.strerror}") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        text = " ".join(filter(None, (error.context, error.problem)))
-        raise KerhrmError(f"{name}: line {line} is not valid YAML: {text}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        text = " ".join(str(error).split())
-        raise KerhrmError(f"{name}: is not valid YAML: {text}") from error
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1} " if mark else ""
+        text = getattr(error, "problem", None) or getattr(error, "strerror", None) or error
+        problem = f"{where}cannot be read as YAML: {' '.join(str(text).split())}"
+        raise KerhrmError(f"{name}: {problem}") from error
     if content is not None and not isinstance(content, dict):
         raise KerhrmError(f"{name}: write 'key: value' lines")
     return content or {}
@@ -100,21 +100,36 @@ class Sources:
             whole = merge(whole, content)
         return whole
 
-    def error(self, key: Key, problem: str, hint: str | None = None) -> KerhrmError:
-        """One-line error about a key of the whole tree, naming the last file that gives it.
+    def find(self, key: Key) -> tuple[str, Key, Any]:
+        """The last file that gives a key or else the nearest above it: name, place, the value.
 
-        Where no file gives the key, the file of the nearest key above it is named.
+        The value is :data:`ABSENT` where only a key above is given.
         """
         for n in range(len(key), -1, -1):
             for name, place, content in reversed(self.layers):
-                rest, value = key[len(place) : n], _get(content, key[len(place) : n])
-                if key[: len(place)] == place and len(place) <= n and value is not ABSENT:
-                    rest = key[len(place) :]
-                    text = ".".join(map(str, rest))
-                    if n == len(key) and not isinstance(value, Mapping) and text:
-                        text += f" = {value!r}"
-                    return KerhrmError(": ".join(filter(None, (name, text, problem))), hint)
-        return KerhrmError(f"{'.'.join(map(str, key))}: {problem}", hint)
+                fits = key[: len(place)] == place and len(place) <= n
+                value = _get(content, key[len(place) : n]) if fits else ABSENT
+                if value is not ABSENT:
+                    return name, place, value if n == len(key) else ABSENT
+        return "", (), ABSENT
+
+    def error(self, key: Key, problem: str, hint: str | None = None) -> KerhrmError:
+        """One-line error about a key of the whole tree: file, key, value, problem."""
+        name, place, value = self.find(key)
+        text = ".".join(map(str, key[len(place) :]))
+        if text and value is not ABSENT and not isinstance(value, Mapping):
+            text += f" = {value!r}"
+        return KerhrmError(": ".join(filter(None, (name, text, problem))), hint)
+
+    def invalid(self, above: Key, error: ValidationError) -> KerhrmError:
+        """One-line error of a validation below the key ``above``."""
+        first = error.errors()[0]
+        loc = tuple(part for part in first["loc"] if part != "[key]")
+        text = first["msg"].removeprefix("Value error, ").replace("Input should", "must")
+        if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
+            text = "write 'key: value' lines"
+        problem, _, hint = text.partition("; ")
+        return self.error((*above, *loc), problem, hint or None)
 
 
 def _get(tree: Any, key: Key) -> Any:
@@ -124,3 +139,40 @@ def _get(tree: Any, key: Key) -> Any:
         except (KeyError, IndexError, TypeError):
             return ABSENT
     return tree
+
+
+def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Sources:
+    """Read the files in the order in which they are merged: later ones win.
+
+    ``data/``, ``learners.yaml``, ``tables/``, ``selected/`` and ``choices.yaml``, then
+    ``config.yaml``, the preset, further files and the command line.
+    """
+    extra = [(shown(path), read_yaml(path)) for path in files]
+    machine, top = read_yaml(folder / "config.yaml"), text_keys(overrides)
+    general = [(shown(folder / "config.yaml"), machine), *extra, ("--config", top)]
+    sources = Sources()
+    for name in ("data", "tables", "selected"):
+        for path in sorted((folder / name).glob("*.yaml")):
+            try:
+                check_name(path.stem)
+            except ValueError as error:
+                raise KerhrmError(f"{shown(path)}: {error}", "rename the file") from error
+            sources.add(shown(path), (name, path.stem), read_yaml(path))
+    for name in ("learners", "choices"):
+        path = folder / f"{name}.yaml"
+        if path.exists():
+            sources.add(shown(path), (name,), read_yaml(path))
+    presets = {path.stem: path for path in (folder / "presets").glob("*.yaml")}
+    name, content = [(n, c) for n, c in (general[0], *general) if "preset" in c or c is machine][-1]
+    preset = str(content.get("preset", "paper"))
+    if preset not in presets:
+        error = Sources([(name, (), content)])
+        raise error.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
+    given = read_yaml(presets[preset])
+    if "preset" in given:
+        raise KerhrmError(f"{shown(presets[preset])}: preset: a preset names no other one")
+    sources.add(general[0][0], (), machine)
+    sources.add(shown(presets[preset]), (), given)
+    for name, content in general[1:]:
+        sources.add(name, (), content)
+    return sources

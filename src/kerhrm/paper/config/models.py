@@ -2,8 +2,9 @@
 
 import itertools
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
 
@@ -32,25 +33,28 @@ NOTEBOOKS = {"table": None, "figure2": "iterations", "figure3": "period"}
 
 def check_name(name: str) -> str:
     """Refuse a name that cannot be a folder or a target."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]*", name) or ".." in name:
-        raise ValueError("a name starts with a letter or digit; then also _ = . + - (no comma)")
-    if len(name) > 80:
-        raise ValueError("a name has at most 80 characters")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]{0,79}", name) or ".." in name:
+        raise ValueError("write up to 80 letters, digits and _ = . + -, the first of them no sign")
     if name.lower() in RESERVED or name.endswith("."):
         raise ValueError("the name is reserved; choose another one")
     return name
 
 
-def check_place(place: str) -> str:
-    """Refuse what is not ``DATA/SETTING``."""
-    if place.count("/") != 1 or not all(place.split("/")):
-        raise ValueError("write DATA/SETTING")
-    return place
-
-
 Name = Annotated[str, AfterValidator(check_name)]
-Place = Annotated[str, AfterValidator(check_place)]
+Place = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
 Values = dict[str, Any]
+Cell = tuple[str, str, str]  #: data set, setting, learner
+Item = TypeVar("Item")
+
+
+def _without_null(entries: Any) -> Any:
+    """Leave out entries that a file sets to null."""
+    if not isinstance(entries, dict):
+        return entries
+    return {name: one for name, one in entries.items() if one is not None}
+
+
+Entries = Annotated[dict[Name, Item], NonEmpty, BeforeValidator(_without_null)]
 
 
 class Seeds(Options):
@@ -83,7 +87,7 @@ class Seeds(Options):
 
 
 def _spell_out(seeds: Any) -> Any:
-    """``10``: 0 to 9; a list: the same in every stream; one number of a stream: fixed.
+    """``10``: 0 to 9; a list: the same in every stream.
 
     ``{crossed: 4}``: every combination of four seeds of each stream.
     """
@@ -97,12 +101,9 @@ def _spell_out(seeds: Any) -> Any:
         n = TypeAdapter(Annotated[int, Field(gt=0, le=20)]).validate_python(seeds["crossed"])
         columns = zip(*itertools.product(range(n), repeat=3), strict=True)
         return dict(zip(Seeds.model_fields, map(list, columns), strict=True))
-    if isinstance(seeds, dict):
-        n = max((len(v) for v in seeds.values() if isinstance(v, list)), default=1)
-        return {k: [v] * n if isinstance(v, int) else v for k, v in seeds.items()}
-    if isinstance(seeds, Seeds):
-        return seeds
-    raise ValueError("write a number, a list of seeds, or data:, network: and clustering:")
+    if not isinstance(seeds, dict | Seeds):
+        raise ValueError("write a number, a list of seeds, or data:, network: and clustering:")
+    return seeds
 
 
 SeedsField = Annotated[Seeds, BeforeValidator(_spell_out)]
@@ -122,8 +123,8 @@ class Setting(Options):
     options: Values = option({}, "of the generator; a setting's lie over those of its data set")
     seeds: SeedsField | None = option(
         None,
-        "number of replicates; or a list of seeds; or data:, network:, clustering: apart, each a "
-        "list or one number for all replicates; or crossed: N, every combination of N of each",
+        "number of replicates; or a list of seeds; or lists data:, network: and clustering:; or "
+        "crossed: N, every combination of N of each",
     )
     more_seeds: MoreSeeds | None = option(None, "learners with more replicates")
     network: Values | None = option(None, "options of the network f_w")
@@ -158,16 +159,13 @@ class DataSet(Setting):
     title: str = Field(description="shown in tables and reports")
     generator: str = Field(description="name of the generator (kerhrm.paper.data)")
     seeds: SeedsField = Field(description="as of a setting")
-    settings: Annotated[dict[Name, Setting], NonEmpty] = Field(description="by name")
+    settings: Entries[Setting] = Field(description="by name")
     tuning: Tuning | None = option(None, "null: nothing is selected on this data set")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.tuning is None:
             return self
-        for name in self.tuning.settings:
-            if name not in self.settings:
-                raise misfit(f"'{name}' is not a setting", "tuning", "settings")
         search = {*self.tuning.seeds.data}
         for seeds in (self.seeds, *(s.seeds for s in self.settings.values() if s.seeds)):
             if search & {*seeds.data, *seeds.network, *seeds.clustering}:
@@ -212,7 +210,7 @@ class Cells(Options):
 
 
 def _settings(value: Any) -> Any:
-    return {place: {} for place in value} if isinstance(value, list) else value
+    return {place: {} for place in value} if isinstance(value, list) else _without_null(value)
 
 
 class Table(Options):
@@ -238,21 +236,20 @@ class Table(Options):
         "trained where data or network change",
     )
 
+    @property
+    def cells(self) -> list[Cell]:
+        """Data set, setting and learner of every cell, in order."""
+        return [
+            (*place.split("/"), learner)  # type: ignore[misc]
+            for place, one in self.settings.items()
+            for learner in (one.learners if one.learners is not None else self.learners)
+        ]
 
-class Quotation(Options):
-    """Words of the paper."""
-
-    words: str = Field(description="as printed")
-    where: str = Field(description="section, appendix, algorithm or table")
-
-
-def _short(value: Any) -> str:
-    """A value in a mark: that of a list of one, numbers without trailing zeros."""
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the settings: their names, where ``+`` stands for a comma."""
+        names = {place: place.split("/")[1].replace("+", ",") for place in self.settings}
+        return {place: one.label or names[place] for place, one in self.settings.items()}
 
 
 class Alternative(Options):
@@ -264,7 +261,7 @@ class Alternative(Options):
     set: Values = option({}, "its options that change")
     data: Values = option({}, "options of the data that change instead; a setting of its own")
     network: Values = option({}, "options of the network that change instead")
-    mark: str | None = option(None, "shown behind the setting's name; null: made from the options")
+    mark: str = option("", "shown behind the setting's name; alternatives with a title need none")
     only: str | None = option(None, "title of the only row that can change; null: all")
     title: str | None = option(None, "title of a row that stands in the table already")
     instead: str | None = option(None, "title of the row that takes its place")
@@ -273,22 +270,20 @@ class Alternative(Options):
     @property
     def name(self) -> str:
         """Mark of the changed setting, or the row and what takes its place."""
-        if self.title:
-            return f"{self.title}: {self.instead or self.selection}"
-        changes = self.set | self.data | self.network
-        return self.mark or ",".join(f"{key}={_short(value)}" for key, value in changes.items())
+        return self.mark or f"{self.title}: {self.instead or self.selection}"
 
     @property
     def learner_name(self) -> str:
         """Name of the learner whose options change: ``kerhrm_T_1``, ``eiil_loss_logistic``."""
-        mark = re.sub("[=,]", "_", self.name)
+        mark = re.sub("[=,]", "_", self.mark)
         return mark if mark.startswith(f"{self.learner}_") else f"{self.learner}_{mark}"
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        changes = (self.set, self.data, self.network, self.title)
-        if sum(map(bool, changes)) != 1:
+        if sum(map(bool, (self.set, self.data, self.network, self.title))) != 1:
             raise ValueError("give one of set, data, network and title")
+        if bool(self.title) == bool(self.mark):
+            raise ValueError("give a mark, or a title")
         if self.title and bool(self.instead) == bool(self.selection):
             raise ValueError("give instead or selection")
         return self
@@ -298,18 +293,12 @@ class Choice(Options):
     """What the paper leaves open or says in two ways, and the measured alternatives."""
 
     title: str = Field(description="the choice")
-    paper: Some[Quotation] = Field(description="what the paper says")
+    paper: Some[dict[Literal["words", "where"], str]] = Field(description="what the paper says")
     authors_code: str = Field(description="what the authors' code does")
     default: str = Field(description="what is done here")
     because: str = Field(description="why")
     alternatives: list[Alternative] = option([], "whose effect is measured")
     unmeasured: str | None = option(None, "why there are none")
-
-    @model_validator(mode="after")
-    def _is_measured_or_says_why_not(self) -> Self:
-        if bool(self.alternatives) == (self.unmeasured is not None):
-            raise ValueError("give alternatives, or say in unmeasured why there are none")
-        return self
 
 
 def check_there(folder: str) -> str:
@@ -340,13 +329,29 @@ class Whole(Options):
     )
     seed_offset: Natural = option(0, "added to every seed of the tables")
     search: bool = option(False, "train all candidates at the tuning settings and seeds")
-    selected_dir: Annotated[str, AfterValidator(check_there)] | None = option(
-        None, "folder of selected options; null: config/selected"
-    )
-    data: Annotated[dict[Name, DataSet], NonEmpty] = Field(description="data sets by name")
-    learners: Annotated[dict[Name, Learner], NonEmpty] = Field(description="learners by name")
-    tables: Annotated[dict[Name, Table], NonEmpty] = Field(description="tables by name")
+    data: Entries[DataSet] = Field(description="data sets by name")
+    learners: Entries[Learner] = Field(description="learners by name")
+    tables: Entries[Table] = Field(description="tables by name")
     selected: dict[Name, dict[Name, dict[str, Values]]] = option(
         {}, "options by data set, learner and selection criterion"
     )
-    choices: dict[str, Choice] = option({}, "what the paper leaves open")
+    choices: Annotated[dict[str, Choice], BeforeValidator(_without_null)] = option(
+        {}, "what the paper leaves open"
+    )
+
+    def alternatives(self) -> Iterator[tuple[tuple[Any, ...], Alternative]]:
+        """The alternatives of all choices, each with its key."""
+        for name, choice in self.choices.items():
+            for number, one in enumerate(choice.alternatives):
+                yield ("choices", name, "alternatives", number), one
+
+    def seeds(self, data: str, setting: str, learner: str | None = None) -> Values:
+        """Seeds and replicates of a setting, or of a learner in it."""
+        one, own = self.data[data], self.data[data].settings[setting]
+        seeds, more = own.seeds or one.seeds, own.more_seeds or one.more_seeds
+        if more and (learner is None or learner in more.learners):
+            seeds = more.seeds
+        seeds = seeds.shifted(self.seed_offset)
+        if self.search and one.tuning:
+            seeds = one.tuning.seeds
+        return {"seeds": seeds.model_dump(), "replicates": seeds.names}

@@ -2,40 +2,38 @@
 
 import inspect
 import re
-from collections.abc import Iterator
-from typing import get_type_hints
+from collections.abc import Iterator, Mapping
+from typing import Any, get_type_hints
 
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.build import NetworkOptions
 from kerhrm.options import Options
-from kerhrm.paper.config import models
+from kerhrm.paper.config import models as m
 from kerhrm.paper.data.registry import DATA_SETS
 
-FILES: dict[str, tuple[type[Options], ...]] = {
-    "config.yaml, presets/NAME.yaml, --configfile, --config": (models.Whole,),
-    "data/NAME.yaml": (models.DataSet, models.Setting, models.MoreSeeds, models.Tuning),
-    "learners.yaml": (models.Learner, models.At),
-    "tables/NAME.yaml": (models.Table, models.Cells),
-    "choices.yaml": (models.Choice, models.Quotation, models.Alternative),
+KEYS: dict[str, list[type[Options]]] = {
+    "`config.yaml`, `presets/NAME.yaml`, `--configfile`, `--config`": [m.Whole],
+    "`data/NAME.yaml`": [m.DataSet, m.Setting, m.MoreSeeds, m.Tuning],
+    "`learners.yaml`": [m.Learner, m.At],
+    "`tables/NAME.yaml`": [m.Table, m.Cells],
+    "`choices.yaml`": [m.Choice, m.Alternative],
+}
+OPTIONS: dict[str, Mapping[str, Any]] = {
+    "data": {name: one.options for name, one in DATA_SETS.items()},
+    "networks and features": {"network": NetworkOptions, "features": NystroemOptions},
+    "methods": {name: one.options for name, one in METHODS.items()},
 }
 
 
 def reference() -> str:
     """All keys of all files, and the options of generators, networks, features and methods."""
-    groups: dict[str, list[tuple[str, type[Options]]]] = {
-        f"`{file}`": [(kind.__name__, kind) for kind in kinds] for file, kinds in FILES.items()
-    }
-    groups["Options of the data"] = [(name, one.options) for name, one in DATA_SETS.items()]
-    groups["Options of networks and features"] = [
-        ("network", NetworkOptions),
-        ("features", NystroemOptions),
-    ]
-    groups["Options of the methods"] = [(name, one.options) for name, one in METHODS.items()]
+    groups = {file: {kind.__name__: kind for kind in kinds} for file, kinds in KEYS.items()}
+    groups |= {f"Options of the {what}": {**kinds} for what, kinds in OPTIONS.items()}
     lines = ["# Configuration reference", ""]
     for title, kinds in groups.items():
         lines += [f"## {title}", ""]
-        for name, kind in kinds:
+        for name, kind in kinds.items():
             lines += [f"### {name}", "", (kind.__doc__ or "").split("\n\n")[0], ""]
             lines += ["| key | type | default | meaning |", "|---|---|---|---|", *_rows(kind), ""]
     return "\n".join(lines)

@@ -1,0 +1,156 @@
+"""What the configuration says of each learner: its method, its candidates, what is shown."""
+
+import fnmatch
+import itertools
+import math
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from kerhrm.methods.inputs import Method
+from kerhrm.methods.registry import METHODS
+from kerhrm.options import suggest
+from kerhrm.paper.config.files import Key, Sources, Tree
+from kerhrm.paper.config.models import At, Learner, Whole
+from kerhrm.paper.config.values import Places, dump, misfit, numbers, place_of
+
+CANDIDATES = 1000  #: of a learner
+
+
+def known(sources: Sources, key: Key, name: str, names: Collection[str]) -> str:
+    """A name; an error suggests another one if it is not among the known ones."""
+    if name not in names:
+        raise sources.error(key, f"there is no '{name}'", suggest(str(name), names))
+    return name
+
+
+def entry_of(thing: Any) -> str:
+    """``module:name`` of a function or class, by which a job loads it alone."""
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+class Learners:
+    """The learners of the validated files."""
+
+    def __init__(self, sources: Sources, whole: Whole) -> None:
+        self.sources, self.whole = sources, whole
+        for name in whole.learners:
+            self.titles(name)
+
+    def chain(self, name: str) -> list[tuple[str, Learner]]:
+        """A learner and those that it is like, the first of them first."""
+        found: dict[str, Learner] = {}
+        while name not in found:
+            found[name] = one = self.whole.learners[name]
+            if one.like is None:
+                return list(reversed(found.items()))
+            name = known(self.sources, ("learners", name, "like"), one.like, self.whole.learners)
+        raise self.sources.error(("learners", name, "like"), "it is like itself")
+
+    def inherited(self, name: str, key: str) -> Any:
+        """Value of a key of a learner, or of the nearest one that it is like."""
+        values = [getattr(one, key) for _, one in self.chain(name)]
+        return next((v for v in reversed(values) if v not in (None, {}, [])), None)
+
+    def method(self, name: str) -> Method:
+        """Method of a learner."""
+        method = self.inherited(name, "method")
+        if method is None:
+            raise self.sources.error(("learners", name), "it has no method", "add method or like")
+        return METHODS[known(self.sources, ("learners", name, "method"), method, METHODS)]
+
+    def titles(self, name: str) -> dict[str, str]:
+        """Titles of a learner's outputs."""
+        titles = self.inherited(name, "titles") or {}
+        for output in titles:
+            known(self.sources, ("learners", name, "titles"), output, self.method(name).outputs)
+        if not titles:
+            raise self.sources.error(("learners", name), "it has no titles", "add titles")
+        return titles
+
+    def layers(self, data: str, setting: str, learner: str) -> Iterator[tuple[Key, Learner | At]]:
+        """Where a learner's options on a setting stand, later ones win."""
+        for name, one in self.chain(learner):
+            yield ("learners", name), one
+            for pattern, at in one.at.items():
+                whole = pattern if "/" in pattern else f"{pattern}/*"
+                if fnmatch.fnmatchcase(f"{data}/{setting}", whole):
+                    yield ("learners", name, "at", pattern), at
+
+    def is_tuned(self, learner: str) -> bool:
+        """Whether a learner has candidates."""
+        one = self.whole.learners[learner]
+        return bool(one.grid or one.candidates)
+
+    def candidates(self, data: str, setting: str, learner: str) -> Iterator[tuple[Key, Tree]]:
+        """Options that are tried: the given ones, or all combinations of the grid."""
+        grid: dict[str, list[Any]] = {}
+        for key, layer in self.layers(data, setting, learner):
+            if key[1] == learner:
+                grid = layer.grid | {k: v for k, v in grid.items() if k not in layer.grid}
+        at: Key = ("learners", learner, "grid" if grid else "candidates")
+        if math.prod(map(len, grid.values())) > CANDIDATES:
+            raise self.sources.error(at, f"it has more than {CANDIDATES} combinations")
+        products = itertools.product(*grid.values())
+        own = self.whole.learners[learner].candidates
+        for values in own or (dict(zip(grid, values, strict=True)) for values in products):
+            yield at, values
+
+    def cell(self, data: str, setting: str, learner: str, base: Tree) -> Tree:
+        """Parameters of a learner on a setting, whose own are ``base``."""
+        whole = self.whole
+        one, own = whole.data[data], whole.data[data].settings[setting]
+        method, tuned = self.method(learner), self.is_tuned(learner)
+        layers = self.layers(data, setting, learner)
+        changes: Places = [((*key, "options"), layer.options) for key, layer in layers]
+
+        def options(selected: tuple[Key, Tree], *candidate: tuple[Key, Tree]) -> Tree:
+            places = [selected, *changes, *candidate]
+            values = dump(self.sources, method.options, places)
+            if problem := misfit(method, values, base["task"], base["n_points"]):
+                key = (*place_of(places, problem[0]), problem[0])
+                raise self.sources.error(key, *problem[1:])
+            return values
+
+        source = own.selected_from or one.selected_from or data
+        entry = self.inherited(learner, "selected") or self.chain(learner)[0][0]
+        chosen = whole.selected.get(source, {}).get(entry)
+        missing = None
+        if tuned and not chosen and not whole.search:
+            missing = f"config/selected/{source}.yaml: it has no options of {entry}"
+        chosen = chosen or {method.criterion: {}}
+        names = sorted(chosen, key=lambda criterion: criterion != method.criterion)
+        places: Places = [(("selected", source, entry, name), chosen[name]) for name in names]
+        shown = self.inherited(learner, "criteria") or ("all" if tuned else "own")
+        if "own" in (own.criteria or one.criteria, shown):
+            shown, names = "own", names[:1]
+        trials: list[Tree] = []
+        shown_at: dict[str, int] = {}
+        for name, place in () if whole.search else zip(names, places, strict=False):
+            trial = options(place)
+            trials += [trial] * (trial not in trials)
+            shown_at[name] = trials.index(trial)
+        if shown == "others" and len(shown_at) > 1:
+            del shown_at[names[0]]
+        searched = one.tuning is not None and setting in one.tuning.settings
+        oracle = tuned and searched and shown != "own" and not whole.search
+        if oracle or whole.search:
+            for candidate in self.candidates(data, setting, learner):
+                trial = options(places[0], candidate)
+                trials += [trial] * (trial not in trials)
+        ks = [k for trial in trials for k in numbers(trial.get("k")) if method.needs_features]
+        seeds = whole.seeds(data, setting, learner)
+        return {
+            "method": method.name,
+            "entries": {"train": entry_of(method.train), "options": entry_of(method.options)},
+            "needs_features": method.needs_features,
+            "needs_environments": method.needs_environments,
+            "criteria": method.criteria,
+            "steps": bool(self.inherited(learner, "steps")),
+            "candidates": trials,
+            "shown": shown_at,
+            "oracle": oracle,
+            "titles": self.titles(learner),
+            "missing": missing,
+            "k_max": max(ks, default=0),
+            **({} if seeds["seeds"] == base["seeds"] else seeds),
+        }
