@@ -25,7 +25,7 @@ def split(n: int, number: int) -> Split:
 
 def dataset() -> Dataset:
     parts = [split(n, number) for number, n in enumerate(SIZES.values())]
-    return Dataset(*parts, "fallback:a", ("r=-2", "r=-3"), SEEDS, "regression")
+    return Dataset(*parts, ("r=-2", "r=-3"), SEEDS, "regression", "fallback:a")
 
 
 @pytest.fixture

@@ -16,12 +16,11 @@ SEEDS = (7, 100)
 
 def test_environments_follow_each_other_in_every_replicate() -> None:
     def draw(
-        random: np.random.Generator, seed: int, part: str, environment: int
+        random: np.random.Generator, seed: int, environment: int, n: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        n = SIZES[part][environment]
         return random.standard_normal((n, 2)), np.full(n, 10 * seed + environment)
 
-    parts = draw_parts(draw, SEEDS, {part: len(sizes) for part, sizes in SIZES.items()})
+    parts = draw_parts(draw, SEEDS, {part: [*enumerate(sizes)] for part, sizes in SIZES.items()})
     assert parts.keys() == SIZES.keys()
     for part, sizes in SIZES.items():
         split, n = parts[part], sum(sizes)

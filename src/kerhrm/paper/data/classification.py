@@ -44,11 +44,6 @@ class ClassificationData(Options):
         """Number of training points."""
         return 2 * self.n_train_per_environment
 
-    @property
-    def n_inputs(self) -> int:
-        """Number of predictors."""
-        return 2 * self.d
-
 
 def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
     """Draw one data set per seed; training x is (S, 2 n_train_per_environment, 2 d).
@@ -62,16 +57,14 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
         "test": [(options.n_test, options.r_test)],
     }
 
-    def points(
-        random: np.random.Generator, seed: int, part: str, environment: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        s, v, y = draw(random, *parts[part][environment], options)
+    def points(random: np.random.Generator, seed: int, n: int, r: float) -> tuple[np.ndarray, ...]:
+        s, v, y = draw(random, n, r, options)
         return np.hstack([s, v]) @ mixing_matrix(options.scramble, 2 * options.d, seed).T, y
 
+    names = [f"r={options.r_test:.2f}"]
     return Dataset(
-        **draw_parts(points, seeds, {part: len(one) for part, one in parts.items()}),
-        source="synthetic",
-        test_environments=[f"r={options.r_test:.2f}"],
+        **draw_parts(points, seeds, parts),
+        test_environments=names,
         seeds=seeds,
         task="classification",
     )

@@ -79,6 +79,10 @@ class Digits(RawData):
         train, test = slice(FALLBACK_TRAIN), slice(FALLBACK_TRAIN, None)
         return cls(images[train], labels[train], images[test], labels[test], "fallback:digits")
 
+    def images(self, part: str) -> tuple[np.ndarray, np.ndarray]:
+        """Images and labels of a part, ``train`` or ``test``."""
+        return getattr(self, f"{part}_images"), getattr(self, f"{part}_labels")
+
 
 def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     """Read a gzipped IDX file of unsigned bytes, which has been verified.
@@ -115,11 +119,6 @@ class ColoredMnistData(Options):
         """Number of training points."""
         return 2 * self.n_per_environment
 
-    @property
-    def n_inputs(self) -> int:
-        """Number of predictors."""
-        return 2 * self.side**2
-
 
 def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) -> Dataset:
     """Draw one data set per seed.
@@ -139,12 +138,18 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
     KerhrmError
         If there are fewer images than asked for.
     """
-    parts = {
-        "train": [(options.n_per_environment, e) for e in options.train_flip],
-        "validation": [(options.n_validation_per_environment, e) for e in options.train_flip],
-        "test": [(options.n_test, options.test_flip)],
+    sizes = {
+        "train": options.n_per_environment,
+        "validation": options.n_validation_per_environment,
+        "test": options.n_test,
     }
-    needed = sum(n for n, _ in parts["train"] + parts["validation"]), options.n_test
+    flips = {
+        "train": options.train_flip,
+        "validation": options.train_flip,
+        "test": (options.test_flip,),
+    }
+    parts = {part: [(part, e, flip) for e, flip in enumerate(own)] for part, own in flips.items()}
+    needed = 2 * (sizes["train"] + sizes["validation"]), options.n_test
     there = len(digits.train_labels), len(digits.test_labels)
     if not digits.is_fallback and (needed[0] > there[0] or needed[1] > there[1]):
         problem = (
@@ -153,21 +158,17 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         raise KerhrmError(problem, "lower the sizes")
 
     def points(
-        random: np.random.Generator, seed: int, part: str, environment: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        (n, flip), count = parts[part][environment], len(parts[part])
-        index = choose(seed, part, digits, count * n).reshape(count, n)[environment]
-        origin = (digits.train_images, digits.train_labels)
-        images, labels = (digits.test_images, digits.test_labels) if part == "test" else origin
+        random: np.random.Generator, seed: int, part: str, environment: int, flip: float
+    ) -> tuple[np.ndarray, ...]:
+        n = sizes[part]
+        index = choose(seed, part, digits, len(parts[part]) * n).reshape(-1, n)[environment]
+        images, labels = digits.images("test" if part == "test" else "train")
         return color(random, images[index], labels[index], flip, options)
 
     return Dataset(
-        **draw_parts(points, seeds, {part: len(one) for part, one in parts.items()}),
-        source=digits.source,
-        test_environments=[f"e={options.test_flip:.2f}"],
-        seeds=seeds,
-        task="classification",
-    )
+        **draw_parts(points, seeds, parts), test_environments=[f"e={options.test_flip:.2f}"],
+        seeds=seeds, task="classification", source=digits.source,
+    )  # fmt: skip
 
 
 def color(
@@ -209,7 +210,7 @@ def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
     Those of "train" and "validation" are disjoint; the size of none moves another.
     """
     origin = "test" if part == "test" else "train"
-    available = len(digits.test_labels if part == "test" else digits.train_labels)
+    available = len(digits.images(origin)[1])
     shuffled = stream(seed, "data", "images", origin).permutation(available)
     if digits.is_fallback:
         cut = int(FALLBACK_TRAIN_SHARE * available)

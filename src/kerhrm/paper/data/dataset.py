@@ -48,13 +48,13 @@ class Dataset:
         From the same pooled distribution; validation selects hyper-parameters.
     test : Split
         Out of distribution; ``environment`` numbers the test environments.
-    source : str
-        Where the raw data come from, for example ``"synthetic"`` or ``"mnist"``;
-        names of synthetic fallback data begin with ``"fallback:"``.
     test_environments : sequence of str
         Names of the test environments, by number.
     seeds : sequence of int, length S
     task : "classification" or "regression"
+    source : str
+        ``"synthetic"``, or where the raw data come from, for example ``"mnist"``; names of
+        synthetic fallback data begin with ``"fallback:"``.
     unit : ndarray, (S,), optional
         Size of y = 1 in the unit of all replicates' errors; absent: 1.
     """
@@ -62,10 +62,10 @@ class Dataset:
     train: Split
     validation: Split
     test: Split
-    source: str
     test_environments: Sequence[str]
     seeds: Sequence[int]
     task: Task
+    source: str = "synthetic"
     unit: np.ndarray | None = None
 
     def save(self, paths: Any) -> None:

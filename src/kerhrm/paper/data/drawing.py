@@ -8,27 +8,29 @@ import numpy as np
 from kerhrm.paper.data.dataset import Split
 from kerhrm.randomness import stream
 
-#: (random, seed, part, number of the environment) to its points x (n, d), y (n,) and, where there
-#: is an auxiliary variable, z (n, c)
-Draw = Callable[[np.random.Generator, int, str, int], tuple[np.ndarray, ...]]
+#: (random, seed, and what an environment has) to its points x (n, d), y (n,) and, where there is an
+#: auxiliary variable, z (n, c)
+Draw = Callable[..., tuple[np.ndarray, ...]]
 
 
-def draw_parts(draw: Draw, seeds: Sequence[int], environments: Mapping[str, int]) -> Any:
+def draw_parts(
+    draw: Draw, seeds: Sequence[int], parts: Mapping[str, Sequence[tuple[Any, ...]]]
+) -> Any:
     """Draw every part of a data set, its environments one after another, as a dict of Splits.
 
-    Each part and environment of a seed has a random stream of its own, so that the size of
-    one shifts no point of another.  ``environments`` has the number of each part's.
+    ``parts`` has what ``draw`` is given for each environment of a part.  Each part and environment
+    of a seed has a random stream of its own, so that the size of one shifts no point of another.
     """
 
     def replicate(seed: int, part: str) -> Split:
         drawn = [
-            draw(stream(seed, "data", part, str(e)), seed, part, e)
-            for e in range(environments[part])
+            draw(stream(seed, "data", part, str(e)), seed, *own)
+            for e, own in enumerate(parts[part])
         ]
         x, y, *z = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
         return Split(x, y, np.repeat(np.arange(len(drawn)), [len(d[1]) for d in drawn]), *z)
 
-    return {part: stack([replicate(seed, part) for seed in seeds]) for part in environments}
+    return {part: stack([replicate(seed, part) for seed in seeds]) for part in parts}
 
 
 def stack(splits: Sequence[Split]) -> Split:

@@ -116,11 +116,6 @@ class HousesData(Options):
         """Number of training points: of the houses built before 1920 or 1950."""
         return round(self.train_fraction * {1920: 1451, 1950: 4937}[self.built_before])
 
-    @property
-    def n_inputs(self) -> int:
-        """Number of predictors."""
-        return len(PREDICTORS) - (self.built_before == 1950)
-
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
         if self.train_fraction + self.validation_fraction >= 1:

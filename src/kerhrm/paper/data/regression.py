@@ -76,11 +76,6 @@ class RegressionData(Options):
         """Number of training points."""
         return sum(self.n_train)
 
-    @property
-    def n_inputs(self) -> int:
-        """Number of predictors."""
-        return self.n_s + self.n_v
-
     @model_validator(mode="after")
     def _v_b_is_in_v(self) -> Self:
         if self.selected_by > self.n_v:
@@ -106,19 +101,14 @@ def generate(options: RegressionData, seeds: Sequence[int]) -> Dataset:
     }
     scramble = "identity" if options.scenario == 1 else options.scramble
 
-    def points(
-        random: np.random.Generator, seed: int, part: str, environment: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        s, v, y = draw(random, *parts[part][environment], options)
+    def points(random: np.random.Generator, seed: int, n: int, r: float) -> tuple[np.ndarray, ...]:
+        s, v, y = draw(random, n, r, options)
         x = np.hstack([s, v])
         return x @ mixing_matrix(scramble, x.shape[1], seed).T, y
 
+    names = [f"r={r:g}" for r in options.test_r]
     return Dataset(
-        **draw_parts(points, seeds, {part: len(one) for part, one in parts.items()}),
-        source="synthetic",
-        test_environments=[f"r={r:g}" for r in options.test_r],
-        seeds=seeds,
-        task="regression",
+        **draw_parts(points, seeds, parts), test_environments=names, seeds=seeds, task="regression"
     )
 
 

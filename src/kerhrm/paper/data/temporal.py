@@ -39,42 +39,36 @@ class TemporalData(Options):
         """Number of training points."""
         return self.n_train
 
-    @property
-    def n_inputs(self) -> int:
-        """Number of predictors."""
-        return 2 * self.d
-
 
 def generate(options: TemporalData, seeds: Sequence[int]) -> Dataset:
     """Draw one data set per seed; training x is (S, n_train, 2 d), its environments halves of time.
 
     Settings that differ in a share of agreement have the same labels and noise.
     """
-    halves = (options.low, options.high)
-    shares = {"train": halves, "validation": halves, "test": options.p_test}
 
-    def size(part: str, environment: int) -> int:
-        if part == "test":
-            return options.n_test
-        n = options.n_train if part == "train" else options.n_validation
-        return n // 2 if environment else n - n // 2
+    def halves(n: int) -> list[tuple[int, float, float, float]]:
+        return [(n - n // 2, options.low, 0.0, 0.5), (n // 2, options.high, 0.5, 0.5)]
+
+    parts = {
+        "train": halves(options.n_train),
+        "validation": halves(options.n_validation),
+        "test": [(options.n_test, p, 0.0, 1.0) for p in options.p_test],
+    }
 
     def points(
-        random: np.random.Generator, seed: int, part: str, environment: int
+        random: np.random.Generator, seed: int, n: int, share: float, start: float, length: float
     ) -> tuple[np.ndarray, ...]:
-        n = size(part, environment)
         w = random.choice([-1.0, 1.0], size=n)
         y = np.where(random.random(n) < options.noise, -w, w)
-        a = np.where(random.random(n) < shares[part][environment], y, -y)
+        a = np.where(random.random(n) < share, y, -y)
         centres = np.repeat(np.stack([w, a], axis=1), options.d, axis=1)
         x = centres + random.standard_normal((n, 2 * options.d))
-        t = random.random(n) if part == "test" else (environment + random.random(n)) / 2
-        return x, y, t[:, None]
+        return x, y, (start + length * random.random(n))[:, None]
 
+    names = [f"p={p:g}" for p in options.p_test]
     return Dataset(
-        **draw_parts(points, seeds, {part: len(p) for part, p in shares.items()}),
-        source="synthetic",
-        test_environments=[f"p={p:g}" for p in options.p_test],
+        **draw_parts(points, seeds, parts),
+        test_environments=names,
         seeds=seeds,
         task="classification",
     )
