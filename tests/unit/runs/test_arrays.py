@@ -140,5 +140,5 @@ def test_records_of_all_seeds_come_back(tmp_path: Path) -> None:
 
 def test_a_file_of_other_records_is_told(tmp_path: Path) -> None:
     save_arrays(tmp_path / "x.npz", {"a": np.zeros((2, 3))})
-    with pytest.raises(KerhrmError, match="holds no Pair"):
+    with pytest.raises(KerhrmError, match="is damaged"):
         load_records(Pair, tmp_path / "x.npz")

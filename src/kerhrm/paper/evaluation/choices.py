@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm.paper.evaluation.statistics import Effect, difference, holm
+from kerhrm.paper.evaluation.statistics import difference, holm
 from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary
 
 COLUMNS = [
@@ -23,16 +23,9 @@ LATER = "period=later"  #: setting with the mean over the periods after the firs
 
 
 def measure(scores: Mapping[str, pd.DataFrame], choices: Mapping[str, Any]) -> pd.DataFrame:
-    """Measure the effect of every alternative in every setting.
+    """Measure the effect of every alternative of the configuration's ``choices`` in every setting.
 
-    Parameters
-    ----------
-    scores : mapping of str to DataFrame
-        By table the rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
-    choices : mapping
-        The catalogue of the configuration: ``alternatives``, each with its ``name``, which is the
-        mark of changed settings, ``where`` (data sets), ``only``, ``title``, ``instead`` and
-        ``selection``.
+    ``scores`` has by table the rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
 
     Returns
     -------
@@ -92,19 +85,19 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
         effect = difference(after, before)
         rows.append({
             **dict(zip(keys, values, strict=True)),
-            "base": before.mean(), "changed": after.mean(), "difference": effect.effect,
-            "ci_low": effect.ci_low, "ci_high": effect.ci_high, "p": effect.p,
+            "base": before.mean(), "changed": after.mean(), **effect,
             "outcome": outcome(effect, CRITERIA[str(values[-1])].margin(before.mean())),
             "n_seeds": len(group), "data_source": group["data_source_changed"].iloc[0],
         })  # fmt: skip
     return rows
 
 
-def outcome(effect: Effect, margin: float) -> str:
+def outcome(effect: Mapping[str, float], margin: float) -> str:
     """The outcome of an effect, as :func:`measure` says."""
-    if not np.isfinite(effect.effect):
+    low, high = effect["ci_low"], effect["ci_high"]
+    if not np.isfinite(effect["difference"]):
         return "failed"
-    if -margin <= effect.ci_low and effect.ci_high <= margin:
+    if -margin <= low and high <= margin:
         return "negligible"
-    apart = effect.ci_low > 0 or effect.ci_high < 0
-    return "changes" if apart and abs(effect.effect) > margin else "inconclusive"
+    apart = low > 0 or high < 0
+    return "changes" if apart and abs(effect["difference"]) > margin else "inconclusive"

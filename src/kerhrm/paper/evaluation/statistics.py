@@ -5,30 +5,12 @@ bootstrap does (docs/verdicts.md).
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 LEVEL = 0.05  #: of every test; intervals have the confidence 1 - LEVEL
-
-
-class Effect(NamedTuple):
-    """A difference of means: its estimate, its 95 % interval, and the p-value of no difference."""
-
-    effect: float
-    ci_low: float
-    ci_high: float
-    p: float
-
-
-class Share(NamedTuple):
-    """A probability and its 95 % interval."""
-
-    share: float
-    ci_low: float
-    ci_high: float
 
 
 def summarise(values: ArrayLike) -> dict[str, float | int]:
@@ -48,22 +30,21 @@ def summarise(values: ArrayLike) -> dict[str, float | int]:
     return {"mean": mean, "std": std, "n_seeds": n, "ci_low": mean - half, "ci_high": mean + half}
 
 
-def difference(a: ArrayLike, b: ArrayLike) -> Effect:
-    """Mean of a - b over the same seeds, both (n_seeds,): the paired t test.
+def difference(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
+    """Mean of a - b over the same seeds, both (n_seeds,): difference, ci_low, ci_high, p.
 
-    Seeds must stand in the same order.  A single seed has neither interval nor p (NaN).  Where
-    every seed has the same difference, the interval is a point, and p is 0 or, of none, 1.
+    The paired t test; seeds must stand in the same order.  A single seed has neither interval nor p
+    (NaN).  Where every seed has the same difference, the interval is a point, and p is 0 or, of
+    none, 1.
     """
     change = np.subtract(a, b, dtype=float)
-    if change.ndim != 1 or np.shape(a) != np.shape(b):
-        raise ValueError(f"seeds do not pair: {np.shape(a)} and {np.shape(b)}")
-    result = summarise(change)
-    p = different(result["mean"], result["std"], len(change), 0.0)
-    return Effect(result["mean"], result["ci_low"], result["ci_high"], p)
+    mean, std, n, low, high = summarise(change).values()
+    p = different(mean, std, int(n), 0.0)
+    return {"difference": mean, "ci_low": low, "ci_high": high, "p": p}
 
 
-def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> Share:
-    r"""Probability that a seed of ``a`` exceeds the same seed of ``b``, both (n_seeds,).
+def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> tuple[float, float, float]:
+    r"""Probability that a seed of ``a`` exceeds the same seed of ``b``, and its 95 % interval.
 
     .. math:: \frac{1}{n} \sum_i [a_i > b_i] + \tfrac{1}{2} [a_i = b_i],
 
@@ -73,15 +54,13 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> Share:
     ten wins of ten would give a point); with ties, whose scores vary less, it holds more.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"seeds do not pair: {a.shape} and {b.shape}")
     if np.isnan(a - b).any():
-        return Share(float("nan"), float("nan"), float("nan"))
+        return (float("nan"),) * 3
     n = len(a)
     wins = float(np.mean(a > b) + np.mean(a == b) / 2) * n
     low = stats.beta.ppf(LEVEL / 2, wins, n - wins + 1) if wins > 0 else 0.0
     high = stats.beta.ppf(1 - LEVEL / 2, wins + 1, n - wins) if wins < n else 1.0
-    return Share(wins / n, float(low), float(high))
+    return wins / n, float(low), float(high)
 
 
 def different(mean: float, std: float, n: int, reference: float, error: float = 0.0) -> float:

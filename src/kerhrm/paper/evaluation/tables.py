@@ -21,10 +21,12 @@ from kerhrm.paper.evaluation.statistics import (
     smallest_margin,
     summarise,
 )
+from kerhrm.paper.runs.arrays import reading
 
+JUDGEMENT = ["verdict", "p_agrees", "p_differs", "margins"]
 COLUMNS = [
     "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
-    "paper", "data_source", "selection", "verdict", "reason", "p_agrees", "p_differs", "margins",
+    "paper", "data_source", "selection", "verdict", "reason", *JUDGEMENT[1:],
 ]  # fmt: skip
 #: metrics that say how good a method is
 RESULTS = ("test_acc", "worst_acc", "mean_error", "mse", "worst_error", "overall_error")
@@ -128,7 +130,7 @@ def judge(
 
 
 def _judge(cell: Measured, criterion: Criterion, p_differs: float) -> dict[str, Any]:
-    margin = criterion.margin(cell.paper)
+    margin, merit = criterion.margin(cell.paper), criterion.merit
     facts = cell.mean, cell.std, cell.n_seeds, cell.paper, cell.error
     p_agrees = equivalence(*facts, margin)
     margins = smallest_margin(*facts) / margin if margin > 0 else float("inf")
@@ -136,42 +138,29 @@ def _judge(cell: Measured, criterion: Criterion, p_differs: float) -> dict[str, 
     if p_agrees <= LEVEL:
         verdict = "reproduced"
     elif p_differs <= LEVEL:
-        verdict = "different"
-        if criterion.merit and criterion.merit(cell.mean) != criterion.merit(cell.paper):
-            good = criterion.merit(cell.mean) > criterion.merit(cell.paper)
-            verdict = "better" if good else "worse"
-    return {
-        "verdict": verdict, "p_agrees": p_agrees, "p_differs": p_differs, "margins": margins
-    }  # fmt: skip
+        ours, theirs = (merit(cell.mean), merit(cell.paper)) if merit else (0, 0)
+        verdict = "better" if ours > theirs else "worse" if ours < theirs else "different"
+    judgement = verdict, p_agrees, p_differs, margins
+    return dict(zip(JUDGEMENT, judgement, strict=True))
 
 
-def load_paper_values(path: str | Path) -> dict[tuple[str, str, str, str], float]:
-    """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed, metric).
-
-    Raises
-    ------
-    KerhrmError
-        If the file cannot be read, or an entry is not a number.
-    """
-    try:
-        tables = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
+    """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed, metric)."""
+    with reading(path, "restore the file that comes with the repository"):
         return {
-            (str(table), str(setting), str(method), str(metric)): float(value)
-            for table, settings in tables.items()
+            (table, str(setting), method, metric): float(value)
+            for table, settings in yaml.safe_load(Path(path).read_text(encoding="utf-8")).items()
             for setting, methods in settings.items()
             for method, metrics in methods.items()
             for metric, value in metrics.items()
         }
-    except (OSError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
-        problem = f"cannot read {path}: {' '.join(str(error).split())}"
-        raise KerhrmError(problem, "restore the file that comes with the repository") from error
 
 
 def make_table(
     scores: pd.DataFrame,
     table: str,
     preset: str,
-    paper: Mapping[tuple[str, str, str, str], float],
+    paper: Mapping[tuple[str, ...], float],
 ) -> pd.DataFrame:
     """Summarise the values of the seeds, and compare them with the paper's numbers.
 
@@ -179,14 +168,8 @@ def make_table(
     sizes, not on fallback data, in a setting without a mark, and chosen by the learner's own
     criterion, and if nothing is known against the number itself.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        Rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
-    table, preset : str
-        Their names.
-    paper : mapping
-        Of :func:`load_paper_values`.
+    ``scores`` are rows of :func:`kerhrm.paper.evaluation.scores.score_table`, ``paper`` those of
+    :func:`load_paper_values`.
 
     Returns
     -------

@@ -9,7 +9,6 @@ import gzip
 import json
 import os
 import uuid
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol, Self, TypeVar
@@ -20,10 +19,6 @@ from kerhrm.errors import KerhrmError
 
 META = "__meta__"
 PART = ".part"  #: ending of files that are not complete
-#: what reading a damaged archive raises
-DAMAGE = (
-    OSError, TypeError, ValueError, AttributeError, EOFError, MemoryError, zipfile.BadZipFile
-)  # fmt: skip
 
 
 class Record(Protocol):
@@ -77,6 +72,20 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         file.write(gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content)
 
 
+@contextlib.contextmanager
+def reading(path: str | os.PathLike[str], hint: str = "delete it and run again") -> Iterator[None]:
+    """Turn whatever a missing or damaged file raises into one line."""
+    try:
+        yield
+    except KerhrmError:
+        raise
+    except FileNotFoundError as error:
+        raise KerhrmError(f"{path} does not exist", "run the rule that makes it") from error
+    except Exception as error:
+        what = str(error).partition("\n")[0]
+        raise KerhrmError(f"{path} is damaged ({what})", hint) from error
+
+
 def save_arrays(
     path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], **meta: Any
 ) -> None:
@@ -90,21 +99,10 @@ def save_arrays(
 
 
 def load_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read the arrays and the facts that :func:`save_arrays` wrote.
-
-    Raises
-    ------
-    KerhrmError
-        If the file is missing, truncated, or not such a file.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+    """Read the arrays and the facts that :func:`save_arrays` wrote."""
+    with reading(path), np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
         return arrays, json.loads(str(arrays.pop(META, "{}")))
-    except FileNotFoundError as error:
-        raise KerhrmError(f"{path} does not exist", "run the rule that makes it") from error
-    except DAMAGE as error:
-        raise KerhrmError(f"{path} is damaged ({error})", "delete it and run again") from error
 
 
 def save_stacked(
@@ -120,20 +118,11 @@ def save_records(path: str | os.PathLike[str], records: Sequence[Record], **meta
 
 
 def load_records(kind: type[R], path: str | os.PathLike[str], device: Any = None) -> list[R]:
-    """Read what :func:`save_records` wrote: a record for each seed, in their order.
-
-    Raises
-    ------
-    KerhrmError
-        If the file holds no such records.
-    """
+    """Read what :func:`save_records` wrote: a record for each seed, in their order."""
     arrays, _ = load_arrays(path)
-    try:
+    with reading(path):
         n_seeds = {len(array) for array in arrays.values()}
         return [
             kind.from_arrays({name: array[seed] for name, array in arrays.items()}, device)
             for seed in range(n_seeds.pop())
         ]
-    except (KeyError, TypeError, IndexError) as error:
-        problem = f"{path} holds no {kind.__name__} ({error})"
-        raise KerhrmError(problem, "delete it and run again") from error
