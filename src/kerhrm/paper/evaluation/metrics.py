@@ -75,22 +75,15 @@ def environment_errors(outputs: np.ndarray, y: np.ndarray, environment: np.ndarr
 
 
 def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str], np.ndarray]:
-    """Values per seed (S,), by (test environment or "", metric).
+    """Values per seed (S,), by (test environment or "", metric), of outputs ``train`` and ``test``.
 
-    Parameters
-    ----------
-    outputs : mapping
-        ``train`` (S, n) and ``test`` (S, m).
-    labels : Labels
-        Of the same points.
-    kind : str
-        ``accuracy``: ``train_acc``, ``test_acc`` and their difference ``generalisation_gap``, and
-        ``worst_acc``, the lowest of the test environments', where there are several;
-        ``mean_error``: ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1)
-        of the mean squared errors of the test environments (paper, section 5); ``period``:
-        ``mse`` of every test environment; ``groups``: ``group_error`` of every test environment,
-        ``overall_error`` of all test points and ``worst_error``, the largest of the groups'; there
-        the error is the share of wrong signs or the mean squared error.
+    The kinds are ``accuracy``: ``train_acc``, ``test_acc``, their difference ``generalisation_gap``
+    and, where there are several test environments, ``worst_acc``, the lowest of theirs;
+    ``mean_error``: ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1)
+    of the mean squared errors of the test environments (paper, section 5); ``period``:
+    ``mse`` of every test environment; ``groups``: ``group_error`` of every test environment,
+    ``overall_error`` of all test points and ``worst_error``, the largest of the groups'; there
+    the error is the share of wrong signs or the mean squared error.
     """
     if kind == "accuracy":
         train = accuracy(outputs["train"], labels.train)

@@ -30,15 +30,8 @@ def score_table(
 ) -> pd.DataFrame:
     """Score every predictor of a table by every selection criterion that it shows.
 
-    Parameters
-    ----------
-    table : Table
-        Its cells, kind of scores and labels.
-    cells : mapping
-        By ``DATA/SETTING/LEARNER`` the parameters of the configuration: ``titles``, ``candidates``,
-        ``shown``, ``oracle``, ``replicates``, ``generator``, ``options``.
-    run : path
-        Folder of the run.
+    ``cells`` has by ``DATA/SETTING/LEARNER`` the parameters of the configuration, ``run`` is the
+    folder of the run.
 
     Returns
     -------
@@ -167,6 +160,4 @@ def _references(
 def closed_forms(generator: str, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Values by reference row and metric; none where nothing is known of the data."""
     data_set = DATA_SETS[generator]
-    if data_set.closed_forms is None:
-        return {}
-    return data_set.closed_forms(data_set.options(**options))
+    return data_set.closed_forms(data_set.options(**options)) if data_set.closed_forms else {}

@@ -24,35 +24,20 @@ COLUMNS = ["learner", "selection", "setting", "candidate", "options", "score", "
 
 @dataclass(frozen=True)
 class Criterion:
-    """Mean score of some points, or the lowest one over their environments.
+    """Mean score of some points, or the lowest one over their environments."""
 
-    Attributes
-    ----------
-    parts : tuple of str
-        Parts of the points that are scored: ``"validation"``, ``"test"``.
-    environments : "true", "inferred" or None
-        Whether environments count one by one, and which: the true ones, or all that the learner
-        has inferred with any candidate, so that all candidates are measured alike.
-    linear_parts : tuple of str
-        Parts for an output that is linear in few features; its training points count, too.
-    """
-
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  #: of the points that are scored: ``validation``, ``test``
+    #: which environments count one by one: the true ones, or all that the learner has inferred with
+    #: any candidate, so that all candidates are measured alike
     environments: Literal["true", "inferred"] | None = None
+    #: parts for an output that is linear in few features; its training points count, too
     linear_parts: tuple[str, ...] = ()
 
     def score(self, arrays: Mapping[str, np.ndarray], output: str, folder: Path) -> np.ndarray:
-        """Scores (S, C), float64, of C candidates on S seeds.
+        """Scores (S, C), float64, of C candidates on S seeds; -inf where an output is not finite.
 
-        Parameters
-        ----------
-        arrays : mapping
-            Those of ``predictions.npz``.  A candidate with an output that is not finite scores
-            -inf.
-        output : str
-            Name of the learner's output.
-        folder : Path
-            ``DATA/SETTING``; only files that the criterion names are opened.
+        ``arrays`` are those of ``predictions.npz``; in ``folder``, ``DATA/SETTING``, only files
+        that the criterion names are opened.
         """
         parts = (self.linear_parts if output == "linear" else ()) or self.parts
         outputs = np.concatenate([arrays[f"{output}/{part}"] for part in parts], axis=-1)
@@ -118,13 +103,8 @@ def oracle(arrays: Mapping[str, np.ndarray], output: str, folder: Path) -> int:
 def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFrame:
     """Score every candidate of every learner by every criterion that it can have.
 
-    Parameters
-    ----------
-    cells : mapping
-        By ``DATA/SETTING/LEARNER`` its parameters: ``candidates``, ``outputs``, ``criteria``
-        (those that it can have, its own first).
-    run : path
-        Folder of the run of the preset ``tuning``.
+    ``cells`` has by ``DATA/SETTING/LEARNER`` its ``candidates``, ``outputs`` and ``criteria``,
+    ``run`` is the folder of the run of the preset ``tuning``.
 
     Returns
     -------

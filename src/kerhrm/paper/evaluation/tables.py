@@ -213,19 +213,13 @@ def make_table(
 
 def _check_seeds(scores: pd.DataFrame, table: str) -> None:
     """Refuse scores with a seed twice, or without some seeds of a cell."""
-    twice = scores[scores.duplicated([*KEYS, "seed"])]
-    if len(twice):
-        where = ", ".join(map(str, twice[[*KEYS, "seed"]].iloc[0]))
-        raise KerhrmError(f"{table} has two values of {where}", "score every predictor once")
-    for (setting, _, method), group in scores.groupby(
-        ["setting", "learner", "method"], sort=False, dropna=False
-    ):
-        sizes = group.groupby(["metric", "selection"])["seed"].size()
-        if sizes.nunique() > 1:
-            raise KerhrmError(
-                f"{table}: the scores of {method} in {setting} lack seeds",
-                f"delete scores/{table}.csv.gz and run again",
-            )
+    learner = ["setting", "learner", "method"]
+    sizes = scores.groupby([*learner, *KEYS[2:]], dropna=False)["seed"].agg(["size", "nunique"])
+    most = sizes.groupby(learner, dropna=False)["size"].transform("max")
+    if (wrong := (sizes["size"] != sizes["nunique"]) | (sizes["size"] != most)).any():
+        where = ", ".join(map(str, sizes.index[wrong][0]))
+        problem = f"{table} lacks a seed of {where}, or has one twice"
+        raise KerhrmError(problem, f"delete scores/{table}.csv.gz and run again")
 
 
 def caveat(table: str, cell: Mapping[str, Any]) -> str:
