@@ -72,7 +72,7 @@ def serve() -> Iterator[Callable[..., Server]]:
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The user's folders and proxies must not decide a test, nor may a test fill their cache."""
-    for name in ("RAW_DIR", "MIRRORS", "OFFLINE"):
+    for name in ("RAW_DIR", "OFFLINE"):
         monkeypatch.delenv(f"KERHRM_{name}", raising=False)
     monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
     for name in ("no_proxy", "NO_PROXY"):

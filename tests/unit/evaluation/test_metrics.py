@@ -87,23 +87,6 @@ def test_kinds_of_scores_by_loops() -> None:
         assert pooled["", "error_sd"][b] == pytest.approx(statistics.stdev(expected))
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_errors_of_groups_by_loops(task: str) -> None:
-    outputs, y = draw(0, S), labels(task)
-    found = metrics(outputs, y, "groups")
-    for b in range(S):
-        if task == "classification":
-            wrong = (outputs["test"][b] > 0) != (y.test[b] > 0)
-            expected = [float(wrong[e == ENVIRONMENT].mean()) * UNIT[b] ** 2 for e in range(3)]
-            overall = float(wrong.mean()) * UNIT[b] ** 2
-        else:
-            expected = errors(outputs["test"][b], y.test[b], UNIT[b])
-            overall = float(np.mean((outputs["test"][b] - y.test[b]) ** 2)) * UNIT[b] ** 2
-        assert [found[name, "group_error"][b] for name in NAMES] == pytest.approx(expected)
-        assert found["", "worst_error"][b] == pytest.approx(max(expected))
-        assert found["", "overall_error"][b] == pytest.approx(overall)
-
-
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("part", SIZES)
 def test_a_diverged_seed_has_a_reason(part: str, bad: float) -> None:

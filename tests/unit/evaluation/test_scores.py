@@ -20,7 +20,7 @@ SIZES = {"train": 12, "validation": 7, "test": 9}
 SEEDS, C, SIDE = ["4", "0", "9"], 3, 2
 S = len(SEEDS)
 INFERRED, POOLED = "worst inferred environment", "pooled validation"
-TASKS = {"accuracy": "classification", "iterations": "classification", "groups": "classification",
+TASKS = {"accuracy": "classification", "iterations": "classification",
          "mean_error": "regression", "period": "regression"}  # fmt: skip
 
 
@@ -124,14 +124,13 @@ def test_tables_choose_outputs_criteria_and_labels(run: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["mean_error", "period", "groups"])
+@pytest.mark.parametrize("kind", ["mean_error", "period"])
 def test_kinds_have_their_settings_and_constants(tmp_path: Path, kind: str) -> None:
     scores = score_table(table(kind), CELLS, write(tmp_path, TASKS[kind]))
     settings = list(scores["setting"].unique())
-    expected = {"mean_error": ["s,x=1"], "period": ["period=a,x=1", "period=b,x=1"],
-                "groups": ["s,x=1", "group=a,x=1", "group=b,x=1"]}  # fmt: skip
+    expected = {"mean_error": ["s,x=1"], "period": ["period=a,x=1", "period=b,x=1"]}
     assert settings == expected[kind]
-    constant = {"mean_error": "predict zero", "period": "predict the mean", "groups": "majority"}
+    constant = {"mean_error": "predict zero", "period": "predict the mean"}
     assert f"ref: {constant[kind]}" in set(scores["method"])
 
 
@@ -276,7 +275,7 @@ def test_a_failed_seed_fails_its_cell() -> None:
 
 def test_scores_with_a_seed_twice_or_missing_are_refused() -> None:
     scores = seeds_of()
-    with pytest.raises(KerhrmError, match="ERM.*, or has one twice"):
+    with pytest.raises(KerhrmError, match="or has one twice"):
         make_table(pd.concat([scores, scores.head(1)]), "t", "paper", PAPER)
     with pytest.raises(KerhrmError, match="lacks a seed of s, erm, ERM"):
         make_table(scores.iloc[1:], "t", "paper", PAPER)

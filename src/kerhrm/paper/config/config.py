@@ -22,7 +22,7 @@ class Table:
 
     name: str
     title: str
-    kind: str  #: accuracy, mean_error, period, iterations or groups
+    kind: str  #: accuracy, mean_error, period or iterations
     notebook: str
     in_all: bool
     criteria: str  #: "all" or "own": selection criteria that it shows

@@ -21,11 +21,11 @@ RESERVED = (
     *("train_network", "verify", "write_configuration"),
 )
 MAX_SEEDS = 10_000
-Kind = Literal["accuracy", "mean_error", "period", "iterations", "groups"]
+Kind = Literal["accuracy", "mean_error", "period", "iterations"]
 #: kinds of scores by task of the data; the first one is the default
 KINDS = {
-    "classification": ("accuracy", "iterations", "groups"),
-    "regression": ("mean_error", "period", "groups"),
+    "classification": ("accuracy", "iterations"),
+    "regression": ("mean_error", "period"),
 }
 #: kind that a notebook needs
 NOTEBOOKS = {"table": None, "figure2": "iterations", "figure3": "period"}

@@ -121,22 +121,12 @@ class ColoredMnistData(Options):
 
 
 def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) -> Dataset:
-    """Draw one data set per seed.
+    """Draw one data set per seed; x is (S, n, 2 side^2) in [0, 1], the channel first.
 
     Images are drawn without replacement: training and validation from the training part
     of ``digits``, disjoint; the test images from its test part.  Fallback data are too small
     for that: three quarters of its training part serve training and the rest validation,
     each drawn from with replacement.
-
-    Returns
-    -------
-    Dataset
-        x holds values in [0, 1], flattened with the channel first: (S, n, 2 side^2).
-
-    Raises
-    ------
-    KerhrmError
-        If there are fewer images than asked for.
     """
     sizes = {
         "train": options.n_per_environment,
@@ -180,14 +170,9 @@ def color(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Label and colour the images (n, 28, 28), uint8, and digits (n,) of one environment.
 
-    ``flip`` is the probability that the colour contradicts the label that it follows.
-
-    Returns
-    -------
-    x : ndarray, (n, 2 side^2), float32
-        Channel 1 holds the image where the colour says +1, channel 0 where it says -1.
-    y : ndarray, (n,)
-        Noisy label, -1 or +1.
+    ``flip`` is the probability that the colour contradicts the label that it follows.  Returns x
+    (n, 2 side^2), float32, whose channel 1 holds the image where the colour says +1 and channel 0
+    where it says -1, and the noisy labels y (n,), -1 or +1.
     """
     n = len(digit)
     positive = (digit >= 5) ^ (random.random(n) < options.label_noise)

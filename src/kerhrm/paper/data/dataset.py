@@ -17,20 +17,12 @@ from kerhrm.paper.runs.arrays import save_arrays
 
 @dataclass(frozen=True)
 class Split:
-    """Points of S replicates.
+    """Points of S replicates."""
 
-    Attributes
-    ----------
-    x : ndarray, (S, n, d), float32
-    y : ndarray, (S, n), float32; -1 / +1 in classification
-    environment : ndarray, (S, n), int8; true environment, hidden from training
-    auxiliary : ndarray, (S, n, c), float32, optional; numbers that are no features
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    environment: np.ndarray
-    auxiliary: np.ndarray | None = None
+    x: np.ndarray  #: (S, n, d), float32
+    y: np.ndarray  #: (S, n), float32; -1 / +1 in classification
+    environment: np.ndarray  #: (S, n), int8; true environment, hidden from training
+    auxiliary: np.ndarray | None = None  #: (S, n, c), float32; numbers that are no features
 
     def known(self) -> dict[str, np.ndarray]:
         """Arrays that every method may read."""
@@ -40,32 +32,17 @@ class Split:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One setting of an experiment, all seeds.
-
-    Attributes
-    ----------
-    train, validation : Split
-        From the same pooled distribution; validation selects hyper-parameters.
-    test : Split
-        Out of distribution; ``environment`` numbers the test environments.
-    test_environments : sequence of str
-        Names of the test environments, by number.
-    seeds : sequence of int, length S
-    task : "classification" or "regression"
-    source : str
-        ``"synthetic"``, or where the raw data come from, for example ``"mnist"``; names of
-        synthetic fallback data begin with ``"fallback:"``.
-    unit : ndarray, (S,), optional
-        Size of y = 1 in the unit of all replicates' errors; absent: 1.
-    """
+    """One setting of an experiment, all seeds."""
 
     train: Split
-    validation: Split
-    test: Split
-    test_environments: Sequence[str]
+    validation: Split  #: from the same pooled distribution; selects hyperparameters
+    test: Split  #: out of distribution; ``environment`` numbers the test environments
+    test_environments: Sequence[str]  #: their names
     seeds: Sequence[int]
     task: Task
+    #: where raw data come from, as ``"mnist"``; that of fallback data begins with ``"fallback:"``
     source: str = "synthetic"
+    #: (S,), size of y = 1 in the unit of all replicates' errors; absent: 1
     unit: np.ndarray | None = None
 
     def save(self, paths: Any) -> None:

@@ -40,8 +40,6 @@ PREDICTORS = (
 EDGES = (1900, 1920, 1940, 1960, 1980, 2000, 2016)  # first year of each period, end of the last
 PERIODS = ("1900-1919", "1920-1939", "1940-1959", "1960-1979", "1980-1999", "2000-2015")
 ROWS = (1451, 1722, 4216, 4945, 4520, 4759)  # of each period in the published file
-
-
 SECOND_DECADE = 1910
 
 
@@ -131,19 +129,11 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
     environment, or no data where training houses were built before 1950.  Without clipping,
     later houses lie up to 131 training deviations out.
 
-    Returns
-    -------
-    Dataset
-        Standardised price and predictors, x (S, n, 17); ``unit`` converts errors to units of the
-        price's deviation over all houses (367 118.7 dollars in the published file), whatever
-        the scale in training.  The environment of training and
-        validation points is the decade, 0 or 1, or the period if they were built before 1950; that
-        of test points the period, and those of one period follow each other.
-
-    Raises
-    ------
-    KerhrmError
-        If a part of the first period has no house.
+    Price and predictors, x (S, n, 17), are standardised; ``unit`` converts errors to units of the
+    price's deviation over all houses (367 118.7 dollars in the published file), whatever
+    the scale in training.  The environment of training and validation points is the decade, 0 or 1,
+    or the period if they were built before 1950; that of test points the period, and those of one
+    period follow each other.
     """
     period = houses.period
     first = np.flatnonzero(houses.yr_built < options.built_before)

@@ -64,18 +64,9 @@ def generate(
     seeds: Sequence[int],
     raw: str | os.PathLike[str] | None = None,
 ) -> Dataset:
-    """Make one setting's data set, a replicate per seed.
+    """Make one setting's data set of the name ``generator``, a replicate per seed.
 
-    Parameters
-    ----------
-    generator : str
-        Name in :data:`DATA_SETS`.
-    options : mapping
-        Its options.
-    seeds : sequence of int
-        Seeds of the data.
-    raw : path, optional
-        File of raw data (:func:`fetch`), for the data sets that are made from them.
+    ``raw`` is the file of raw data (:func:`fetch`), for the data sets that are made from them.
 
     Raises
     ------

@@ -2,8 +2,7 @@
 
 Sources are tried in this order: ``raw_dir``, the folder in the environment variable
 ``KERHRM_RAW_DIR``, the cache (``KERHRM_CACHE_DIR``, by default the user's cache folder), then the
-mirrors.  ``KERHRM_MIRRORS`` (addresses separated by commas) replaces the built-in mirrors, and
-``KERHRM_OFFLINE=1`` switches downloads off.  A file appears in the cache complete or not at all.
+mirrors, unless ``KERHRM_OFFLINE=1``.  A file appears in the cache complete or not at all.
 """
 
 import bz2
@@ -23,6 +22,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.runs.arrays import load_arrays, save_arrays
 
 TIMEOUT = (5, 30)  # seconds to connect, and between two bytes
+Folder = str | os.PathLike[str]
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +35,14 @@ class RawFile:
     sha256: str
     size: int  #: bytes
     urls: tuple[str, ...] = ()
+
+    def is_at(self, path: Path) -> bool:
+        """Whether this file, and no damaged one, is there."""
+        try:
+            return bool(pooch.file_hash(path) == self.sha256)
+        except OSError as error:
+            problem = f"cannot read {path}: {error.strerror}"
+            raise KerhrmError(problem, "make it readable") from error
 
 
 class RawDataUnavailable(KerhrmError):
@@ -60,9 +68,7 @@ class RawData(ABC):
 
     @classmethod
     def fetch(
-        cls,
-        raw_dir: str | os.PathLike[str] | None = None,
-        on_missing: Literal["fallback", "fail"] = "fail",
+        cls, raw_dir: Folder | None = None, on_missing: Literal["fallback", "fail"] = "fail"
     ) -> Self:
         """Read the files of :func:`locate`; if they are missing raise, or warn and fall back.
 
@@ -83,9 +89,7 @@ class RawData(ABC):
         return self.source.startswith("fallback:")
 
     @classmethod
-    def replaceable(
-        cls, path: str | os.PathLike[str], raw_dir: str | os.PathLike[str] | None = None
-    ) -> bool:
+    def replaceable(cls, path: Folder, raw_dir: Folder | None = None) -> bool:
         """Whether a file of :meth:`save` holds fallback data, but this machine has the real ones.
 
         A file that cannot be read is left to the job that reads it.
@@ -93,28 +97,24 @@ class RawData(ABC):
         try:
             if not cls.load(path).is_fallback:
                 return False
-            locate(cls.name, cls.files, raw_dir, offline=True)
+            return bool(locate(cls.name, cls.files, raw_dir, offline=True))
         except KerhrmError:
             return False
-        return True
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Folder) -> None:
         """Write one file that :meth:`load` reads."""
         arrays = {name: array for name, array in vars(self).items() if name != "source"}
         save_arrays(path, arrays, source=self.source)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: Folder) -> Self:
         """Read what :meth:`save` wrote."""
         arrays, meta = load_arrays(path)
         return cls(**arrays, **meta)
 
 
 def locate(
-    name: str,
-    files: Sequence[RawFile],
-    raw_dir: str | os.PathLike[str] | None = None,
-    offline: bool = False,
+    name: str, files: Sequence[RawFile], raw_dir: Folder | None = None, offline: bool = False
 ) -> list[Path]:
     """Verified paths of all files, in order; downloaded where necessary, unless ``offline``.
 
@@ -137,50 +137,37 @@ def locate(
     found: list[Path | None] = []
     for file in files:
         paths = [path for f in folders for path in (f / name / file.name, f / file.name)]
-        found.append(next((path for path in paths if path.is_file()), None))
-        if (path := found[-1]) and not _is_published(file, path):
-            raise KerhrmError(
-                f"{path} is damaged: its sha256 is not {file.sha256}",
-                "replace it by the published file or remove it",
-            )
+        found.append(path := next((path for path in paths if path.is_file()), None))
+        if path and not file.is_at(path):
+            problem = f"{path} is damaged: its sha256 is not {file.sha256}"
+            raise KerhrmError(problem, "replace it by the published file or remove it")
     return [
         path or _in_cache(file, cache, [f"{folder}: no such file" for folder in folders], offline)
         for file, path in zip(files, found, strict=True)
     ]
 
 
-def _is_published(file: RawFile, path: Path) -> bool:
-    try:
-        return bool(pooch.file_hash(path) == file.sha256)
-    except OSError as error:
-        raise KerhrmError(f"cannot read {path}: {error.strerror}", "make it readable") from error
-
-
 def _in_cache(file: RawFile, cache: Path, reasons: list[str], offline: bool) -> Path:
     """The file in the cache, downloaded from the first mirror that has it."""
     path = cache / file.name
-    if path.is_file() and _is_published(file, path):
+    if path.is_file() and file.is_at(path):
         return path
     reasons.append(f"{path}: {'damaged' if path.is_file() else 'no such file'}")
     offline = offline or os.environ.get("KERHRM_OFFLINE", "") not in ("", "0")
-    mirrors = [m.strip(" /") for m in os.environ.get("KERHRM_MIRRORS", "").split(",")]
-    urls = [f"{mirror}/{file.name}" for mirror in mirrors if mirror] or file.urls
-    for url in () if offline else urls:
+    for url in () if offline else file.urls:
         try:
             # pooch moves the file into place only if its sum is right.
-            pooch.retrieve(
-                url, file.sha256, file.name, cache, downloader=partial(_download, file.size)
-            )
+            download = partial(_download, file.size)
+            pooch.retrieve(url, file.sha256, file.name, cache, downloader=download)
             return path
         except requests.RequestException as error:
             reasons.append(f"{url}: {getattr(error.response, 'reason', type(error).__name__)}")
         except ValueError:
             reasons.append(f"{url}: sent other bytes than the published file")
         except OSError as error:
-            raise KerhrmError(
-                f"cannot write the cache {cache}: {error.strerror or error}",
-                "free disk space or set KERHRM_CACHE_DIR to a folder that can be written",
-            ) from error
+            problem = f"cannot write the cache {cache}: {error.strerror or error}"
+            hint = "free disk space or set KERHRM_CACHE_DIR to a folder that can be written"
+            raise KerhrmError(problem, hint) from error
     off = ", downloads are switched off" if offline else ""
     raise RawDataUnavailable(
         f"cannot get {cache.name}/{file.name} ({', '.join(reasons)}{off})",

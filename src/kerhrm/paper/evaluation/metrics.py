@@ -21,14 +21,11 @@ import numpy as np
 from kerhrm.paper.runs.arrays import load_arrays
 
 Outputs = Mapping[str, np.ndarray]  #: "train" (S, n), "test" (S, m), and others
-#: prefix of the name of a test environment that has its own rows
-PREFIX = {"period": "period", "groups": "group"}
 #: constant predictions that each kind of table shows: title and value (None: mean training label)
 CONSTANTS: dict[str, tuple[str, float | None]] = {
     "accuracy": ("ref: majority", None),
     "mean_error": ("ref: predict zero", 0.0),
     "period": ("ref: predict the mean", None),
-    "groups": ("ref: predict the mean", None),
 }
 
 
@@ -81,9 +78,7 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str]
     and, where there are several test environments, ``worst_acc``, the lowest of theirs;
     ``mean_error``: ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1)
     of the mean squared errors of the test environments (paper, section 5); ``period``:
-    ``mse`` of every test environment; ``groups``: ``group_error`` of every test environment,
-    ``overall_error`` of all test points and ``worst_error``, the largest of the groups'; there
-    the error is the share of wrong signs or the mean squared error.
+    ``mse`` of every test environment.
     """
     if kind == "accuracy":
         train = accuracy(outputs["train"], labels.train)
@@ -95,25 +90,11 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str]
             errors = environment_errors(wrong, np.zeros(()), labels.test_environment)
             found["", "worst_acc"] = 1 - errors.max(-1)
         return found
-    if kind == "groups":
-        return _of_groups(outputs["test"], labels)
     errors = environment_errors(outputs["test"], labels.test, labels.test_environment)
     errors = errors * labels.unit[:, None] ** 2  # (S, E), now comparable between seeds
     if kind == "period":
         return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
     return {("", "mean_error"): errors.mean(-1), ("", "error_sd"): errors.std(-1, ddof=1)}
-
-
-def _of_groups(outputs: np.ndarray, labels: Labels) -> dict[tuple[str, str], np.ndarray]:
-    """Errors of outputs (S, m) overall, in the worst group and in each."""
-    y, scale = labels.test, labels.unit[:, None] ** 2
-    if labels.task == "classification":  # 0 and 1 are their own squares
-        outputs, y = (outputs > 0).astype(np.float64), y > 0
-    errors = environment_errors(outputs, y, labels.test_environment) * scale
-    overall = environment_errors(outputs, y, np.zeros_like(labels.test_environment)) * scale
-    pooled = {("", "overall_error"): overall[:, 0], ("", "worst_error"): errors.max(axis=-1)}
-    each = {(name, "group_error"): errors[:, e] for e, name in enumerate(labels.names)}
-    return pooled | each
 
 
 def failures(outputs: Outputs) -> list[str]:
@@ -139,12 +120,8 @@ def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarra
 def divergence(responsibilities: np.ndarray, y: np.ndarray, attribute: np.ndarray) -> np.ndarray:
     """Mean divergence of P(Y | C) between environments: (S,), NaN with a single one.
 
-    Parameters
-    ----------
-    responsibilities : ndarray, (S, n, K)
-        An environment without any weight is left out.
-    y, attribute : ndarray, (S, n)
-        Labels -1 and +1; C, 0 or 1.
+    ``responsibilities`` are (S, n, K), and an environment without any weight is left out; ``y`` (S,
+    n) is -1 or +1, ``attribute`` (S, n), C, 0 or 1.
     """
     r = responsibilities.astype(np.float64)
     has = np.stack([attribute == 0, attribute == 1], axis=1).astype(np.float64)  # (S, 2, n)

@@ -104,7 +104,7 @@ def _rows(
     """Rows of outputs (S, points); test environments with their own rows are in the setting."""
     reasons = m.failures(outputs)
     for (name, metric), values in m.metrics(outputs, labels, kind).items():
-        where = _marked(head, f"{m.PREFIX[kind]}={name}") if name else head
+        where = _marked(head, f"period={name}") if name else head
         for seed, value, reason in zip(replicates, values, reasons, strict=True):
             number = float("nan") if reason else float(value)
             yield where | {"seed": seed, "metric": metric, "value": number, "reason": reason}
@@ -147,8 +147,7 @@ def _references(
     """Rows that no training makes: a constant prediction, and closed forms."""
     replicates = params["replicates"]
     labels = m.Labels.load(run / data / setting, len(replicates))
-    by_class = table.kind == "groups" and labels.task == "classification"
-    title, value = m.CONSTANTS["accuracy" if by_class else table.kind]
+    title, value = m.CONSTANTS[table.kind]
     head = _head((data, setting, ""), table, labels, method=title, selection=NONE)
     yield from _rows(head, m.constant_outputs(labels, value), labels, table.kind, replicates)
     for name, values in closed_forms(params["generator"], params["options"]).items():

@@ -22,9 +22,6 @@ METRICS = {
     "mean_error": "mean error",
     "error_sd": "standard deviation of the error over the test environments",
     "mse": "mean squared error",
-    "worst_error": "error in the worst group",
-    "overall_error": "error over all test rows",
-    "group_error": "error in each group",
     "d_kl": "divergence of P(Y | C) between the inferred environments",
 }
 #: colour of a verdict
