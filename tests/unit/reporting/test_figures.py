@@ -38,17 +38,19 @@ def contrast(one: str, other: str) -> float:
 
 def test_colours_stand_out_from_white_and_neighbours() -> None:
     assert all(contrast(colour, "white") >= 3 for colour in COLOURS)
-    drawn = [look_of(method).colour for method in METHODS[:7]]
+    drawn = [look_of(method)["color"] for method in METHODS[:7]]
     for one, other in (*pairwise((*COLOURS, COLOURS[0])), *pairwise(drawn)):
         assert contrast(one, other) >= 3
-    assert contrast(*(CURVES[name][1].colour for name in ("train_acc", "test_acc"))) >= 3
+    assert contrast(*(CURVES[name][1]["color"] for name in ("train_acc", "test_acc"))) >= 3
 
 
 def test_without_colours_markers_and_lines_distinguish_methods() -> None:
     looks = [look_of(method) for method in METHODS[:7]]
-    assert len({look.marker for look in looks}) == len({look.line for look in looks}) == 7
+    assert (
+        len({look["marker"] for look in looks}) == len({look["linestyle"] for look in looks}) == 7
+    )
     assert len(set(MARKERS)) == len(set(LINES)) == len(COLOURS)
-    assert len({look_of(method) for method in METHODS}) == len(METHODS)
+    assert len({str(look_of(method)) for method in METHODS}) == len(METHODS)
 
 
 def test_figure_2_draws_the_means_of_its_table() -> None:

@@ -30,7 +30,7 @@ def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
     ]
     assert stored(tmp_path / "nothing.tsv").empty
     (tmp_path / "costs.tsv").write_text("rule\tseconds\ntrain\tlong\n")
-    with pytest.raises(KerhrmError, match="holds no costs of jobs"):
+    with pytest.raises(KerhrmError, match="is damaged"):
         stored(tmp_path / "costs.tsv")
 
 

@@ -45,18 +45,10 @@ class MissingCell(LookupError):
 
 @dataclass
 class Evidence:
-    """Scores of a run by table, and the numbers of small runs.
+    """Scores of a run by table, and the numbers of small runs."""
 
-    Attributes
-    ----------
-    tables : mapping of str to DataFrame
-        Rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
-    smoke : bool
-        Whether small runs are tiny.
-    """
-
-    tables: Mapping[str, pd.DataFrame]
-    smoke: bool = False
+    tables: Mapping[str, pd.DataFrame]  #: rows of kerhrm.paper.evaluation.scores.score_table
+    smoke: bool = False  #: whether small runs are tiny
     numbers: dict[str, pd.DataFrame] = field(default_factory=dict)  #: by measure; rows are seeds
 
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
@@ -81,16 +73,7 @@ class Evidence:
 
 
 def evaluate(run: str | Path, preset: str, path: str | Path = CLAIMS) -> pd.DataFrame:
-    """Evaluate every claim.
-
-    Parameters
-    ----------
-    run : path
-        Folder of a run, with ``scores/TABLE.csv.gz``.
-    preset : str
-        At ``smoke`` the small runs are tiny.
-    path : path
-        Declarations of the claims.
+    """Evaluate every claim that the file ``path`` declares on the scores of a run.
 
     Returns
     -------

@@ -166,13 +166,13 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     name, content = [(n, c) for n, c in (general[0], *general) if "preset" in c or c is machine][-1]
     preset = str(content.get("preset", "paper"))
     if preset not in presets:
-        error = Sources([(name, (), content)])
-        raise error.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
-    given = read_yaml(presets[preset])
-    if "preset" in given:
+        given = Sources([(name, (), content)])
+        raise given.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
+    own = read_yaml(presets[preset])
+    if "preset" in own:
         raise KerhrmError(f"{shown(presets[preset])}: preset: a preset names no other one")
     sources.add(general[0][0], (), machine)
-    sources.add(shown(presets[preset]), (), given)
+    sources.add(shown(presets[preset]), (), own)
     for name, content in general[1:]:
         sources.add(name, (), content)
     return sources

@@ -33,43 +33,40 @@ class Learners:
 
     def __init__(self, sources: Sources, whole: Whole) -> None:
         self.sources, self.whole = sources, whole
+        self.methods: dict[str, Method] = {}
         for name in whole.learners:
-            self.titles(name)
+            at, method = ("learners", name), self.inherited(name, "method")
+            if method is None:
+                raise sources.error(at, "it has no method", "add method or like")
+            self.methods[name] = METHODS[known(sources, (*at, "method"), method, METHODS)]
+            for output in self.titles(name):
+                known(sources, (*at, "titles"), output, self.methods[name].outputs)
+            if not self.titles(name):
+                raise sources.error(at, "it has no titles", "add titles")
 
-    def chain(self, name: str) -> list[tuple[str, Learner]]:
-        """A learner and those that it is like, the first of them first."""
-        found: dict[str, Learner] = {}
-        while name not in found:
-            found[name] = one = self.whole.learners[name]
+    def chain(self, name: str) -> Iterator[tuple[str, Learner]]:
+        """A learner and those that it is like."""
+        seen: list[str] = []
+        while name not in seen:
+            seen.append(name)
+            yield name, (one := self.whole.learners[name])
             if one.like is None:
-                return list(reversed(found.items()))
+                return
             name = known(self.sources, ("learners", name, "like"), one.like, self.whole.learners)
         raise self.sources.error(("learners", name, "like"), "it is like itself")
 
-    def inherited(self, name: str, key: str) -> Any:
+    def inherited(self, name: str, key: str, default: Any = None) -> Any:
         """Value of a key of a learner, or of the nearest one that it is like."""
-        values = [getattr(one, key) for _, one in self.chain(name)]
-        return next((v for v in reversed(values) if v not in (None, {}, [])), None)
-
-    def method(self, name: str) -> Method:
-        """Method of a learner."""
-        method = self.inherited(name, "method")
-        if method is None:
-            raise self.sources.error(("learners", name), "it has no method", "add method or like")
-        return METHODS[known(self.sources, ("learners", name, "method"), method, METHODS)]
+        values = (getattr(one, key) for _, one in self.chain(name))
+        return next((value for value in values if value not in (None, {})), default)
 
     def titles(self, name: str) -> dict[str, str]:
         """Titles of a learner's outputs."""
-        titles = self.inherited(name, "titles") or {}
-        for output in titles:
-            known(self.sources, ("learners", name, "titles"), output, self.method(name).outputs)
-        if not titles:
-            raise self.sources.error(("learners", name), "it has no titles", "add titles")
-        return titles
+        return self.inherited(name, "titles", {})
 
     def layers(self, data: str, setting: str, learner: str) -> Iterator[tuple[Key, Learner | At]]:
         """Where a learner's options on a setting stand, later ones win."""
-        for name, one in self.chain(learner):
+        for name, one in reversed([*self.chain(learner)]):
             yield ("learners", name), one
             for pattern, at in one.at.items():
                 whole = pattern if "/" in pattern else f"{pattern}/*"
@@ -99,7 +96,7 @@ class Learners:
         """Parameters of a learner on a setting, whose own are ``base``."""
         whole = self.whole
         one, own = whole.data[data], whole.data[data].settings[setting]
-        method, tuned = self.method(learner), self.is_tuned(learner)
+        method, tuned = self.methods[learner], self.is_tuned(learner)
         layers = self.layers(data, setting, learner)
         changes: Places = [((*key, "options"), layer.options) for key, layer in layers]
 
@@ -112,7 +109,8 @@ class Learners:
             return values
 
         source = own.selected_from or one.selected_from or data
-        entry = self.inherited(learner, "selected") or self.chain(learner)[0][0]
+        *_, (first, _) = self.chain(learner)
+        entry = self.inherited(learner, "selected", first)
         chosen = whole.selected.get(source, {}).get(entry)
         missing = None
         if tuned and not chosen and not whole.search:
@@ -120,7 +118,7 @@ class Learners:
         chosen = chosen or {method.criterion: {}}
         names = sorted(chosen, key=lambda criterion: criterion != method.criterion)
         places: Places = [(("selected", source, entry, name), chosen[name]) for name in names]
-        shown = self.inherited(learner, "criteria") or ("all" if tuned else "own")
+        shown = self.inherited(learner, "criteria", "all" if tuned else "own")
         if "own" in (own.criteria or one.criteria, shown):
             shown, names = "own", names[:1]
         trials: list[Tree] = []

@@ -19,10 +19,9 @@ import pooch
 import requests
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.arrays import load_arrays, save_arrays
+from kerhrm.paper.runs.arrays import File, load_arrays, save_arrays
 
 TIMEOUT = (5, 30)  # seconds to connect, and between two bytes
-Folder = str | os.PathLike[str]
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +67,7 @@ class RawData(ABC):
 
     @classmethod
     def fetch(
-        cls, raw_dir: Folder | None = None, on_missing: Literal["fallback", "fail"] = "fail"
+        cls, raw_dir: File | None = None, on_missing: Literal["fallback", "fail"] = "fail"
     ) -> Self:
         """Read the files of :func:`locate`; if they are missing raise, or warn and fall back.
 
@@ -89,7 +88,7 @@ class RawData(ABC):
         return self.source.startswith("fallback:")
 
     @classmethod
-    def replaceable(cls, path: Folder, raw_dir: Folder | None = None) -> bool:
+    def replaceable(cls, path: File, raw_dir: File | None = None) -> bool:
         """Whether a file of :meth:`save` holds fallback data, but this machine has the real ones.
 
         A file that cannot be read is left to the job that reads it.
@@ -101,20 +100,20 @@ class RawData(ABC):
         except KerhrmError:
             return False
 
-    def save(self, path: Folder) -> None:
+    def save(self, path: File) -> None:
         """Write one file that :meth:`load` reads."""
         arrays = {name: array for name, array in vars(self).items() if name != "source"}
         save_arrays(path, arrays, source=self.source)
 
     @classmethod
-    def load(cls, path: Folder) -> Self:
+    def load(cls, path: File) -> Self:
         """Read what :meth:`save` wrote."""
         arrays, meta = load_arrays(path)
         return cls(**arrays, **meta)
 
 
 def locate(
-    name: str, files: Sequence[RawFile], raw_dir: Folder | None = None, offline: bool = False
+    name: str, files: Sequence[RawFile], raw_dir: File | None = None, offline: bool = False
 ) -> list[Path]:
     """Verified paths of all files, in order; downloaded where necessary, unless ``offline``.
 

@@ -15,13 +15,10 @@ def explain(
     run: Run, table: str, setting: str, method: str, metric: str, *,
     selection: str | None = None, root: Path = Path(),
 ) -> dict[str, Any]:  # fmt: skip
-    """Collect what a run's folder and the checkout know of a cell.
+    """What a run's folder and the checkout know of a cell, JSON-able.
 
-    Returns
-    -------
-    dict
-        JSON-able: ``cell``, its row; ``seeds`` and their values; ``options`` of data and learner
-        as configured; ``files`` that it was made from, with digests; ``commit`` and ``command``.
+    ``cell``, its row; ``seeds`` and their values; ``options`` of data and learner as configured;
+    ``files`` that it was made from, with digests; ``commit`` and ``command``.
 
     Raises
     ------
@@ -39,7 +36,7 @@ def explain(
                 raise KerhrmError(problem, f"it has {known}")
     cell = cells.iloc[0].dropna().to_dict()
     made = run.provenance.get("tables", {}).get(table) or facts(run.preset(), root)
-    found = {"cell": cell} | {key: made.get(key) for key in ("preset", "commit", "command")}
+    found = {"cell": cell, **{key: made.get(key) for key in ("preset", "commit", "command")}}
     if not run.has(f"scores/{table}.csv.gz"):
         return found
     scores = run.scores(table)
@@ -57,19 +54,14 @@ def explain(
 
 def _files(run: Run, name: str, data: str, learner: str) -> list[dict[str, Any]]:
     """Files that one was made of, from the last to the first, as the jobs have noted them."""
-    published = run.provenance.get("files", {})
-    if published:
+    if published := run.provenance.get("files"):
         return [{"file": name, "sha256": published.get(name)}]
-    files: dict[str, dict[str, Any]] = {}
-    waiting = [name]
-    while waiting:
-        one = waiting.pop()
-        record = provenance.read(run.folder, one)
-        if record is None or one in files:
-            continue
-        files[one] = {"file": one} | {key: record[key] for key in ("rule", "sha256", "params")}
-        for part in record["inputs"]:  # scores are made of other learners' files, too
-            others = part.endswith("/predictions.npz") and learner not in part
-            if (part.startswith(data) and not others) or part.count("/") < 2:
-                waiting.append(part)
-    return list(files.values())
+
+    def own(part: str) -> bool:  # scores are made of other learners' files, too
+        others = part.endswith("/predictions.npz") and learner not in part
+        return (part.startswith(data) and not others) or part.count("/") < 2
+
+    return [
+        {"file": one} | {key: record[key] for key in ("rule", "sha256", "params")}
+        for one, record in provenance.ancestors(run.folder, [name], own)
+    ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -21,6 +21,7 @@ from kerhrm.paper.evaluation.tables import FALLBACK, FULL, RESULTS, primary
 from kerhrm.paper.reporting.tables import METRICS, escape, results_of
 from kerhrm.paper.runs.arrays import atomic
 
+Look = dict[str, Any]  #: keywords of ``Axes.plot``
 #: inches; the text width of the paper's style
 WIDTH = 5.5
 # By search: dark and light in turn, neighbours at least 3:1 and all so against white (the tests
@@ -47,21 +48,18 @@ METADATA: dict[str, Sequence[str]] = {
 }  # fmt: skip
 
 
-class Look(NamedTuple):
-    """Tells a method from the others."""
-
-    colour: str
-    marker: str
-    line: Any
-
-
 def look_of(method: str) -> Look:
     """The look of a method, the same in every figure; grey, if it is none of :data:`METHODS`."""
     if method not in METHODS:
-        return Look(GREY, "d", ":")
+        return look(GREY, "d", ":")
     again, number = divmod(METHODS.index(method), len(COLOURS))
     shifted = (number + again) % len(COLOURS)
-    return Look(COLOURS[number], MARKERS[shifted], LINES[shifted])
+    return look(COLOURS[number], MARKERS[shifted], LINES[shifted])
+
+
+def look(colour: str, marker: str, line: Any = "") -> Look:
+    """What tells a method from the others."""
+    return {"color": colour, "marker": marker, "linestyle": line}
 
 
 def style() -> AbstractContextManager[None]:
@@ -79,9 +77,9 @@ def save(figure: Figure, stem: str | Path) -> None:
 
 #: Figure 2's curves, with their names in the legend
 CURVES = {
-    "train_acc": ("training accuracy", Look(COLOURS[5], "o", (0, (4, 1.5)))),
-    "test_acc": ("test accuracy", Look(COLOURS[6], "s", "-")),
-    "d_kl": ("KL divergence", Look(COLOURS[2], "D", "-")),
+    "train_acc": ("training accuracy", look(COLOURS[5], "o", (0, (4, 1.5)))),
+    "test_acc": ("test accuracy", look(COLOURS[6], "s", "-")),
+    "d_kl": ("KL divergence", look(COLOURS[2], "D", "-")),
 }
 #: Figure 2's columns, the method of each
 VERSIONS = {"KerHRM (linear predictor)": "our version", "KerHRM (authors' code)": "authors' code"}
@@ -127,12 +125,11 @@ def figure2(cells: pd.DataFrame, title: str = "", ceiling: float | None = None) 
         for name, (above, below) in zip(versions, grid.T, strict=True):
             begin = (cells["t"] == 0) & (cells["method"] == versions[0])
             drawn = cells[begin | (cells["method"] == name)].sort_values("t")
-            for metric, (label, look) in CURVES.items():
+            for metric, (label, own) in CURVES.items():
                 axis, rows = below if metric == "d_kl" else above, drawn[drawn["metric"] == metric]
-                axis.fill_between("t", "ci_low", "ci_high", data=rows, color=look.colour,
+                axis.fill_between("t", "ci_low", "ci_high", data=rows, color=own["color"],
                                   alpha=0.16, linewidth=0)  # fmt: skip
-                axis.plot("t", "mean", data=rows, color=look.colour, marker=look.marker,
-                          linestyle=look.line, label=label, markersize=3.5)  # fmt: skip
+                axis.plot("t", "mean", data=rows, label=label, markersize=3.5, **own)
             for value in drawn.loc[(drawn["t"] == 0) & (drawn["metric"] == "test_acc"), "mean"]:
                 above.annotate("ERM", (0, value), (5, 0), textcoords="offset points", va="center",
                                fontsize=8, color=GREY)  # fmt: skip
@@ -148,11 +145,7 @@ def figure2(cells: pd.DataFrame, title: str = "", ceiling: float | None = None) 
         above.set(ylabel="accuracy", ylim=(0, 1))
         below.set_ylabel("KL divergence\nof P(Y | C) (nats)")
         below.set_ylim(0, 1.15 * max(axis.dataLim.y1 for axis in grid[1]))  # room for markers
-        entries = above.get_legend_handles_labels()
-        figure.legend(
-            *entries, loc="outside lower center", ncols=4, title=f"bands: {intervals(cells)}"
-        )
-        add_title(figure, title)
+        _finish(figure, above.get_legend_handles_labels()[0], title, f"bands: {intervals(cells)}")
     return figure
 
 
@@ -199,11 +192,8 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
             axis.tick_params(labelleft=number % 3 == 0)
         shown = pd.concat([main, erm, *(_of(cells, *panel[1:]) for panel in panels)])
         _limit(axes["main"], shown)
-        if panels:
-            entries = axes["0"].get_legend_handles_labels()
-            heading = f"error bars: {intervals(shown)}; small panels:"
-            figure.legend(*entries, loc="outside lower center", ncols=4, title=heading)
-        add_title(figure, title)
+        entries = axes["0"].get_legend_handles_labels()[0] if panels else []
+        _finish(figure, entries, title, f"error bars: {intervals(shown)}; small panels:")
     return figure
 
 
@@ -247,16 +237,14 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
                 axis.plot(paper, y, "x", color="black", markersize=5, zorder=3)
             axis.set_title(escape(setting, "matplotlib"))
             axis.grid(axis="x")
-            axis.set_yticks(range(len(methods)), [escape(m, "matplotlib") for m in methods])
-            axis.set_ylim(len(methods) - 0.5, -0.5)
+            _name_rows(axis, methods)
             fit_scale(axis, scores["value"].to_numpy(), "x")
             axis.tick_params(labelbottom=True)
             label = " and ".join(METRICS.get(m, m) for m in metrics)
             axis.set_xlabel(textwrap.fill(label, 40))
         entries = [entry(f"{METRICS.get(m, m)}, one seed", *looks[m]) for m in metrics]
         entries += [entry("mean over seeds", "0.3", "|"), entry("paper", "black", "x")]
-        figure.legend(handles=entries, loc="outside lower center", ncols=4)
-        add_title(figure, title)
+        _finish(figure, entries, title)
     return figure
 
 
@@ -278,24 +266,21 @@ def effects(choices: pd.DataFrame, title: str = "") -> Figure:
             here = shown[shown["data"] == one]
             for row in here[here["method"].isin(methods)].itertuples():
                 shift = 0.6 * (methods.index(row.method) / len(methods) - 0.4)
-                y, look = names.index(row.alternative) + shift, look_of(row.method)
-                fill = look.colour if row.p_holm <= LEVEL else "white"
-                axis.plot([row.ci_low, row.ci_high], [y, y], "-", color=look.colour,
+                y, own = names.index(row.alternative) + shift, look_of(row.method)
+                fill = own["color"] if row.p_holm <= LEVEL else "white"
+                axis.plot([row.ci_low, row.ci_high], [y, y], "-", color=own["color"],
                           linewidth=0.8, zorder=1)  # fmt: skip
-                axis.plot(row.difference, y, look.marker, color=look.colour, markersize=3.5,
-                          markerfacecolor=fill)  # fmt: skip
+                axis.plot(row.difference, y, markersize=3.5, markerfacecolor=fill,
+                          **own | {"linestyle": ""})  # fmt: skip
             axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
             axis.grid(axis="x")
             metric = str(here["metric"].iloc[0])
             label = f"change of the\n{METRICS.get(metric, metric)}"
             axis.set(title=escape(one, "matplotlib"), xlabel=label)
-        axis = grid.flat[0]
-        axis.set_yticks(range(len(names)), [escape(n, "matplotlib") for n in names])
-        axis.set_ylim(len(names) - 0.5, -0.5)
-        entries = [entry(m, look_of(m).colour, look_of(m).marker) for m in methods]
+        _name_rows(grid.flat[0], names)
+        entries = [entry(m, look_of(m)["color"], look_of(m)["marker"]) for m in methods]
         heading = "bars: 95 % intervals; filled: significant after Holm's correction"
-        figure.legend(handles=entries, loc="outside lower center", ncols=4, title=heading)
-        add_title(figure, title)
+        _finish(figure, entries, title, heading)
     return figure
 
 
@@ -307,13 +292,12 @@ def _draw_periods(
     periods = list(dict.fromkeys(cells["period"]))
     reach = 0.36 if len(looks) > 3 else 0.15
     shifts = np.linspace(-reach, reach, len(looks)) if len(looks) > 1 else [0.0]
-    for (method, look), shift in zip(looks.items(), shifts, strict=True):
+    for (method, own), shift in zip(looks.items(), shifts, strict=True):
         rows = cells[cells["method"] == method].set_index("period").reindex(periods)
         x, mean = np.arange(len(periods)) + shift, rows["mean"].to_numpy()
         reaches = np.abs(rows[["ci_low", "ci_high"]].to_numpy().T - mean)
-        axis.errorbar(x, mean, reaches, color=look.colour, marker=look.marker,
-                      linestyle=look.line, linewidth=0.6, elinewidth=1.1, markersize=4,
-                      label=(names or {}).get(method, method))  # fmt: skip
+        axis.errorbar(x, mean, reaches, linewidth=0.6, elinewidth=1.1, markersize=4,
+                      label=(names or {}).get(method, method), **own)  # fmt: skip
     axis.axvline(0.5, color=GREY, linestyle=(0, (3, 2)), linewidth=0.8, zorder=0)
     for number in range(1, len(periods) - 1):
         axis.axvline(number + 0.5, color="0.9", linewidth=0.6, zorder=0)
@@ -362,11 +346,19 @@ def intervals(cells: pd.DataFrame) -> str:
 
 def entry(label: str, colour: str, marker: str) -> Line2D:
     """A marker's entry in a legend."""
-    return Line2D([], [], linestyle="", marker=marker, color=colour, label=label, markersize=4)
+    return Line2D([], [], label=label, markersize=4, **look(colour, marker))
 
 
-def add_title(figure: Figure, text: str) -> None:
-    """A title of as many lines as the figure's width asks for; none, if empty."""
-    if text:
+def _name_rows(axis: Axes, names: Sequence[str]) -> None:
+    """Names beside the rows of a figure, from top to bottom."""
+    axis.set_yticks(range(len(names)), [escape(name, "matplotlib") for name in names])
+    axis.set_ylim(len(names) - 0.5, -0.5)
+
+
+def _finish(figure: Figure, entries: Sequence[Any], title: str, heading: str | None = None) -> None:
+    """A legend below, if there are entries, and a title of as many lines as the width asks for."""
+    if entries:
+        figure.legend(handles=entries, loc="outside lower center", ncols=4, title=heading)
+    if title:
         characters = int(figure.get_figwidth() * 72 / (0.55 * mpl.rcParams["font.size"]))
-        figure.suptitle(textwrap.fill(escape(text, "matplotlib"), characters))
+        figure.suptitle(textwrap.fill(escape(title, "matplotlib"), characters))

@@ -34,12 +34,7 @@ ATTRIBUTES = {"*": ["id", "style"], "a": ["href"], "th": ["colspan", "rowspan"]}
 def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> None:
     """Run a notebook; ``target`` appears once every cell has succeeded, and nothing in it varies.
 
-    Parameters
-    ----------
-    source, target : str or Path
-        Notebooks.
-    **parameters
-        Values of variables that the cell tagged ``parameters`` declares.
+    ``parameters`` are values of variables that the cell tagged ``parameters`` declares.
 
     Raises
     ------
@@ -49,11 +44,8 @@ def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> Non
     logging.getLogger("papermill").setLevel(logging.ERROR)
     known = set(papermill.inspect_notebook(str(source)))
     if unknown := sorted(set(parameters) - known):
-        declared = ", ".join(sorted(known)) or "none"
-        raise KerhrmError(
-            f"{source} has no parameter {', '.join(unknown)}",
-            f"its cell tagged 'parameters' declares: {declared}",
-        )
+        declared = f"its cell tagged 'parameters' declares: {', '.join(sorted(known)) or 'none'}"
+        raise KerhrmError(f"{source} has no parameter {', '.join(unknown)}", declared)
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # nobody debugs this kernel
     with tempfile.TemporaryDirectory() as folder:
         executed = Path(folder) / "executed.ipynb"
@@ -67,10 +59,9 @@ def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> Non
             what = f"{error.ename}: {' '.join(error.evalue.split())}"  # one line
             raise KerhrmError(f"{source}, cell {error.exec_count}: {what}") from error
         except OSError as error:
-            raise KerhrmError(
-                f"cannot execute {source} in {folder}: {error.strerror or error}",
-                "free disk space or let TMPDIR name another folder, then run again",
-            ) from error
+            problem = f"cannot execute {source} in {folder}: {error.strerror or error}"
+            hint = "free disk space or let TMPDIR name another folder, then run again"
+            raise KerhrmError(problem, hint) from error
         write_text(target, normalise(executed.read_text(encoding="utf-8")))
 
 

@@ -21,16 +21,11 @@ PUBLISHED = "fresh"
 
 
 def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = Path()) -> Path:
-    """Copy what a run shows, and note what made it in ``provenance.json``.
+    """Copy what a run shows, and note what made it in ``provenance.json``; return the folder.
 
     A run at preset ``fresh`` goes to ``reference`` with its scores, figures and claims, and the
     report there is made anew; of another preset the tables alone, to ``reference/PRESET``.
     Some ``tables`` by name go to ``reference`` whatever their preset.  ``root`` is the checkout.
-
-    Returns
-    -------
-    Path
-        The folder that was written.
 
     Raises
     ------

@@ -1,6 +1,5 @@
 """The folder of a run, or of the published one, which has the same layout."""
 
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ import pandas as pd
 import yaml
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs.arrays import reading
 
 #: keys of a cell within its table
 KEYS = ["setting", "method", "metric", "selection"]
@@ -53,11 +53,15 @@ class Run:
 
     def title(self, table: str) -> str:
         """Title of a table, its name if the configuration has none."""
-        return self._text(table, "title") or table
+        return self._told(table).get("title") or table
 
     def about(self, table: str) -> str:
         """What a table shows, as the configuration says."""
-        return self._text(table, "about")
+        return self._told(table).get("about") or ""
+
+    def _told(self, table: str) -> dict[str, str]:
+        config = self.config if self.has("config.yaml") else {}
+        return config.get("tables", {}).get(table) or {}
 
     def cells(self, *tables: str) -> pd.DataFrame:
         """The rows of some tables; of all, if none is named."""
@@ -86,10 +90,6 @@ class Run:
         """Whether a file is there."""
         return (self.folder / name).exists()
 
-    def _text(self, table: str, key: str) -> str:
-        tables = self.config.get("tables", {}) if self.has("config.yaml") else {}
-        return str((tables.get(table) or {}).get(key) or "")
-
     def _csv(self, name: str) -> pd.DataFrame:
         frame = self._read(name, pd.read_csv)
         texts = [column for column in TEXTS if column in frame]
@@ -99,11 +99,5 @@ class Run:
         return self._read(name, lambda path: dict(yaml.load(path.read_bytes(), yaml.CSafeLoader)))
 
     def _read(self, name: str, parse: Callable[[Path], Any]) -> Any:
-        path = self.folder / name
-        if not path.is_file():
-            raise KerhrmError(f"{path} does not exist", "run the rule that makes it")
-        try:
-            return parse(path)
-        except (ValueError, TypeError, OSError, EOFError, zlib.error, yaml.YAMLError) as error:
-            what = str(error).partition("\n")[0]
-            raise KerhrmError(f"{path} is damaged ({what})", "delete it and run again") from error
+        with reading(self.folder / name):
+            return parse(self.folder / name)

@@ -118,22 +118,10 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
 
 
 def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
-    """All cells of a table in a format.
+    """All cells of a table in a format; LaTeX needs the packages booktabs and adjustbox.
 
-    Parameters
-    ----------
-    cells : DataFrame
-        Rows of one table, as ``tables/TABLE.csv`` has them.
-    kind : {"markdown", "latex", "html"}
-        LaTeX needs the packages booktabs and adjustbox.
-    title : str
-        Stands above each block, followed by the metric.
-
-    Returns
-    -------
-    str
-        For each metric a table: mean ± standard deviation over the seeds and, in the rows of the
-        methods' own criteria, the paper's value with the verdict.
+    For each metric a table with ``title`` above it: mean ± standard deviation over the seeds and,
+    in the rows of the methods' own criteria, the paper's value with the verdict.
     """
     parts = []
     for metric, block in blocks(cells):

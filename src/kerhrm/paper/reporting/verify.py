@@ -1,9 +1,8 @@
 """Whether a run gives what the published one gave, cell by cell."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -15,21 +14,16 @@ from kerhrm.paper.reporting.run import KEYS, Run
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(NamedTuple):
     """Published and new means side by side, and published tables that the run does not have.
 
-    Column ``departs`` of the cells says how one departs, "" if it does not.
+    Column ``departs`` of the cells says how one departs, "" if it does not; ``departures`` are
+    those that do, missing and new ones last.
     """
 
     cells: pd.DataFrame
+    departures: pd.DataFrame
     absent: list[str]
-
-    @property
-    def departures(self) -> pd.DataFrame:
-        """The cells that depart, missing and new ones last."""
-        found = self.cells[self.cells["departs"] != ""]
-        return found.sort_values("departs", key=lambda d: d.isin(["missing", "new"]), kind="stable")
 
 
 def stored(reference: Path, preset: str) -> dict[str, Run]:
@@ -63,7 +57,9 @@ def verify(run: Run, reference: Path) -> Verification:
         raise KerhrmError(f"{run.folder} has no table that is published", "run the workflow first")
     old = pd.concat([published[table].cells(table) for table in tables], ignore_index=True)
     both = compare(run.cells(*tables), old)
-    return Verification(both, sorted(set(published) - set(tables)))
+    found = both[both["departs"] != ""]
+    found = found.sort_values("departs", key=lambda d: d.isin(["missing", "new"]), kind="stable")
+    return Verification(both, found, sorted(set(published) - set(tables)))
 
 
 def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:

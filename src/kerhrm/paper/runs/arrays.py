@@ -11,34 +11,19 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol, Self, TypeVar
+from typing import IO, Any
 
 import numpy as np
 
 from kerhrm.errors import KerhrmError
 
 META = "__meta__"
+File = str | os.PathLike[str]
 PART = ".part"  #: ending of files that are not complete
 
 
-class Record(Protocol):
-    """A dataclass of tensors that can be written as arrays, as ``Environments``."""
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The fields as arrays."""
-        ...
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray], device: Any = None) -> Self:
-        """The record of such arrays."""
-        ...
-
-
-R = TypeVar("R", bound=Record)
-
-
 @contextlib.contextmanager
-def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic(path: File) -> Iterator[IO[bytes]]:
     """Open ``path`` for writing so that it appears whole or not at all.
 
     Raises
@@ -65,7 +50,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             part.unlink(missing_ok=True)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: File, text: str) -> None:
     """Write UTF-8 text atomically; compressed, if the name ends in .gz."""
     content = text.encode()
     with atomic(path) as file:
@@ -73,7 +58,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 @contextlib.contextmanager
-def reading(path: str | os.PathLike[str], hint: str = "delete it and run again") -> Iterator[None]:
+def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]:
     """Turn whatever a missing or damaged file raises into one line."""
     try:
         yield
@@ -86,9 +71,7 @@ def reading(path: str | os.PathLike[str], hint: str = "delete it and run again")
         raise KerhrmError(f"{path} is damaged ({what})", hint) from error
 
 
-def save_arrays(
-    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], **meta: Any
-) -> None:
+def save_arrays(path: File, arrays: Mapping[str, np.ndarray], **meta: Any) -> None:
     """Write named arrays, and JSON-able facts about them, to an uncompressed ``.npz``."""
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     if objects := [name for name, array in plain.items() if array.dtype.hasobject]:
@@ -98,26 +81,27 @@ def save_arrays(
         np.savez(file, **{META: facts}, **plain)  # type: ignore[arg-type]
 
 
-def load_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def load_arrays(path: File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read the arrays and the facts that :func:`save_arrays` wrote."""
     with reading(path), np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
         return arrays, json.loads(str(arrays.pop(META, "{}")))
 
 
-def save_stacked(
-    path: str | os.PathLike[str], each: Sequence[Mapping[str, np.ndarray]], **meta: Any
-) -> None:
+def save_stacked(path: File, each: Sequence[Mapping[str, np.ndarray]], **meta: Any) -> None:
     """Write the arrays of all seeds to one file, stacked along a new first axis."""
     save_arrays(path, {name: np.stack([one[name] for one in each]) for name in each[0]}, **meta)
 
 
-def save_records(path: str | os.PathLike[str], records: Sequence[Record], **meta: Any) -> None:
-    """Write the records of all seeds to one file, as :func:`save_stacked`."""
+def save_records(path: File, records: Sequence[Any], **meta: Any) -> None:
+    """Write the records of all seeds to one file, as :func:`save_stacked`.
+
+    A record is a dataclass of tensors that can be written as arrays, as ``Environments``.
+    """
     save_stacked(path, [record.arrays() for record in records], **meta)
 
 
-def load_records(kind: type[R], path: str | os.PathLike[str], device: Any = None) -> list[R]:
+def load_records(kind: Any, path: File, device: Any = None) -> list[Any]:
     """Read what :func:`save_records` wrote: a record for each seed, in their order."""
     arrays, _ = load_arrays(path)
     with reading(path):

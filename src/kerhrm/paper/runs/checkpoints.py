@@ -19,14 +19,9 @@ Result = Mapping[str, np.ndarray]
 
 
 class Checkpoint:
-    """Results of a job's units.
+    """Results of a job's units, in a folder; without one nothing is kept.
 
-    Parameters
-    ----------
-    folder : Path or None
-        Where they are; without a folder nothing is kept.
-    interval : float
-        Seconds between two writings.
+    ``interval`` is the number of seconds between two writings.
     """
 
     def __init__(self, folder: Path | None = None, interval: float = 10.0) -> None:

@@ -22,18 +22,8 @@ PACKAGE = "kerhrm"
 def code_hash(script: str | Path, *modules: str, package: str = PACKAGE) -> str:
     """Hash of a script or notebook, and of all modules of the package that it imports.
 
-    Parameters
-    ----------
-    script : str or Path
-        The file.
-    *modules : str
-        Modules that are loaded by name, as ``kerhrm.methods.erm`` or ``plugin.method:METHOD``;
-        those of other packages are followed within their package.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits.
+    ``modules`` are loaded by name, as ``kerhrm.methods.erm`` or ``plugin.method:METHOD``; those of
+    other packages are followed within their package.  Returns 16 hexadecimal digits.
 
     Raises
     ------

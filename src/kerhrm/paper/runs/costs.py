@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs.arrays import reading
 
 FILE = "costs.tsv"  #: in results/reference
 COLUMNS = ["rule", "place", "seconds", "memory_mb"]
@@ -36,20 +37,12 @@ def measured(run: Path) -> pd.DataFrame:
 
 
 def stored(path: Path) -> pd.DataFrame:
-    """Costs that ``kerhrm publish`` has written; none where there is no such file.
-
-    Raises
-    ------
-    KerhrmError
-        If it holds something else.
-    """
+    """Costs that ``kerhrm publish`` has written; none where there is no such file."""
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS)
-    try:
+    with reading(path, "restore it"):
         costs = pd.read_csv(path, sep="\t", keep_default_na=False)[COLUMNS]
         return costs.astype({"seconds": float, "memory_mb": float})
-    except (KeyError, ValueError) as error:
-        raise KerhrmError(f"{path} holds no costs of jobs ({error!r})", "restore it") from error
 
 
 def estimate(
@@ -57,12 +50,7 @@ def estimate(
 ) -> tuple[pd.DataFrame, Counter[str]]:
     """What jobs take: as the same job, else on average of its rule on the same data, or at all.
 
-    Returns
-    -------
-    known : DataFrame
-        ``seconds`` and ``memory_mb`` of a job.
-    unknown : Counter
-        Jobs by rule of which no one has run.
+    Returns seconds and memory of each, and by rule the number of jobs of which none has run.
     """
     known, unknown = [], Counter[str]()
     rules = {str(rule): rows for rule, rows in costs.groupby("rule")}
@@ -79,13 +67,7 @@ def estimate(
 
 
 def planned(targets: Sequence[str], config: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Jobs that Snakemake would run for targets: the pending files of its summary.
-
-    Raises
-    ------
-    KerhrmError
-        If Snakemake refuses.
-    """
+    """Jobs that Snakemake would run for targets: the pending files of its summary."""
     command = [sys.executable, "-m", "snakemake", *targets, "--summary", "--cores", "1"]
     command += ["--config", *config] if config else []
     done = subprocess.run(command, capture_output=True, text=True)

@@ -35,17 +35,12 @@ class Stopped(BaseException):
 
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Checkpoint]:
-    """Run the body of a script as a job of Snakemake's.
+    """Run the body of a script as a job of Snakemake's; yield what an interrupted start computed.
 
     The log goes to the rule's log file and to standard error.  The number of threads is
     the configuration's (``params.threads``) and not what Snakemake has to spare, because
     the last bits of a result depend on it.  A :class:`KerhrmError` ends the job with one
     line and exit status 1; SIGTERM, SIGINT and the death of its parent with status 143.
-
-    Yields
-    ------
-    Checkpoint
-        Results of the units that an interrupted start of the same job has computed.
     """
     parent = os.getppid()  # now: it may not live until the lock is free
     _log_to(snakemake.rule, snakemake.log)

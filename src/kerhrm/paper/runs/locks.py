@@ -65,13 +65,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def hold_run(run: str | os.PathLike[str]) -> None:
-    """Mark a run's folder as this process's while it lives.
-
-    Raises
-    ------
-    KerhrmError
-        If another process is at work there.
-    """
+    """Mark a run's folder as this process's while it lives; refuse if it is another's."""
     path = Path(run, TEMPORARY, SNAKEMAKE)
     if (lock := acquire(path)) is None:
         problem = f"Snakemake is at work in {run} ({holder(path)})"

@@ -7,7 +7,7 @@ path from the run's folder.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,16 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.runs.arrays import write_text
 
 PROVENANCE = "provenance"  #: folder in the run's
+File = str | os.PathLike[str]
 
 
-def digest(path: str | os.PathLike[str]) -> str:
+def digest(path: File) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def name_in(run: Path, file: str | os.PathLike[str]) -> str:
+def name_in(run: Path, file: File) -> str:
     """Name of a file in records: its path from the run's folder."""
     return Path(os.path.relpath(file, run)).as_posix()
 
@@ -38,14 +39,8 @@ def read(run: Path, name: str) -> dict[str, Any] | None:
         return None
 
 
-def check(run: Path, files: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Digests of a job's inputs by their names.
-
-    Raises
-    ------
-    KerhrmError
-        If a file of the run is not as its rule has left it.
-    """
+def check(run: Path, files: Iterable[File]) -> dict[str, str]:
+    """Digests of a job's inputs by their names; refuse one that is not as its rule left it."""
     digests = {}
     for file in files:
         name = name_in(run, file)
@@ -60,7 +55,7 @@ def check(run: Path, files: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
 def write(
     run: Path,
     rule: str,
-    outputs: Iterable[str | os.PathLike[str]],
+    outputs: Iterable[File],
     inputs: Mapping[str, str],
     params: Mapping[str, Any],
 ) -> None:
@@ -71,19 +66,25 @@ def write(
         write_text(run / PROVENANCE / f"{name_in(run, file)}.json", record + "\n")
 
 
-def missing(run: Path, files: Iterable[str | os.PathLike[str]]) -> list[str]:
+def ancestors(
+    run: Path, names: Iterable[str], follow: Callable[[str], bool] = bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Records of files and of all that they were made of, as far as ``follow`` says, by name."""
+    seen: set[str] = set()
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and (record := read(run, name)):
+            seen.add(name)
+            waiting += filter(follow, record["inputs"])
+            yield name, record
+
+
+def missing(run: Path, files: Iterable[File]) -> list[str]:
     """Files of the run that are gone, though others were made of them, down to ``files``.
 
     Snakemake takes what was made of a missing file for up to date; a target that asks for the
     missing files has them made again.
     """
-    names = [name_in(run, file) for file in files]
-    records: dict[str, Any] = {}
-    while names:
-        name = names.pop()
-        if name not in records:
-            records[name] = record = read(run, name)
-            names += record["inputs"] if record else ()
-    return sorted(
-        str(run / n) for n, record in records.items() if record and not (run / n).exists()
-    )
+    names = [name for name, _ in ancestors(run, (name_in(run, file) for file in files))]
+    return sorted(str(run / name) for name in names if not (run / name).exists())

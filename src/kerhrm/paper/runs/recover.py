@@ -28,13 +28,7 @@ log = logging.getLogger("kerhrm")
 
 
 def recover(run: Path, patience: float = PATIENCE_SECONDS) -> None:
-    """Stop what still runs for a killed Snakemake, and remove incomplete files.
-
-    Raises
-    ------
-    KerhrmError
-        If a Snakemake is at work there, a job does not stop, or a file cannot be removed.
-    """
+    """Stop what still runs for a killed Snakemake, and remove incomplete files."""
     folder = run / TEMPORARY
     if not folder.is_dir():
         return

@@ -17,18 +17,7 @@ from kerhrm.paper.runs.checkpoints import Result
 
 
 class Replicates:
-    """The seeds of a job.
-
-    Parameters
-    ----------
-    files : mapping
-        Inputs of the job: ``train``, ``validation``, ``test_inputs`` and, for learners that need
-        them, ``true_environments``, ``features`` and ``test_features``.
-    params : mapping
-        Parameters of the job: ``seeds``, ``task``, ``network``, ``outputs``.
-    device : torch.device
-        Where tensors are.
-    """
+    """The seeds of a job, whose input ``files`` and ``params`` are Snakemake's."""
 
     def __init__(self, files: Any, params: Any, device: torch.device) -> None:
         self.files, self.params, self.device = files, params, device
@@ -37,9 +26,9 @@ class Replicates:
         return len(self.params.seeds["network"])
 
     @cached_property
-    def _points(self) -> dict[str, dict[str, np.ndarray]]:
-        parts = ("train", "validation", "test_inputs")
-        return {part: load_arrays(self.files[part])[0] for part in parts}
+    def _arrays(self) -> dict[str, dict[str, np.ndarray]]:
+        names = ("train", "validation", "test_inputs", "true_environments")
+        return {name: load_arrays(self.files[name])[0] for name in names if self.files.get(name)}
 
     @cached_property
     def problems(self) -> list[Problem | None]:
@@ -48,41 +37,28 @@ class Replicates:
             return [None] * len(self)
         return [*load_records(Problem, self.files["features"], self.device)]
 
-    @cached_property
-    def _environments(self) -> dict[str, np.ndarray]:
-        file = self.files.get("true_environments")
-        return load_arrays(file)[0] if file else {}
-
-    def points(self, part: str, s: int, name: str = "x") -> Tensor:
-        """Points or labels of one seed, float32."""
-        return torch.from_numpy(self._points[part][name][s]).to(self.device, torch.float32)
+    def read(self, file: str, s: int, name: str = "x", dtype: Any = torch.float32) -> Any:
+        """An array of one seed; None where the file does not have it."""
+        array = self._arrays.get(file, {}).get(name)
+        return None if array is None else torch.from_numpy(array[s]).to(self.device, dtype)
 
     def inputs(self, s: int, heterogeneity: HeterogeneityResult | None = None) -> Inputs:
         """All that a method is given for one seed, and the result of a test that has run."""
-        x, options = self.points("train", s), NetworkOptions(**self.params.network)
-        known = {
-            part: torch.from_numpy(environments[s]).to(self.device).long()
-            for part, environments in self._environments.items()
-        }
-        auxiliary = {
-            part: self.points(part, s, "auxiliary")
-            for part in ("train", "validation")
-            if "auxiliary" in self._points[part]
-        }
+        x, options = self.read("train", s), NetworkOptions(**self.params.network)
         return Inputs(
             x=x,
-            y=self.points("train", s, "y"),
-            x_validation=self.points("validation", s),
-            y_validation=self.points("validation", s, "y"),
+            y=self.read("train", s, "y"),
+            x_validation=self.read("validation", s),
+            y_validation=self.read("validation", s, "y"),
             task=self.params.task,
             seed=self.params.seeds["clustering"][s],
             network=build(options, self.params.seeds["network"][s], x.shape[-1]).to(self.device),
-            environments=known.get("train"),
-            environments_validation=known.get("validation"),
+            environments=self.read("true_environments", s, "train", torch.long),
+            environments_validation=self.read("true_environments", s, "validation", torch.long),
             problem=self.problems[s],
             heterogeneity=heterogeneity,
-            auxiliary=auxiliary.get("train"),
-            auxiliary_validation=auxiliary.get("validation"),
+            auxiliary=self.read("train", s, "auxiliary"),
+            auxiliary_validation=self.read("validation", s, "auxiliary"),
         )
 
     def predictions(self, s: int, fitted: Fitted) -> Result:
@@ -99,7 +75,7 @@ class Replicates:
         if fitted.environments is not None:
             found["environments"] = fitted.environments.cpu().numpy().astype(np.float32)
         for part, file in (("train",) * 2, ("validation",) * 2, ("test", "test_inputs")):
-            outputs = fitted.predict(self.points(file, s), *features.get(part, (None, None)))
+            outputs = fitted.predict(self.read(file, s), *features.get(part, (None, None)))
             for name in self.params.outputs:
                 found[f"{name}/{part}"] = outputs[name].cpu().numpy()
         if self.params.get("iterations"):
@@ -129,9 +105,7 @@ def save_predictions(path: str, units: Sequence[Sequence[Result]], **meta: Any) 
     """
     flat = [unit for candidates in units for unit in candidates]
     names = dict.fromkeys(name for unit in flat for name in unit)
-    most = max(
-        (unit["environments"].shape[-1] for unit in flat if "environments" in unit), default=0
-    )
+    most = max([unit["environments"].shape[-1] for unit in flat if "environments" in unit] or [0])
 
     def of(unit: Mapping[str, np.ndarray], name: str) -> np.ndarray:
         if name == "environments":
