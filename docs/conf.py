@@ -42,10 +42,6 @@ html_theme_options = {"navbar_align": "left", "show_toc_level": 2}
 
 generated = Path(__file__).parent / "generated"
 generated.mkdir(exist_ok=True)
-reference = subprocess.run(
-    [sys.executable, "-m", "kerhrm.paper.config.reference"],
-    check=True,
-    capture_output=True,
-    text=True,
-)
+command = [sys.executable, str(Path(__file__).with_name("reference.py"))]
+reference = subprocess.run(command, check=True, capture_output=True, text=True)
 (generated / "configuration.md").write_text(reference.stdout)

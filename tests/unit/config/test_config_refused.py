@@ -52,7 +52,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("data/made.yaml", {"network": {"module": "none.such:thing"}}, "network.module"),
     ("data/made.yaml", {"features": {"n_landmarks": 0}}, "features.n_landmarks"),
     ("data/made.yaml", {"tuning": {"settings": ["c"]}}, "tuning.settings"),
-    ("data/made.yaml", {"tuning": {"first_seed": 0}}, "tuning.first_seed"),
+    ("data/made.yaml", {"seeds": [100, 101]}, "tuning"),
     ("learners.yaml", {"erm": {"method": "er"}}, "erm.method"),
     ("learners.yaml", {"new": {"titles": {}}}, "new"),
     ("learners.yaml", {"new": {"like": "er"}}, "new.like"),

@@ -75,13 +75,10 @@ class Evidence:
 def evaluate(run: str | Path, preset: str, path: str | Path = CLAIMS) -> pd.DataFrame:
     """Evaluate every claim that the file ``path`` declares on the scores of a run.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`, a row per claim.  ``status``: ``supported`` or ``contradicted`` if
-        the p-value is at most 5 % after Holm's correction over all claims, else ``open``; of
-        several tests ``effect``, its interval, ``n`` seeds and ``measure`` are those of the
-        deciding one.  ``numbers``: means of the small run, JSON.
+    Returns columns :data:`COLUMNS`, a row per claim. ``status``: ``supported`` or ``contradicted``
+    if the p-value is at most 5 % after Holm's correction over all claims, else ``open``; of several
+    tests ``effect``, its interval, ``n`` seeds and ``measure`` are those of the deciding one.
+    ``numbers``: means of the small run, JSON.
     """
     paths = sorted(Path(run).glob("scores/*.csv.gz"))
     tables = {path.name.partition(".")[0]: pd.read_csv(path) for path in paths}

@@ -7,10 +7,7 @@ from kerhrm.paper.config.models import Whole
 def add_choices(sources: Sources, whole: Whole) -> None:
     """Add what each alternative stands for, as if a file of its own said it.
 
-    Raises
-    ------
-    KerhrmError
-        If there is a learner or a setting of that name already.
+    Raises KerhrmError if there is a learner or a setting of that name already.
     """
     tables = {p.split("/")[0]: n for n, t in whole.tables.items() if t.choices for p in t.settings}
     taken: set[Key] = {("learners", name) for name in whole.learners}

@@ -90,10 +90,8 @@ class Config:
         first), ``oracle`` (whether the best candidate is shown, too), ``titles`` (of the outputs to
         make).  Its replicates are the first ones of the setting, fewer only with ``more_seeds``.
 
-        Raises
-        ------
-        KerhrmError
-            If there is no such data set, setting or learner, or its options are not selected yet.
+        Raises KerhrmError if there is no such data set, setting or learner, or its options are not
+        selected yet.
         """
         where = "/".join(filter(None, (data, setting, learner)))
         settings = self._content["data"].get(data, {}).get("settings", {})

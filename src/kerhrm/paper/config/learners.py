@@ -95,7 +95,6 @@ class Learners:
     def cell(self, data: str, setting: str, learner: str, base: Tree) -> Tree:
         """Parameters of a learner on a setting, whose own are ``base``."""
         whole = self.whole
-        one, own = whole.data[data], whole.data[data].settings[setting]
         method, tuned = self.methods[learner], self.is_tuned(learner)
         layers = self.layers(data, setting, learner)
         changes: Places = [((*key, "options"), layer.options) for key, layer in layers]
@@ -108,7 +107,7 @@ class Learners:
                 raise self.sources.error(key, *problem[1:])
             return values
 
-        source = own.selected_from or one.selected_from or data
+        source = whole.nearest(data, setting, "selected_from")[1] or data
         *_, (first, _) = self.chain(learner)
         entry = self.inherited(learner, "selected", first)
         chosen = whole.selected.get(source, {}).get(entry)
@@ -119,7 +118,7 @@ class Learners:
         names = sorted(chosen, key=lambda criterion: criterion != method.criterion)
         places: Places = [(("selected", source, entry, name), chosen[name]) for name in names]
         shown = self.inherited(learner, "criteria", "all" if tuned else "own")
-        if "own" in (own.criteria or one.criteria, shown):
+        if "own" in (whole.nearest(data, setting, "criteria")[1], shown):
             shown, names = "own", names[:1]
         trials: list[Tree] = []
         shown_at: dict[str, int] = {}
@@ -129,7 +128,8 @@ class Learners:
             shown_at[name] = trials.index(trial)
         if shown == "others" and len(shown_at) > 1:
             del shown_at[names[0]]
-        searched = one.tuning is not None and setting in one.tuning.settings
+        tuning = whole.data[data].tuning
+        searched = tuning is not None and setting in tuning.settings
         oracle = tuned and searched and shown != "own" and not whole.search
         if oracle or whole.search:
             for candidate in self.candidates(data, setting, learner):

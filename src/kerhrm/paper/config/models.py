@@ -21,6 +21,7 @@ RESERVED = (
     *("train_network", "verify", "write_configuration"),
 )
 MAX_SEEDS = 10_000
+FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
 Kind = Literal["accuracy", "mean_error", "period", "iterations"]
 #: kinds of scores by task of the data; the first one is the default
 KINDS = {
@@ -144,12 +145,11 @@ class Tuning(Options):
 
     settings: Some[Name] = Field(description="scores of a candidate are averaged over them")
     n_seeds: Annotated[Count, Field(le=MAX_SEEDS)] = option(5, "number of replicates")
-    first_seed: Natural = option(100, "the first seed, beyond those of the tables")
 
     @property
     def seeds(self) -> Seeds:
         """Seeds of the search."""
-        numbers = list(range(self.first_seed, self.first_seed + self.n_seeds))
+        numbers = list(range(FIRST_SEARCHED, FIRST_SEARCHED + self.n_seeds))
         return Seeds(data=numbers, network=numbers, clustering=numbers)
 
 
@@ -169,7 +169,7 @@ class DataSet(Setting):
         search = {*self.tuning.seeds.data}
         for seeds in (self.seeds, *(s.seeds for s in self.settings.values() if s.seeds)):
             if search & {*seeds.data, *seeds.network, *seeds.clustering}:
-                raise misfit("tables have these seeds, too; raise it", "tuning", "first_seed")
+                raise misfit("tables have seeds of the search, too; lower them", "tuning")
         return self
 
 
@@ -345,13 +345,18 @@ class Whole(Options):
             for number, one in enumerate(choice.alternatives):
                 yield ("choices", name, "alternatives", number), one
 
+    def nearest(self, data: str, setting: str, field: str) -> tuple[tuple[str, ...], Any]:
+        """Key and value of a field of a setting, or of its data set, where only that has it."""
+        at, one = ("data", data), self.data[data]
+        if (value := getattr(one.settings[setting], field)) is not None:
+            return (*at, "settings", setting, field), value
+        return (*at, field), getattr(one, field)
+
     def seeds(self, data: str, setting: str, learner: str | None = None) -> Values:
         """Seeds and replicates of a setting, or of a learner in it."""
-        one, own = self.data[data], self.data[data].settings[setting]
-        seeds, more = own.seeds or one.seeds, own.more_seeds or one.more_seeds
+        tuning = self.data[data].tuning
+        seeds, more = (self.nearest(data, setting, f)[1] for f in ("seeds", "more_seeds"))
         if more and (learner is None or learner in more.learners):
             seeds = more.seeds
-        seeds = seeds.shifted(self.seed_offset)
-        if self.search and one.tuning:
-            seeds = one.tuning.seeds
+        seeds = tuning.seeds if self.search and tuning else seeds.shifted(self.seed_offset)
         return {"seeds": seeds.model_dump(), "replicates": seeds.names}

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices, catalogue
-from kerhrm.paper.config.files import Key, Sources, Tree, read_sources
+from kerhrm.paper.config.files import Sources, Tree, read_sources
 from kerhrm.paper.config.learners import Learners, entry_of, known
 from kerhrm.paper.config.models import KINDS, NOTEBOOKS, Cell, DataSet, Table, Whole
 from kerhrm.paper.config.values import Places, dump, too_many_points
@@ -104,25 +104,20 @@ class _Resolver:
 
     def setting(self, data: str, name: str) -> Tree:
         """Parameters of a setting."""
-        one, at = self.whole.data[data], ("data", data, "settings", name)
-        setting, generator = one.settings[name], DATA_SETS[one.generator]
+        one, setting = self.whole.data[data], self.whole.data[data].settings[name]
+        generator = DATA_SETS[one.generator]
         options: Places = [(("data", data, "options"), one.options)]
-        options += [((*at, "options"), setting.options)]
+        options += [(("data", data, "settings", name, "options"), setting.options)]
         values = dump(self.sources, generator.options, options)
-        network: Places = [(("data", data, "network"), one.network or {})]
-        if setting.network:
-            network = [((*at, "network"), setting.network)]
-        own = setting.features is not None
-        features = setting.features if own else one.features
-        features_at: Key = (*at, "features") if own else ("data", data, "features")
+        network, features = (self.whole.nearest(data, name, f) for f in ("network", "features"))
         known_options: Any = generator.options(**values)
         return {
             "generator": one.generator,
             "options": values,
             "n_points": known_options.n_points,
             **self.whole.seeds(data, name),
-            "network": dump(self.sources, NetworkOptions, network),
-            "features": features and dump(self.sources, NystroemOptions, [(features_at, features)]),
+            "network": dump(self.sources, NetworkOptions, [(network[0], network[1] or {})]),
+            "features": features[1] and dump(self.sources, NystroemOptions, [features]),
             "k_max": None,
             "task": generator.task,
             "raw": generator.raw,

@@ -130,12 +130,9 @@ def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
     released constants and r = 1.9 the means over the test environments are 2.18 for zero,
     1.53 for least squares and .88 for f.
 
-    Returns
-    -------
-    dict of str to ndarray, (number of test environments,)
-        ``zero``: of predicting 0, which is Y's mean in every environment, by symmetry;
-        ``least_squares``: of least squares on S alone, fitted to infinitely many points of the
-        training mixture; ``structural``: of f(S) = Y - epsilon.
+    Returns ``zero``: of predicting 0, which is Y's mean in every environment, by symmetry;
+    ``least_squares``: of least squares on S alone, fitted to infinitely many points of the training
+    mixture; ``structural``: of f(S) = Y - epsilon.
     """
     s, y, f = draw_unselected(stream(0, "data", "regression", "reference"), DRAWS, data)
 

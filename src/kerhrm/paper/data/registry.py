@@ -68,10 +68,8 @@ def generate(
 
     ``raw`` is the file of raw data (:func:`fetch`), for the data sets that are made from them.
 
-    Raises
-    ------
-    KerhrmError
-        If the data set is unknown, raw data are missing, or its generator refuses them.
+    Raises KerhrmError if the data set is unknown, raw data are missing, or its generator refuses
+    them.
     """
     if generator not in DATA_SETS:
         raise KerhrmError(f"there is no data set '{generator}'", suggest(generator, DATA_SETS))

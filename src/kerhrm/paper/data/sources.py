@@ -119,13 +119,8 @@ def locate(
 
     In a raw folder a file is ``FOLDER/NAME/FILE`` or ``FOLDER/FILE``.
 
-    Raises
-    ------
-    KerhrmError
-        If a raw folder does not exist or a file in it is damaged, or if the cache cannot be
-        written.
-    RawDataUnavailable
-        If a file is in no source.
+    Raises KerhrmError if a raw folder does not exist, a file in it is damaged, or the cache cannot
+    be written, and RawDataUnavailable if a file is in no source.
     """
     folders = [Path(f).expanduser() for f in (raw_dir, os.environ.get("KERHRM_RAW_DIR")) if f]
     for folder in folders:

@@ -27,14 +27,11 @@ def measure(scores: Mapping[str, pd.DataFrame], choices: Mapping[str, Any]) -> p
 
     ``scores`` has by table the rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`.  ``difference``, ``ci_low``, ``ci_high`` and ``p`` are of the
-        alternative less the default, by the paired t test; ``p_holm`` is corrected over the results
-        on one data set, and other rows have none.  ``outcome``: ``changes`` if the interval is
-        without zero and the difference above the margin of the metric, ``negligible`` if the
-        interval is within the margin, ``inconclusive``, or ``failed``.
+    Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p`` are of the
+    alternative less the default, by the paired t test; ``p_holm`` is corrected over the results on
+    one data set, and other rows have none. ``outcome``: ``changes`` if the interval is without zero
+    and the difference above the margin of the metric, ``negligible`` if the interval is within the
+    margin, ``inconclusive``, or ``failed``.
     """
     whole = _prepare(pd.concat(scores.values(), ignore_index=True))
     rows = [

@@ -26,14 +26,11 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     than the method's own, metrics that do not say how good a method is, and seeds that only one of
     the two methods has do not count.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`.  ``difference``, ``ci_low``, ``ci_high`` and ``p`` are of the
-        method minus the baseline, by the paired t test; ``p_holm`` is corrected over all rows;
-        ``probability`` is that of a seed in which the method has the larger merit.  ``outcome``:
-        ``better`` or ``worse`` at 5 % after Holm, else ``inconclusive``; ``failed`` where a seed of
-        either has no value.
+    Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p`` are of the
+    method minus the baseline, by the paired t test; ``p_holm`` is corrected over all rows;
+    ``probability`` is that of a seed in which the method has the larger merit. ``outcome``:
+    ``better`` or ``worse`` at 5 % after Holm, else ``inconclusive``; ``failed`` where a seed of
+    either has no value.
     """
     merits = {m: merit for m in RESULTS if (merit := CRITERIA[m].merit)}
     trained = ~scores["method"].str.startswith("ref: ")

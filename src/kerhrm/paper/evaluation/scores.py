@@ -33,16 +33,11 @@ def score_table(
     ``cells`` has by ``DATA/SETTING/LEARNER`` the parameters of the configuration, ``run`` is the
     folder of the run.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`, one row per seed.  A seed whose outputs are not finite has the
-        value NaN and a reason.
+    Returns columns :data:`COLUMNS`, one row per seed. A seed whose outputs are not finite has the
+    value NaN and a reason.
 
-    Raises
-    ------
-    KerhrmError
-        If a prediction is missing, or has other seeds or candidates than the configuration.
+    Raises KerhrmError if a prediction is missing, or has other seeds or candidates than the
+    configuration.
     """
     rows: list[Row] = []
     for data, setting in table.settings:

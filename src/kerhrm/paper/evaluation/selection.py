@@ -106,11 +106,8 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
     ``cells`` has by ``DATA/SETTING/LEARNER`` its ``candidates``, ``outputs`` and ``criteria``,
     ``run`` is the folder of the run of the preset ``tuning``.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1.  The score
-        of a learner with two outputs is the mean of both: one candidate has to serve both.
+    Returns columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1. The score
+    of a learner with two outputs is the mean of both: one candidate has to serve both.
     """
     rows = []
     for cell, params in cells.items():

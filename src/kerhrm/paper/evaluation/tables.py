@@ -113,12 +113,9 @@ def judge(
 
     Both tests allow for the paper's own error, :attr:`Measured.error`.
 
-    Returns
-    -------
-    list of dict
-        ``verdict``; ``p_agrees`` of a distance of the margin or more; ``p_differs`` of no
-        distance, after Holm; ``margins``, the smallest margin at which the verdict is
-        ``reproduced``, in units of the fixed one.
+    Returns ``verdict``; ``p_agrees`` of a distance of the margin or more; ``p_differs`` of no
+    distance, after Holm; ``margins``, the smallest margin at which the verdict is ``reproduced``,
+    in units of the fixed one.
     """
     differs = holm([different(c.mean, c.std, c.n_seeds, c.paper, c.error) for c in cells])
     return [
@@ -169,16 +166,11 @@ def make_table(
     ``scores`` are rows of :func:`kerhrm.paper.evaluation.scores.score_table`, ``paper`` those of
     :func:`load_paper_values`.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`; ``reason`` says why a cell has failed or is not comparable.  Rows
-        are in the order in which settings, methods and metrics first appear.
+    Returns columns :data:`COLUMNS`; ``reason`` says why a cell has failed or is not comparable.
+    Rows are in the order in which settings, methods and metrics first appear.
 
-    Raises
-    ------
-    KerhrmError
-        If a cell has a seed twice, or other seeds than the setting's other cells of its learner.
+    Raises KerhrmError if a cell has a seed twice, or other seeds than the setting's other cells of
+    its learner.
     """
     _check_seeds(scores, table)
     rows: list[dict[str, Any]] = []

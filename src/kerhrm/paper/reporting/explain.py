@@ -20,10 +20,7 @@ def explain(
     ``cell``, its row; ``seeds`` and their values; ``options`` of data and learner as configured;
     ``files`` that it was made from, with digests; ``commit`` and ``command``.
 
-    Raises
-    ------
-    KerhrmError
-        If there is no such cell; the hint has those that are there.
+    Raises KerhrmError if there is no such cell; the hint has those that are there.
     """
     cells = run.cells(table)
     wanted = dict(zip(KEYS, (setting, method, metric, selection), strict=True))

@@ -36,10 +36,7 @@ def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> Non
 
     ``parameters`` are values of variables that the cell tagged ``parameters`` declares.
 
-    Raises
-    ------
-    KerhrmError
-        If the notebook does not declare a parameter, or a cell fails.
+    Raises KerhrmError if the notebook does not declare a parameter, or a cell fails.
     """
     logging.getLogger("papermill").setLevel(logging.ERROR)
     known = set(papermill.inspect_notebook(str(source)))

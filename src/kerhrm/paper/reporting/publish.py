@@ -27,11 +27,8 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
     report there is made anew; of another preset the tables alone, to ``reference/PRESET``.
     Some ``tables`` by name go to ``reference`` whatever their preset.  ``root`` is the checkout.
 
-    Raises
-    ------
-    KerhrmError
-        If a file is missing or has changed since a job made it, or a table holds synthetic
-        fallback data or a failed cell; nothing is written then.
+    Raises KerhrmError if a file is missing or has changed since a job made it, or a table holds
+    synthetic fallback data or a failed cell; nothing is written then.
     """
     preset = run.preset()
     whole = not tables and preset == PUBLISHED

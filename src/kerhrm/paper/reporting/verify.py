@@ -46,10 +46,7 @@ def verify(run: Run, reference: Path) -> Verification:
     closed form) it may be off by half of the margin of its metric's verdict.  A cell that failed
     agrees with one that failed.  Cells that are missing, are new or come from other data depart.
 
-    Raises
-    ------
-    KerhrmError
-        If nothing is published at that preset, or the run has none of those tables.
+    Raises KerhrmError if nothing is published at that preset, or the run has none of those tables.
     """
     published = stored(reference, run.preset())
     tables = [table for table in published if table in run.tables]

@@ -26,10 +26,7 @@ PART = ".part"  #: ending of files that are not complete
 def atomic(path: File) -> Iterator[IO[bytes]]:
     """Open ``path`` for writing so that it appears whole or not at all.
 
-    Raises
-    ------
-    KerhrmError
-        If the folder cannot be written or the disk is full.
+    Raises KerhrmError if the folder cannot be written or the disk is full.
     """
     target = Path(path)
     part = target.with_name(f".{uuid.uuid4().hex}{PART}")

@@ -25,10 +25,7 @@ def code_hash(script: str | Path, *modules: str, package: str = PACKAGE) -> str:
     ``modules`` are loaded by name, as ``kerhrm.methods.erm`` or ``plugin.method:METHOD``; those of
     other packages are followed within their package.  Returns 16 hexadecimal digits.
 
-    Raises
-    ------
-    KerhrmError
-        If a file cannot be read or parsed, or a module is not there.
+    Raises KerhrmError if a file cannot be read or parsed, or a module is not there.
     """
     parts = [(path.name, _digest(path)) for path in sources(script, *modules, package=package)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The configuration's reference as Markdown: ``python -m kerhrm.paper.config.reference``."""
+"""The configuration's reference as Markdown: ``python docs/reference.py``."""
 
 import inspect
 import re
