@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.errors import KerhrmError
 from kerhrm.paper.data.colored_mnist import (
     ColoredMnistData,
     Digits,
@@ -184,9 +183,11 @@ def test_images_are_drawn_once_and_from_the_right_part() -> None:
 def test_every_image_can_be_used() -> None:
     digits = numbered(140, 50)
     made([0], digits, **SMALL)
-    for key, number in SMALL.items():
-        with pytest.raises(KerhrmError, match="mnist has"):
-            made([0], digits, **SMALL | {key: number + 1})
+    full = {"n_per_environment": 25000, "n_validation_per_environment": 5000, "n_test": 10000}
+    ColoredMnistData(**full)
+    for key, number in full.items():
+        with pytest.raises(ValueError, match="MNIST has 60000"):
+            ColoredMnistData(**full | {key: number + 1})
 
 
 def test_a_fallback_is_drawn_from_with_replacement_and_stays_disjoint() -> None:

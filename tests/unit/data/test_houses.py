@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from housetools import small
 
-from kerhrm.errors import KerhrmError
 from kerhrm.paper.data.dataset import Dataset, Split
 from kerhrm.paper.data.houses import PERIODS, PREDICTORS, Houses, HousesData, generate
 
@@ -166,8 +165,7 @@ def test_the_logarithm_of_the_price(price_scale: Any) -> None:
     np.testing.assert_allclose(other.test.y, data.test.y, atol=1e-5)
 
 
-def test_a_part_without_a_house() -> None:
-    problem = "cannot be split into 28 for training, 0 for"
-    with pytest.raises(KerhrmError, match=problem) as caught:
-        made([0], HOUSES, validation_fraction=0.001)
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("fractions", [(0.7, 0.0003), (0.0003, 0.1), (0.8, 0.2)])
+def test_a_part_without_a_house(fractions: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="leave a house for each part"):
+        HousesData(train_fraction=fractions[0], validation_fraction=fractions[1])

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import model_validator
 
-from kerhrm.errors import KerhrmError
 from kerhrm.options import Count, Options, Probability, option
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import draw_parts
@@ -114,6 +114,15 @@ class ColoredMnistData(Options):
     n_validation_per_environment: Count = option(1000, "likewise for validation")
     n_test: Count = option(2500, "test images")
 
+    @model_validator(mode="after")
+    def _are_there(self) -> Self:
+        n = 2 * (self.n_per_environment + self.n_validation_per_environment)
+        if n > 60_000 or self.n_test > 10_000:
+            raise ValueError(
+                "MNIST has 60000 images to train on and 10000 for the test; lower the sizes"
+            )
+        return self
+
     @property
     def n_points(self) -> int:
         """Number of training points."""
@@ -128,24 +137,11 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
     for that: three quarters of its training part serve training and the rest validation,
     each drawn from with replacement.
     """
-    sizes = {
-        "train": options.n_per_environment,
-        "validation": options.n_validation_per_environment,
-        "test": options.n_test,
-    }
-    flips = {
-        "train": options.train_flip,
-        "validation": options.train_flip,
-        "test": (options.test_flip,),
-    }
+    sizes = {"train": options.n_per_environment, "test": options.n_test}
+    sizes["validation"] = options.n_validation_per_environment
+    flips = dict.fromkeys(("train", "validation"), options.train_flip)
     parts = {part: [(part, e, flip) for e, flip in enumerate(own)] for part, own in flips.items()}
-    needed = 2 * (sizes["train"] + sizes["validation"]), options.n_test
-    there = len(digits.train_labels), len(digits.test_labels)
-    if not digits.is_fallback and (needed[0] > there[0] or needed[1] > there[1]):
-        problem = (
-            f"{needed} images for training and test are asked for, {digits.source} has {there}"
-        )
-        raise KerhrmError(problem, "lower the sizes")
+    parts["test"] = [("test", 0, options.test_flip)]
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int, flip: float
@@ -155,10 +151,11 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         images, labels = digits.images("test" if part == "test" else "train")
         return color(random, images[index], labels[index], flip, options)
 
+    names = [f"e={options.test_flip:.2f}"]
+    drawn = draw_parts(points, seeds, parts)
     return Dataset(
-        **draw_parts(points, seeds, parts), test_environments=[f"e={options.test_flip:.2f}"],
-        seeds=seeds, task="classification", source=digits.source,
-    )  # fmt: skip
+        **drawn, test_environments=names, seeds=seeds, task="classification", source=digits.source
+    )
 
 
 def color(

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from kerhrm.errors import KerhrmError
 from kerhrm.options import Options, PositiveFloat, option
 from kerhrm.paper.data.dataset import Dataset, Split
 from kerhrm.paper.data.drawing import stack
@@ -41,6 +40,7 @@ EDGES = (1900, 1920, 1940, 1960, 1980, 2000, 2016)  # first year of each period,
 PERIODS = ("1900-1919", "1920-1939", "1940-1959", "1960-1979", "1980-1999", "2000-2015")
 ROWS = (1451, 1722, 4216, 4945, 4520, 4759)  # of each period in the published file
 SECOND_DECADE = 1910
+BUILT_BEFORE = {1920: 1451, 1950: 4937}  # rows of the published file
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,15 @@ class HousesData(Options):
     @property
     def n_points(self) -> int:
         """Number of training points: of the houses built before 1920 or 1950."""
-        return round(self.train_fraction * {1920: 1451, 1950: 4937}[self.built_before])
+        return round(self.train_fraction * BUILT_BEFORE[self.built_before])
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
-        if self.train_fraction + self.validation_fraction >= 1:
-            raise ValueError("train_fraction + validation_fraction must stay below 1")
+        n_validation = round(self.validation_fraction * (n := BUILT_BEFORE[self.built_before]))
+        if min(self.n_points, n_validation, n - self.n_points - n_validation) < 1:
+            raise ValueError(
+                "train_fraction and validation_fraction must leave a house for each part"
+            )
         return self
 
 
@@ -148,25 +151,14 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
         names = ["1950-1959", *PERIODS[3:]]
     n_train = round(options.train_fraction * len(first))
     n_validation = round(options.validation_fraction * len(first))
-    if min(n_train, n_validation, len(first) - n_train - n_validation) < 1:
-        raise KerhrmError(
-            f"{len(first)} houses built before {options.built_before} cannot be split into "
-            f"{n_train} for training, {n_validation} for validation and some for the test",
-            "change the fractions",
-        )
     target = np.log(houses.price) if options.price == "log" else houses.price
     parts: dict[str, list[Split]] = {"train": [], "validation": [], "test": []}
     unit = []
     for seed in seeds:
         shuffled = first[stream(seed, "data", "houses").permutation(len(first))]
-        rows = {
-            "train": shuffled[:n_train],
-            "validation": shuffled[::-1][:n_validation],
-            "test": later,
-        }
-        if not late:
-            left = shuffled[n_train : len(first) - n_validation]
-            rows["test"] = np.concatenate([left, later])
+        left = shuffled[n_train : len(first) - n_validation]
+        rows = {"train": shuffled[:n_train], "validation": shuffled[::-1][:n_validation]}
+        rows["test"] = later if late else np.concatenate([left, later])
         bases: dict[str, Any] = {"train": rows["train"], "all": slice(None)}
         x = _standardise(predictors, bases[options.scale])
         if options.clip == "train":

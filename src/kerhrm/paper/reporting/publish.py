@@ -89,13 +89,12 @@ def facts(preset: str, root: Path) -> dict[str, Any]:
 
 def commit(root: Path) -> str | None:
     """Hash of the checkout's commit, "+" behind it if code has changed since; None without git."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(root), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
+    git = ["git", "-C", str(root)]
+    changed = [*git, "diff", "--quiet", "HEAD", "--", "src", "config"]
     try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "config")
-        return git("rev-parse", "HEAD") + ("+" if changed else "")
+        head = subprocess.check_output(
+            [*git, "rev-parse", "HEAD"], text=True, stderr=subprocess.DEVNULL
+        ).strip()
+        return head + "+" * bool(subprocess.run(changed).returncode)
     except (OSError, subprocess.CalledProcessError):
         return None
