@@ -15,16 +15,6 @@ LISTED = 20  #: departures that are shown
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error that the user can correct is one line and status 1."""
-    options = parser().parse_args(arguments)
-    try:
-        return int(options.command(options))
-    except KerhrmError as error:
-        print(f"kerhrm: error: {error}", file=sys.stderr)
-        return 1
-
-
-def parser() -> argparse.ArgumentParser:
-    """The commands and their options."""
     top = argparse.ArgumentParser(prog="kerhrm", description=__doc__)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
@@ -67,7 +57,12 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--html", type=Path, help="write a page with a picture")
     one = add("claims", _claims, "how the paper's claims fared in a run")
     one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
-    return top
+    options = top.parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except KerhrmError as error:
+        print(f"kerhrm: error: {error}", file=sys.stderr)
+        return 1
 
 
 def _explain(options: argparse.Namespace) -> int:

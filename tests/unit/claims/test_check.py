@@ -143,7 +143,7 @@ def test_every_cell_that_a_claim_names_is_configured(monkeypatch: pytest.MonkeyP
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
-    return Lab.make("classification", 100, SMOKE)
+    return Lab("classification", 100, SMOKE)
 
 
 def test_a_lab_has_the_attribute_and_the_best_split(lab: Lab) -> None:

@@ -170,16 +170,6 @@ def test_options_that_no_generator_could_use_are_refused(
         generate(name, changed, SEEDS)
 
 
-def test_what_does_not_exist_is_refused_in_one_line(tmp_path: Path) -> None:
-    for name, path, problem in (
-        ("mine", None, "no data set 'mine'"),
-        ("houses", None, "houses is made from raw data"),
-        ("houses", tmp_path / "absent.npz", "absent.npz does not exist"),
-    ):
-        with pytest.raises(KerhrmError, match=problem):
-            generate(name, {}, SEEDS, path)
-
-
 @pytest.mark.parametrize("name", RAW)
 def test_raw_data_are_fetched_by_name(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -55,7 +55,7 @@ def test_without_colours_markers_and_lines_distinguish_methods() -> None:
 
 def test_figure_2_draws_the_means_of_its_table() -> None:
     cells = REFERENCE.cells("figure2")
-    axes = figures.figure2(cells, ceiling=0.8).axes
+    axes = figures.figure2(cells).axes
     lines = {line.get_label(): line for line in axes[0].get_lines()}
     rows = cells[(cells["method"] == "KerHRM (linear predictor)") & (cells["metric"] == "test_acc")]
     assert lines["test accuracy"].get_ydata() == pytest.approx(rows["mean"].to_numpy())

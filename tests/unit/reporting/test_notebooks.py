@@ -1,7 +1,6 @@
 """Notebooks run by papermill: the same bytes every time, nothing after a failure, safe pages."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -67,13 +66,6 @@ def test_a_failing_cell_leaves_nothing(tmp_path: Path, earlier: str | None) -> N
     left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {"source.ipynb", *(["target.ipynb"] if earlier else [])}
     assert not earlier or target.read_text() == earlier
-
-
-def test_an_unknown_parameter_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    source = write(tmp_path / "source.ipynb", f"open({str(tmp_path / 'flag')!r}, 'w')")
-    with pytest.raises(KerhrmError, match=r"no parameter nmae; .* declares: name, numbers"):
-        execute(source, tmp_path / "target.ipynb", nmae=1, numbers=[])
-    assert os.listdir(tmp_path) == ["source.ipynb"]
 
 
 def notebook(number: int) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kerhrm.paper.reporting import summaries
+from kerhrm.paper.reporting import tables
 from kerhrm.paper.reporting.run import Run
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
@@ -11,7 +11,7 @@ REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
 def test_counts_are_of_cells_that_the_paper_has() -> None:
     cells = REFERENCE.cells("table1")
     own = cells.drop_duplicates(["setting", "method", "metric"]).dropna(subset="paper")
-    counts = summaries.verdicts(cells)
+    counts = tables.verdicts(cells)
     assert counts.to_numpy().sum() == len(own)
     assert (
         counts.loc["KerHRM", "better"]
@@ -21,7 +21,7 @@ def test_counts_are_of_cells_that_the_paper_has() -> None:
 
 def test_criteria_are_beside_each_other() -> None:
     cells = REFERENCE.cells("table1")
-    found = summaries.criteria(cells)
+    found = tables.criteria(cells)
     row = cells[
         (cells.method == "EIIL") & (cells.setting == "r2=0.70") & (cells.metric == "test_acc")
     ]
@@ -32,7 +32,7 @@ def test_criteria_are_beside_each_other() -> None:
 
 def test_the_answer_is_the_mean_over_settings() -> None:
     cells = REFERENCE.cells("table1", "table3")
-    found = summaries.answer(cells)
+    found = tables.answer(cells)
     own = cells[(cells["table"] == "table3") & (cells["method"] == "KerHRM")]
     own = own[(own["metric"] == "mean_error") & (own["selection"] == own["selection"].iloc[0])]
     assert found.loc["KerHRM", ("table3", "here")] == f"{own['mean'].mean():.3f}"
@@ -41,5 +41,5 @@ def test_the_answer_is_the_mean_over_settings() -> None:
 
 def test_outcomes_count_settings() -> None:
     comparisons = REFERENCE.comparisons("table1")
-    counts = summaries.outcomes(comparisons)
+    counts = tables.outcomes(comparisons)
     assert counts.to_numpy().sum() == len(comparisons)

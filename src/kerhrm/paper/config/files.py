@@ -74,13 +74,6 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
     return result
 
 
-def text_keys(tree: Any) -> Any:
-    """Tree whose keys are text, as :func:`read_yaml` gives it."""
-    if isinstance(tree, Mapping):
-        return {str(key): text_keys(value) for key, value in tree.items()}
-    return tree
-
-
 @dataclass
 class Sources:
     """Files in the order in which they are merged, each with its place in the whole tree."""
@@ -148,7 +141,7 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     ``config.yaml``, the preset, further files and the command line.
     """
     extra = [(shown(path), read_yaml(path)) for path in files]
-    machine, top = read_yaml(folder / "config.yaml"), text_keys(overrides)
+    machine, top = read_yaml(folder / "config.yaml"), dict(overrides)
     general = [(shown(folder / "config.yaml"), machine), *extra, ("--config", top)]
     sources = Sources()
     for name in ("data", "tables", "selected"):

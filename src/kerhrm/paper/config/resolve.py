@@ -12,9 +12,15 @@ from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices, catalogue
 from kerhrm.paper.config.files import Sources, Tree, read_sources
-from kerhrm.paper.config.learners import Learners, entry_of, known
+from kerhrm.paper.config.learners import (
+    Learners,
+    Places,
+    dump,
+    entry_of,
+    known,
+    too_many_points,
+)
 from kerhrm.paper.config.models import KINDS, NOTEBOOKS, Cell, DataSet, Table, Whole
-from kerhrm.paper.config.values import Places, dump, too_many_points
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
 

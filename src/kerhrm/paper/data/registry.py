@@ -9,8 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import suggest
 from kerhrm.paper.data import (
     classification,
     closed_forms,
@@ -67,19 +65,12 @@ def generate(
     """Make one setting's data set of the name ``generator``, a replicate per seed.
 
     ``raw`` is the file of raw data (:func:`fetch`), for the data sets that are made from them.
-
-    Raises KerhrmError if the data set is unknown, raw data are missing, or its generator refuses
-    them.
     """
-    if generator not in DATA_SETS:
-        raise KerhrmError(f"there is no data set '{generator}'", suggest(generator, DATA_SETS))
     chosen = DATA_SETS[generator]
     parsed = chosen.options.parse(options, f"{generator}: ")
     if chosen.raw is None:
         return chosen.generate(parsed, seeds)
-    if not raw:
-        raise KerhrmError(f"{generator} is made from raw data", f"give the file of {chosen.raw}")
-    return chosen.generate(parsed, seeds, RAW[chosen.raw].load(raw))
+    return chosen.generate(parsed, seeds, RAW[chosen.raw].load(str(raw)))
 
 
 def fetch(

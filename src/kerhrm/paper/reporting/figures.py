@@ -81,6 +81,7 @@ CURVES = {
     "test_acc": ("test accuracy", look(COLOURS[6], "s", "-")),
     "d_kl": ("KL divergence", look(COLOURS[2], "D", "-")),
 }
+CEILING = 0.8  #: accuracy of a perfect invariant model
 #: Figure 2's columns, the method of each
 VERSIONS = {"KerHRM (linear predictor)": "our version", "KerHRM (authors' code)": "authors' code"}
 #: panels of further versions in Figure 3: linear predictor and network of each
@@ -95,7 +96,7 @@ def of(cells: pd.DataFrame) -> list[Figure]:
     """The figures of a table, by what its settings are; none of most tables."""
     first = str(cells["setting"].iloc[0])
     if first.startswith("iteration="):
-        return [figure2(cells, ceiling=0.8)]
+        return [figure2(cells)]
     if first.startswith("period="):
         return [figure3(cells)]
     return []
@@ -108,11 +109,11 @@ def notice(cells: pd.DataFrame, preset: str) -> str:
     return "; ".join(words)
 
 
-def figure2(cells: pd.DataFrame, title: str = "", ceiling: float | None = None) -> Figure:
+def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
     """Accuracy, and below it the divergence of the environments, over ``iteration=0``, ...
 
     A column for each of :data:`VERSIONS` that has cells; both begin with ERM on the reduced
-    features.  ``ceiling`` is the accuracy of a perfect invariant model.
+    features.
     """
     cells = _split(cells, "t").astype({"t": int})
     versions = [name for name in VERSIONS if name in set(cells["method"])]
@@ -134,9 +135,8 @@ def figure2(cells: pd.DataFrame, title: str = "", ceiling: float | None = None) 
                 above.annotate("ERM", (0, value), (5, 0), textcoords="offset points", va="center",
                                fontsize=8, color=GREY)  # fmt: skip
             above.axhline(0.5, color=GREY, linestyle=":", linewidth=1, label="chance")
-            if ceiling is not None:
-                label = "perfect invariant model"
-                above.axhline(ceiling, color=GREY, linestyle="-.", linewidth=1, label=label)
+            label = "perfect invariant model"
+            above.axhline(CEILING, color=GREY, linestyle="-.", linewidth=1, label=label)
             above.set_title(VERSIONS[name], loc="left")
             below.set_xlabel("iteration")
             below.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))

@@ -2,9 +2,9 @@
 
     python -m kerhrm.paper.runs.recover results/paper
 
-Nothing is touched while a Snakemake is at work there.  Incomplete files and locks that nobody holds
-go; checkpoints stay, and ``snakemake --rerun-incomplete`` continues from them.  Jobs whose Snakemake
-was killed end by themselves; where one is still at work, its successor waits for its lock.
+Nothing is touched while a Snakemake is at work there.  Incomplete files and locks that nobody
+holds go; checkpoints stay, and ``snakemake --rerun-incomplete`` continues from them.  Jobs whose
+Snakemake was killed end by themselves; one that is still at work is waited for by its successor.
 """
 
 import sys
