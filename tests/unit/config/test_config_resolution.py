@@ -39,7 +39,7 @@ def test_later_files_win(load: Load, tmp_path: Path) -> None:
         (2, [0, 1], [0, 1], [0, 1]),
         ([4, 7], [4, 7], [4, 7], [4, 7]),
         (
-            {"data": [3, 3], "network": [0, 1], "clustering": [5, 5]},
+            [[3, 0, 5], [3, 1, 5]],
             [3, 3],
             [0, 1],
             ["data=3,network=0,clustering=5", "data=3,network=1,clustering=5"],

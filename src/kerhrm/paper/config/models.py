@@ -21,6 +21,7 @@ RESERVED = (
     *("train_network", "verify", "write_configuration"),
 )
 MAX_SEEDS = 10_000
+STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
 Kind = Literal["accuracy", "mean_error", "period", "iterations"]
 #: kinds of scores by task of the data; the first one is the default
@@ -58,63 +59,38 @@ def _without_null(entries: Any) -> Any:
 Entries = Annotated[dict[Name, Item], NonEmpty, BeforeValidator(_without_null)]
 
 
-class Seeds(Options):
-    """Seeds of the replicates: one number of each stream per replicate."""
-
-    data: Some[Natural] = Field(description="of the data")
-    network: Some[Natural] = Field(description="of the initial weights w_0")
-    clustering: Some[Natural] = Field(description="of all random initialisations")
-
-    @model_validator(mode="after")
-    def _replicates_differ(self) -> Self:
-        streams = (self.data, self.network, self.clustering)
-        if len(set(map(len, streams))) > 1:
-            raise ValueError("data, network and clustering differ in length")
-        if len(set(zip(*streams, strict=True))) < len(self.data):
-            raise ValueError("a seed is given twice")
-        return self
-
-    @property
-    def names(self) -> list[int] | list[str]:
-        """Name of each replicate: its seed, if all streams have the same."""
-        if self.data == self.network == self.clustering:
-            return self.data
-        streams = zip(self.data, self.network, self.clustering, strict=True)
-        return [f"data={d},network={w},clustering={c}" for d, w, c in streams]
-
-    def shifted(self, offset: int) -> "Seeds":
-        """Every seed plus ``offset``."""
-        return Seeds(**{name: [s + offset for s in v] for name, v in self.model_dump().items()})
+#: seeds of the data, of the initial weights w_0 and of all random initialisations
+Replicate = tuple[Natural, Natural, Natural]
 
 
 def _spell_out(seeds: Any) -> Any:
-    """``10``: 0 to 9; a list: the same in every stream.
-
-    ``{crossed: 4}``: every combination of four seeds of each stream.
-    """
+    """``10``: 0 to 9, the same in every stream; ``crossed: 4``: all combinations of four each."""
     if isinstance(seeds, int) and not isinstance(seeds, bool):
         if not 0 < seeds <= MAX_SEEDS:
             raise ValueError(f"write a number from 1 to {MAX_SEEDS}")
         seeds = list(range(seeds))
-    if isinstance(seeds, list):
-        return dict.fromkeys(Seeds.model_fields, seeds)
     if isinstance(seeds, dict) and set(seeds) == {"crossed"}:
         n = TypeAdapter(Annotated[int, Field(gt=0, le=20)]).validate_python(seeds["crossed"])
-        columns = zip(*itertools.product(range(n), repeat=3), strict=True)
-        return dict(zip(Seeds.model_fields, map(list, columns), strict=True))
-    if not isinstance(seeds, dict | Seeds):
-        raise ValueError("write a number, a list of seeds, or data:, network: and clustering:")
+        return list(itertools.product(range(n), repeat=3))
+    if not isinstance(seeds, list):
+        raise ValueError("write a number, a list of seeds, or crossed: N")
+    return [seed if isinstance(seed, list | tuple) else (seed,) * 3 for seed in seeds]
+
+
+def _differ(seeds: list[Replicate]) -> list[Replicate]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("a seed is given twice")
     return seeds
 
 
-SeedsField = Annotated[Seeds, BeforeValidator(_spell_out)]
+Seeds = Annotated[Some[Replicate], BeforeValidator(_spell_out), AfterValidator(_differ)]
 Criteria = Literal["all", "own"]
 
 
 class MoreSeeds(Options):
     """Learners with more replicates than the others."""
 
-    seeds: SeedsField = Field(description="all of them; the first ones are those of `seeds`")
+    seeds: Seeds = Field(description="all of them; the first ones are those of `seeds`")
     learners: Some[Name] = Field(description="learners that have all of them")
 
 
@@ -122,10 +98,10 @@ class Setting(Options):
     """Data of one column of a table, and what it changes in the data set's own keys."""
 
     options: Values = option({}, "of the generator; a setting's lie over those of its data set")
-    seeds: SeedsField | None = option(
+    seeds: Seeds | None = option(
         None,
-        "number of replicates; or a list of seeds; or lists data:, network: and clustering:; or "
-        "crossed: N, every combination of N of each",
+        "number of replicates; or a list of seeds, of which one may be a list, of the data, of the "
+        "network and of the clustering; or crossed: N, every combination of N of each",
     )
     more_seeds: MoreSeeds | None = option(None, "learners with more replicates")
     network: Values | None = option(None, "options of the network f_w")
@@ -147,10 +123,9 @@ class Tuning(Options):
     n_seeds: Annotated[Count, Field(le=MAX_SEEDS)] = option(5, "number of replicates")
 
     @property
-    def seeds(self) -> Seeds:
+    def seeds(self) -> list[Replicate]:
         """Seeds of the search."""
-        numbers = list(range(FIRST_SEARCHED, FIRST_SEARCHED + self.n_seeds))
-        return Seeds(data=numbers, network=numbers, clustering=numbers)
+        return [(seed,) * 3 for seed in range(FIRST_SEARCHED, FIRST_SEARCHED + self.n_seeds)]
 
 
 class DataSet(Setting):
@@ -158,7 +133,7 @@ class DataSet(Setting):
 
     title: str = Field(description="shown in tables and reports")
     generator: str = Field(description="name of the generator (kerhrm.paper.data)")
-    seeds: SeedsField = Field(description="as of a setting")
+    seeds: Seeds = Field(description="as of a setting")
     settings: Entries[Setting] = Field(description="by name")
     tuning: Tuning | None = option(None, "null: nothing is selected on this data set")
 
@@ -166,9 +141,9 @@ class DataSet(Setting):
     def _fits(self) -> Self:
         if self.tuning is None:
             return self
-        search = {*self.tuning.seeds.data}
+        search = set(itertools.chain(*self.tuning.seeds))
         for seeds in (self.seeds, *(s.seeds for s in self.settings.values() if s.seeds)):
-            if search & {*seeds.data, *seeds.network, *seeds.clustering}:
+            if search & set(itertools.chain(*seeds)):
                 raise misfit("tables have seeds of the search, too; lower them", "tuning")
         return self
 
@@ -358,5 +333,12 @@ class Whole(Options):
         seeds, more = (self.nearest(data, setting, f)[1] for f in ("seeds", "more_seeds"))
         if more and (learner is None or learner in more.learners):
             seeds = more.seeds
-        seeds = tuning.seeds if self.search and tuning else seeds.shifted(self.seed_offset)
-        return {"seeds": seeds.model_dump(), "replicates": seeds.names}
+        offset = self.seed_offset
+        if self.search and tuning:
+            seeds, offset = tuning.seeds, 0
+        seeds = [tuple(seed + offset for seed in one) for one in seeds]
+        streams = dict(zip(STREAMS, map(list, zip(*seeds, strict=True)), strict=True))
+        names = [",".join(f"{s}={n}" for s, n in zip(STREAMS, one, strict=True)) for one in seeds]
+        if all(len(set(one)) == 1 for one in seeds):
+            names = streams["data"]
+        return {"seeds": streams, "replicates": names}

@@ -89,7 +89,7 @@ class _Resolver:
             "tables": tables,
             "cells": cells,
             "choices": catalogue(whole),
-            "merged": whole.model_dump(mode="json", exclude_unset=True, exclude={"choices"}),
+            "merged": {k: one for k, one in self.sources.tree().items() if k != "choices"},
         }
 
     def data_set(self, name: str, one: DataSet) -> Tree:
@@ -103,7 +103,7 @@ class _Resolver:
             tuning = {
                 "settings": one.tuning.settings,
                 "learners": [learner for learner in learners if self.learners.is_tuned(learner)],
-                "seeds": one.tuning.seeds.data,
+                "seeds": [data for data, *_ in one.tuning.seeds],
             }
         settings = {setting: self.setting(name, setting) for setting in one.settings}
         return {"settings": settings, "tuning": tuning}
