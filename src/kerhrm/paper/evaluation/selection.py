@@ -49,23 +49,19 @@ class Criterion:
         if self.environments is None:
             scores = points.mean(-1)
         else:
-            memberships = self._memberships(arrays, folder, outputs.shape[-1], n_seeds)
+            if self.environments == "inferred":  # (S, C, n + m, K): training points come first
+                inferred = arrays["environments"][:, :, -outputs.shape[-1] :].swapaxes(2, 3)
+                memberships = inferred.reshape(n_seeds, -1, outputs.shape[-1]).astype(np.float64)
+            else:
+                true, _ = load_arrays(folder / "data" / "environments.npz")
+                environment = true["validation"][:n_seeds, None]
+                numbers = np.arange(environment.max() + 1)[:, None]
+                memberships = (environment == numbers).astype(np.float64)
             with np.errstate(invalid="ignore"):  # of points that are not finite
                 scores = worst_environment_score(points, memberships)
         if task == "regression" and parts == ("test",):  # comparable between seeds
             scores = scores * files[0][0]["unit"][:n_seeds, None] ** 2
         return np.where(np.isfinite(outputs).all(-1), scores, -np.inf)
-
-    def _memberships(
-        self, arrays: Mapping[str, np.ndarray], folder: Path, n_points: int, n_seeds: int
-    ) -> np.ndarray:
-        """Of the points in all environments that count, (S, E, ``n_points``)."""
-        if self.environments == "inferred":  # (S, C, n + m, K): training points come first
-            inferred = arrays["environments"][:, :, -n_points:].swapaxes(2, 3)
-            return inferred.reshape(n_seeds, -1, n_points).astype(np.float64)
-        environment = load_arrays(folder / "data" / "environments.npz")[0]["validation"][:n_seeds]
-        numbers = np.arange(environment.max() + 1)
-        return (environment[:, None] == numbers[:, None]).astype(np.float64)
 
 
 #: A small inferred environment has few validation points, and a minimum over means of few points is

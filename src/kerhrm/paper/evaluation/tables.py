@@ -118,25 +118,21 @@ def judge(
     in units of the fixed one.
     """
     differs = holm([different(c.mean, c.std, c.n_seeds, c.paper, c.error) for c in cells])
-    return [
-        _judge(cell, criteria[cell.metric], float(p))
-        for cell, p in zip(cells, differs, strict=True)
-    ]
-
-
-def _judge(cell: Measured, criterion: Criterion, p_differs: float) -> dict[str, Any]:
-    margin, merit = criterion.margin(cell.paper), criterion.merit
-    facts = cell.mean, cell.std, cell.n_seeds, cell.paper, cell.error
-    p_agrees = equivalence(*facts, margin)
-    margins = smallest_margin(*facts) / margin if margin > 0 else float("inf")
-    verdict = "inconclusive"  # as where either p is NaN
-    if p_agrees <= LEVEL:
-        verdict = "reproduced"
-    elif p_differs <= LEVEL:
-        ours, theirs = (merit(cell.mean), merit(cell.paper)) if merit else (0, 0)
-        verdict = "better" if ours > theirs else "worse" if ours < theirs else "different"
-    judgement = verdict, p_agrees, p_differs, margins
-    return dict(zip(JUDGEMENT, judgement, strict=True))
+    judgements = []
+    for cell, p_differs in zip(cells, map(float, differs), strict=True):
+        margin, merit = criteria[cell.metric].margin(cell.paper), criteria[cell.metric].merit
+        facts = cell.mean, cell.std, cell.n_seeds, cell.paper, cell.error
+        p_agrees = equivalence(*facts, margin)
+        margins = smallest_margin(*facts) / margin if margin > 0 else float("inf")
+        verdict = "inconclusive"  # as where either p is NaN
+        if p_agrees <= LEVEL:
+            verdict = "reproduced"
+        elif p_differs <= LEVEL:
+            ours, theirs = (merit(cell.mean), merit(cell.paper)) if merit else (0, 0)
+            verdict = "better" if ours > theirs else "worse" if ours < theirs else "different"
+        values = verdict, p_agrees, p_differs, margins
+        judgements.append(dict(zip(JUDGEMENT, values, strict=True)))
+    return judgements
 
 
 def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
@@ -186,7 +182,9 @@ def make_table(
         elsewhere = elsewhere if preset in FULL else f"preset {preset}"
         verdict = reason = ""
         if group["value"].isna().any():
-            verdict, reason = "failed", _failure(group)
+            reasons = group.loc[group["value"].isna(), "reason"]
+            distinct = "; ".join(dict.fromkeys(one or "no value" for one in reasons))
+            verdict, reason = "failed", f"{distinct} ({len(reasons)} of {len(group)} seeds)"
         elif printed is not None:
             reason = elsewhere or caveat(table, cell)
             verdict = "not comparable" if reason else ""
@@ -232,9 +230,3 @@ def base_setting(setting: str) -> str:
     """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
     items = setting.split(",")
     return ",".join(i for i in items if i.partition("=")[0] not in UNNAMED | MARKS)
-
-
-def _failure(group: pd.DataFrame) -> str:
-    reasons = group.loc[group["value"].isna(), "reason"]
-    distinct = "; ".join(dict.fromkeys(reason or "no value" for reason in reasons))
-    return f"{distinct} ({len(reasons)} of {len(group)} seeds)"

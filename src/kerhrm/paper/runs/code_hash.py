@@ -107,9 +107,9 @@ def _parsed(path: Path) -> ast.Module:
         raise KerhrmError(f"cannot read {path} ({error!r})", "restore it") from error
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [s for s in node.body if not _is_text(s)]
+            node.body = [
+                s
+                for s in node.body
+                if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+            ]
     return tree
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
