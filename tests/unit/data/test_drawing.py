@@ -52,3 +52,10 @@ def test_which_matrix_mixes() -> None:
     own = [mixing_matrix("per_seed", 10, seed) for seed in (0, 1, 1)]
     assert np.abs(own[0] - own[1]).max() > 0.1
     np.testing.assert_array_equal(own[1], own[2])
+
+
+@given(st.integers(2, 16), st.integers(0, 2**31))
+def test_seeds_draw_as_scipy_draws(d: int, seed: int) -> None:
+    """Uniformly: it is SciPy's own matrix of the same stream."""
+    uniform = stats.ortho_group.rvs(d, random_state=stream(seed, "data", "scramble"))
+    np.testing.assert_array_equal(mixing_matrix("per_seed", d, seed), uniform)

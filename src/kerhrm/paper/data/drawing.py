@@ -54,9 +54,17 @@ def mixing_matrix(
     """
     if scramble == "identity":
         return np.eye(d)
-    from scipy.stats import ortho_group  # half a second, which only drawing need spend
-
     if scramble == "fixed":
         # The released code multiplies rows by the drawn matrix, so H is its transpose.
-        return np.asarray(ortho_group.rvs(d, random_state=1).T)
-    return np.asarray(ortho_group.rvs(d, random_state=stream(seed, "data", "scramble")))
+        return _orthogonal(np.random.RandomState(1).normal(size=(d, d))).T
+    return _orthogonal(stream(seed, "data", "scramble").normal(size=(d, d)))
+
+
+def _orthogonal(normal: np.ndarray) -> np.ndarray:
+    """Haar-distributed matrix of normal numbers (d, d), their QR's with a positive diagonal of R.
+
+    Mezzadri, How to generate random matrices from the classical compact groups, 2007; the same
+    as ``scipy.stats.ortho_group``, whose import takes longer than all else of a small run.
+    """
+    q, r = np.linalg.qr(normal)
+    return q * np.sign(np.diagonal(r))
