@@ -85,6 +85,7 @@ def _differ(seeds: list[Replicate]) -> list[Replicate]:
 
 Seeds = Annotated[Some[Replicate], BeforeValidator(_spell_out), AfterValidator(_differ)]
 Criteria = Literal["all", "own"]
+Shown = Literal["all", "own", "others"]
 
 
 class MoreSeeds(Options):
@@ -105,15 +106,9 @@ class Setting(Options):
     )
     more_seeds: MoreSeeds | None = option(None, "learners with more replicates")
     network: Values | None = option(None, "options of the network f_w")
-    features: Values | None = option(
-        None, "options of the reduction by landmarks; null: by the whole kernel matrix"
-    )
-    criteria: Criteria | None = option(
-        None, "criteria whose choices are trained: all, or each learner's own alone; null: all"
-    )
-    selected_from: str | None = option(
-        None, "data set whose selected options its learners have; null: its own"
-    )
+    features: Values | None = option(None, "reduction by landmarks; null: the whole kernel matrix")
+    criteria: Criteria | None = option(None, "whose choices are trained: all (null) or own")
+    selected_from: str | None = option(None, "data set that options were selected on; null: itself")
 
 
 class Tuning(Options):
@@ -166,15 +161,9 @@ class Learner(Options):
     options: Values = option({}, "of the method")
     grid: dict[str, Some[Any]] = option({}, "values to try; all combinations are candidates")
     candidates: list[Values] = option([], "options to try, instead of `grid`")
-    selected: str | None = option(
-        None, "learner whose selected options it has; null: its own; none: nobody's"
-    )
-    criteria: Literal["all", "own", "others"] | None = option(
-        None, "criteria whose choices are shown; null: all if it has candidates, else own"
-    )
-    at: dict[str, At] = option(
-        {}, "changes on data: DATA, DATA/SETTING or a pattern with *; later ones win"
-    )
+    selected: str | None = option(None, "learner whose options are taken; null: itself; or none")
+    criteria: Shown | None = option(None, "shown; null: all if it has candidates, else own")
+    at: dict[str, At] = option({}, "changes on DATA, DATA/SETTING or a pattern; later ones win")
 
 
 class Cells(Options):
@@ -197,19 +186,13 @@ class Table(Options):
     notebook: Literal[tuple(NOTEBOOKS)] = option("table", "that shows it")  # type: ignore[valid-type]
     in_all: bool = option(True, "whether `snakemake all` makes it; else its own target alone")
     criteria: Criteria | None = option(None, "shown: all or own; null: all if in_all, else own")
-    outputs: dict[str, Some[str]] = option(
-        {}, "outputs that it shows, by learner or pattern with *; later ones win; else all"
-    )
+    outputs: dict[str, Some[str]] = option({}, "shown, by learner or pattern with *; else all")
     learners: list[Name] = option([], "learners of every setting")
     marks: dict[Name, str] = option({}, "mark of a learner in this table, in place of its own")
     settings: Annotated[dict[Place, Cells], NonEmpty, BeforeValidator(_settings)] = Field(
         description="DATA/SETTING, with a label and learners of its own if it has any"
     )
-    choices: list[Name] = option(
-        [],
-        "adds what choices.yaml has for the data set of its only setting; these learners are "
-        "trained where data or network change",
-    )
+    choices: list[Name] = option([], "adds alternatives of choices.yaml, for these learners")
 
     @property
     def cells(self) -> list[Cell]:
@@ -283,6 +266,9 @@ def check_there(folder: str) -> str:
     return folder
 
 
+Folder = Annotated[str, AfterValidator(check_there)]
+
+
 class Whole(Options):
     """All files of ``config/`` together."""
 
@@ -290,26 +276,20 @@ class Whole(Options):
     results: Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")] = option(
         "results", "folder of everything that is generated"
     )
-    raw_dir: Annotated[str, AfterValidator(check_there)] | None = option(
-        None, "folder with raw data files, searched first"
-    )
+    raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
     on_missing: Literal["fallback", "fail"] = option(
         "fail", "when no source has a raw file: synthetic fallback data, or an error"
     )
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = option(
         "auto", "auto, cpu, cuda, cuda:N"
     )
-    threads: Annotated[Count, Field(le=256)] = option(
-        1, "of a heavy job; fixed, as the last bits of results depend on it"
-    )
+    threads: Annotated[Count, Field(le=256)] = option(1, "of a heavy job; last bits depend on it")
     seed_offset: Natural = option(0, "added to every seed of the tables")
     search: bool = option(False, "train all candidates at the tuning settings and seeds")
     data: Entries[DataSet] = Field(description="data sets by name")
     learners: Entries[Learner] = Field(description="learners by name")
     tables: Entries[Table] = Field(description="tables by name")
-    selected: dict[Name, dict[Name, dict[str, Values]]] = option(
-        {}, "options by data set, learner and selection criterion"
-    )
+    selected: dict[Name, dict[Name, dict[str, Values]]] = option({}, "by data, learner, criterion")
     choices: Annotated[dict[str, Choice], BeforeValidator(_without_null)] = option(
         {}, "what the paper leaves open"
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from kerhrm.options import Count, Options, PositiveFloat, Probability, option
 from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.data.drawing import draw_parts, mixing_matrix
+from kerhrm.paper.data.drawing import Scramble, draw_parts, mixing_matrix
 
 
 class ClassificationData(Options):
@@ -27,14 +27,8 @@ class ClassificationData(Options):
     d: Count = option(5, "dimension of S and of V")
     sigma_s: PositiveFloat = option(3.0, "noise of S")
     sigma_v: PositiveFloat = option(0.3, "noise of V")
-    noise_unit: Literal["std", "variance"] = option(
-        "std",
-        "what the sigmas are; std: as in the released code and in accord with the paper's table, "
-        "variance: as its appendix says",
-    )
-    scramble: Literal["fixed", "per_seed", "identity"] = option(
-        "fixed", "the orthogonal matrix H: one for all seeds, one for each, or none"
-    )
+    noise_unit: Literal["std", "variance"] = option("std", "of the sigmas; the appendix: variance")
+    scramble: Scramble = option("fixed", "H: one for all seeds, one for each, or none")
     n_train_per_environment: Count = option(1000, "training points of each environment")
     n_validation_per_environment: Count = option(500, "likewise for validation")
     n_test: Count = option(1000, "test points")

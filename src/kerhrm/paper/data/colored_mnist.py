@@ -99,17 +99,11 @@ class ColoredMnistData(Options):
     """Colored MNIST (paper, section 5.1)."""
 
     label_noise: Probability = option(0.2, "P(label is wrong)")
-    train_flip: tuple[Probability, Probability] = option(
-        (0.1, 0.2), "P(colour contradicts the label that it follows), by training environment"
-    )
+    train_flip: tuple[Probability, Probability] = option((0.1, 0.2), "P(colour contradicts label)")
     test_flip: Probability = option(0.9, "likewise in the test environment")
-    colour_of: Literal["noisy", "clean"] = option(
-        "noisy", "the label that the colour follows: with its noise, or before it"
-    )
+    colour_of: Literal["noisy", "clean"] = option("noisy", "the label that the colour follows")
     side: Literal[14, 28] = option(14, "pixels a side")
-    shrink: Literal["subsample", "pool"] = option(
-        "subsample", "from 28 to 14 pixels: every second one, or the means of four"
-    )
+    shrink: Literal["subsample", "pool"] = option("subsample", "to 14: every second, or means of 4")
     n_per_environment: Count = option(2500, "training images of each environment")
     n_validation_per_environment: Count = option(1000, "likewise for validation")
     n_test: Count = option(2500, "test images")

@@ -8,6 +8,7 @@ import numpy as np
 from kerhrm.paper.data.dataset import Split
 from kerhrm.randomness import stream
 
+Scramble = Literal["fixed", "per_seed", "identity"]
 #: (random, seed, and what an environment has) to its points x (n, d), y (n,) and, where there is an
 #: auxiliary variable, z (n, c)
 Draw = Callable[..., tuple[np.ndarray, ...]]
@@ -45,9 +46,7 @@ def stack(splits: Sequence[Split]) -> Split:
     )
 
 
-def mixing_matrix(
-    scramble: Literal["fixed", "per_seed", "identity"], d: int, seed: int
-) -> np.ndarray:
+def mixing_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
     """H (d, d), orthogonal, float64, which mixes rows as x = [s, v] H^T.
 
     ``fixed``: the matrix of the released code; ``per_seed``: uniform (Haar measure).

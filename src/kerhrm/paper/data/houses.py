@@ -2,7 +2,8 @@
 
 The years 1900 to 2015 are cut into six periods of two decades (the last one shorter).
 Methods are trained on the first and tested on all six; for methods that are given
-environments, the first period is two decades.
+environments, the first period is two decades.  Where they are trained on houses built before 1950,
+the year of construction is the auxiliary variable and no predictor (Lin et al., ZIN, NeurIPS 2022).
 
 A few houses were sold twice (in the first period, 11 of 1451 rows are such resales); they are
 rows like any other, as in the published file, so that a pair may be split between parts.
@@ -87,27 +88,17 @@ class Houses(RawData):
 class HousesData(Options):
     """House prices of King County (paper, section 5.2)."""
 
-    built_before: Literal[1920, 1950] = option(
-        1920,
-        "training houses were built before that year; 1950: the year of construction is the "
-        "auxiliary variable and no predictor (Lin et al., ZIN, NeurIPS 2022)",
-    )
+    built_before: Literal[1920, 1950] = option(1920, "training houses; 1950: the year is auxiliary")
     train_fraction: PositiveFloat = option(0.7, "share of these houses that is for training")
-    validation_fraction: PositiveFloat = option(
-        0.15, "share for validation; the rest of these houses is test data"
-    )
+    validation_fraction: PositiveFloat = option(0.15, "likewise for validation; the rest is test")
     scale: Literal["train", "all"] = option("train", "houses on which predictors are standardised")
     # "all", as in other code of the authors' group, tells methods the mean of the test periods:
     # a regularised one shrinks towards the zero.  Errors are in units of all houses either way.
     price_scale: Literal["train", "all"] = option(
         "train", "houses that give the unit and the zero of the price in training"
     )
-    clip: Literal["none", "train"] = option(
-        "none", "train: predictors are moved into their range in training"
-    )
-    price: Literal["linear", "log"] = option(
-        "linear", "log: its logarithm, with errors in its own unit"
-    )
+    clip: Literal["none", "train"] = option("none", "train: predictors keep to their range there")
+    price: Literal["linear", "log"] = option("linear", "log: errors are in its own unit")
 
     @property
     def n_points(self) -> int:

@@ -46,26 +46,18 @@ class RegressionData(Options):
 
     r: Bias = option(1.5, "selection bias of the first training environment")
     r_second: Bias = option(-1.1, "selection bias of the second one")
-    test_r: Some[Bias] = option(
-        [-2.9, -2.7, -2.5, -2.3, -2.1, -1.9], "selection bias of each test environment"
-    )
+    test_r: Some[Bias] = option([-2.9, -2.7, -2.5, -2.3, -2.1, -1.9], "of the test environments")
     scenario: Annotated[Literal[1, 2], Number] = option(2, "1: H = I; 2: H orthogonal")
-    scramble: Literal["fixed", "per_seed"] = option(
-        "fixed", "H of scenario 2: one for all seeds, or one for each"
-    )
+    scramble: Literal["fixed", "per_seed"] = option("fixed", "H of scenario 2: one, or one a seed")
     theta_s: Some[PositiveFloat] = option(
         [0.5, 1.0, 1.5], "|theta_s|, repeated as n_s asks, with alternating signs"
     )
     noise: PositiveFloat = option(1.0, "standard deviation of Y's noise")
     tau: PositiveFloat = option(2.0, "standard deviation of V")
     selected_by: Count = option(1, "V_b: how many variables, the last ones of V, select together")
-    selected_on: Literal["label", "structural"] = option(
-        "label", "what they have to be near to: Y with its noise, or f(S)"
-    )
+    selected_on: Literal["label", "structural"] = option("label", "what V_b is near to: Y, or f(S)")
     n_train: tuple[Count, Count] = option((1000, 100), "training points of the two environments")
-    n_validation: Annotated[int, Field(ge=2), Number] = option(
-        550, "validation points, split as the training points are"
-    )
+    n_validation: Annotated[int, Field(ge=2), Number] = option(550, "split as the training points")
     n_test: Count = option(1000, "points of each test environment")
     beta: Finite = option(5.0, "weight of S_1 S_2 S_3 in Y")
     n_s: Annotated[int, Field(ge=3), Number] = option(5, "dimension of S")
