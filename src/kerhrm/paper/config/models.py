@@ -277,9 +277,7 @@ class Whole(Options):
         "results", "folder of everything that is generated"
     )
     raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
-    on_missing: Literal["fallback", "fail"] = option(
-        "fail", "when no source has a raw file: synthetic fallback data, or an error"
-    )
+    on_missing: Literal["fallback", "fail"] = option("fail", "raw files: synthetic, or an error")
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = option(
         "auto", "auto, cpu, cuda, cuda:N"
     )

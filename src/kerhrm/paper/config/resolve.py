@@ -12,14 +12,7 @@ from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices, catalogue
 from kerhrm.paper.config.files import Sources, Tree, read_sources
-from kerhrm.paper.config.learners import (
-    Learners,
-    Places,
-    dump,
-    entry_of,
-    known,
-    too_many_points,
-)
+from kerhrm.paper.config.learners import Learners, dump, entry_of, known, too_many_points
 from kerhrm.paper.config.models import KINDS, NOTEBOOKS, Cell, DataSet, Table, Whole
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
@@ -112,7 +105,7 @@ class _Resolver:
         """Parameters of a setting."""
         one, setting = self.whole.data[data], self.whole.data[data].settings[name]
         generator = DATA_SETS[one.generator]
-        options: Places = [(("data", data, "options"), one.options)]
+        options: list[Any] = [(("data", data, "options"), one.options)]
         options += [(("data", data, "settings", name, "options"), setting.options)]
         values = dump(self.sources, generator.options, options)
         network, features = (self.whole.nearest(data, name, f) for f in ("network", "features"))

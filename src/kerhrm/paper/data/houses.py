@@ -94,9 +94,7 @@ class HousesData(Options):
     scale: Literal["train", "all"] = option("train", "houses on which predictors are standardised")
     # "all", as in other code of the authors' group, tells methods the mean of the test periods:
     # a regularised one shrinks towards the zero.  Errors are in units of all houses either way.
-    price_scale: Literal["train", "all"] = option(
-        "train", "houses that give the unit and the zero of the price in training"
-    )
+    price_scale: Literal["train", "all"] = option("train", "houses that give price's unit and zero")
     clip: Literal["none", "train"] = option("none", "train: predictors keep to their range there")
     price: Literal["linear", "log"] = option("linear", "log: errors are in its own unit")
 

@@ -49,9 +49,7 @@ class RegressionData(Options):
     test_r: Some[Bias] = option([-2.9, -2.7, -2.5, -2.3, -2.1, -1.9], "of the test environments")
     scenario: Annotated[Literal[1, 2], Number] = option(2, "1: H = I; 2: H orthogonal")
     scramble: Literal["fixed", "per_seed"] = option("fixed", "H of scenario 2: one, or one a seed")
-    theta_s: Some[PositiveFloat] = option(
-        [0.5, 1.0, 1.5], "|theta_s|, repeated as n_s asks, with alternating signs"
-    )
+    theta_s: Some[PositiveFloat] = option([0.5, 1.0, 1.5], "|theta_s|, repeated, signs alternate")
     noise: PositiveFloat = option(1.0, "standard deviation of Y's noise")
     tau: PositiveFloat = option(2.0, "standard deviation of V")
     selected_by: Count = option(1, "V_b: how many variables, the last ones of V, select together")

@@ -2,12 +2,8 @@
 
 import pandas as pd
 
-from kerhrm.paper.evaluation.statistics import (
-    LEVEL,
-    difference,
-    holm,
-    probability_of_improvement,
-)
+from kerhrm.paper.evaluation import statistics
+from kerhrm.paper.evaluation.statistics import LEVEL, difference, holm
 from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary
 
 SIDES = ["setting", "metric", "method", "baseline"]
@@ -46,7 +42,7 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
         row = dict(zip(SIDES, sides, strict=True)) | {"n_seeds": len(pair)}
         row |= difference(ours, theirs)
         merit = merits[sides[1]]
-        chance = probability_of_improvement(merit(ours), merit(theirs))
+        chance = statistics.probability_of_improvement(merit(ours), merit(theirs))
         row |= dict(zip(PROBABILITY, chance, strict=True))
         row["outcome"] = "better" if merit(ours.mean()) > merit(theirs.mean()) else "worse"
         rows.append(row)

@@ -13,14 +13,7 @@ import pandas as pd
 import yaml
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.evaluation.statistics import (
-    LEVEL,
-    different,
-    equivalence,
-    holm,
-    smallest_margin,
-    summarise,
-)
+from kerhrm.paper.evaluation import statistics
 from kerhrm.paper.runs.arrays import reading
 
 JUDGEMENT = ["verdict", "p_agrees", "p_differs", "margins"]
@@ -117,17 +110,19 @@ def judge(
     distance, after Holm; ``margins``, the smallest margin at which the verdict is ``reproduced``,
     in units of the fixed one.
     """
-    differs = holm([different(c.mean, c.std, c.n_seeds, c.paper, c.error) for c in cells])
+    differs = statistics.holm(
+        [statistics.different(c.mean, c.std, c.n_seeds, c.paper, c.error) for c in cells]
+    )
     judgements = []
     for cell, p_differs in zip(cells, map(float, differs), strict=True):
         margin, merit = criteria[cell.metric].margin(cell.paper), criteria[cell.metric].merit
         facts = cell.mean, cell.std, cell.n_seeds, cell.paper, cell.error
-        p_agrees = equivalence(*facts, margin)
-        margins = smallest_margin(*facts) / margin if margin > 0 else float("inf")
+        p_agrees = statistics.equivalence(*facts, margin)
+        margins = statistics.smallest_margin(*facts) / margin if margin > 0 else float("inf")
         verdict = "inconclusive"  # as where either p is NaN
-        if p_agrees <= LEVEL:
+        if p_agrees <= statistics.LEVEL:
             verdict = "reproduced"
-        elif p_differs <= LEVEL:
+        elif p_differs <= statistics.LEVEL:
             ours, theirs = (merit(cell.mean), merit(cell.paper)) if merit else (0, 0)
             verdict = "better" if ours > theirs else "worse" if ours < theirs else "different"
         values = verdict, p_agrees, p_differs, margins
@@ -174,7 +169,7 @@ def make_table(
     scores = scores.assign(own=primary(scores))
     for values, group in scores.groupby([*KEYS, "own"], sort=False, dropna=False):
         cell: dict[str, Any] = dict(zip([*KEYS, "own"], values, strict=True))
-        numbers, metric = summarise(group["value"]), cell["metric"]
+        numbers, metric = statistics.summarise(group["value"]), cell["metric"]
         name = PRINTED_AS.get(cell["method"], cell["method"])
         printed = paper.get((table, base_setting(cell["setting"]), name, metric))
         fallback = str(cell["data_source"]).startswith(FALLBACK)

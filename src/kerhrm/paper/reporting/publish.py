@@ -92,9 +92,9 @@ def commit(root: Path) -> str | None:
     git = ["git", "-C", str(root)]
     changed = [*git, "diff", "--quiet", "HEAD", "--", "src", "config"]
     try:
-        head = subprocess.check_output(
-            [*git, "rev-parse", "HEAD"], text=True, stderr=subprocess.DEVNULL
-        ).strip()
-        return head + "+" * bool(subprocess.run(changed).returncode)
+        done = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip() + "+" * bool(subprocess.run(changed).returncode)
     except (OSError, subprocess.CalledProcessError):
         return None
