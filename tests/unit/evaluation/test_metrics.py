@@ -36,7 +36,7 @@ def labels(task: str = "classification") -> Labels:
     y = draw(100, S)
     y = {p: np.sign(a) for p, a in y.items()} if task == "classification" else y
     x = np.zeros((S, SIZES["train"], 2))
-    return Labels(y["train"], y["test"], ENVIRONMENT, task, "synthetic", NAMES, UNIT, x)
+    return Labels(y["train"], y["test"], ENVIRONMENT, "synthetic", NAMES, UNIT, x)
 
 
 def share(outputs: np.ndarray, y: np.ndarray) -> float:

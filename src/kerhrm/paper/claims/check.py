@@ -125,9 +125,12 @@ def _expand(spec: Mapping[str, Any], evidence: Evidence) -> Iterable[tuple[str, 
     """Tests of every combination, each with its setting."""
     kind = next(name for name in KINDS if name in spec)
     settings, metrics = _list(spec.get("setting", "")), _list(spec.get("metric", ""))
-    if kind == "rising":
+    if kind == "rising":  # the rank correlation with the order of the settings, over zero
         for metric in metrics:
-            yield "", _rising(spec, settings, metric, evidence)
+            cells = [evidence.cell(spec["table"], s, spec["rising"], metric) for s in settings]
+            values = pd.concat(cells, axis=1, join="inner").to_numpy()
+            ranks = [comparison.rank_correlation(row, np.arange(len(settings))) for row in values]
+            yield "", comparison.more(f"{spec['rising']} rising ({metric})", ranks)
         return
     others = _list(spec.get(KINDS[kind][1], 0.0))
     for setting, metric, a, b in product(settings, metrics, _list(spec[kind]), others):
@@ -167,16 +170,6 @@ def _test(
     name = f"{_text(a)} {kind} {other} {_text(b)}" if other else f"{_text(a)} {kind}"
     place = ", ".join(filter(None, (metric, setting)))
     return test(f"{name} ({place})" if place else name, ours - theirs, float(spec.get(limit, 0.0)))
-
-
-def _rising(
-    spec: Mapping[str, Any], settings: list[str], metric: str, evidence: Evidence
-) -> Comparison:
-    """Rank correlation of a method's values with the order of the settings, over zero."""
-    cells = [evidence.cell(spec["table"], s, spec["rising"], metric) for s in settings]
-    values = pd.concat(cells, axis=1, join="inner").to_numpy()
-    ranks = [comparison.rank_correlation(row, np.arange(len(settings))) for row in values]
-    return comparison.more(f"{spec['rising']} rising ({metric})", ranks)
 
 
 def _operand(operand: Any, look: Callable[[str], pd.Series]) -> Any:

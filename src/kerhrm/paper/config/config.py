@@ -122,10 +122,7 @@ def load_config(
     ``overrides``, keys of the command line, go before ``files``, and these before the files of
     ``config/`` in ``root``.
 
-    Raises
-    ------
-    KerhrmError
-        In one line: the file, the key and its value, the problem, and a hint.
+    An error says in one line the file, the key and its value, the problem, and a hint.
     """
     given, paths, folder = dict(overrides or {}), [Path(f) for f in files], Path(root) / "config"
     cache = _cache(given, paths, folder)

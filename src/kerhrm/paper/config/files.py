@@ -37,13 +37,7 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
 
 
 def read_yaml(path: Path) -> Tree:
-    """Read a YAML mapping; an empty file is an empty mapping.
-
-    Raises
-    ------
-    KerhrmError
-        In one line, if the file cannot be read, is not a mapping, or has a key twice or a tag.
-    """
+    """Read a YAML mapping, empty if the file is; refuse a key that is given twice, and tags."""
     name = shown(path)
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)

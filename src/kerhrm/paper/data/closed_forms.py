@@ -18,28 +18,24 @@ def classification(data: ClassificationData) -> Rows:
     """Accuracies of the Bayes rule for the pooled training data, and of the best rule on S."""
     sigma_s, sigma_v = deviations(data)
     pooled = (data.r1 + data.r2) / 2
-    ceiling = invariant_ceiling(data.d, sigma_s)
     train, test = (
         bayes_pooled_accuracy(pooled, r, data.d, sigma_s, sigma_v) for r in (pooled, data.r_test)
     )
+    ceiling = invariant_ceiling(data.d, sigma_s)
+    rows = {"ref: Bayes pooled": (train, test), "ref: invariant ceiling": (ceiling, ceiling)}
     return {
         name: {"train_acc": own, "test_acc": other, "generalisation_gap": other - own}
-        for name, own, other in (
-            ("ref: Bayes pooled", train, test),
-            ("ref: invariant ceiling", ceiling, ceiling),
-        )
+        for name, (own, other) in rows.items()
     }
 
 
 def regression(data: RegressionData) -> Rows:
     """Test errors of least squares on S, and of the structural function."""
     errors, several = reference_errors(data), len(data.test_r) > 1
+    rows = {"ref: least squares on S": "least_squares", "ref: structural function": "structural"}
     return {
         name: {"mean_error": float(e.mean()), "error_sd": float(e.std(ddof=1)) if several else NAN}
-        for name, e in (
-            ("ref: least squares on S", errors["least_squares"]),
-            ("ref: structural function", errors["structural"]),
-        )
+        for name, e in ((name, errors[key]) for name, key in rows.items())
     }
 
 

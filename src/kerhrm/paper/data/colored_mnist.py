@@ -80,8 +80,10 @@ class Digits(RawData):
         return cls(images[train], labels[train], images[test], labels[test], "fallback:digits")
 
     def images(self, part: str) -> tuple[np.ndarray, np.ndarray]:
-        """Images and labels of a part, ``train`` or ``test``."""
-        return getattr(self, f"{part}_images"), getattr(self, f"{part}_labels")
+        """Images and labels of the part that a part of the data set is drawn from."""
+        if part == "test":
+            return self.test_images, self.test_labels
+        return self.train_images, self.train_labels
 
 
 def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
@@ -142,7 +144,7 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
     ) -> tuple[np.ndarray, ...]:
         n = sizes[part]
         index = choose(seed, part, digits, len(parts[part]) * n).reshape(-1, n)[environment]
-        images, labels = digits.images("test" if part == "test" else "train")
+        images, labels = digits.images(part)
         return color(random, images[index], labels[index], flip, options)
 
     names = [f"e={options.test_flip:.2f}"]
@@ -185,8 +187,7 @@ def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
 
     Those of "train" and "validation" are disjoint; the size of none moves another.
     """
-    origin = "test" if part == "test" else "train"
-    available = len(digits.images(origin)[1])
+    origin, available = "test" if part == "test" else "train", len(digits.images(part)[1])
     shuffled = stream(seed, "data", "images", origin).permutation(available)
     if digits.is_fallback:
         cut = int(FALLBACK_TRAIN_SHARE * available)

@@ -47,12 +47,8 @@ class Dataset:
 
     def save(self, paths: Any) -> None:
         """Write the five files; ``paths[name]`` is each one's path."""
-        facts = {
-            "source": self.source,
-            "test_environments": list(self.test_environments),
-            "seeds": list(self.seeds),
-            "task": self.task,
-        }
+        facts: dict[str, Any] = {"source": self.source, "task": self.task}
+        facts |= {"test_environments": [*self.test_environments], "seeds": [*self.seeds]}
         train, validation, test = self.train, self.validation, self.test
         unit = np.ones(len(self.seeds)) if self.unit is None else self.unit
         contents = {

@@ -159,14 +159,9 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
             environment = period if name == "test" else hidden
             z = None if auxiliary is None else auxiliary[chosen]
             parts[name].append(Split(x[chosen], y[chosen], environment[chosen], z))
-    return Dataset(
-        **{name: stack(splits) for name, splits in parts.items()},
-        source=houses.source,
-        test_environments=names,
-        seeds=seeds,
-        task="regression",
-        unit=np.array(unit),
-    )
+    facts: dict[str, Any] = {"source": houses.source, "task": "regression", "unit": np.array(unit)}
+    drawn: dict[str, Any] = {name: stack(splits) for name, splits in parts.items()}
+    return Dataset(**drawn, test_environments=names, seeds=seeds, **facts)
 
 
 def _standardise(values: np.ndarray, base: Any) -> np.ndarray:

@@ -25,8 +25,6 @@ LATER = "period=later"  #: setting with the mean over the periods after the firs
 def measure(scores: Mapping[str, pd.DataFrame], choices: Mapping[str, Any]) -> pd.DataFrame:
     """Measure the effect of every alternative of the configuration's ``choices`` in every setting.
 
-    ``scores`` has by table the rows of :func:`kerhrm.paper.evaluation.scores.score_table`.
-
     Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p`` are of the
     alternative less the default, by the paired t test; ``p_holm`` is corrected over the results on
     one data set, and other rows have none. ``outcome``: ``changes`` if the interval is without zero

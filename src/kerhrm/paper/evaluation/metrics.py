@@ -36,7 +36,6 @@ class Labels:
     train: np.ndarray  #: (S, n)
     test: np.ndarray  #: (S, m)
     test_environment: np.ndarray  #: (m,), the same for all seeds
-    task: str
     source: str  #: of the data
     names: list[str]  #: of the test environments
     unit: np.ndarray  #: (S,), unit of y relative to that of the tables
@@ -45,18 +44,11 @@ class Labels:
     @classmethod
     def load(cls, folder: Path, n_seeds: int) -> "Labels":
         """Read the labels of the first ``n_seeds`` replicates of ``DATA/SETTING``."""
-        train, meta = load_arrays(folder / "data" / "train.npz")
-        test, _ = load_arrays(folder / "data" / "test_labels.npz")
-        return cls(
-            train["y"][:n_seeds],
-            test["y"][:n_seeds],
-            test["environment"][0],
-            meta["task"],
-            meta["source"],
-            meta["test_environments"],
-            test["unit"][:n_seeds],
-            train["x"][:n_seeds],
-        )
+        parts = (load_arrays(folder / "data" / f"{name}.npz") for name in ("train", "test_labels"))
+        (train, facts), (test, _) = parts
+        y = train["y"][:n_seeds], test["y"][:n_seeds], test["environment"][0]
+        more = test["unit"][:n_seeds], train["x"][:n_seeds]
+        return cls(*y, facts["source"], facts["test_environments"], *more)
 
 
 def accuracy(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -99,14 +91,12 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str]
 
 def failures(outputs: Outputs) -> list[str]:
     """Why the values of a seed cannot be trusted, one text per seed; empty where they can."""
-    reasons = []
-    for seed in range(len(outputs["test"])):
-        bad = [
-            f"{int((~np.isfinite(part[seed])).sum())} of {part[seed].size} outputs"
-            for part in outputs.values()
-            if not np.isfinite(part[seed]).all()
-        ]
-        reasons.append(f"diverged: {bad[0]} are not finite" if bad else "")
+    reasons = [""] * len(outputs["test"])
+    for part in reversed([*outputs.values()]):
+        for seed, wrong in enumerate((~np.isfinite(part)).sum(axis=-1)):
+            if wrong:
+                size = part[seed].size
+                reasons[seed] = f"diverged: {wrong} of {size} outputs are not finite"
     return reasons
 
 

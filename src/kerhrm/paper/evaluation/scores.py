@@ -3,11 +3,10 @@
 The only code of the workflow that reads test labels.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
@@ -79,11 +78,8 @@ def _score_learner(
                 attribute = DATA_SETS[params["generator"]].attribute
                 yield from _iterations(head, arrays, number, labels, replicates, attribute)
                 continue
-            parts = {
-                name.partition("/")[2]: array[:, number]
-                for name, array in arrays.items()
-                if name.startswith(f"{output}/")
-            }
+            own = (name for name in arrays if name.startswith(f"{output}/"))
+            parts = {name.partition("/")[2]: arrays[name][:, number] for name in own}
             yield from _rows(head, parts, labels, table.kind, replicates)
 
 
@@ -112,11 +108,11 @@ def _marked(head: Row, setting: str) -> Row:
 
 def _iterations(
     head: Row,
-    arrays: Mapping[str, np.ndarray],
+    arrays: m.Outputs,
     number: int,
     labels: m.Labels,
     replicates: list[Any],
-    attribute: Callable[[np.ndarray], np.ndarray] | None,
+    attribute: Any,
 ) -> Iterator[Row]:
     """Rows of every iteration: accuracies and, of Colored MNIST, the divergence ``d_kl``.
 

@@ -48,10 +48,9 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> tuple[float, float
 
     .. math:: \frac{1}{n} \sum_i [a_i > b_i] + \tfrac{1}{2} [a_i = b_i],
 
-    the measure of Agarwal et al. (NeurIPS 2021) with seeds compared in pairs, as here both share
-    data and initial weights; there runs are independent, and every one meets every other.  The
-    interval is Clopper and Pearson's, which holds its 95 % for any number of seeds (resampling
-    ten wins of ten would give a point); with ties, whose scores vary less, it holds more.
+    the measure of Agarwal et al. (NeurIPS 2021) with seeds compared in pairs, which here share data
+    and initial weights.  The interval is Clopper and Pearson's, which holds its 95 % for any number
+    of seeds; with ties it holds more.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if np.isnan(a - b).any():

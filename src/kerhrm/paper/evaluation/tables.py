@@ -154,9 +154,6 @@ def make_table(
     sizes, not on fallback data, in a setting without a mark, and chosen by the learner's own
     criterion, and if nothing is known against the number itself.
 
-    ``scores`` are rows of :func:`kerhrm.paper.evaluation.scores.score_table`, ``paper`` those of
-    :func:`load_paper_values`.
-
     Returns columns :data:`COLUMNS`; ``reason`` says why a cell has failed or is not comparable.
     Rows are in the order in which settings, methods and metrics first appear.
 
