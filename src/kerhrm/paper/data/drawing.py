@@ -36,14 +36,13 @@ def draw_parts(
 
 def stack(splits: Sequence[Split]) -> Split:
     """Replicates of equal size, one Split each, stacked."""
-    return Split(
-        np.stack([s.x for s in splits]).astype(np.float32),
-        np.stack([s.y for s in splits]).astype(np.float32),
-        np.stack([s.environment for s in splits]).astype(np.int8),
-        np.stack(z).astype(np.float32)
-        if (z := [s.auxiliary for s in splits if s.auxiliary is not None])
-        else None,
-    )
+
+    def stacked(name: str, dtype: type) -> Any:
+        arrays = [getattr(split, name) for split in splits]
+        return None if arrays[0] is None else np.stack(arrays).astype(dtype)
+
+    x, y, auxiliary = (stacked(name, np.float32) for name in ("x", "y", "auxiliary"))
+    return Split(x, y, stacked("environment", np.int8), auxiliary)
 
 
 def mixing_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
