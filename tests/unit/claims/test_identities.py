@@ -183,7 +183,7 @@ def test_printed_sigmas_make_s_more_informative() -> None:
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
-    return Lab.make("classification", 100, Size())
+    return Lab("classification", 100, Size())
 
 
 def svd(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -19,7 +19,7 @@ from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.igd import train_igd
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.loop import Fit, fit
-from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.mixture import Mixture, fit_mixture, orthogonal_update, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.algorithm.records import Problem, predict_linear
@@ -126,11 +126,14 @@ class Lab:
         r, y, a = memberships.numpy(), self.problem.y.numpy(), (self.v > 0).long().numpy()
         return float(divergence(r[None], y[None], a[None])[0])
 
+    def mixtures(self, psi: Tensor) -> Mixture:
+        """Mixtures of two from random starts."""
+        starts = random_starts(self.seed, self.size.n_init, len(psi), 2, "claims")
+        return fit_mixture(psi, self.problem.target, starts, ridge=RIDGE)
+
     def explore(self, psi: Tensor) -> Tensor:
         """Memberships (n, 2) of the likeliest mixture; the last choice is one like the label."""
-        y = self.problem.target
-        starts = random_starts(self.seed, self.size.n_init, len(psi), 2, "claims")
-        fits = fit_mixture(psi, y, starts, ridge=RIDGE)
+        fits, y = self.mixtures(psi), self.problem.target
         memberships = fits.responsibilities(psi, y)
         information = label_information(memberships, label_bins(self.problem.y))
         repeats = information > KerHRMOptions().max_label_information
