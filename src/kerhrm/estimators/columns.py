@@ -109,7 +109,7 @@ class AuxiliaryColumns:
                 known = self.categories
                 if reset:
                     known[name] = sorted(column.unique(), key=str)
-                codes = pd.Categorical(column, known.get(name, [])).codes
+                codes = pd.Index(known.get(name, []), dtype=object).get_indexer(column)
                 if (codes < 0).any():
                     value = column.iloc[int((codes < 0).argmax())]
                     problem = f"auxiliary column {name!r} has {value!r}, which the fit has not seen"
