@@ -14,6 +14,8 @@ from kerhrm.paper.claims import check, evaluate
 from kerhrm.paper.claims.small_runs import MEASURES, SMOKE, Lab, _explained
 from kerhrm.paper.config import load_config
 
+CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
+
 
 def write(folder: Path, table: str, cells: dict[tuple[str, str, str], list[float]]) -> None:
     rows = [
@@ -107,8 +109,8 @@ def test_other_selection_criteria_do_not_count(run: Path) -> None:
 def test_claims_of_the_paper_on_a_run_without_scores(tmp_path: Path) -> None:
     """Small runs, tiny, and identities; every name that a test uses exists."""
     (tmp_path / "scores").mkdir()
-    claims = evaluate(tmp_path, "smoke")
-    declared = yaml.safe_load(check.CLAIMS.read_text())
+    claims = evaluate(tmp_path, "smoke", CLAIMS)
+    declared = yaml.safe_load(CLAIMS.read_text())
     for claim, row in zip(declared, claims.itertuples(), strict=True):
         if any("measure" in test for test in claim.get("tests", ())):
             assert np.isfinite(row.effect), claim
@@ -138,7 +140,7 @@ def test_every_cell_that_a_claim_names_is_configured(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(check.Evidence, "cell", look)
     monkeypatch.setattr(check.Evidence, "number", lambda *_: pd.Series([0.0, 1.0], ["0", "1"]))
-    assert (evaluate(Path(), "paper")["reason"] == "").all()
+    assert (evaluate(Path(), "paper", CLAIMS)["reason"] == "").all()
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ four values.
 from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, permutations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +25,12 @@ from kerhrm.algorithm.penalties import GradientVariance, Risks
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.networks.build import NetworkOptions, build
-from kerhrm.paper.claims.check import CLAIMS
 from kerhrm.paper.claims.small_runs import RIDGE, Lab, Size
 from kerhrm.paper.data import classification
 from kerhrm.paper.data.closed_forms import invariant_ceiling, kept_given_y
 from kerhrm.paper.data.regression import RegressionData
+
+CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
 
 S = 0.75
 RATES = (0.9, 0.7, 0.1)  # r_e of the experiments' environments

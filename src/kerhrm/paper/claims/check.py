@@ -1,4 +1,4 @@
-"""Evaluate the paper's claims, as ``claims.yaml`` declares them.
+"""Evaluate the paper's claims, as ``config/claims.yaml`` declares them.
 
 A claim has ``tests`` of scores (``table``) or of a small run (``measure``), or it is an identity or
 a counterexample: then it has a ``status``, and a unit test (``test``) that shows it.  A test has
@@ -36,7 +36,6 @@ COLUMNS = [
     "claim", "where", "statement", "status", "effect", "ci_low", "ci_high", "n", "p", "p_holm",
     "tests", "tests_for", "tests_against", "measure", "numbers", "test", "reason", "data_source",
 ]  # fmt: skip
-CLAIMS = Path(__file__).with_name("claims.yaml")
 
 
 class MissingCell(LookupError):
@@ -72,7 +71,7 @@ class Evidence:
         return self.numbers[measure][name]
 
 
-def evaluate(run: str | Path, preset: str, path: str | Path = CLAIMS) -> pd.DataFrame:
+def evaluate(run: str | Path, preset: str, path: str | Path) -> pd.DataFrame:
     """Evaluate every claim that the file ``path`` declares on the scores of a run.
 
     Returns columns :data:`COLUMNS`, a row per claim. ``status``: ``supported`` or ``contradicted``
