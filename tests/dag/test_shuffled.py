@@ -14,12 +14,14 @@ from kerhrm.paper.runs.arrays import load_arrays, save_arrays
 pytestmark = pytest.mark.dag
 
 SETTING = "results/smoke/classification/r2=0.70"
+#: every method, both tasks, the pre-test: the others would repeat them
+SETTINGS = ("classification/r2=0.70", "houses/houses")
 #: what is learned, or chosen, without a look at the data of test points
 LEARNED = (
-    "*/*/features/training.npz",
-    "*/*/*/heterogeneity.npz",
-    "*/*/*/iterations/*/environments.npz",
-    "*/*/*/iterations/*/directions.npz",
+    "features/training.npz",
+    "*/heterogeneity.npz",
+    "*/iterations/*/environments.npz",
+    "*/iterations/*/directions.npz",
 )
 
 Arrays = dict[str, np.ndarray]
@@ -55,18 +57,22 @@ def parts(arrays: Arrays, *, of_test: bool) -> dict[str, bytes]:
 
 
 def test_learning_needs_no_test_data(copy: Checkout) -> None:
-    """Everything again with other test points and without test labels.
+    """All of two settings again with other test points and without test labels.
 
     True environments are wrong, too.
     """
     run = copy.folder / "results/smoke"
-    learned = {path: load_arrays(path)[0] for pattern in LEARNED for path in run.glob(pattern)}
-    predictions = {p: load_arrays(p)[0] for p in run.glob("*/*/*/predictions.npz")}
+    places = [run / name for name in SETTINGS]
+    found = [path for pattern in LEARNED for place in places for path in place.glob(pattern)]
+    learned = {path: load_arrays(path)[0] for path in found}
+    predictions = {
+        p: load_arrays(p)[0] for place in places for p in place.glob("*/predictions.npz")
+    }
     assert len(learned) > 8
     assert len(predictions) > 15
 
     misled = set()
-    for folder in run.glob("*/*/data"):
+    for folder in (place / "data" for place in places):
         (folder / "test_labels.npz").write_bytes(b"no labels here")
         change(folder / "test_inputs.npz", lambda a: a | {"x": a["x"][:, ::-1] + 1})
         old, _ = load_arrays(folder / "environments.npz")
@@ -75,7 +81,7 @@ def test_learning_needs_no_test_data(copy: Checkout) -> None:
         new, _ = load_arrays(folder / "environments.npz")
         if any((old[part] != new[part]).any() for part in old):
             misled.add(folder.parent)
-    assert {place.parent.name for place in misled} >= {"classification", "colored_mnist"}
+    assert run / SETTINGS[0] in misled
 
     files = [str(path.relative_to(copy.folder)) for path in (*learned, *predictions)]
     copy.run(*files, *SMOKE)
