@@ -12,21 +12,8 @@ from kerhrm.paper.runs.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 
-COLUMNS = [
-    "table",
-    "setting",
-    "method",
-    "metric",
-    "mean",
-    "std",
-    "n_seeds",
-    "ci_low",
-    "ci_high",
-    "paper",
-    "data_source",
-    "selection",
-    "verdict",
-]
+COLUMNS = ["table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
+           "paper", "data_source", "selection", "verdict"]  # fmt: skip
 KEYS = ["setting", "method", "selection", "metric"]
 SCORED = [name for name in TABLES if CONFIG.tables[name].kind in METRICS]
 #: the larger the better

@@ -32,9 +32,6 @@ class Job:
     log: tuple[str, ...]
     benchmark: str
     reason: str
-    message: str
-    resources: Mapping[str, Any]
-    grouped: bool  #: whether it would go to a cluster with others
 
     @property
     def name(self) -> str:
@@ -116,9 +113,6 @@ class Checkout:
                 log=tuple(line["log"]),
                 benchmark=line["benchmark"] or "",
                 reason=line["reason"],
-                message=line["rule_msg"],
-                resources=line["resources"],
-                grouped=line["grouped"],
             )
             for line in self.events("--dry-run", *args)
             if "rule_name" in line
