@@ -46,6 +46,7 @@ def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> Non
             papermill.execute_notebook(
                 str(source), str(executed), parameters=parameters, kernel_name="python3",
                 progress_bar=False, cwd=os.getcwd(), config=sockets,
+                start_timeout=600,  # on a busy machine
                 shutdown_kernel="immediate",  # a graceful end interrupts it, which it may print
             )  # fmt: skip
         except papermill.PapermillExecutionError as error:
