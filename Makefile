@@ -7,7 +7,7 @@
 PYTHON ?= python3
 CORES ?= all
 TORCH ?= cpu
-WORKFLOW_TESTS ?= tests/dag tests/faults tests/cluster -m 'not slow'
+WORKFLOW_TESTS ?= tests/faults tests/cluster tests/dag -m 'not slow'
 CONFIG =
 TARGET = all
 PROFILE =
@@ -34,14 +34,13 @@ env: .venv/installed  ## the environment .venv from the hashed locks in envs/
 	$(BIN)/python -m pip check
 	touch $@
 
-smoke: env  ## every table at tiny sizes, two minutes: results/smoke
+smoke: env  ## every table at tiny sizes, a minute and a half: results/smoke
 	$(SNAKEMAKE) all --config preset=smoke
 reproduce: env  ## every table from raw data at the paper's sizes: results/paper
 	$(SNAKEMAKE) all
 
 recover: env  ## continue an interrupted run: CONFIG=preset=smoke, TARGET=..., PROFILE=...
 	$(BIN)/python -m kerhrm.paper.runs.recover $(RUN)
-	$(SNAKEMAKE) --unlock $(TARGET) $(WITH)
 	$(SNAKEMAKE) --rerun-incomplete $(TARGET) $(WITH)
 
 report: env  ## report.html of a run (CONFIG=preset=smoke: of that one)
@@ -60,7 +59,7 @@ unit: env  ## unit tests and the examples in docstrings
 	$(BIN)/python -m pytest -n auto tests/unit
 	$(BIN)/python -m pytest -n auto --doctest-modules src
 dag: env  ## tests that run Snakemake (WORKFLOW_TESTS)
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(WORKFLOW_TESTS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(WORKFLOW_TESTS)
 lock: env  ## renew the locks in envs/ (needs uv)
 	./envs/lock.sh
 site: env  ## the documentation as a site: build/site

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from expected import CELLS, folder, params
+from expected import CELLS, params
 from threadpoolctl import threadpool_limits
 
 from kerhrm.algorithm.loop import fit
@@ -23,10 +23,8 @@ def test_the_loop_in_memory_is_the_workflows(results: Path, cell: tuple[str, str
     """Algorithm 1 by one call, and by one job for each of its steps."""
     data, setting, _ = cell
     options = KerHRMOptions(**params(*cell)["candidates"][0])
-    problems = load_records(
-        Problem, results / folder(data, setting) / "features" / "training.npz", "cpu"
-    )
-    iterations = results / folder(*cell) / "iterations"
+    problems = load_records(Problem, results / data / setting / "features/training.npz", "cpu")
+    iterations = results.joinpath(*cell, "iterations")
     threads = torch.get_num_threads()
     with threadpool_limits(1), torch.inference_mode():
         torch.set_num_threads(1)  # as in the jobs

@@ -1,52 +1,34 @@
 """Shuffled test data, run for real: what was learned stays the same to the last bit."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from dagtools import SMOKE, TARGETS, Checkout, Job, names, rules, with_descendants
-from expected import LABELLED, TRAINING, params
+from dagtools import SMOKE, Checkout
+from expected import LABELLED, params
 
 from kerhrm.paper.runs.arrays import load_arrays, save_arrays
 
 pytestmark = pytest.mark.dag
 
-SETTING = "results/smoke/classification/r2=0.70"
+#: every method, both tasks, the pre-test: the others would repeat them
+SETTINGS = ("classification/r2=0.70", "houses/houses")
 #: what is learned, or chosen, without a look at the data of test points
 LEARNED = (
-    "*/*/features/training.npz",
-    "*/*/*/heterogeneity.npz",
-    "*/*/*/iterations/*/environments.npz",
-    "*/*/*/iterations/*/directions.npz",
+    "features/training.npz",
+    "*/heterogeneity.npz",
+    "*/iterations/*/environments.npz",
+    "*/iterations/*/directions.npz",
 )
 
 Arrays = dict[str, np.ndarray]
 
 
-@pytest.fixture
-def copy(smoke: Checkout, tmp_path: Path) -> Checkout:
-    return smoke.copy(tmp_path / "copy")
-
-
-def change(path: Path, how: Callable[[Arrays], Arrays]) -> None:
-    """Change the arrays of a file, leave its metadata, and forget its digest."""
-    arrays, meta = load_arrays(path)
-    save_arrays(path, how(arrays), **meta)
-    for record in path.parents[len(path.parts) - path.parts.index("smoke") - 2].glob(
-        f"provenance/**/{path.name}*.json"
-    ):
-        record.unlink()
-
-
-def shuffled(*, by: str) -> Callable[[Arrays], Arrays]:
-    """Shuffle one array of a file along the points, for each seed on its own."""
-
-    def shuffle(arrays: Arrays) -> Arrays:
-        return arrays | {by: np.random.default_rng(0).permuted(arrays[by], axis=1)}
-
-    return shuffle
+def change(run: Path, path: Path, **arrays: np.ndarray) -> None:
+    """Replace arrays of a file, leave its metadata, and forget its digest."""
+    kept, meta = load_arrays(path)
+    save_arrays(path, kept | arrays, **meta)
+    (run / "provenance" / f"{path.relative_to(run)}.json").unlink()
 
 
 def parts(arrays: Arrays, *, of_test: bool) -> dict[str, bytes]:
@@ -54,28 +36,33 @@ def parts(arrays: Arrays, *, of_test: bool) -> dict[str, bytes]:
     return {n: a.tobytes() for n, a in arrays.items() if n.endswith("/test") == of_test}
 
 
-def test_learning_needs_no_test_data(copy: Checkout) -> None:
-    """Everything again with other test points and without test labels.
+def test_learning_needs_no_test_data(smoke: Checkout, tmp_path: Path) -> None:
+    """All of two settings again with other test points and without test labels.
 
     True environments are wrong, too.
     """
+    copy = smoke.copy(tmp_path / "copy")
     run = copy.folder / "results/smoke"
-    learned = {path: load_arrays(path)[0] for pattern in LEARNED for path in run.glob(pattern)}
-    predictions = {p: load_arrays(p)[0] for p in run.glob("*/*/*/predictions.npz")}
+    places = [run / name for name in SETTINGS]
+    found = [path for pattern in LEARNED for place in places for path in place.glob(pattern)]
+    learned = {path: load_arrays(path)[0] for path in found}
+    predictions = {
+        p: load_arrays(p)[0] for place in places for p in place.glob("*/predictions.npz")
+    }
     assert len(learned) > 8
     assert len(predictions) > 15
 
     misled = set()
-    for folder in run.glob("*/*/data"):
+    for folder in (place / "data" for place in places):
         (folder / "test_labels.npz").write_bytes(b"no labels here")
-        change(folder / "test_inputs.npz", lambda a: a | {"x": a["x"][:, ::-1] + 1})
+        inputs, _ = load_arrays(folder / "test_inputs.npz")
+        change(run, folder / "test_inputs.npz", x=inputs["x"][:, ::-1] + 1)
         old, _ = load_arrays(folder / "environments.npz")
-        for part in ("train", "validation"):
-            change(folder / "environments.npz", shuffled(by=part))
-        new, _ = load_arrays(folder / "environments.npz")
+        new = {n: np.random.default_rng(0).permuted(a, axis=1) for n, a in old.items()}
+        change(run, folder / "environments.npz", **new)
         if any((old[part] != new[part]).any() for part in old):
             misled.add(folder.parent)
-    assert {place.parent.name for place in misled} >= {"classification", "colored_mnist"}
+    assert run / SETTINGS[0] in misled
 
     files = [str(path.relative_to(copy.folder)) for path in (*learned, *predictions)]
     copy.run(*files, *SMOKE)
@@ -92,25 +79,3 @@ def test_learning_needs_no_test_data(copy: Checkout) -> None:
         same = parts(after, of_test=False) == parts(arrays, of_test=False)
         assert same == (not (labelled and run / data / setting in misled)), path
         assert parts(after, of_test=True) != parts(arrays, of_test=True), path
-
-
-def test_other_labels_change_scores_and_nothing_else(copy: Checkout, dag: list[Job]) -> None:
-    """Labels of one setting are shuffled within its test points."""
-    labels = f"{SETTING}/data/test_labels.npz"
-    scores = copy.folder / "results/smoke/scores/table1.csv.gz"
-    before = pd.read_csv(scores)
-    kept = {p: p.read_bytes() for p in copy.folder.glob("results/smoke/**/*.npz")}
-    change(copy.folder / labels, shuffled(by="y"))
-    planned = copy.plan(*TARGETS, *SMOKE)
-    assert names(planned) == with_descendants(dag, lambda job: labels in job.input)
-    assert not rules(planned) & TRAINING
-    copy.run(str(scores.relative_to(copy.folder)), *SMOKE)
-    changed = [p for p, content in kept.items() if p.read_bytes() != content]
-    assert changed == [copy.folder / labels]
-    after = pd.read_csv(scores)
-    assert len(before) == len(after)
-    differ = before["value"] != after["value"]
-    train = (before["metric"] == "train_acc") & (before["selection"] != "oracle")
-    assert not (differ & (train | (before["setting"] != "r2=0.70"))).any()
-    for method in ("ERM", "HRM", "KerHRM", "KerHRM (linear predictor)"):
-        assert (differ & (before["method"] == method)).any(), method

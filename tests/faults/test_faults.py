@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from dagtools import SMOKE, Checkout, Job
+from dagtools import SMOKE, Checkout, Job, contents
 from faulttools import FAULTS, Disk, Run, end_all, recover, schedule, snakemake
 
 pytestmark = pytest.mark.faults
@@ -21,8 +21,7 @@ N_FAULTS = int(os.environ.get("FAULTS") or 8)
 SEED = int(os.environ.get("FAULT_SEED") or 0)
 #: a part of the DAG with most kinds of rules
 TARGETS = ("table3", "figure2") if N_FAULTS < 20 else ("all",)
-VARIES = {"logs", "benchmarks", "provenance", "temporary"}
-DELAY_SECONDS = 3.0  # between the end of a job and a fault; a job takes about as long
+DELAY_SECONDS = 2.0  # between the end of a job and a fault; a job takes about as long
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +68,6 @@ def disturbed(
         disk.close()
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Contents of the result files, without logs, measured times and provenance."""
-    run = folder / "results" / "smoke"
-    found = {p.relative_to(run).as_posix(): p for p in run.rglob("*") if p.is_file()}
-    return {n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES}
-
-
 def test_the_recovery_succeeds(disturbed: tuple[Checkout, Run]) -> None:
     copy, recovery = disturbed
     assert recovery.process.returncode == 0, recovery.output
@@ -83,11 +75,11 @@ def test_the_recovery_succeeds(disturbed: tuple[Checkout, Run]) -> None:
 
 
 def test_results_are_those_of_an_undisturbed_run(
-    smoke: Checkout, disturbed: tuple[Checkout, Run], jobs: list[Job]
+    results: Path, disturbed: tuple[Checkout, Run], jobs: list[Job]
 ) -> None:
     declared = {file.removeprefix("results/smoke/") for job in jobs for file in job.output}
-    expected = {n: c for n, c in contents(smoke.folder).items() if n in declared}
-    found = contents(disturbed[0].folder)
+    expected = {n: c for n, c in contents(results).items() if n in declared}
+    found = contents(disturbed[0].folder / "results/smoke")
     assert {"tables", "notebooks", "figures", "scores"} <= {n.split("/")[0] for n in expected}
     assert found.keys() == expected.keys()
     assert [name for name in expected if found[name] != expected[name]] == []

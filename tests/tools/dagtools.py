@@ -18,6 +18,8 @@ from snakemake_logger_plugin_jobs import VARIABLE
 SMOKE = ("--config", "preset=smoke")  # must follow the targets: it takes what comes after it
 TARGETS = ("all",)
 TIMEOUT_SECONDS = 1800
+#: folders of a run's that differ from one run to the next
+VARIES = {"logs", "benchmarks", "provenance", "temporary"}
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,6 @@ class Job:
     log: tuple[str, ...]
     benchmark: str
     reason: str
-    message: str
-    resources: Mapping[str, Any]
-    grouped: bool  #: whether it would go to a cluster with others
 
     @property
     def name(self) -> str:
@@ -114,9 +113,6 @@ class Checkout:
                 log=tuple(line["log"]),
                 benchmark=line["benchmark"] or "",
                 reason=line["reason"],
-                message=line["rule_msg"],
-                resources=line["resources"],
-                grouped=line["grouped"],
             )
             for line in self.events("--dry-run", *args)
             if "rule_name" in line
@@ -136,6 +132,12 @@ class Checkout:
         """All of it, results and Snakemake's memory included, elsewhere."""
         shutil.copytree(self.folder, folder)
         return Checkout(folder, self.environment.get("KERHRM_RAW_DIR"))
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    """Contents of a run's result files, without logs, measured times and provenance."""
+    found = {p.relative_to(run).as_posix(): p for p in run.rglob("*") if p.is_file()}
+    return {n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES}
 
 
 def names(jobs: Iterable[Job]) -> set[str]:

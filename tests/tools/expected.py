@@ -6,10 +6,8 @@ from kerhrm.paper.config import load_config
 
 CONFIG = load_config({"preset": "smoke"}, root=Path(__file__).parents[2])
 TABLES = sorted(name for name, table in CONFIG.tables.items() if table.in_all)
-FIGURES = [name for name in TABLES if name.startswith("figure")]
 #: every (data set, setting, learner) of `all`
 CELLS = sorted({cell for name in TABLES for cell in CONFIG.tables[name].cells})
-SETTINGS = sorted({cell[:2] for cell in CELLS})
 METRICS = {
     "accuracy": ["train_acc", "test_acc", "generalisation_gap"],
     "mean_error": ["mean_error", "error_sd"],
@@ -18,20 +16,9 @@ METRICS = {
 #: methods that are given the true environments
 LABELLED = {"irm", "iga", "true_environments"}
 #: rules between the data set and the predictions
-TRAINING = {
-    "extract_features",
-    "learn_environments",
-    "learn_direction",
-    "test_heterogeneity",
-    "train_network",
-    "train",
-}
+TRAINING = {"extract_features", "learn_environments", "learn_direction", "test_heterogeneity",
+            "train_network", "train"}  # fmt: skip
 
 
 def params(data: str, setting: str, learner: str | None = None) -> dict:
     return CONFIG.params(data, setting, learner)
-
-
-def folder(data: str, setting: str, learner: str = "") -> str:
-    """Folder below the run's."""
-    return "/".join(filter(None, (data, setting, learner)))

@@ -82,8 +82,7 @@ class Run:
     def main(self) -> psutil.Process:
         """Snakemake itself."""
         for process in self.family():
-            words = arguments(process)
-            if "snakemake" in {Path(w).name for w in words[:4]} and "--unlock" not in words:
+            if "snakemake" in {Path(word).name for word in arguments(process)[:4]}:
                 return process
         raise psutil.NoSuchProcess(self.process.pid)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
 
 from kerhrm.plugins import with_plugins
@@ -133,6 +132,8 @@ class ScaleGradientVariance(Penalty):
         return risks.mean((scale_gradients - risks.mean(scale_gradients)) ** 2)
 
     def minimise(self, risks: Risks, alpha: float) -> Tensor:
+        from scipy.optimize import minimize  # a quarter of a second, and few options need it
+
         pooled, cross = risks.pooled
         start = solve(pooled, cross)
         if alpha == 0:

@@ -36,7 +36,6 @@ from torch import Tensor
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.records import Problem, Record
 from kerhrm.errors import KerhrmError
-from kerhrm.heterogeneity.statistic import beside_atom, gains, scaled_residuals, spread_ties
 from kerhrm.randomness import stream
 
 MIN_POINTS = 80
@@ -145,6 +144,9 @@ def test_heterogeneity(
     >>> result.detected, result.p_value
     (True, 0.025)
     """
+    # imports scikit-learn, a second
+    from kerhrm.heterogeneity.statistic import beside_atom, scaled_residuals, spread_ties
+
     options = options or HeterogeneityOptions()
     x = features if x is None else x
     read = partial(check_array, dtype=np.float64, ensure_all_finite=False)
@@ -183,6 +185,8 @@ def test_rows(
     Environments may differ in the inputs' coefficients and the constant; in those of the reduced
     features where there are not ten points for each input.
     """
+    from kerhrm.heterogeneity.statistic import beside_atom
+
     features, labels, inputs = (t.double().cpu().numpy() for t in (psi, y, x))
     if inputs.shape[1] + 1 <= beside_atom(labels).sum() // POINTS_PER_FEATURE:
         features = np.column_stack([inputs, np.ones(len(labels))])
@@ -200,6 +204,8 @@ def against_permutations(
 
     Then the p-value is exact: at most ``level`` with at most that probability.
     """
+    from kerhrm.heterogeneity.statistic import gains
+
     orders = np.tile(np.arange(len(residuals)), (1 + options.n_permutations, 1))
     random = stream(seed, "heterogeneity", "permutations")
     orders[1:] = random.permuted(orders[1:], axis=1)

@@ -13,7 +13,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 #: names the file to write
 VARIABLE = "JOBS_LOG"
-FIELDS = ("rule_name", "input", "output", "log", "benchmark", "reason", "rule_msg")
+FIELDS = ("rule_name", "input", "output", "log", "benchmark", "reason")
 
 
 class LogHandler(LogHandlerBase):
@@ -27,7 +27,7 @@ class LogHandler(LogHandlerBase):
         event = getattr(record, "event", None)
         if event == LogEvent.JOB_INFO:
             line = {name: getattr(record, name) for name in FIELDS}
-            line |= {"resources": dict(record.resources.items()), "grouped": record.indent}
+            line["grouped"] = record.indent
         elif event == LogEvent.GROUP_INFO:
             line = {"group": record.group_id}
         else:

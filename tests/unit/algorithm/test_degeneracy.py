@@ -76,20 +76,6 @@ def test_environment_equals_label_is_one() -> None:
     assert float(label_information(hard(label), finer)) == pytest.approx(1)
 
 
-def test_independence_is_zero() -> None:
-    environment, label = (torch.tensor(a) for a in ([0, 1] * 6, [0, 0, 1, 1, 2, 2] * 2))
-    assert float(label_information(hard(environment), label)) == pytest.approx(0, abs=1e-12)
-    assert float(label_information(torch.full((12, 3), 1 / 3), label)) == pytest.approx(0, abs=1e-6)
-
-
-@pytest.mark.parametrize("one", ["environment", "bin"])
-def test_nothing_to_tell_is_zero(one: str) -> None:
-    other = torch.tensor([0, 1, 0, 1])
-    same = torch.zeros(4, dtype=torch.int64)
-    r, bins = (hard(same, 2), other) if one == "environment" else (hard(other), same)
-    assert float(label_information(r, bins)) == 0
-
-
 @given(seed=st.integers(0, 10**6))
 def test_order_and_names_do_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -135,11 +121,6 @@ def test_halves_of_a_regression_label_are_a_label_split() -> None:
 
 def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:
     return torch.from_numpy(np.random.default_rng(seed).dirichlet([0.7] * n_clusters, m))
-
-
-def test_soft_memberships_are_the_responsibilities() -> None:
-    r = shares(0)
-    assert assign(r, "soft", 0) is r
 
 
 @given(seed=st.integers(0, 10**6))

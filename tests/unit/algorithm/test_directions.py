@@ -17,13 +17,12 @@ from kerhrm.algorithm.invariance import (
     erm_direction,
     learn_directions,
     point_scores,
-    selection_score,
     worst_environment_score,
 )
 from kerhrm.algorithm.loop import select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.algorithm.records import Directions, Environments, Problem, predict_linear
+from kerhrm.algorithm.records import Directions, Environments, Problem
 from kerhrm.options import Task
 
 N, M, K_MAX = 40, 16, 5
@@ -123,15 +122,6 @@ def test_the_unit_of_psi_does_not_matter(unit: float, penalty: str) -> None:
     assert scaled.chosen == plain.chosen
 
 
-def test_predictions_keep_the_offset() -> None:
-    problem = random_problem()
-    theta = torch.from_numpy(np.random.default_rng(1).standard_normal((2, K_MAX)))
-    psi, f0 = problem.psi_validation, problem.f0_validation
-    both = predict_linear(theta, psi, f0)
-    np.testing.assert_allclose(both, f0.numpy() + theta.numpy() @ psi.numpy().T)
-    assert_close(predict_linear(theta[1], psi, f0), both[1])
-
-
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None:
     problem = random_problem(task=task)
@@ -216,16 +206,6 @@ def test_a_degenerate_clustering_is_chosen_only_if_there_is_no_other(
         plain = learn_directions(problem, [free], OPTIONS)
         assert_close(directions.theta, plain.theta)
     assert barred == (len(eligible) < 9)
-
-
-@pytest.mark.parametrize("part", ["train", "validation"])
-def test_every_environment_scores_once(part: Any) -> None:
-    first, second = environments([2, 5], 1), environments([2], 2)
-    memberships = all_memberships([first, second], part)
-    expected = [
-        getattr(e, part)[g, :, j] for e in (first, second) for g in range(len(e.k)) for j in (0, 1)
-    ]
-    assert_close(memberships, torch.stack(expected))
 
 
 def test_degenerate_environments_do_not_score() -> None:
@@ -330,10 +310,3 @@ def test_erm_is_ridge_regression_with_k_by_validation() -> None:
     np.testing.assert_allclose(got.theta[: got.k], expected[best])
     assert not bool(got.theta[got.k :].any())
     assert got.score == pytest.approx(-min(errors))
-
-
-def test_a_winners_score_is_that_of_its_direction() -> None:
-    problem, learned = random_problem(3), [environments([2, 5])]
-    winner = learn_directions(problem, learned, OPTIONS).winner(1)
-    score = selection_score(problem, winner.theta[None], learned, "worst_inferred")
-    assert score.item() == pytest.approx(winner.score)

@@ -166,22 +166,6 @@ def test_every_start_is_fitted_and_the_best_one_wins(noise: float, seed: int) ->
     assert_close(got.validation[0], kept * winner.responsibilities(*held))
 
 
-@pytest.mark.parametrize(
-    ("options", "counted"),
-    [
-        ({"max_label_information": 0.0}, "n_label_split"),
-        ({"min_share": 1.0}, "n_empty"),
-        ({"em_max_iter": 1}, "n_unconverged"),
-    ],
-)
-def test_starts_of_each_kind_are_counted(options: dict[str, Any], counted: str) -> None:
-    got = first(planted(0), 2, 4, n_init=3, clustering_ridge=[1e-3, 1e-2, 1e-1], **options)
-    assert got.n_starts.tolist() == [9, 9]
-    for name in ("n_label_split", "n_empty", "n_unconverged"):
-        assert getattr(got, name).tolist() == ([9, 9] if name == counted else [0, 0])
-    assert got.degenerate.tolist() == [counted != "n_unconverged"] * 2
-
-
 def test_an_emptied_environment_is_dropped_and_the_others_stay() -> None:
     # two environments are planted, a third is too many
     options: dict[str, Any] = {"n_environments": 3, "em_max_iter": 2000, "em_tol": 1e-9}

@@ -90,12 +90,6 @@ def task() -> Task:
     return Task(mlp, x, problem, torch.tensor([0.03, -0.05, 0.08]).double())
 
 
-def test_coordinates_of_the_linear_predictor_are_its_theta(task: Task) -> None:
-    problem = task.problem
-    f = problem.f0_train + problem.psi_train @ task.theta
-    assert_close((f - problem.f0_train) @ problem.u / problem.s, task.theta)
-
-
 def test_features_beyond_k_have_no_say(task: Task) -> None:
     options = KerHRMOptions(steps=20)
     direction = Direction(task.theta * torch.tensor([1, 1, 0]), 2, 0.0, 0.0, 1)

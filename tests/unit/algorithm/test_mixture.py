@@ -185,18 +185,6 @@ def test_responsibilities_are_bayes_rule(case: Problem) -> None:
         assert math.isclose(mean, np.log(likelihood).mean(), rel_tol=1e-9, abs_tol=1e-9)
 
 
-def test_one_cluster_is_ridge_regression() -> None:
-    case = problem(seed=0, n=50, k=4, n_clusters=1, ridge=0.1)
-    psi, y = case.psi.numpy(), case.y.numpy()
-    fit = case.fit()
-    ridge = Ridge(alpha=len(y) * case.rho, fit_intercept=False).fit(psi, y)
-    np.testing.assert_allclose(fit.theta[0, 0], ridge.coef_, rtol=1e-9)
-    variance = np.mean((y - ridge.predict(psi)) ** 2) + case.rho * np.sum(ridge.coef_**2)
-    np.testing.assert_allclose(fit.sigma[0, 0], variance**0.5, rtol=1e-9)
-    assert fit.weights.flatten().tolist() == [1.0, 1.0]
-    assert fit.n_iterations.flatten().tolist() == [2, 2]
-
-
 def test_finds_the_points_where_a_spurious_feature_agrees_with_the_label() -> None:
     n = 400
     rng = np.random.default_rng(0)
@@ -239,14 +227,14 @@ def test_a_batch_is_its_runs_one_by_one() -> None:
             )
 
 
-@pytest.mark.parametrize("sigma", [None, 1e-3])
-def test_outliers_and_empty_clusters_leave_no_nan(sigma: float | None) -> None:
+@pytest.mark.parametrize(("sigma", "each"), [(None, False), (1e-3, False), (None, True)])
+def test_outliers_and_empty_clusters_leave_no_nan(sigma: float | None, each: bool) -> None:
     case = problem(seed=1, n=20, k=2, n_clusters=3, sigma=sigma)
     y = case.y.clone()
     y[4] = 1e6
     start = case.start.clone()
     start[0] = torch.tensor([1.0, 0.0, 0.0])  # nobody in two of the three clusters
-    fit = case._replace(y=y, start=start).fit()
+    fit = case._replace(y=y, start=start).fit(per_cluster=each)
     for name in NAMES:
         assert bool(torch.isfinite(getattr(fit, name)).all()), name
     assert fit.weights[0].tolist() == [1.0, 0.0, 0.0]  # an outlier fills no empty cluster
@@ -261,17 +249,6 @@ def test_sigma_stays_positive_on_an_exact_fit() -> None:
     fit = case._replace(y=y).fit()
     torch.testing.assert_close(fit.sigma, 1e-6 * y.std().expand(2, 1))
     assert bool(torch.isfinite(fit.objective).all())
-
-
-def test_stopping_early_is_told() -> None:
-    case = problem(seed=0, n=30, k=2, n_clusters=2)
-    first = case.fit(max_iter=1)
-    assert not bool(first.converged.any())
-    assert first.n_iterations.flatten().tolist() == [1, 1]
-    last = case.fit(max_iter=5000)
-    assert bool(last.converged.all())
-    again = case.fit(max_iter=int(last.n_iterations.max()))
-    assert bool(again.converged.all())
 
 
 @pytest.mark.parametrize(
@@ -362,15 +339,6 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
         np.testing.assert_allclose(fit.sigma[0, 0] ** 2, variance, rtol=1e-8)
         distance = residuals**2 / (2 * variance) - np.log(r.mean(0))
         r = np.eye(2)[distance.argmin(1)]
-
-
-def test_an_empty_cluster_with_a_sigma_of_its_own_leaves_no_nan() -> None:
-    psi, y, start = gaussians(3)
-    start = torch.cat([start, torch.zeros(1, 400, 1)], -1)
-    fit = fit_mixture(psi, y, start, ridge=1e-3, per_cluster=True)
-    for name in NAMES:
-        assert bool(torch.isfinite(getattr(fit, name)).all()), name
-    assert float(fit.weights[0, 2]) == 0
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 40), chunk=st.integers(1, 50))

@@ -55,14 +55,6 @@ def test_training_points_are_mapped_to_their_own_features(network: Network, x: T
     assert torch.equal(f0, fitted.f0)
 
 
-def test_modules_and_factors_give_the_same_map(x: Tensor) -> None:
-    mlp, module = (build(options, 4, D).to(torch.float64) for options in NETWORKS.values())
-    same = module.with_weights(dict(zip(module.weights, mlp.weights.values(), strict=True)))
-    left, right = (NTFMap.fit(f, x, K).transform(x + 0.1) for f in (mlp, same))
-    for a, b in zip(left, right, strict=True):
-        assert_close(a, b, rtol=1e-7, atol=1e-8)
-
-
 def test_more_dimensions_than_points_are_refused(network: Network, x: Tensor) -> None:
     with pytest.raises(KerhrmError, match=f"k={N + 1} needs 1 <= k <= n={N}"):
         NTFMap.fit(network, x, N + 1)

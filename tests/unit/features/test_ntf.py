@@ -127,13 +127,6 @@ def test_single_precision_is_summed_in_double(autograd_rows: Rows) -> None:
     assert_close(kernel, rows @ rows.mT, rtol=1e-6, atol=1e-6)
 
 
-def test_both_forms_agree() -> None:
-    mlp, x = init_mlp(0, (5, 6, 4, 1)), torch.randn(11, 5)
-    factored, _ = extract(mlp, x)
-    ntf = PerSampleNTF(mlp, x)
-    assert_close(ntf.kernel(ntf).float(), factored.kernel(factored))
-
-
 def test_no_tensor_outgrows_a_block() -> None:
     class LargestTensor(TorchDispatchMode):
         numel = 0

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
-from kerhrm.features import reduction
 from kerhrm.features.reduction import fix_signs, reduce
 
 K = 5
@@ -35,16 +34,6 @@ def test_reduction_is_the_truncated_svd(n: int, monkeypatch: pytest.MonkeyPatch)
     signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
     np.testing.assert_allclose(got_s, s[:K], rtol=1e-9)
     np.testing.assert_allclose(got_u, u[:, :K] * signs, atol=1e-7)
-
-
-def test_both_solvers_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    kappa = gram(features(240, p=240, decay=0.97))
-    sparse = reduce(kappa, 3)
-    monkeypatch.setattr(reduction, "DENSE_SHARE", 0.0)
-    for got, expected in zip(sparse, reduce(kappa, 3), strict=True):
-        torch.testing.assert_close(got, expected, rtol=0, atol=1e-10)
-    eye = torch.eye(3, dtype=torch.float64)
-    torch.testing.assert_close(sparse[0].T @ sparse[0], eye, rtol=0, atol=1e-12)
 
 
 def test_signs_depend_on_the_subspace_alone() -> None:

@@ -62,12 +62,6 @@ def test_nothing_is_found_where_nothing_is() -> None:
     assert test.homogeneous
 
 
-def test_a_gain_too_small_to_count_is_no_environment() -> None:
-    features, y = flipped(300, 0.3)
-    strict = FEW.model_copy(update={"min_gain": 1e6})
-    assert test_heterogeneity(features, y, options=strict).homogeneous
-
-
 def test_a_credit_only_raises_the_p_value() -> None:
     random = np.random.default_rng(0)
     features = orthonormal(random.standard_normal((60, 2)))

@@ -86,19 +86,11 @@ def test_outputs(case: Case, draw: Draw) -> None:
     for name in outputs:
         assert float(torch.cosine_similarity(outputs[name], inputs.y, dim=-1)) > 0.4
         torch.testing.assert_close(few[name], several[name][3:8], rtol=1e-5, atol=1e-6)
-
-
-@each_case
-def test_inferred_environments(case: Case, draw: Draw) -> None:
-    inputs = case.inputs(draw)
-    fitted = case.train(inputs)
-    if not case.method.infers:
-        assert fitted.environments is None
-        return
-    assert fitted.environments is not None
-    assert fitted.environments.shape[0] == len(inputs.x) + len(inputs.x_validation)
-    assert fitted.environments.dtype == torch.float32
-    assert 0 <= float(fitted.environments.min()) <= float(fitted.environments.max()) <= 1 + 1e-6
+    assert (fitted.environments is not None) == case.method.infers
+    if fitted.environments is not None:
+        assert len(fitted.environments) == len(inputs.x) + len(inputs.x_validation)
+        assert fitted.environments.dtype == torch.float32
+        assert 0 <= float(fitted.environments.min()) <= float(fitted.environments.max()) <= 1 + 1e-6
 
 
 @each_case

@@ -98,12 +98,3 @@ def test_the_pretest_runs_on_regressions_alone(draw: Draw) -> None:
     for task, tested in (("regression", True), ("classification", False)):
         inputs = draw(task, n=100, k=K)
         assert ("p_value" in train_kerhrm(inputs, options).chosen) == tested
-
-
-def test_as_printed_differs_where_the_paper_says_so() -> None:
-    usual = KerHRMOptions()
-    differing = {n for n in type(usual).model_fields if getattr(AS_PRINTED, n) != getattr(usual, n)}
-    assert differing == {
-        "n_init", "clustering_ridge", "clustering_target", "max_label_information", "min_share",
-        "total", "cosine", "steps", "check_every", "selection", "final", "pretest",
-    }  # fmt: skip

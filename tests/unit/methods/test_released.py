@@ -185,20 +185,6 @@ def test_gradients_of_risk_and_penalty(
     np.testing.assert_allclose(result[:K], expected, rtol=1e-9, atol=1e-9)
 
 
-def test_early_stopping_keeps_theta_short(points: tuple[Tensor, ...]) -> None:
-    start = xavier(SEED, (K,), 0.1, "theta")
-
-    def run(**changes: Any) -> Tensor:
-        return learn_theta(*points, members(2), start, options(penalty_weight=0.1, **changes))
-
-    early, late = run(steps=300, learning_rate=1e-4), run(steps=6_000, learning_rate=1e-2)
-    # one step of Adam moves a coordinate by about the rate
-    assert float((early - torch.from_numpy(start)).abs().max()) < 1.1 * 300 * 1e-4
-    assert float(early.norm()) < 0.7 * float(late.norm())
-    values = [sum(risk_and_penalty(t, *points, members(2))) for t in (late, early)]
-    assert float(values[0].detach()) < float(values[1].detach())
-
-
 def test_the_weight_applies_after_the_anneal_step(
     points: tuple[Tensor, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

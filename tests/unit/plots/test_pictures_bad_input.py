@@ -10,9 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
 
-import kerhrm
 from kerhrm import ERM, KerHRMClassifier, plots
 from kerhrm.errors import KerhrmError
 
@@ -20,14 +18,10 @@ CASES: dict[str, tuple[Any, str]] = {
     "a feature that is not there": (
         lambda m, x, y: plots.relation(m, x, y, "shadow"), "no feature 'shadow'; did you mean",
     ),
-    "a number too large": (
-        lambda m, x, y: plots.environments(m, x, y, features=[0, 2]), "there is no feature 2",
-    ),
     "no feature": (lambda m, x, y: plots.relation(m, x, y, 1.5), "1.5 is not a feature"),
     "one feature for two": (
         lambda m, x, y: plots.environments(m, x, y, features="shade"), "are not two",
     ),
-    "no parts": (lambda m, x, y: plots.relation(m, x, y, 0, bins=0), "bins=0 must be 1 or more"),
     "a table with one column": (
         lambda m, x, y: plots.environments(y, x[["shade"]], y), "the table has 1 feature",
     ),
@@ -38,7 +32,6 @@ CASES: dict[str, tuple[Any, str]] = {
     "an estimator without environments": (
         lambda m, x, y: plots.environments(LogisticRegression(), x, y), "has no environments",
     ),
-    "a pipeline": (lambda m, x, y: plots.environments(make_pipeline(m), x, y), "a Pipeline has"),
     "too few environments": (
         lambda m, x, y: plots.environments([0, 1], x, y), r"have shape \(2,\) for 300 rows",
     ),
@@ -53,12 +46,6 @@ CASES: dict[str, tuple[Any, str]] = {
     "no fit": (lambda m, x, y: plots.group_errors([], x, y, y), "no estimators given"),
     "rows without a group": (
         lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]), "1 rows have no group",
-    ),
-    "groups of other rows": (
-        lambda m, x, y: plots.group_errors(m, x, y, y[1:]), r"groups have shape \(299,\)",
-    ),
-    "rows without a target": (
-        lambda m, x, y: plots.group_errors(m, x, y[1:], y[1:]), "300 rows of X but 299 of y",
     ),
     "classes and numbers": (
         lambda m, x, y: plots.group_errors([m, LinearRegression()], x, y, y), "no error in common",
@@ -108,10 +95,3 @@ except ValueError as error:
     first, second = output.stdout.splitlines()
     assert first == "[] True"
     assert second == "pictures need matplotlib, which is not installed; pip install matplotlib"
-
-
-def test_pictures_are_part_of_the_package() -> None:
-    assert kerhrm.plots is plots
-    assert set(plots.__all__) <= set(dir(plots))
-    with pytest.raises(AttributeError, match="attribute pie"):
-        plots.pie  # noqa: B018

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 
 from kerhrm.paper.data.colored_mnist import Digits
@@ -40,10 +39,3 @@ def test_it_compares_three_models(images: ModuleType) -> None:
     assert table[["training", "test"]].to_numpy().min() >= 0
     assert table[["training", "test"]].to_numpy().max() <= 1
     assert table["environments"].notna().tolist() == [False, True, True]
-
-
-def test_agreement_is_that_of_the_colour(images: ModuleType) -> None:
-    X = np.zeros((4, 2, 3))
-    X[[0, 1], 1] = X[[2, 3], 0] = 0.5
-    y = np.array([1.0, -1.0, 1.0, -1.0])
-    assert images.agrees(X.reshape(4, -1), y).tolist() == [True, False, False, True]

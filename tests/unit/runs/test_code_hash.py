@@ -40,7 +40,7 @@ LATE = {"", "settings", "core", "core.solve"}
 
 def forget() -> None:
     """As a new process."""
-    for cached in (module._file, module._digest, module._parsed):
+    for cached in (module._file, module._digest, module._parsed, module._imports):
         cached.cache_clear()
 
 

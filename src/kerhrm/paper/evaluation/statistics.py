@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special  # scipy.stats takes half a second to import
 
 LEVEL = 0.05  #: of every test; intervals have the confidence 1 - LEVEL
 
@@ -26,7 +26,7 @@ def summarise(values: ArrayLike) -> dict[str, float | int]:
     std = float(values.std(ddof=1)) if n > 1 else float("nan")
     if n > 1 and np.ptp(values) == 0:
         std = 0.0  # and no rounding
-    half = float(stats.t.isf(LEVEL / 2, n - 1)) * std / n**0.5 if n > 1 else float("nan")
+    half = -float(special.stdtrit(n - 1, LEVEL / 2)) * std / n**0.5 if n > 1 else float("nan")
     return {"mean": mean, "std": std, "n_seeds": n, "ci_low": mean - half, "ci_high": mean + half}
 
 
@@ -57,8 +57,8 @@ def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> tuple[float, float
         return (float("nan"),) * 3
     n = len(a)
     wins = float(np.mean(a > b) + np.mean(a == b) / 2) * n
-    low = stats.beta.ppf(LEVEL / 2, wins, n - wins + 1) if wins > 0 else 0.0
-    high = stats.beta.ppf(1 - LEVEL / 2, wins + 1, n - wins) if wins < n else 1.0
+    low = special.betaincinv(wins, n - wins + 1, LEVEL / 2) if wins > 0 else 0.0
+    high = special.betaincinv(wins + 1, n - wins, 1 - LEVEL / 2) if wins < n else 1.0
     return wins / n, float(low), float(high)
 
 
@@ -88,7 +88,7 @@ def smallest_margin(mean: float, std: float, n: int, reference: float, error: fl
     """The margin at which :func:`equivalence` is 5 %: the farther end of the 90 % interval."""
     if n < 2:
         return float("nan")
-    half = float(stats.t.isf(LEVEL, n - 1)) * standard_error(std, n, error)
+    half = -float(special.stdtrit(n - 1, LEVEL)) * standard_error(std, n, error)
     return abs(mean - reference) + half
 
 
@@ -118,4 +118,4 @@ def _tail(distance: float, std: float, n: int, error: float) -> float:
     spread = standard_error(std, n, error)
     if spread == 0:  # certain: none beyond a distance, but half of the tail at zero
         return 0.5 if distance == 0 else float(distance < 0)
-    return float(stats.t.sf(distance / spread, n - 1))
+    return float(special.stdtr(n - 1, -distance / spread))

@@ -21,8 +21,6 @@ from kerhrm.paper.runs.arrays import write_text
 
 #: metadata that papermill and the kernel fill with times, paths and versions
 VOLATILE = ("papermill", "execution", "widgets")
-#: a kernel warns of anything else
-ENCRYPTED = Config({"KernelManager": {"transport_encryption": "auto"}})
 #: what a page may hold; everything else is shown as text
 TAGS = {
     "a", "b", "br", "caption", "code", "div", "em", "h1", "h2", "h3", "hr", "li", "ol", "p", "pre",
@@ -42,10 +40,13 @@ def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> Non
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # nobody debugs this kernel
     with tempfile.TemporaryDirectory() as folder:
         executed = Path(folder) / "executed.ipynb"
+        # Sockets that are files: another kernel that starts at the same time may take a TCP port.
+        sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/k"}})
         try:
             papermill.execute_notebook(
                 str(source), str(executed), parameters=parameters, kernel_name="python3",
-                progress_bar=False, cwd=os.getcwd(), config=ENCRYPTED,
+                progress_bar=False, cwd=os.getcwd(), config=sockets,
+                start_timeout=600,  # on a busy machine
                 shutdown_kernel="immediate",  # a graceful end interrupts it, which it may print
             )  # fmt: skip
         except papermill.PapermillExecutionError as error:

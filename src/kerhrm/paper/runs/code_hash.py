@@ -49,16 +49,18 @@ def sources(script: str | Path, *modules: str, package: str = PACKAGE) -> list[P
     return [Path(script), *(path for _, path in sorted(files.items()) if path is not None)]
 
 
-def _imports(path: Path, module: str) -> Iterator[str]:
+@functools.cache
+def _imports(path: Path, module: str) -> list[str]:
     """Names that a file imports: modules, and what may be modules in them."""
+    found: list[str] = []
     home = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in _statements(_parsed(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), home)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return found
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
