@@ -344,7 +344,7 @@ class InvariantEstimator(TableEstimator):
             directions = torch.cat([directions, one.slopes.mT], dim=1)
         with torch.enable_grad():
             linear = features.linearise(directions)
-            predictor: Any = linear
+            predictor: Any = linear.first()
             if self.predictor == "network":
                 trained = train_network(
                     inputs.network, *points, problem, final, result.environments, options

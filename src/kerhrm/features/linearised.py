@@ -74,6 +74,10 @@ class Linearisation:
                 )[:2]
         return f0, along
 
+    def first(self) -> Self:
+        """The first direction alone, which costs a J-th."""
+        return type(self)(self.network, {name: d[:1] for name, d in self.directions.items()})
+
     def to(self, device: torch.device | str) -> Self:
         """The same on another device."""
         directions = {name: d.to(device) for name, d in self.directions.items()}
