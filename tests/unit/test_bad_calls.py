@@ -99,7 +99,7 @@ def calls() -> dict[str, Callable[[], Any]]:
     for (name, model), (what, table) in itertools.product(ESTIMATORS.items(), TABLES.items()):
         bad[f"{name}, {what}"] = lambda model=model, table=table: clone(model).fit(*table)
     for name, model in ESTIMATORS.items():
-        for key in PARAMETERS.keys() & model.get_params().keys():
+        for key in [key for key in PARAMETERS if key in model.get_params()]:
             for value in PARAMETERS[key]:
                 bad[f"{name}, {key}={value!r:.20}"] = lambda model=model, key=key, value=value: (
                     clone(model).set_params(**{key: value}).fit(X, Y)
