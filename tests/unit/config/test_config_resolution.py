@@ -229,6 +229,13 @@ def test_a_second_call_reads_the_cache_without_torch(tmp_path: Path) -> None:
     assert told == [["5", "True"], ["5", "False"]]
 
 
+def test_what_is_read_is_what_was_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the second call of Snakemake would see other parameters, and write them again."""
+    monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path))
+    first, second = (load_config({"preset": "smoke"}).plain() for _ in range(2))
+    assert repr(first) == repr(second)
+
+
 def test_the_cache_knows_what_it_depends_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

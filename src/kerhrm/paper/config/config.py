@@ -130,11 +130,11 @@ def load_config(
         return Config(json.loads(cache.read_text(encoding="utf-8")))
     from kerhrm.paper.config.resolve import resolve  # imports all methods, and with them PyTorch
 
-    content = resolve(given, paths, folder)
+    text = json.dumps(resolve(given, paths, folder))
     if cache:
         with contextlib.suppress(KerhrmError):  # a folder that cannot be written to
-            write_text(cache, json.dumps(content))
-    return Config(content)
+            write_text(cache, text)
+    return Config(json.loads(text))  # the same lists whether it was read or resolved
 
 
 def _cache(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Path | None:
