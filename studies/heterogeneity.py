@@ -21,9 +21,8 @@ from sklearn.linear_model import LogisticRegression
 
 from kerhrm import KerHRMRegressor, NetworkOptions, NTFMap, TangentRidge, build
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.estimators._model import MAX_TESTED
 from kerhrm.heterogeneity.statistic import gains
-from kerhrm.heterogeneity.test import VISIBLE, orthonormal, test_rows
+from kerhrm.heterogeneity.test import MAX_TESTED, VISIBLE, orthonormal, test_rows
 from kerhrm.randomness import stream
 from studies.common import Unit, draw
 

@@ -11,6 +11,9 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
 
+#: share of the largest weight that a weight of zero becomes: such points have environments, too
+NO_WEIGHT = 1e-12
+
 
 class Record:
     """Base of frozen dataclasses of tensors, arrays, numbers and strings."""

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
+from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
@@ -35,8 +36,6 @@ T = TypeVar("T", bound=Options)
 BLOCK = 2**12  #: points that are predicted at a time
 #: larger values stand for missing ones, or are in a unit whose squares overflow in float32
 LARGEST = 1e20
-#: share of the largest weight that a weight of zero becomes: such rows have environments, too
-NO_WEIGHT = 1e-12
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:

@@ -1,6 +1,5 @@
 """KerHRM on a table: the library's steps in a row, and the attributes of the estimators."""
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
@@ -22,7 +21,6 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._base import TableEstimator
 from kerhrm.estimators._data import (
-    NO_WEIGHT,
     all_or_nothing,
     cores,
     device_of,
@@ -39,6 +37,7 @@ from kerhrm.estimators._report import (
     facts,
     indicators,
     not_better,
+    not_detected,
     simple_models,
     worse_than_constant,
 )
@@ -46,14 +45,11 @@ from kerhrm.estimators.columns import AuxiliaryColumns
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import reduced_features
 from kerhrm.features.nystroem import NystroemOptions
-from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, test_rows
+from kerhrm.heterogeneity.test import test_distinct
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Count, Natural, Probability, option
-from kerhrm.randomness import stream
 
-#: rows that are tested at most, for a kernel ridge regression takes their number cubed
-MAX_TESTED = 4000
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5
 
@@ -230,8 +226,8 @@ class InvariantEstimator(TableEstimator):
             self.singular_values_ = problem.s.double().cpu().numpy()
             self.report_, result, alone = None, None, None
             if auxiliary is None:
-                self.heterogeneity_ = _test(problem, inputs.x, options.pretest)
-                if self.n_environments is None and _not_detected(self.heterogeneity_) is None:
+                self.heterogeneity_ = test_distinct(problem, inputs.x, options.pretest)
+                if self.n_environments is None and not_detected(self.heterogeneity_) is None:
                     K = choose_n_environments(problem, options, min(MAX_ENVIRONMENTS, n // 2))
                     options = options.model_copy(update={"n_environments": max(K, 2)})
                     alone = "one environment explains validation rows best" if K == 1 else None
@@ -239,7 +235,7 @@ class InvariantEstimator(TableEstimator):
                 z = self._columns.read(auxiliary, len(rows), reset=True)
                 self._auxiliary = self._fit_auxiliary(problem, z[rows[:n]], z[rows[n:]], options)
                 self.heterogeneity_, result = self._auxiliary.result, self._auxiliary.iteration
-            reason = _not_detected(self.heterogeneity_) or alone
+            reason = not_detected(self.heterogeneity_) or alone
             if reason is None or self.if_not_detected == "fit":
                 self._fit_invariant(problem, inputs, rows, features, options, result)
                 reason = self._compare(inputs, options)
@@ -408,37 +404,3 @@ class InvariantEstimator(TableEstimator):
             "score": final.score,
         }
         finish(self, predictor, inputs.x)
-
-
-def _not_detected(result: HeterogeneityResult | None) -> str | None:
-    """Why nothing was detected, if it was not."""
-    if result is None or result.detected:
-        return None
-    if math.isnan(result.p_value):
-        few = f"fewer than {MIN_POINTS} training rows beside a frequent value"
-        return f"no test is possible: a target of two values, or {few}"
-    if math.isnan(result.visible):
-        return "no environments are detected in the training rows"
-    return (
-        f"no environments are detected; with {result.n_points} rows a slope that flips in a fifth "
-        f"of them is seen above some {result.visible:.0%} of the residual variance"
-    )
-
-
-def _test(
-    problem: Problem, x: Tensor, options: HeterogeneityOptions | None
-) -> HeterogeneityResult | None:
-    """Test the training points x (n, d), of copies of a row one: rows should be independent."""
-    if problem.task == "classification" or options is None:
-        return None
-    points = torch.column_stack([x, problem.y.to(x)]).cpu().numpy()
-    rows = np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))  # they are sorted
-    rows = rows[problem.counts[0].cpu().numpy()[rows] > NO_WEIGHT * len(points)]
-    if len(rows) < MIN_POINTS:
-        return HeterogeneityResult(math.nan, np.array([]), math.nan, detected=False)
-    if len(rows) > MAX_TESTED:
-        drawn = stream(problem.seed, "heterogeneity", "rows")
-        rows = rows[np.sort(drawn.choice(len(rows), MAX_TESTED, replace=False))]
-    psi, _ = problem.reduced(min(options.k, len(problem.s)))
-    chosen = torch.from_numpy(rows).to(x.device)
-    return test_rows(psi[chosen], problem.y[chosen], x[chosen], options, problem.seed)

@@ -12,6 +12,7 @@ import torch
 
 from kerhrm.algorithm.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 
@@ -127,6 +128,21 @@ def compare(
     table = pd.DataFrame(means, [ALL, *groups], [*outputs])
     table.insert(0, "rows", weights)
     return table[weights > 0]
+
+
+def not_detected(result: HeterogeneityResult | None) -> str | None:
+    """Why nothing was detected, if it was not."""
+    if result is None or result.detected:
+        return None
+    if math.isnan(result.p_value):
+        few = f"fewer than {MIN_POINTS} training rows beside a frequent value"
+        return f"no test is possible: a target of two values, or {few}"
+    if math.isnan(result.visible):
+        return "no environments are detected in the training rows"
+    return (
+        f"no environments are detected; with {result.n_points} rows a slope that flips in a fifth "
+        f"of them is seen above some {result.visible:.0%} of the residual variance"
+    )
 
 
 def worse_than_constant(report: pd.DataFrame, margin: float) -> str | None:

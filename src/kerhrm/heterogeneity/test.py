@@ -30,15 +30,18 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import torch
 from sklearn.utils import check_array
 from torch import Tensor
 
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.algorithm.records import Problem, Record
+from kerhrm.algorithm.records import NO_WEIGHT, Problem, Record
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
 
 MIN_POINTS = 80
+#: rows that are tested at most, for a kernel ridge regression takes their number cubed
+MAX_TESTED = 4000
 POINTS_PER_FEATURE = 10
 #: points, and the share of the residuals' variance above which a slope that flips in a fifth of
 #: them is detected in four of five draws; measured with ten inputs by ``studies/heterogeneity.py``
@@ -177,6 +180,25 @@ def test_problem(problem: Problem, x: Tensor, options: HeterogeneityOptions) -> 
     return test_rows(psi, problem.y, x, options, problem.seed)
 
 
+def test_distinct(
+    problem: Problem, x: Tensor, options: HeterogeneityOptions | None
+) -> HeterogeneityResult | None:
+    """Test the training points x (n, d), of copies of a row one: rows should be independent."""
+    if problem.task == "classification" or options is None:
+        return None
+    points = torch.column_stack([x, problem.y.to(x)]).cpu().numpy()
+    rows = np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))  # they are sorted
+    rows = rows[problem.counts[0].cpu().numpy()[rows] > NO_WEIGHT * len(points)]
+    if len(rows) < MIN_POINTS:
+        return HeterogeneityResult(math.nan, np.array([]), math.nan, detected=False)
+    if len(rows) > MAX_TESTED:
+        drawn = stream(problem.seed, "heterogeneity", "rows")
+        rows = rows[np.sort(drawn.choice(len(rows), MAX_TESTED, replace=False))]
+    psi, _ = problem.reduced(min(options.k, len(problem.s)))
+    chosen = torch.from_numpy(rows).to(x.device)
+    return test_rows(psi[chosen], problem.y[chosen], x[chosen], options, problem.seed)
+
+
 def test_rows(
     psi: Tensor, y: Tensor, x: Tensor, options: HeterogeneityOptions, seed: int
 ) -> HeterogeneityResult:
@@ -193,7 +215,7 @@ def test_rows(
     return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
 
 
-for _function in (test_heterogeneity, test_problem, test_rows):
+for _function in (test_heterogeneity, test_problem, test_distinct, test_rows):
     _function.__test__ = False  # type: ignore[union-attr]  # not a test of pytest's
 
 

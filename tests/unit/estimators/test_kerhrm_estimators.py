@@ -35,11 +35,11 @@ from kerhrm import (
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._data import start
-from kerhrm.estimators._model import EstimatorOptions, _test
+from kerhrm.estimators._model import EstimatorOptions
 from kerhrm.estimators._report import compare, not_better
+from kerhrm.heterogeneity.test import test_distinct
 
 SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
 OPTIONS = KerHRMOptions(k=[3, 5], n_init=4)
@@ -211,64 +211,6 @@ def test_errors_are_means_over_memberships() -> None:
     assert labels["f"].to_dict() == pytest.approx({"all rows": 1 / 3, "a": 0.5 / 1.5})
 
 
-def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, ...]:
-    """A spurious column agrees with the label in 99 % of the early rows, in 75 % of the late."""
-    random = np.random.default_rng(seed)
-    time, y = random.random(n), random.choice([-1.0, 1.0], n)
-    agrees = random.random(n) < (np.where(time < 0.5, 0.99, 0.75) if share is None else share)
-    spurious = np.where(agrees, y, -y) + 0.3 * random.normal(size=n)
-    stable = y[:, None] + 1.5 * random.normal(size=(n, 3))
-    return np.column_stack([stable, spurious]), y, time
-
-
-@pytest.mark.parametrize("kind", ["number", "date", "category"])
-def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
-    x, y, time = by_time(2000, 0)
-    columns: Any = {
-        "number": time,
-        "date": pd.Series(pd.Timestamp("2020") + pd.to_timedelta(1000 * time, "D")),
-        "category": pd.DataFrame({"when": np.where(time < 0.5, "early", "late")}),
-    }[kind]
-    model = KerHRMClassifier(network=(), k=(5,), random_state=0).fit(x, y, auxiliary=columns)
-    assert (model.predictor_, model.heterogeneity_.p_value) == ("linear", 0.05)
-    reverse, labels, _ = by_time(2000, 1, share=0.01)
-    erm = TangentRidge(network=(), random_state=0).fit(x, y)
-    assert model.score(reverse, labels) > 0.75 > 0.6 > erm.score(reverse, labels)
-    assert adjusted_rand_score(model.environments_, time < 0.5) > 0.9
-    proba = model.predict_environment_proba(x, auxiliary=columns)
-    np.testing.assert_array_equal(proba, model.environment_proba_)
-    with pytest.raises(KerhrmError, match="give auxiliary"):
-        model.predict_environment_proba(x)
-
-
-def test_a_column_that_does_not_matter_leaves_erm() -> None:
-    x, y, time = by_time(600, 0, share=0.9)
-    with pytest.warns(HeterogeneityNotDetectedWarning, match="no environments are detected"):
-        model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
-    assert model.predictor_ == "erm"
-    assert model.heterogeneity_.p_value > 0.05
-
-
-@pytest.mark.parametrize(
-    ("column", "words"),
-    [
-        ([1.0], "1 rows for 400 of X"),
-        ([None] * 400, "missing value"),
-        (np.zeros(400), "constant"),
-    ],
-)
-def test_auxiliary_columns_that_are_refused(column: Any, words: str, labels: Any) -> None:
-    with pytest.raises(KerhrmError, match=words):
-        KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=column)
-
-
-def test_an_unknown_category_is_refused(labels: Any) -> None:
-    place = np.where(labels.hidden, "a", "b")
-    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=place)
-    with pytest.raises(KerhrmError, match="'c', which the fit has not seen"):
-        model.predict_environment_proba(labels.x, auxiliary=np.full(400, "c"))
-
-
 def test_it_can_be_fitted_anyway(null: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", HeterogeneityNotDetectedWarning)
@@ -283,13 +225,6 @@ def test_few_rows_are_not_tested_and_are_erm(slopes: Any) -> None:
     assert model.predictor_ == "erm"
 
 
-def test_few_rows_with_an_auxiliary_column_are_erm() -> None:
-    x, y, time = by_time(60, 0)
-    with pytest.warns(HeterogeneityNotDetectedWarning, match="fewer than 80 training rows"):
-        model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
-    assert model.predictor_ == "erm"
-
-
 def test_copies_of_rows_are_tested_once(null: Any) -> None:
     """However often rows are repeated, the test has no more to say than of one of each."""
     few = HeterogeneityOptions(folds=2, n_init=1, em_max_iter=10, em_tol=1e-2)
@@ -297,7 +232,7 @@ def test_copies_of_rows_are_tested_once(null: Any) -> None:
     def tested(rows: np.ndarray) -> Any:
         x, y = torch.from_numpy(null.x[rows]), torch.from_numpy(null.y[rows])
         nothing, s = torch.zeros_like(y), torch.ones(3, dtype=torch.float64)
-        return _test(Problem(x, s, x, nothing, nothing, y, y, "regression", 3), x, few)
+        return test_distinct(Problem(x, s, x, nothing, nothing, y, y, "regression", 3), x, few)
 
     once = tested(np.arange(100))
     again = tested(np.repeat(np.arange(100), np.arange(100) % 3 + 1))
