@@ -63,6 +63,7 @@ def test_figure_2_draws_the_means_of_its_table() -> None:
 
 
 def test_figure_3_draws_means_and_intervals_of_every_period() -> None:
+    assert figures.of(REFERENCE.cells("auxiliary_houses")) == []  # a variant alone
     cells = REFERENCE.cells("figure3")
     axis = figures.figure3(cells).axes[0]
     bars = {bar.get_label(): bar for bar in axis.containers}

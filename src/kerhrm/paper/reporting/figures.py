@@ -97,7 +97,7 @@ def of(cells: pd.DataFrame) -> list[Figure]:
     first = str(cells["setting"].iloc[0])
     if first.startswith("iteration="):
         return [figure2(cells)]
-    if first.startswith("period="):
+    if first.startswith("period=") and "," not in first:  # a variant alone has no main panel
         return [figure3(cells)]
     return []
 
