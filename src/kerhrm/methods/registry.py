@@ -38,9 +38,9 @@ _FEATURES: dict[str, Any] = {
 _BUILT_IN = (
     Method("erm", ERMOptions, train_erm),
     Method("dro", DROOptions, train_dro),
-    Method("eiil", EIILOptions, train_eiil, infers=True),
+    Method("eiil", EIILOptions, train_eiil, WORST_INFERRED, infers=True),
     Method("zin", ZINOptions, train_zin, WORST_INFERRED, infers=True),
-    Method("hrm", HRMOptions, train_hrm, infers=True),
+    Method("hrm", HRMOptions, train_hrm, WORST_INFERRED, infers=True),
     Method("irm", IRMOptions, train_irm, WORST_TRUE, needs_environments=True),
     Method("iga", IGAOptions, train_iga, WORST_TRUE, needs_environments=True),
     Method("kerhrm", KerHRMOptions, train_kerhrm, WORST_INFERRED, **_FEATURES),
