@@ -97,6 +97,7 @@ rule select_hyperparameters:
         train=searched_data("train.npz"),
         validation=searched_data("validation.npz"),
         environments=searched_data("environments.npz"),
+        test_labels=searched_data("test_labels.npz"),
     output:
         selected="<run>/selected/{data}.yaml",
         scores="<run>/selected/{data}.csv",
