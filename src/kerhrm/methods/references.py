@@ -28,8 +28,8 @@ class TrueEnvironmentsOptions(Options):
 class GivenSplitOptions(KerHRMOptions):
     """KerHRM whose environments do not come from M_c."""
 
-    split: Literal["true", "errors", "random"] = option(
-        "true", "environments: the true ones, right and wrong of least squares, or two at random"
+    split: Literal["true_environments", "errors", "random"] = option(
+        "true_environments", "or right and wrong of least squares, or two halves at random"
     )
 
 
@@ -74,7 +74,7 @@ def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
     Errors are those of :func:`train_least_squares` on the training points.
     """
     parts = (inputs.x, inputs.y), (inputs.x_validation, inputs.y_validation)
-    if split == "true":
+    if split == "true_environments":
         own, other = inputs.require_environments(), inputs.environments_validation
         assert other is not None  # they come together
         return own, other
