@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from kerhrm.options import Count, Options, PositiveFloat, Probability, Some, option
+from kerhrm.options import Count, Number, Options, PositiveFloat, Probability, Some, option
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import Scramble, draw_parts, mixing_matrix
 
@@ -28,7 +28,7 @@ class ClassificationData(Options):
     r2: Probability = option(0.7, "bias rate of the second one")
     r_test: Some[Probability] = option([0.1], "bias rates of the test environments")
     spurious: Literal["V", "S"] = option("V", "the part that the bias rates are of")
-    agreement: Annotated[float, Field(gt=0.5, le=1)] = option(
+    agreement: Annotated[float, Field(gt=0.5, le=1), Number] = option(
         1.0, "share of points whose other part agrees with the label"
     )
     d: Count = option(5, "dimension of S and of V")

@@ -79,14 +79,14 @@ def bayes_pooled_accuracy(
 ) -> float:
     r"""Accuracy at bias rate ``r`` of the Bayes rule for the bias rate ``r_train``.
 
-    With :math:`b = \sum_i V_i / \sigma_v^2` and :math:`c = \sum_i S_i / \sigma_s^2`, the log-odds of
-    Y given X are
+    With :math:`b = \sum_i V_i / \sigma_v^2` and :math:`c = \sum_i S_i / \sigma_s^2`, the
+    log-odds of Y given X are
 
     .. math::
         g_p(c) + g_\rho(b), \qquad
         g_\rho(b) = \log \frac{\rho e^b + (1 - \rho) e^{-b}}{(1 - \rho) e^b + \rho e^{-b}},
 
-    where rho is ``r_train`` and p, above 1/2, the ``agreement`` of S with Y.  They are positive where
+    where rho is ``r_train`` and p > 1/2 the ``agreement`` of S with Y.  They are positive where
 
     .. math::
         c > c^*(b) = \frac{1}{2} \log \frac{p e^{-g} - (1 - p)}{p - (1 - p) e^{-g}},
@@ -97,7 +97,9 @@ def bayes_pooled_accuracy(
 
     .. math::
         E_B E_b \, \Phi\left( \frac{d B - \sigma_s^2 c^*(b)}{\sqrt{d} \sigma_s} \right), \qquad
-        b \mid A \sim N(A d / \sigma_v^2, \, d / \sigma_v^2), \quad P(A = 1) = r, \quad P(B = 1) = p,
+        b \mid A \sim N(A d / \sigma_v^2, \, d / \sigma_v^2),
+
+    with P(A = 1) = r and P(B = 1) = p,
 
     integrated numerically.  ERM on pooled training data approaches it with
     ``r_train = (r1 + r2) / 2``: 0.848 in training and 0.479 at r = 0.1 for r2 = 0.7.
@@ -118,7 +120,7 @@ def bayes_pooled_accuracy(
             bound = np.log(odds) * (1 - 1e-12)
             over, under = (odds * np.exp(np.clip(sign * g, -bound, bound)) - 1 for sign in (-1, 1))
             threshold = (np.log(over) - np.log(under) + g) / 2
-            threshold = np.where(np.abs(g) < bound, threshold, -np.inf * np.sign(g))
+            threshold = np.where(np.abs(g) < bound, threshold, np.copysign(np.inf, -g))
         correct = sum(
             share * ndtr((sign * d - sigma_s**2 * threshold) / (d**0.5 * sigma_s))
             for sign, share in ((1, agreement), (-1, 1 - agreement))
