@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from kerhrm.algorithm.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.errors import KerhrmError
+from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task

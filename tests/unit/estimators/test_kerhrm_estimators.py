@@ -36,7 +36,7 @@ from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
-from kerhrm.estimators._data import start
+from kerhrm.estimators._base import start
 from kerhrm.estimators._model import EstimatorOptions
 from kerhrm.estimators._report import compare, not_better
 from kerhrm.heterogeneity.test import test_distinct

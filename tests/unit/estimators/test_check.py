@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm.check import check, read_table
+from kerhrm.estimators.check import check, read_table
 from kerhrm.paper.cli import main
 
 
@@ -93,7 +93,7 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
     "no date": ("a,b\n" + ROWS, ["--dates", "a"], "'0' .*which is no date"),
     "no target": ("a,c\n" + ROWS, [], "there is no column 'b'"),
     "the target twice": ("a,b\n" + ROWS, ["--group", "b"], "column 'b' is the target"),
-    "no folder": ("a,b\n" + ROWS, ["--html", "/nowhere/x.html"], "cannot be written"),
+    "no folder": ("a,b\n" + ROWS, ["--html", "/dev/null/x.html"], "cannot write /dev/null/x.html"),
 }  # fmt: skip
 
 

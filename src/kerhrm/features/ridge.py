@@ -234,7 +234,7 @@ def fit_ridge(
     --------
     >>> import torch
     >>> from kerhrm import NetworkOptions, build
-    >>> from kerhrm.algorithm.ridge import fit_ridge
+    >>> from kerhrm.features.ridge import fit_ridge
     >>> x = torch.linspace(-2, 2, 50)[:, None]
     >>> model = fit_ridge(build(NetworkOptions(widths=[64]), seed=0, d=1), x, x[:, 0] ** 2)
     >>> bool((model(x) - x[:, 0] ** 2).abs().max() < 0.1)

@@ -6,8 +6,8 @@ import torch
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 
-from kerhrm.algorithm.ridge import Columns, RidgePath, fit_ridge
 from kerhrm.features.ntf import extract
+from kerhrm.features.ridge import Columns, RidgePath, fit_ridge
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import NetworkOptions, build
 
