@@ -25,6 +25,7 @@ from kerhrm.estimators._base import (
     finish,
     in_table,
     options_of,
+    reduced_features,
     start,
 )
 from kerhrm.estimators._data import read_features, read_target
@@ -40,7 +41,6 @@ from kerhrm.estimators._report import (
 )
 from kerhrm.estimators.columns import AuxiliaryColumns
 from kerhrm.features.linearised import Linearisation
-from kerhrm.features.map import reduced_features
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.features.ridge import RidgeModel
 from kerhrm.heterogeneity.test import test_distinct

@@ -212,23 +212,8 @@ def fit_ridge(
 ) -> RidgeModel:
     """Fit labels y (n,) of points x (n, d): ERM on the tangent features of a network at w_0.
 
-    Parameters
-    ----------
-    network : Network
-        f_{w_0}.
-    x, y : Tensor, (n, d), (n,)
-        Points and labels.
-    n_landmarks : int
-        Points whose tangent features span the others'.
-    seed : int
-        Draws the landmarks.
-    weights : Tensor, (n,), optional
-        Of the points, positive and of mean 1.
-
-    Returns
-    -------
-    RidgeModel
-        A function of points.
+    The tangent features of ``n_landmarks`` points, which ``seed`` draws, span those of the others.
+    Points may have ``weights`` (n,), positive and of mean 1.
 
     Examples
     --------
