@@ -66,30 +66,6 @@ def test_soft_environments_by_the_definition(
     assert math.isclose(got, expected, rel_tol=1e-7, abs_tol=1e-7)
 
 
-def test_environment_equals_label_is_one() -> None:
-    label = torch.tensor([0, 1, 1, 0, 1, 1, 1])
-    assert float(label_information(hard(label), label)) == pytest.approx(1)
-    assert float(label_information(hard(1 - label), label)) == pytest.approx(1)
-    # as when more environments share out one label's points, or regression labels are halved
-    finer = torch.tensor([0, 1, 2, 0, 2, 1, 1])
-    assert float(label_information(hard(finer), label)) == pytest.approx(1)
-    assert float(label_information(hard(label), finer)) == pytest.approx(1)
-
-
-@given(seed=st.integers(0, 10**6))
-def test_order_and_names_do_not_matter(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    r, bins = soft(seed, 15, 3), torch.from_numpy(rng.integers(4, size=15))
-    expected = label_information(r, bins)
-    points, environments, names = (torch.from_numpy(rng.permutation(n)) for n in (15, 3, 4))
-    for got in (
-        label_information(r[points], bins[points]),
-        label_information(r[:, environments], bins),
-        label_information(r, names[bins]),
-    ):
-        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-12)
-
-
 def test_few_values_are_their_own_bins() -> None:
     assert label_bins(torch.tensor([-1.0, 1.0, 1.0])).tolist() == [0, 1, 1]
     grades = torch.tensor([2.5, -3.0, 10.0, 2.5], dtype=torch.float64)
@@ -121,14 +97,6 @@ def test_halves_of_a_regression_label_are_a_label_split() -> None:
 
 def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:
     return torch.from_numpy(np.random.default_rng(seed).dirichlet([0.7] * n_clusters, m))
-
-
-@given(seed=st.integers(0, 10**6))
-def test_hard_memberships_are_the_largest(seed: int) -> None:
-    r = shares(seed)
-    got = assign(r, "hard", 0).numpy()
-    assert got.sum(1).tolist() == [1] * 50
-    np.testing.assert_array_equal(got.argmax(1), r.numpy().argmax(1))
 
 
 def test_draws_have_the_probabilities() -> None:

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
@@ -17,7 +15,6 @@ from kerhrm.algorithm.invariance import (
     erm_direction,
     learn_directions,
     point_scores,
-    worst_environment_score,
 )
 from kerhrm.algorithm.loop import select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
@@ -166,28 +163,6 @@ def test_an_environment_that_was_dropped_does_not_score() -> None:
     assert bool((learn_directions(problem, [three], OPTIONS).score != got.score).any())
 
 
-def test_the_best_score_is_chosen() -> None:
-    learned = [environments([1, 3, 5])]
-    chosen = set()
-    for seed in range(4):
-        directions = learn_directions(random_problem(seed), learned, OPTIONS)
-        chosen.add(c := directions.chosen)
-        assert directions.score[c] == directions.score.max()
-        winner = directions.winner(7)
-        assert torch.equal(winner.theta, directions.theta[c])
-        got = [winner.k, winner.alpha, winner.score, winner.iteration]
-        assert got == [directions.k[c], directions.alpha[c], directions.score[c], 7]
-    assert len(chosen) > 1
-
-
-def test_ties_go_to_the_smaller_dimension_and_alpha() -> None:
-    once = environments([2])
-    twice = given_environments(once.train[0], once.validation[0], [2, 2])
-    directions = learn_directions(random_problem(), [twice], KerHRMOptions(alpha=[1.0, 1.0]))
-    assert len(directions.score.unique()) == 1
-    assert directions.chosen == 0
-
-
 @pytest.mark.parametrize(
     ("degenerate", "eligible"),
     [([0, 1, 0], [0, 1, 2, 6, 7, 8]), ([1, 1, 0], [6, 7, 8]), ([1, 1, 1], range(9))],
@@ -254,30 +229,6 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     everybody = given_environments(*map(torch.ones_like, hits), [5])
     assert chosen([positives] * 2, always_up, right) == 1
     assert chosen([positives, everybody], always_up, right) == 2
-
-
-def draw(seed: int, n_environments: int = 4) -> tuple[Tensor, Tensor]:
-    """Scores (C, m) and a partition of the points into soft environments (E, m)."""
-    rng = np.random.default_rng(seed)
-    scores = rng.choice([0.0, 1.0, -0.3], (3, 12))
-    memberships = rng.dirichlet(np.full(n_environments, 0.2), 12).T.copy()
-    return torch.from_numpy(scores), torch.from_numpy(memberships)
-
-
-@given(seed=st.integers(0, 10**6), n_environments=st.integers(1, 5), empty=st.integers(0, 2))
-def test_the_worst_mean_by_a_loop(seed: int, n_environments: int, empty: int) -> None:
-    scores, memberships = draw(seed, n_environments)
-    everyone = torch.cat([torch.zeros(empty, 12).double(), memberships])
-    got = worst_environment_score(scores, everyone)
-    expected = [
-        min(np.average(row, weights=r) for r in everyone.numpy() if r.sum() > 0)
-        for row in scores.numpy()
-    ]
-    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
-    # a partition bounds the pooled score, and one more environment never raises it
-    assert bool((got <= scores.mean(-1) + 1e-12).all())
-    fewer = worst_environment_score(scores, memberships[: max(1, n_environments - 1)])
-    assert bool((got <= fewer + 1e-12).all())
 
 
 def test_points_score_by_sign_or_squared_error() -> None:

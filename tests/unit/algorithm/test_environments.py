@@ -228,21 +228,6 @@ def test_the_unit_of_psi_does_not_matter() -> None:
     same(first(data, 2, 4, n_init=3), first(scaled, 2, 4, n_init=3))
 
 
-def test_starts_depend_on_seed_iteration_and_dimension(seen: list[tuple[Tensor, Tensor]]) -> None:
-    data, theta = planted(0), torch.zeros(K_MAX).double()
-    first(data, 2, 4, n_init=3)
-    first(data, 2, 4, n_init=3)
-    later(data, theta, n_init=3)
-    first(replace(data, seed=5), 2, n_init=3)
-    two, four, again_2, again_4, _, second, other = (start for _, start in seen)
-    assert torch.equal(two, again_2)
-    assert torch.equal(four, again_4)
-    assert torch.equal(two[:3], two[3:])  # every ridge has the same starts
-    for another in (four, other):
-        assert not torch.equal(two, another)
-    assert not torch.equal(four, second)
-
-
 NESTED: dict[str, Any] = {"n_init": 6, "init": "nested", "em_tol": 1e-9}
 
 
@@ -298,17 +283,6 @@ def test_an_intercept_makes_a_shift_of_all_labels_harmless() -> None:
     assert_close(other.intercept, one.intercept + 3)
     plain, moved = first(data, 4, **free), first(shifted, 4, **free)
     assert not torch.allclose(plain.held_out, moved.held_out)
-
-
-def test_the_intercepts_column_keeps_the_unit_of_the_ridge(
-    seen: list[tuple[Tensor, Tensor]],
-) -> None:
-    data = planted(0)
-    first(data, 3, clustering_intercept=True)
-    ((wide, _),) = seen
-    assert_close((wide**2).mean(), (data.psi_train[:, :3] ** 2).mean())
-    assert torch.equal(wide[:, :3], data.psi_train[:, :3])
-    assert len(wide[:, 3].unique()) == 1
 
 
 def test_the_first_kernel_may_be_that_of_the_inputs() -> None:

@@ -316,11 +316,6 @@ def test_random_states_and_cores(labels: Any) -> None:
     assert torch.get_num_threads() == 1
 
 
-def test_iterations_are_printed_if_asked_for(labels: Any, capsys: Any) -> None:
-    KerHRMClassifier(**SMALL, verbose=1).fit(labels.x, labels.y)
-    assert capsys.readouterr().out.count("\n") == 3
-
-
 def test_a_regressor_gives_no_probabilities() -> None:
     for method in ("predict_proba", "decision_function"):
         assert not hasattr(KerHRMRegressor(), method)

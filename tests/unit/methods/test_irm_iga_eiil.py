@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from kerhrm import NetworkOptions, build
 from kerhrm.methods.eiil import EIILOptions, infer_environments, soft_penalty, train_eiil
-from kerhrm.methods.iga import IGAOptions, gradient_variance, train_iga
+from kerhrm.methods.iga import IGAOptions, train_iga
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.irm import (
     IRMOptions,
@@ -99,16 +99,6 @@ def test_irm_by_a_torch_loop(
     torch.testing.assert_close(result, network(inputs.x).detach(), rtol=1e-3, atol=1e-3)
 
 
-def test_the_default_loss_follows_the_task(draw: Draw) -> None:
-    for task, loss in (("classification", "logistic"), ("regression", "squared")):
-        inputs = draw(task)
-        default, explicit = (
-            train_irm(inputs, IRMOptions(steps=5, loss=given)).predict(inputs.x)["model"]
-            for given in (None, loss)
-        )
-        assert torch.equal(default, explicit)
-
-
 def variance_by_hand(
     network: Network, x: Tensor, y: Tensor, labels: Tensor, loss: PointLoss
 ) -> Tensor:
@@ -120,32 +110,6 @@ def variance_by_hand(
         gradients.append(torch.cat([part.flatten() for part in parts]))
     stacked = torch.stack(gradients)
     return ((stacked - stacked.mean(0)) ** 2).sum()
-
-
-def variance(
-    network: Network, x: Tensor, y: Tensor, labels: Tensor, loss: PointLoss = "squared"
-) -> Tensor:
-    risks = environment_means(labels).to(x) @ point_loss(network(x), y, loss)
-    return gradient_variance(risks, network)
-
-
-@pytest.mark.parametrize("n_environments", [2, 3, 4])
-@each_loss
-def test_the_variance_of_gradients_by_a_loop(
-    draw: Draw, n_environments: int, loss: PointLoss
-) -> None:
-    inputs = draw(n=36, widths=(8, 6))
-    x, y = inputs.x.double(), inputs.y.double()
-    network = inputs.network.to(torch.float64).trainable()
-    labels = torch.arange(36) % 5 % n_environments  # unequal shares
-    result, expected = (of(network, x, y, labels, loss) for of in (variance, variance_by_hand))
-    torch.testing.assert_close(result, expected)
-    assert float(expected.detach()) > 0
-    weights = list(network.weights.values())
-    slopes = (torch.autograd.grad(v, weights, materialize_grads=True) for v in (result, expected))
-    torch.testing.assert_close(*slopes)
-    twice = torch.cat([x, x]), torch.cat([y, y]), torch.arange(72) // 36  # equal environments
-    assert abs(float(variance(network, *twice).detach())) < 1e-10
 
 
 @pytest.mark.parametrize("weight", [0.5, 20.0])

@@ -223,14 +223,6 @@ def test_a_job_refuses_an_input_that_has_changed(run: Path) -> None:
     assert "out has changed since rule test made it; delete it" in log_of(run)
 
 
-def test_a_folder_that_takes_no_lock_ends_the_job_with_one_line(run: Path) -> None:
-    (run / TEMPORARY).touch()
-    with pytest.raises(SystemExit), job(rule(run)):
-        raise AssertionError("it was run all the same")
-    (line,) = log_of(run).splitlines()
-    assert "error: cannot lock " in line
-
-
 # --- jobs that are stopped
 
 
