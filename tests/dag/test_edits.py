@@ -91,12 +91,6 @@ def test_an_edited_script_reruns_its_rule(smoke: Checkout, dag: list[Job]) -> No
     assert names(planned) == with_descendants(dag, lambda job: job.rule == "extract_features")
 
 
-def test_an_edited_notebook_reruns_its_tables(smoke: Checkout) -> None:
-    with edited(smoke.folder / "notebooks/figure2.ipynb", replace('"source": [', '"source": [ ')):
-        unchanged = smoke.plan(*TARGETS, *SMOKE)
-    assert {job.rule for job in unchanged} <= {"render_notebook", "check_results", "all"}
-
-
 def test_an_option_reruns_its_learner(smoke: Checkout) -> None:
     with edited(smoke.folder / PRESET, replace("alpha: [0.0, 1.0]", "alpha: [0.0, 2.0]")):
         planned = smoke.plan(*TARGETS, *SMOKE)

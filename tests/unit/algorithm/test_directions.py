@@ -11,7 +11,6 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm.invariance import (
     all_memberships,
-    environment_risks,
     erm_direction,
     learn_directions,
     point_scores,
@@ -57,54 +56,31 @@ def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Enviro
     )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"penalty": "whitened_gradient_variance"},
-        {"weights": "by_size"},
-        {"penalty": "whitened_gradient_variance", "weights": "by_size", "ridge": 0.1},
-    ],
-)
-def test_every_candidate_is_its_invariant_direction(options: dict[str, Any]) -> None:
-    problem, newest = random_problem(), environments([2, 5])
-    settings = KerHRMOptions(alpha=ALPHAS, **options)
-    whiten = settings.penalty == "whitened_gradient_variance"
-    # the environments of earlier iterations score, but are not those to be invariant over
-    directions = learn_directions(problem, [environments([1], seed=9), newest], settings)
-    assert directions.theta.shape == (6, K_MAX)
-    assert directions.k.tolist() == [2, 2, 2, 5, 5, 5]
-    assert directions.alpha.tolist() == ALPHAS * 2
-    for g, a in np.ndindex(2, 3):
-        k = int(newest.k[g])
-        psi = problem.psi_train[:, :k]
-        eigenvalue = np.linalg.eigvalsh(psi.T @ psi / N).mean()
-        by_size = settings.weights == "by_size"
-        risks = environment_risks(
-            psi, problem.target, newest.train[g], ridge=settings.ridge, by_size=by_size
-        )
-        alpha = ALPHAS[a] / (1.0 if whiten else eigenvalue)
-        got = directions.theta[3 * g + a]
-        expected = PENALTIES[settings.penalty]().minimise(risks, alpha)
-        assert_close(got[:k], expected, rtol=1e-8, atol=1e-10)
-        assert not bool(got[k:].any())
-
-
-def test_a_sum_of_losses_is_minimised_next_to_the_same_penalty() -> None:
-    problem, learned, alpha = random_problem(4), environments([3]), 0.7
+@pytest.mark.parametrize("total", ["sum", "mean"])
+@pytest.mark.parametrize("weights", ["equal", "by_size"])
+def test_every_candidate_minimises_its_losses_and_the_penalty(total: str, weights: str) -> None:
+    """Derivatives by autograd; environments of earlier iterations have no say."""
+    problem, learned = random_problem(4), environments([2, 5])
     pad = torch.nn.functional.pad  # a third environment, without any point
     padded = {part: pad(getattr(learned, part), (0, 1)) for part in ("train", "validation")}
-    settings = KerHRMOptions(alpha=[alpha], total="sum", ridge=0.0)
-    got = learn_directions(problem, [replace(learned, **padded)], settings)
-    psi, y = problem.reduced(3)[0], problem.target
-    theta, r = got.theta[0, :3].clone().requires_grad_(), learned.train[0]
-    losses = [(r[:, e] * (psi @ theta - y) ** 2).sum() / r[:, e].sum() for e in range(2)]
-    gradients = torch.stack(
-        [torch.autograd.grad(loss, theta, create_graph=True)[0] for loss in losses]
-    )
-    variance = ((gradients - gradients.mean(0)) ** 2).sum(1).mean()
-    (slope,) = torch.autograd.grad(sum(losses) + alpha / (psi**2).mean() * variance, theta)
-    assert float(slope.abs().max()) < 1e-9
+    settings = KerHRMOptions(alpha=ALPHAS, total=total, weights=weights, ridge=0.0)
+    before = environments([1], seed=9, n_environments=3)
+    got = learn_directions(problem, [before, replace(learned, **padded)], settings)
+    assert got.k.tolist() == [2, 2, 2, 5, 5, 5]
+    assert got.alpha.tolist() == ALPHAS * 2
+    for c, (k, alpha) in enumerate(zip(got.k.tolist(), got.alpha.tolist(), strict=True)):
+        psi, r = problem.reduced(k)[0], learned.train[c // 3]
+        theta = got.theta[c, :k].clone().requires_grad_()
+        squares = (psi @ theta - problem.target) ** 2
+        losses = [(r[:, e] * squares).sum() / r[:, e].sum() for e in range(2)]
+        slopes = [torch.autograd.grad(loss, theta, create_graph=True)[0] for loss in losses]
+        w = r.mean(0) if weights == "by_size" else torch.full((2,), 0.5).double()
+        mean = w @ torch.stack(slopes)
+        variance = w @ ((torch.stack(slopes) - mean) ** 2).sum(1)
+        risk = (2 if total == "sum" else 1) * w @ torch.stack(losses)
+        (slope,) = torch.autograd.grad(risk + alpha / (psi**2).mean() * variance, theta)
+        assert float(slope.abs().max()) < 1e-6
+        assert not bool(got.theta[c, k:].any())
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)

@@ -180,17 +180,6 @@ def test_one_environment_is_least_squares_whatever_alpha(alpha: float, whiten: b
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("by_size", [False, True])
-def test_an_empty_environment_has_no_say(by_size: bool) -> None:
-    d = data(3)
-    padded = torch.cat([d.r[:, :1], torch.zeros(40, 2).double(), d.r[:, 1:]], dim=-1)
-    options = {"ridge": 0.01, "by_size": by_size}
-    torch.testing.assert_close(
-        invariant_direction(d.psi, d.y, padded, 2.0, **options),
-        invariant_direction(*d, 2.0, **options),
-    )
-
-
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-3, 1e3]))
 def test_the_whitened_penalty_has_no_unit(seed: int, scale: float) -> None:
     d = data(seed)

@@ -1,9 +1,5 @@
 """What the files say together: parameters of settings, learners and tables."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -50,11 +46,6 @@ def test_seeds_may_be_a_number_a_list_or_streams(load, seeds, data, network, nam
     params = load({"data/made.yaml": {"seeds": seeds}}).params("made", "a")
     assert (params["seeds"]["data"], params["seeds"]["network"]) == (data, network)
     assert params["replicates"] == names
-
-
-def test_crossed_seeds_are_all_combinations(load: Load) -> None:
-    seeds = load({"data/made.yaml": {"seeds": {"crossed": 3}}}).params("made", "a")["seeds"]
-    assert len(set(zip(*seeds.values(), strict=True))) == 27
 
 
 def test_an_offset_shifts_the_seeds_of_tables_alone(load: Load) -> None:
@@ -197,36 +188,6 @@ def test_unknown_places_are_told(load: Load) -> None:
     for place in (("none", "a"), ("made", "c"), ("made", "a", "kerhr"), ("made", "b", "erm_short")):
         with pytest.raises(KerhrmError, match="/".join(place)):
             load().params(*place)
-
-
-def test_plain_is_the_merged_files(load: Load) -> None:
-    plain = load().plain()
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["data"]["made"]["settings"]["b"]["options"] == {"r2": 0.8}
-    assert plain["learners"]["erm_short"]["like"] == "erm"
-
-
-def test_home_is_expanded(load: Load) -> None:
-    assert load(results="~/x").run == Path.home() / "x" / "paper"
-
-
-CALL = """
-import sys, time
-start = time.perf_counter()
-from kerhrm.paper.config import load_config
-config = load_config({"seed_offset": 5})
-print(config.params("classification", "r2=0.70")["replicates"][0], "torch" in sys.modules)
-"""
-
-
-def test_a_second_call_reads_the_cache_without_torch(tmp_path: Path) -> None:
-    environment = os.environ | {"KERHRM_CACHE_DIR": str(tmp_path)}
-    told = []
-    for _ in range(2):
-        call = [sys.executable, "-c", CALL]
-        run = subprocess.run(call, capture_output=True, text=True, check=True, env=environment)
-        told.append(run.stdout.split())
-    assert told == [["5", "True"], ["5", "False"]]
 
 
 def test_what_is_read_is_what_was_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

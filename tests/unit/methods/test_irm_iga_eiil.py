@@ -16,7 +16,6 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.irm import (
     IRMOptions,
     PointLoss,
-    environment_means,
     point_loss,
     scale_gradient,
     train_irm,
@@ -52,21 +51,8 @@ def outputs(n: int = N) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @each_loss
-def test_risks_and_scale_gradients_by_autograd(loss: PointLoss) -> None:
-    f, y, environments = outputs()
-    f.requires_grad_()
-    means = environment_means(environments)
-    risks = means @ point_loss(f, y, loss)
-    penalties = (means @ scale_gradient(f, y, loss)) ** 2
-    for e in range(3):
-        part = f[environments == e], y[environments == e]
-        for result, expected in (
-            (risks[e], mean_loss(*part, loss)), (penalties[e], scale_penalty(*part, loss))
-        ):  # fmt: skip
-            torch.testing.assert_close(result, expected)
-            slopes = (torch.autograd.grad(v, f, retain_graph=True)[0] for v in (result, expected))
-            torch.testing.assert_close(*slopes)
-    f, y = torch.tensor([-1e4, 1e4]), torch.ones(2)  # large outputs
+def test_large_outputs_have_finite_losses(loss: PointLoss) -> None:
+    f, y = torch.tensor([-1e4, 1e4]), torch.ones(2)
     assert bool(point_loss(f, y, loss).isfinite().all())
     assert bool(scale_gradient(f, y, loss).isfinite().all())
 
@@ -160,15 +146,6 @@ def test_the_split_is_the_best_of_all(steps: int, rate: float) -> None:
         split = infer_environments(gradient, seed, steps=steps, rate=rate)
         result = soft_penalty(100 * (0.5 - split.float()), gradient)
         torch.testing.assert_close(result, values.max())
-
-
-def test_the_start_is_the_seeds() -> None:
-    gradient = torch.randn(200)
-    # no step: the split is the sign of the random start
-    starts = torch.stack([infer_environments(gradient, s, steps=0, rate=1e-2) for s in (4, 5, 4)])
-    assert torch.equal(starts[0], starts[2])
-    assert not torch.equal(starts[0], starts[1])
-    assert 0.3 < float(starts.double().mean()) < 0.7
 
 
 @pytest.mark.parametrize(("weight", "anneal", "decay"), [(1.0, 0, 0.0), (200.0, 10, 0.3)])

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from kerhrm.errors import KerhrmError
 from kerhrm.paper.runs import code_hash as module
 from kerhrm.paper.runs.code_hash import code_hash, sources
 
@@ -32,7 +31,6 @@ SCRIPTS = {
     "late.py": "def main():\n    import toy.core.solve\n\nmain()\n",
     "none.py": "import numpy\nimport toys\n",
 }
-FIT = {"", "base", "settings", "core", "core.fit", "core.solve"}
 DRAW = {"", "base", "plots", "plots.lazy"}
 LATE = {"", "settings", "core", "core.solve"}
 
@@ -150,22 +148,6 @@ def test_notebooks(root: Path) -> None:
     assert code_hash(path, package=PACKAGE) != before
     text = notebook(root / "text.ipynb", "import toy.alone\n", kind="markdown")
     assert sources(text, package=PACKAGE) == [text]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("broken.py", "import toy\nx = (\n", "broken.py, line 2"),
-        ("broken.ipynb", '{"cells": [', "cannot read .*ipynb"),
-        ("list.ipynb", "[]", "cannot read .*ipynb"),
-        ("missing.py", None, r"cannot read .*missing\.py"),
-    ],
-)
-def test_scripts_that_cannot_be_read(root: Path, name: str, text: str | None, message: str) -> None:
-    if text is not None:
-        (root / name).write_text(text)
-    with pytest.raises(KerhrmError, match=message):
-        code_hash(root / name, package=PACKAGE)
 
 
 MEANT = "def f(x):\n    if x < 0:\n        raise ValueError\n    return x + 1\n"
