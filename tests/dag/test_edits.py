@@ -128,15 +128,3 @@ def test_a_single_rule_is_rerun(smoke: Checkout, tmp_path: Path) -> None:
     copy.run("--force", target, *SMOKE)
     assert path.stat().st_mtime_ns > time
     assert path.read_bytes() == before
-
-
-def test_removed_files_are_made_again(smoke: Checkout, tmp_path: Path) -> None:
-    copy = smoke.copy(tmp_path / "copy")
-    removed = {
-        "results/smoke/raw/mnist.npz",
-        "results/smoke/scores/table3.csv.gz",
-        f"{SETTING}/erm/predictions.npz",
-    }
-    for name in removed:
-        (copy.folder / name).unlink()
-    assert removed <= {file for job in copy.plan(*TARGETS, *SMOKE) for file in job.output}

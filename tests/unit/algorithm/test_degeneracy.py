@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import entropy
-from sklearn.metrics import mutual_info_score
 from torch import Tensor
 from torch.nn.functional import one_hot
 
@@ -24,18 +23,6 @@ def hard(environment: np.ndarray | list[int], n_environments: int | None = None)
 def soft(seed: int, n: int, n_environments: int) -> Tensor:
     draws = np.random.default_rng(seed).dirichlet(np.full(n_environments, 0.3), n)
     return torch.from_numpy(draws)
-
-
-pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=40)
-
-
-@given(points=pairs)
-def test_hard_environments_as_scikit_learn_counts_them(points: list[tuple[int, int]]) -> None:
-    environment, label = np.array(points).T
-    smaller = min(entropy(np.unique(e, return_counts=True)[1]) for e in (environment, label))
-    expected = mutual_info_score(environment, label) / smaller if smaller > 0 else 0.0
-    got = float(label_information(hard(environment, 4), torch.from_numpy(label)))
-    assert math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
 @given(

@@ -142,3 +142,14 @@ def test_the_logarithm_of_the_price(price_scale: Any) -> None:
 def test_a_part_without_a_house(fractions: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="leave a house for each part"):
         HousesData(train_fraction=fractions[0], validation_fraction=fractions[1])
+
+
+def test_a_constant_predictor_is_only_centred() -> None:
+    predictors = HOUSES.predictors.copy()
+    waterfront = PREDICTORS.index("waterfront")
+    predictors[:, waterfront] = HOUSES.period > 0
+    data = made([0], Houses(predictors, HOUSES.price, "king_county"))
+    assert not data.train.x[..., waterfront].any()
+    np.testing.assert_array_equal(
+        data.test.x[..., waterfront], (data.test.environment > 0).astype(float)
+    )

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -290,11 +289,6 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     pipeline.set_output(transform="pandas").fit(frame, names)
     assert list(pipeline[-1].feature_names_in_) == ["stable", "spurious"]
     assert list(pipeline.classes_) == ["no", "yes"]
-    search = GridSearchCV(KerHRMClassifier(**SMALL, if_not_better="fit"), {"k": [2, 4]}, cv=2).fit(
-        frame, names
-    )
-    assert search.best_params_["k"] in (2, 4)
-    assert len(cross_val_score(search.best_estimator_, frame, names, cv=2)) == 2
     # in another process, as scikit-learn's n_jobs does it, and from a file
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         elsewhere = pool.submit(pipeline.predict_proba, frame).result()

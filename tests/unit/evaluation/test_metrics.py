@@ -132,19 +132,6 @@ def test_divergence_by_a_loop(k: int) -> None:
     np.testing.assert_allclose(divergence(r, y, c), expected)
 
 
-def test_environments_without_overlap_are_finitely_far_apart() -> None:
-    """Environment 0 has colour = label throughout, environment 1 the opposite."""
-    values = []
-    for n in (10, 100, 1000):
-        y, environment = np.tile([-1.0, 1.0], 2 * n), np.repeat([0, 1], 2 * n)
-        c = np.where(environment == 0, y > 0, y < 0).astype(int)
-        (value,) = divergence(np.eye(2)[environment][None], y[None], c[None]).tolist()
-        p = (n + 0.5) / (n + 1)  # each colour of an environment has n points of one label
-        assert value == pytest.approx((2 * p - 1) * math.log(p / (1 - p)))
-        values.append(value)
-    assert 2 < values[0] < values[1] < values[2] < 8
-
-
 def test_an_environment_without_points_does_not_count() -> None:
     r, y, c = memberships(3)
     r[0, :, 1] = 0

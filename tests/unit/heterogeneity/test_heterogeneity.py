@@ -131,3 +131,13 @@ def test_what_cannot_be_tested_is_refused() -> None:
     y[3] = np.nan
     with pytest.raises(KerhrmError, match="finite"):
         test_heterogeneity(features, y)
+
+
+def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
+    shares = [
+        HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False, n_points=n).visible
+        for n in (80, 125, 700, 4000, 5000)
+    ]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == 1
+    assert np.isnan(HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False).visible)

@@ -199,3 +199,12 @@ def test_more_environments_than_points(draw: Callable[..., Inputs]) -> None:
     inputs = draw(n=2)
     fitted = train_hrm(inputs, HRMOptions(n_environments=5, n_iterations=2, **QUICK))
     assert bool(fitted.predict(inputs.x)["model"].isfinite().all())
+
+
+def test_growth_multiplies_penalty_and_cost() -> None:
+    rows, start = gradient_rows(*points()), np.ones(D)
+    few = HRMOptions(penalty_weight=2.0, gate_cost=0.1, gate_steps=50, gate_rate=1e-2)
+    more = few.model_copy(update={"penalty_weight": 6.0, "gate_cost": 0.3})
+    grown = learn_gates(rows, start, 0, few, "0", growth=3.0)
+    np.testing.assert_allclose(grown, learn_gates(rows, start, 0, more, "0"))
+    assert not np.allclose(grown, learn_gates(rows, start, 0, few, "0"))

@@ -214,3 +214,13 @@ def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
     models = erm, lambda points: fitted.predict(points)["model"]
     hits = [float(((f(x_test) > 0) == (y_test > 0)).double().mean()) for f in models]
     assert hits[1] > hits[0] + 0.1
+
+
+def test_the_default_loss_follows_the_task(draw: Draw) -> None:
+    for task, loss in (("classification", "logistic"), ("regression", "squared")):
+        inputs = draw(task)
+        default, explicit = (
+            train_irm(inputs, IRMOptions(steps=5, loss=given)).predict(inputs.x)["model"]
+            for given in (None, loss)
+        )
+        assert torch.equal(default, explicit)

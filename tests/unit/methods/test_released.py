@@ -244,3 +244,11 @@ def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(released, "assign", Spy(one_hot(torch.full((N,), 2), 3).double()))
     with pytest.raises(KerhrmError, match="have no points"):
         theta_of(inputs, n_environments=3)
+
+
+def test_xavier_starts() -> None:
+    draws = xavier(0, (20, 1000), 0.1, "theta")
+    bound = 0.1 * (6 / 1001) ** 0.5
+    assert 0.99 * bound < draws.max() <= bound
+    assert -bound <= draws.min() < -0.99 * bound
+    assert abs(draws.var() / (bound**2 / 3) - 1) < 0.05

@@ -294,3 +294,9 @@ def test_the_lock_of_a_job_at_work_stays(killed: Path) -> None:
     with running(LOCK, lock, "SIG_DFL") as orphan:
         recover(killed)
         assert str(orphan.pid) in str(holder(lock))
+
+
+def test_a_lock_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(KerhrmError, match=r"cannot lock .*a\.lock: .*; free disk"):
+        acquire(tmp_path / "file" / "a.lock")
