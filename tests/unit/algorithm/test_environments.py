@@ -203,10 +203,12 @@ def test_what_the_iterations_before_left_is_needed() -> None:
         first(planted(0), 2, 9)
 
 
-def test_the_unit_of_psi_does_not_matter() -> None:
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_unit_of_psi_does_not_matter(intercept: bool) -> None:
     data = planted(0)
     scaled = with_psi(data, 1e3 * data.psi_train, 1e3 * data.psi_validation)
-    same(first(data, 2, 4, n_init=3), first(scaled, 2, 4, n_init=3))
+    one, other = (first(d, 2, 4, n_init=3, clustering_intercept=intercept) for d in (data, scaled))
+    same(one, other)
 
 
 NESTED: dict[str, Any] = {"n_init": 6, "init": "nested", "em_tol": 1e-9}
