@@ -207,8 +207,9 @@ def test_what_the_iterations_before_left_is_needed() -> None:
 def test_the_unit_of_psi_does_not_matter(intercept: bool) -> None:
     data = planted(0)
     scaled = with_psi(data, 1e3 * data.psi_train, 1e3 * data.psi_validation)
-    one, other = (first(d, 2, 4, n_init=3, clustering_intercept=intercept) for d in (data, scaled))
-    same(one, other)
+    # one start: two would end at the same optimum, and rounding choose
+    options = {"n_init": 1, "clustering_ridge": [1e-2], "clustering_intercept": intercept}
+    same(first(data, 2, 4, **options), first(scaled, 2, 4, **options))
 
 
 NESTED: dict[str, Any] = {"n_init": 6, "init": "nested", "em_tol": 1e-9}
