@@ -4,6 +4,7 @@
 rule render_report:
     input:
         [products(name) for name in IN_ALL],
+        ["<run>/endpoints.csv"] if ENDPOINTS else [],
         notebook=own("notebooks/report.ipynb"),
         config="<run>/config.yaml",
     output:
@@ -97,6 +98,7 @@ rule select_hyperparameters:
         train=searched_data("train.npz"),
         validation=searched_data("validation.npz"),
         environments=searched_data("environments.npz"),
+        test_labels=searched_data("test_labels.npz"),
     output:
         selected="<run>/selected/{data}.yaml",
         scores="<run>/selected/{data}.csv",

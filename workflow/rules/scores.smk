@@ -20,7 +20,7 @@ def labels_of(name):
 
 def scored(wildcards):
     """What scoring has to know of each cell of a table."""
-    keys = "titles candidates shown oracle replicates generator options".split()
+    keys = "titles candidates shown replicates generator options".split()
     return {
         "/".join(cell): {key: parameters(*cell)[key] for key in keys}
         for cell in TABLES[wildcards.table].cells

@@ -1,5 +1,11 @@
 # scores -> tables -> notebooks
 
+from kerhrm.paper.evaluation.endpoints import load_endpoints
+
+ENDPOINTS = [
+    name for name in checked(load_endpoints, ROOT / "config/endpoints.yaml")["tables"] if name in TABLES
+]
+
 
 def products(table):
     """Files that the target of a table stands for."""
@@ -80,10 +86,35 @@ rule render_notebook:
         "../scripts/render_notebook.py"
 
 
+# Whether each method has the mean that the paper prints: one test per method and table.
+rule test_endpoints:
+    input:
+        endpoints=own("config/endpoints.yaml"),
+        paper_values=own("config/paper_values.yaml"),
+        scores=[f"<run>/scores/{name}.csv.gz" for name in ENDPOINTS],
+    output:
+        csv="<run>/endpoints.csv",
+        png="<run>/figures/endpoints.png",
+        pdf="<run>/figures/endpoints.pdf",
+    log:
+        "<run>/logs/test_endpoints.log",
+    benchmark:
+        "<run>/benchmarks/test_endpoints.tsv"
+    localrule: True
+    params:
+        preset=CONFIG.preset,
+        code=code("test_endpoints"),
+    message:
+        "Test the endpoints"
+    script:
+        "../scripts/test_endpoints.py"
+
+
 # The last rule of `all`: fails, when everything else is there, if a method has failed.
 rule check_results:
     input:
         [products(table) for table in IN_ALL],
+        ["<run>/endpoints.csv"] if ENDPOINTS else [],
     output:
         "<run>/checked.txt",
     log:

@@ -1,23 +1,18 @@
-"""The methods that KerHRM is compared with, as estimators.
+"""The methods without environments that KerHRM is compared with, as estimators, and their base.
 
 Parameters are the fields of the method's options, with the same defaults.  Inputs are standardised,
 and so is the target of a regression.
 """
 
-import functools
-import warnings
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-import numpy as np
-import pandas as pd
 import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import ClassifierTags, RegressorTags
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators import DataWarning
 from kerhrm.estimators._base import (
     TableEstimator,
     all_or_nothing,
@@ -28,13 +23,12 @@ from kerhrm.estimators._base import (
     start,
 )
 from kerhrm.methods.inputs import Fitted
-from kerhrm.methods.irm import PointLoss
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
 
 
-class _Baseline(TableEstimator):
+class Baseline(TableEstimator):
     """Base of the baselines; ``_method`` is the key of one in the registry."""
 
     _method: str
@@ -110,7 +104,7 @@ class _Baseline(TableEstimator):
         return trained.to(torch.float64)
 
 
-class ERM(_Baseline):
+class ERM(Baseline):
     """Empirical risk minimisation: a network trained on all rows alike.
 
     The weights with the best score on the held-out rows are kept.
@@ -156,7 +150,7 @@ class ERM(_Baseline):
         self.evaluate_every = evaluate_every
 
 
-class TangentRidge(_Baseline):
+class TangentRidge(Baseline):
     """ERM in closed form: ridge regression on tangent features, its penalty by leave-one-out.
 
     What :class:`~kerhrm.KerHRMRegressor` and :class:`~kerhrm.KerHRMClassifier` fall back to.  The
@@ -201,7 +195,7 @@ class TangentRidge(_Baseline):
         return self._fit(X, y, validation, sample_weight=sample_weight)
 
 
-class ChiSquareDRO(_Baseline):
+class ChiSquareDRO(Baseline):
     """Distributionally robust optimisation (Duchi & Namkoong 2021).
 
     What counts is the worst reweighting of the rows in a chi-square ball around equal weights.
@@ -237,215 +231,3 @@ class ChiSquareDRO(_Baseline):
         self.rho = rho
         self.steps = steps
         self.learning_rate = learning_rate
-
-
-class IRM(_Baseline):
-    """Invariant risk minimisation, IRMv1 (Arjovsky et al. 2019).
-
-    Environments of the rows are given to ``fit``.
-
-    Parameters
-    ----------
-    loss : {"squared", "logistic"}, optional
-        Of a point; logistic in classification alone. By default logistic, in a
-        regression squared.
-    penalty_weight : float
-        Lambda, of the squared scale-gradients.
-    anneal : int
-        Steps before the penalty's weight applies.
-    steps, learning_rate, weight_decay : int, float, float
-        Of Adam, on all points; the decay is part of the objective.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    network, validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
-    """
-
-    _method = "irm"
-
-    def __init__(
-        self,
-        *,
-        loss: PointLoss | None = None,
-        penalty_weight: float = 1e4,
-        anneal: int = 50,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(task, network, validation_fraction, random_state, device, n_jobs)
-        self.loss = loss
-        self.penalty_weight = penalty_weight
-        self.anneal = anneal
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-
-    def fit(self, X: Any, y: Any, *, environments: Any = None, validation: Any = None) -> Self:
-        """Train on a table with labels of environments, one for each row."""
-        labels = functools.partial(environment_labels, environments)
-        return self._fit(X, y, validation, labels)
-
-
-class EIIL(_Baseline):
-    """Environment inference for invariant learning (Creager et al. 2021).
-
-    Environments are inferred from the errors of a reference network, and IRMv1 trains on them;
-    ``environments_`` has those of the rows.
-
-    Parameters
-    ----------
-    loss : {"squared", "logistic"}
-        Of a point; logistic in classification alone.
-    penalty_weight : float
-        Lambda, of the squared scale-gradients.
-    anneal : int
-        Steps before the penalty's weight applies.
-    steps, learning_rate, weight_decay : int, float, float
-        Of Adam, on all points; the decay is part of the objective.
-    reference_steps : int
-        Steps of the reference network.
-    inference_steps, inference_rate : int, float
-        Of Adam on the soft assignment.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    network, validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
-    """
-
-    _method = "eiil"
-
-    def __init__(
-        self,
-        *,
-        loss: PointLoss = "squared",
-        penalty_weight: float = 1e4,
-        anneal: int = 50,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        reference_steps: int = 50,
-        inference_steps: int = 1000,
-        inference_rate: float = 1e-2,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(task, network, validation_fraction, random_state, device, n_jobs)
-        self.loss = loss
-        self.penalty_weight = penalty_weight
-        self.anneal = anneal
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.reference_steps = reference_steps
-        self.inference_steps = inference_steps
-        self.inference_rate = inference_rate
-
-
-class HRM(_Baseline):
-    """Heterogeneous risk minimisation (Liu et al. 2021), of linear models.
-
-    Gates select columns; ``environments_`` has the inferred environments of the rows.  There is no
-    intercept: where one class is rarer than the other, balance the classes first.
-
-    Parameters
-    ----------
-    n_environments : int
-        K, of the clustering.
-    n_iterations : int
-        Turns of clustering and selection.
-    cluster_steps, cluster_rounds, cluster_rate, cluster_l1 : int, int, float, float
-        Of Adam for the clusters' linear models: steps, reassignments among them, learning rate, and
-        a gate-weighted L1.
-    gate_steps, gate_rate, gate_noise : int, float, float
-        Of Adam for the gates and the invariant model: steps, learning rate, noise of the gates.
-    gate_cost, gate_goal : float, {"few", "all"}
-        Cost of open gates, or of the square of closed ones.
-    penalty_weight, growth : float
-        Alpha, of the gradients' variance, and a factor of both weights per iteration.
-    threshold : float
-        Gate probability above which a column is selected.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
-    """
-
-    _method = "hrm"
-
-    def __init__(
-        self,
-        *,
-        n_environments: int = 3,
-        n_iterations: int = 5,
-        cluster_steps: int = 3000,
-        cluster_rounds: int = 10,
-        cluster_rate: float = 1e-3,
-        cluster_l1: float = 0.01,
-        gate_steps: int = 6000,
-        gate_rate: float = 1e-3,
-        gate_noise: float = 0.1,
-        gate_cost: float = 0.1,
-        gate_goal: Literal["few", "all"] = "few",
-        penalty_weight: float = 1000.0,
-        growth: float = 1.05,
-        threshold: float = 0.2,
-        task: Task = "classification",
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(task, (), validation_fraction, random_state, device, n_jobs)
-        self.n_environments = n_environments
-        self.n_iterations = n_iterations
-        self.cluster_steps = cluster_steps
-        self.cluster_rounds = cluster_rounds
-        self.cluster_rate = cluster_rate
-        self.cluster_l1 = cluster_l1
-        self.gate_steps = gate_steps
-        self.gate_rate = gate_rate
-        self.gate_noise = gate_noise
-        self.gate_cost = gate_cost
-        self.gate_goal = gate_goal
-        self.penalty_weight = penalty_weight
-        self.growth = growth
-        self.threshold = threshold
-
-    def _network_of(self, fitted: Fitted, network: Network) -> Network:
-        """Linear model as a network without hidden layers."""
-        points = torch.eye(self.n_features_in_).to(network.weights["weight_0"])
-        slopes = fitted.networks["model"](points)[None].double()
-        return network.with_weights({"weight_0": slopes, "bias_0": torch.zeros_like(slopes[:, 0])})
-
-
-def environment_labels(environments: Any, n: int) -> Tensor:
-    """Labels 0, 1, ... (n,) of the rows' environments, from labels of any kind; all 0 without.
-
-    Raises
-    ------
-    KerhrmError
-        Unless there is one for each row.
-    """
-    if environments is None:
-        text = "no environments given: all rows count as one; fit(X, y, environments=...)"
-        warnings.warn(text, DataWarning, stacklevel=5)
-        environments = np.zeros(n)
-    labels = np.asarray(environments)
-    if labels.shape != (n,):
-        problem = f"environments have shape {labels.shape} for {n} rows"
-        raise KerhrmError(problem, "give one label for each row")
-    if missing := int(pd.isna(labels).sum()):
-        hint = "drop these rows, or name their environment"
-        raise KerhrmError(f"environments are missing in {missing} rows", hint)
-    return torch.from_numpy(np.unique(labels, return_inverse=True)[1])

@@ -19,7 +19,7 @@ from torch.nn.functional import softplus
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import train
-from kerhrm.options import Count, Natural, NonNegative, Options, PositiveFloat, option
+from kerhrm.options import Count, Natural, NonNegative, Options, PositiveFloat, Task, option
 
 PointLoss = Literal["squared", "logistic"]
 LOSS = "of a point; logistic: classification alone"
@@ -43,7 +43,7 @@ def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
 
 def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on environments whose means over the points are the rows of ``means`` (E, n)."""
-    loss = options.loss or ("logistic" if inputs.task == "classification" else "squared")
+    loss = loss_of(options.loss, inputs.task)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
         weight = options.penalty_weight
@@ -62,6 +62,11 @@ def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
         learning_rate=options.learning_rate,
     )
     return Fitted({"model": network})
+
+
+def loss_of(loss: PointLoss | None, task: Task) -> PointLoss:
+    """The loss that is asked for; by default logistic, in a regression squared."""
+    return loss or ("logistic" if task == "classification" else "squared")
 
 
 def decay(network: Network, weight: float) -> Tensor | float:

@@ -13,10 +13,12 @@ from kerhrm.methods.auxiliary import train_auxiliary
 from kerhrm.methods.dro import DROOptions, train_dro
 from kerhrm.methods.eiil import EIILOptions, train_eiil
 from kerhrm.methods.erm import ERMOptions, train_erm
+from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
 from kerhrm.methods.hrm import HRMOptions, train_hrm
 from kerhrm.methods.iga import IGAOptions, train_iga
 from kerhrm.methods.inputs import AS_RELEASED, NONE, WORST_INFERRED, WORST_TRUE, Method
 from kerhrm.methods.irm import IRMOptions, train_irm
+from kerhrm.methods.jtt import ClosedFormOptions, JTTOptions, train_closed_form, train_jtt
 from kerhrm.methods.kerhrm import AsPrintedOptions, train_kerhrm
 from kerhrm.methods.references import (
     LeastSquaresOptions,
@@ -38,11 +40,16 @@ _FEATURES: dict[str, Any] = {
 _BUILT_IN = (
     Method("erm", ERMOptions, train_erm),
     Method("dro", DROOptions, train_dro),
-    Method("eiil", EIILOptions, train_eiil, infers=True),
+    Method("eiil", EIILOptions, train_eiil, WORST_INFERRED, infers=True),
+    Method("jtt", JTTOptions, train_jtt, WORST_INFERRED, infers=True, tasks=("classification",)),
+    Method(
+        "jtt_closed_form", ClosedFormOptions, train_closed_form, NONE, tasks=("classification",)
+    ),
     Method("zin", ZINOptions, train_zin, WORST_INFERRED, infers=True),
-    Method("hrm", HRMOptions, train_hrm, infers=True),
+    Method("hrm", HRMOptions, train_hrm, WORST_INFERRED, infers=True),
     Method("irm", IRMOptions, train_irm, WORST_TRUE, needs_environments=True),
     Method("iga", IGAOptions, train_iga, WORST_TRUE, needs_environments=True),
+    Method("group_dro", GroupDROOptions, train_group_dro, WORST_TRUE, needs_environments=True),
     Method("kerhrm", KerHRMOptions, train_kerhrm, WORST_INFERRED, **_FEATURES),
     Method(
         "kerhrm_auxiliary", AuxiliaryOptions, train_auxiliary, WORST_INFERRED, ("linear",),

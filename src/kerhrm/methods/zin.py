@@ -23,7 +23,7 @@ from torch import Tensor
 
 from kerhrm.methods.eiil import soft_penalty
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import IRMOptions, decay, point_loss, scale_gradient, train_on
+from kerhrm.methods.irm import IRMOptions, decay, loss_of, point_loss, scale_gradient, train_on
 from kerhrm.networks.base import Network
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.training import train
@@ -49,7 +49,7 @@ def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
     z, z_validation = (part.double() for part in inputs.require_auxiliary())
     mean, scale = z.mean(0), z.std(0).clamp_min(1e-12)
     z, z_validation = (((part - mean) / scale).float() for part in (z, z_validation))
-    loss = options.loss or ("logistic" if inputs.task == "classification" else "squared")
+    loss = loss_of(options.loss, inputs.task)
 
     def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:
         risk = point_loss(f, inputs.y, loss).mean()

@@ -17,9 +17,13 @@ QUICK: dict[str, dict[str, Any]] = {
     "ERM": {"steps": 30},
     "ChiSquareDRO": {"steps": 30, "rho": 0.2},
     "IRM": {"steps": 30, "anneal": 10},
+    "GroupDRO": {"steps": 30, "eta": 1.0},
     "EIIL": {"steps": 30, "inference_steps": 20},
+    "JTT": {"steps": 30},
     "HRM": {"n_iterations": 1, "cluster_steps": 50, "gate_steps": 50},
 }
+
+LABELLED = "IRM", "GroupDRO"
 
 
 def quick(name: str, **more: Any) -> Any:
@@ -34,16 +38,19 @@ def test_parameters_are_the_options_with_their_defaults(name: str) -> None:
     assert {key: model.get_params()[key] for key in options.model_dump()} == options.model_dump()
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [(n, task) for n in QUICK for task in METHODS[getattr(kerhrm, n)._method].tasks],
+)
 def test_they_are_the_registry_s_methods(name: str, task: Any, labels: Any, slopes: Any) -> None:
     table = labels if task == "classification" else slopes
-    model = quick(name, task=task, random_state=4)
+    more = {} if name == "JTT" else {"task": task}
+    model = quick(name, **more, random_state=4)
     method = METHODS[model._method]
-    given = {"environments": np.where(table.hidden, "b", "a")} if name == "IRM" else {}
+    given = {"environments": np.where(table.hidden, "b", "a")} if name in LABELLED else {}
     model.fit(table.x, table.y, **given)
 
-    hidden = torch.from_numpy(table.hidden.astype(np.int64)) if name == "IRM" else None
+    hidden = torch.from_numpy(table.hidden.astype(np.int64)) if name in LABELLED else None
     labels_of = None if hidden is None else lambda n: hidden
     inputs, _ = start(model, table.x, table.y, None, labels_of, hold_out=name != "TangentRidge")
     trained = method.train(inputs, method.options(**QUICK[name])).networks["model"]
@@ -56,13 +63,15 @@ def test_they_are_the_registry_s_methods(name: str, task: Any, labels: Any, slop
         return
     np.testing.assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
     second = model.predict_proba(table.x)[:, 1]
-    expected = 1 / (1 + np.exp(-outputs)) if name == "IRM" else ((1 + outputs) / 2).clip(0, 1)
+    logistic = name in (*LABELLED, "JTT")
+    expected = 1 / (1 + np.exp(-outputs)) if logistic else ((1 + outputs) / 2).clip(0, 1)
     np.testing.assert_allclose(second, expected, atol=1e-5)
 
 
-def test_irm_sees_the_environments_it_is_given(labels: Any) -> None:
+@pytest.mark.parametrize("name", LABELLED)
+def test_it_sees_the_environments_it_is_given(name: str, labels: Any) -> None:
     """With them it leaves the feature that flips; the order of its rows does not matter."""
-    model = kerhrm.IRM(network=(64,), random_state=0)
+    model = getattr(kerhrm, name)(network=(64,), random_state=0)
     flipped = np.column_stack([labels.x[:, 0], -labels.y])
     with pytest.warns(UserWarning, match="no environments given"):
         alone = model.fit(labels.x, labels.y).score(flipped, labels.y)
@@ -73,12 +82,14 @@ def test_irm_sees_the_environments_it_is_given(labels: Any) -> None:
     np.testing.assert_array_equal(model.decision_function(flipped), outputs)
 
 
-@pytest.mark.parametrize("name", ["EIIL", "HRM"])
+@pytest.mark.parametrize("name", ["EIIL", "JTT", "HRM"])
 def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> None:
     """Row by row, in the table's order, whichever rows validate."""
     model = quick(name, random_state=0)
     if name == "EIIL":
         model.set_params(loss="logistic", reference_steps=200, inference_steps=1000)
+    if name == "JTT":
+        model.set_params(identification_steps=200)
     found = model.fit(labels.x, labels.y).environments_
     assert adjusted_rand_score(labels.hidden, found) > 0.6
     order = np.random.default_rng(1).permutation(400)

@@ -15,7 +15,9 @@ from kerhrm import (
     ERM,
     HRM,
     IRM,
+    JTT,
     ChiSquareDRO,
+    GroupDRO,
     KerHRMClassifier,
     KerHRMRegressor,
     TangentRidge,
@@ -37,6 +39,8 @@ ESTIMATORS = [
     ERM(**QUICK),
     ChiSquareDRO(task="regression", **QUICK),
     IRM(**QUICK, anneal=40),
+    GroupDRO(task="regression", **QUICK),
+    JTT(**QUICK),
     EIIL(task="regression", **QUICK, anneal=40, inference_steps=20),
     HRM(n_iterations=1, cluster_steps=50, gate_steps=60, gate_rate=0.02),
 ]  # fmt: skip

@@ -22,7 +22,7 @@ QUICK = {
     "inference_steps": 100, "inference_rate": 0.05, "anneal": 5, "cluster_steps": 200,
     "cluster_rounds": 3, "cluster_rate": 1e-2, "gate_steps": 300, "gate_rate": 1e-2,
     "n_iterations": 2, "n_init": 2, "check_every": 10, "pretest": None, "penalty_weight": 1.0,
-    "n_permutations": None, "hidden": 4,
+    "n_permutations": None, "hidden": 4, "identification_steps": 15,
 }  # fmt: skip
 
 
@@ -135,11 +135,13 @@ def test_missing_inputs_and_tasks_are_refused(method: Method, draw: Draw) -> Non
     if method.needs_features or method.needs_environments:
         with pytest.raises(KerhrmError, match="the method needs"):
             method.train(replace(inputs, environments=None, problem=None), options)
-    method.check(options, "regression")
+    for task in method.tasks:
+        method.check(options, task)
     if "loss" in method.options.model_fields:
         logistic = method.options(loss="logistic")
         method.check(logistic, "classification")
-        with pytest.raises(KerhrmError, match="loss='logistic'"):
+        refused = "loss='logistic'" if "regression" in method.tasks else "cannot learn"
+        with pytest.raises(KerhrmError, match=refused):
             method.check(logistic, "regression")
     with pytest.raises(KerhrmError, match="cannot learn"):
         replace(method, tasks=("classification",)).check(options, "regression")
@@ -151,6 +153,8 @@ LIMITS = [
     ("iga", {"penalty_weight": 0.0}, "squared"),
     ("iga", {"penalty_weight": 0.0}, "logistic"),
     ("iga one environment", {"penalty_weight": 100.0}, "squared"),
+    ("group_dro", {"eta": 0.0}, "logistic"),
+    ("group_dro one environment", {"eta": 10.0}, "squared"),
     ("dro", {"rho": 1e-8}, "squared"),
 ]
 

@@ -20,6 +20,7 @@ POINTS = 5_000_000  #: training points
 KERNEL_POINTS = 30_000  #: of which a machine holds the kernel matrix
 #: number in options, else 1e12
 LARGEST = {"n_init": 10_000, "widths": 1_000_000}
+DEFAULTS = "library defaults"  #: in the place of a selection criterion: nothing was selected
 Places = list[tuple[Key, Tree]]  #: options, and the key where they stand; later ones win
 CANDIDATES = 1000  #: of a learner
 
@@ -181,7 +182,10 @@ class Learners:
             missing = f"config/selected/{source}.yaml: it has no options of {entry}"
         chosen = chosen or {method.criterion: {}}
         names = sorted(chosen, key=lambda criterion: criterion != method.criterion)
-        places: Places = [(("selected", source, entry, name), chosen[name]) for name in names]
+        if tuned:
+            names.append(DEFAULTS)
+        at: Key = ("selected", source, entry)
+        places: Places = [((*at, name), chosen.get(name, {})) for name in names]
         shown = self.inherited(learner, "criteria", "all" if tuned else "own")
         if "own" in (whole.nearest(data, setting, "criteria")[1], shown):
             shown, names = "own", names[:1]
@@ -194,11 +198,9 @@ class Learners:
         if shown == "others" and len(shown_at) > 1:
             del shown_at[names[0]]
         tuning = whole.data[data].tuning
-        searched = tuning is not None and setting in tuning.settings
-        oracle = tuned and searched and shown != "own" and not whole.search
-        if oracle or whole.search:
-            for candidate in self.candidates(data, setting, learner):
-                trial = options(places[0], candidate)
+        if whole.search or (tuning and setting in tuning.settings):  # refuse a wrong grid early
+            tried = [options((at, {}), one) for one in self.candidates(data, setting, learner)]
+            for trial in tried if whole.search else ():
                 trials += [trial] * (trial not in trials)
         ks = [k for trial in trials for k in numbers(trial.get("k")) if method.needs_features]
         seeds = whole.seeds(data, setting, learner)
@@ -211,7 +213,6 @@ class Learners:
             "steps": bool(self.inherited(learner, "steps")),
             "candidates": trials,
             "shown": shown_at,
-            "oracle": oracle,
             "titles": self.titles(learner),
             "missing": missing,
             "k_max": max(ks, default=0),

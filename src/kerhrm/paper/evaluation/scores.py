@@ -13,7 +13,6 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.config import Table
 from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.paper.evaluation import metrics as m
-from kerhrm.paper.evaluation.selection import ORACLE, oracle
 from kerhrm.paper.runs.arrays import load_arrays
 
 COLUMNS = [
@@ -70,8 +69,6 @@ def _score_learner(
         shown = list(params["shown"].items())
         if table.criteria == "own":
             shown = shown[:1]
-        elif params["oracle"]:
-            shown.append((ORACLE, oracle(arrays, output, folder)))
         for criterion, number in shown:
             head = _head(cell, table, labels, method=params["titles"][output], selection=criterion)
             if table.kind == "iterations":

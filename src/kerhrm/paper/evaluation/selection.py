@@ -2,7 +2,7 @@
 
 A criterion scores outputs on some points, the larger the better.  Only the oracle sees test
 points, and rows that the oracle chose are bounds, never results.  A candidate's score is its mean
-over the seeds and settings of the search, which no table uses.
+over the seeds and settings of the search, the oracle's, too; no table uses those seeds.
 """
 
 import json
@@ -91,13 +91,8 @@ def worst_environment_score(scores: np.ndarray, memberships: np.ndarray) -> np.n
     return np.where((weight > 1e-9)[:, None], means, np.inf).min(-1)
 
 
-def oracle(arrays: Mapping[str, np.ndarray], output: str, folder: Path) -> int:
-    """The candidate with the best mean test result over the seeds: one for all seeds."""
-    return int(CRITERIA[ORACLE].score(arrays, output, folder).mean(0).argmax())
-
-
 def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFrame:
-    """Score every candidate of every learner by every criterion that it can have.
+    """Score every candidate of every learner by every criterion that it can have, and the oracle.
 
     ``cells`` has by ``DATA/SETTING/LEARNER`` its ``candidates``, ``outputs`` and ``criteria``,
     ``run`` is the folder of the run of the preset ``tuning``.
@@ -110,7 +105,7 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
         data, setting, learner = cell.split("/")
         arrays, _ = load_arrays(Path(run, cell, "predictions.npz"))
         folder = Path(run, data, setting)
-        for name in params["criteria"]:
+        for name in (*params["criteria"], ORACLE):
             parts = [CRITERIA[name].score(arrays, o, folder) for o in params["outputs"]]
             for number, score in enumerate(np.mean(parts, axis=0).T):
                 std = float(score.std(ddof=1)) if len(score) > 1 else float("nan")

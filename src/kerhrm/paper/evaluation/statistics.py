@@ -1,7 +1,7 @@
 """Means, intervals and tests over a few seeds.
 
 The interval of a mean is Student's: with five to ten values it covers the mean more often than a
-bootstrap does (docs/verdicts.md).
+bootstrap does (docs/protocol.md).
 """
 
 from collections.abc import Sequence
@@ -43,25 +43,6 @@ def difference(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
     return {"difference": mean, "ci_low": low, "ci_high": high, "p": p}
 
 
-def probability_of_improvement(a: ArrayLike, b: ArrayLike) -> tuple[float, float, float]:
-    r"""Probability that a seed of ``a`` exceeds the same seed of ``b``, and its 95 % interval.
-
-    .. math:: \frac{1}{n} \sum_i [a_i > b_i] + \tfrac{1}{2} [a_i = b_i],
-
-    the measure of Agarwal et al. (NeurIPS 2021) with seeds compared in pairs, which here share data
-    and initial weights.  The interval is Clopper and Pearson's, which holds its 95 % for any number
-    of seeds; with ties it holds more.
-    """
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    if np.isnan(a - b).any():
-        return (float("nan"),) * 3
-    n = len(a)
-    wins = float(np.mean(a > b) + np.mean(a == b) / 2) * n
-    low = special.betaincinv(wins, n - wins + 1, LEVEL / 2) if wins > 0 else 0.0
-    high = special.betaincinv(wins + 1, n - wins, 1 - LEVEL / 2) if wins < n else 1.0
-    return wins / n, float(low), float(high)
-
-
 def different(mean: float, std: float, n: int, reference: float, error: float = 0.0) -> float:
     """p-value of a mean's difference from a reference: the two-sided t test.
 
@@ -82,14 +63,6 @@ def equivalence(
     the difference lies within the margin.  Arguments as of :func:`different`.
     """
     return _tail(margin - abs(mean - reference), std, n, error)
-
-
-def smallest_margin(mean: float, std: float, n: int, reference: float, error: float) -> float:
-    """The margin at which :func:`equivalence` is 5 %: the farther end of the 90 % interval."""
-    if n < 2:
-        return float("nan")
-    half = -float(special.stdtrit(n - 1, LEVEL)) * standard_error(std, n, error)
-    return abs(mean - reference) + half
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:

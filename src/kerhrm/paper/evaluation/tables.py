@@ -1,10 +1,7 @@
-"""The cells of tables: our mean over seeds, the paper's value, and a verdict by a fixed rule.
-
-``docs/verdicts.md`` explains the rule.
-"""
+"""The cells of tables: our mean over seeds with its interval, and the paper's value."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +13,9 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.evaluation import statistics
 from kerhrm.paper.runs.arrays import reading
 
-JUDGEMENT = ["verdict", "p_agrees", "p_differs", "margins"]
 COLUMNS = [
     "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
-    "paper", "data_source", "selection", "verdict", "reason", *JUDGEMENT[1:],
+    "paper", "data_source", "selection", "verdict", "reason",
 ]  # fmt: skip
 #: metrics that say how good a method is
 RESULTS = ("test_acc", "worst_acc", "mean_error", "mse")
@@ -36,11 +32,9 @@ PRINTED_AS = {
     "ref: ERM on grayscale images": "ref: perfect invariant model",
 }
 AUTHORS_CODE = "KerHRM (authors' code)"
-RUNS, RUNS_OF = 10, {"table4": 5}  #: that a printed number is the mean of
-#: Keys in a setting's name that the paper's name of it lacks; they do not matter where the paper
-#: prints no number.  It has both values of H but does not say which one a number belongs to: both
-#: are compared with it.  It searched k less far: its number is shown for orientation.
-UNNAMED, MARKS = frozenset({"H"}), frozenset({"k"})
+#: Key in a setting's name that the paper's name of it lacks: it has both values of H but does not
+#: say which one a number belongs to, so both are compared with it.
+UNNAMED = "H"
 
 
 def primary(cells: pd.DataFrame) -> pd.Series:
@@ -54,9 +48,9 @@ def primary(cells: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True)
 class Criterion:
-    """How a metric is judged."""
+    """Which values of a metric are better, and which differences are small."""
 
-    tolerance: float  #: distance that counts as none
+    tolerance: float  #: difference that counts as none
     relative: bool  #: whether that is a share of the reference number
     merit: Callable[[Any], Any] | None  #: of numbers or arrays, larger is better; None: neither is
 
@@ -65,7 +59,6 @@ class Criterion:
         return self.tolerance * abs(reference) if self.relative else self.tolerance
 
 
-#: fixed before the runs that they judge
 CRITERIA: Mapping[str, Criterion] = {
     # an accuracy that spurious features raise is no merit
     "train_acc": Criterion(0.02, False, None),
@@ -74,60 +67,6 @@ CRITERIA: Mapping[str, Criterion] = {
     **dict.fromkeys(("mean_error", "error_sd", "mse"), Criterion(0.10, True, operator.neg)),
     "d_kl": Criterion(0.10, True, operator.pos),
 }
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A cell's statistics over seeds, and the paper's number for it."""
-
-    metric: str
-    mean: float
-    std: float  #: ddof = 1
-    n_seeds: int
-    paper: float
-    runs: int  #: that the paper's number is the mean of
-
-    @property
-    def error(self) -> float:
-        """Standard error of the paper's number, whose runs are assumed to spread as ours do."""
-        return self.std / self.runs**0.5
-
-
-def judge(
-    cells: Sequence[Measured], criteria: Mapping[str, Criterion] = CRITERIA
-) -> list[dict[str, Any]]:
-    """Judge the comparable cells of one table: the first of these that applies.
-
-    1. ``reproduced``: the distance of the two means is below the margin of the metric's criterion,
-       by two one-sided t tests at 5 %.  It may still be larger than nothing.
-    2. ``better``, ``worse`` or, of a metric without merit, ``different``: ours is another mean, by
-       a t test at 5 % after Holm's correction over all ``cells``.
-    3. ``inconclusive``: too few seeds, for how much they differ.
-
-    Both tests allow for the paper's own error, :attr:`Measured.error`.
-
-    Returns ``verdict``; ``p_agrees`` of a distance of the margin or more; ``p_differs`` of no
-    distance, after Holm; ``margins``, the smallest margin at which the verdict is ``reproduced``,
-    in units of the fixed one.
-    """
-    differs = statistics.holm(
-        [statistics.different(c.mean, c.std, c.n_seeds, c.paper, c.error) for c in cells]
-    )
-    judgements = []
-    for cell, p_differs in zip(cells, map(float, differs), strict=True):
-        margin, merit = criteria[cell.metric].margin(cell.paper), criteria[cell.metric].merit
-        facts = cell.mean, cell.std, cell.n_seeds, cell.paper, cell.error
-        p_agrees = statistics.equivalence(*facts, margin)
-        margins = statistics.smallest_margin(*facts) / margin if margin > 0 else float("inf")
-        verdict = "inconclusive"  # as where either p is NaN
-        if p_agrees <= statistics.LEVEL:
-            verdict = "reproduced"
-        elif p_differs <= statistics.LEVEL:
-            ours, theirs = (merit(cell.mean), merit(cell.paper)) if merit else (0, 0)
-            verdict = "better" if ours > theirs else "worse" if ours < theirs else "different"
-        values = verdict, p_agrees, p_differs, margins
-        judgements.append(dict(zip(JUDGEMENT, values, strict=True)))
-    return judgements
 
 
 def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
@@ -148,13 +87,13 @@ def make_table(
     preset: str,
     paper: Mapping[tuple[str, ...], float],
 ) -> pd.DataFrame:
-    """Summarise the values of the seeds, and compare them with the paper's numbers.
+    """Summarise the values of the seeds, with the paper's numbers beside them.
 
-    A cell is comparable with the paper's number if it was measured at a preset of the paper's
-    sizes, not on fallback data, in a setting without a mark, and chosen by the learner's own
-    criterion, and if nothing is known against the number itself.
+    A cell has the paper's number if it was measured at a preset of the paper's sizes and not on
+    fallback data.
 
-    Returns columns :data:`COLUMNS`; ``reason`` says why a cell has failed or is not comparable.
+    Returns columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no value, ``not
+    comparable`` where the paper's number is of another kind, else empty, and ``reason`` says why.
     Rows are in the order in which settings, methods and metrics first appear.
 
     Raises KerhrmError if a cell has a seed twice, or other seeds than the setting's other cells of
@@ -162,7 +101,6 @@ def make_table(
     """
     _check_seeds(scores, table)
     rows: list[dict[str, Any]] = []
-    measured: dict[int, Measured] = {}  # by number of the row
     scores = scores.assign(own=primary(scores))
     for values, group in scores.groupby([*KEYS, "own"], sort=False, dropna=False):
         cell: dict[str, Any] = dict(zip([*KEYS, "own"], values, strict=True))
@@ -180,15 +118,16 @@ def make_table(
         elif printed is not None:
             reason = elsewhere or caveat(table, cell)
             verdict = "not comparable" if reason else ""
-            if not reason:
-                runs = RUNS_OF.get(table, RUNS)
-                facts = numbers["mean"], numbers["std"], int(numbers["n_seeds"])
-                measured[len(rows)] = Measured(metric, *facts, printed, runs)
         cell |= numbers | {"table": table, "paper": None if elsewhere else printed}
         rows.append(cell | {"verdict": verdict, "reason": reason})
-    for number, judgement in zip(measured, judge(list(measured.values())), strict=True):
-        rows[number] |= judgement
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def notice(rows: pd.DataFrame, preset: str) -> str:
+    """What keeps scores or cells from being compared with the paper's; empty at its sizes."""
+    words = [] if preset in FULL else [f"preset {preset}"]
+    words += sorted({source for source in rows["data_source"] if source.startswith(FALLBACK)})
+    return "; ".join(words)
 
 
 def _check_seeds(scores: pd.DataFrame, table: str) -> None:
@@ -204,11 +143,9 @@ def _check_seeds(scores: pd.DataFrame, table: str) -> None:
 
 def caveat(table: str, cell: Mapping[str, Any]) -> str:
     """Why the paper's number cannot be compared with a cell of its sizes; empty if it can."""
-    method, marks = cell["method"], cell["setting"].split(",")
+    method = cell["method"]
     if not cell["own"]:
         return "another selection criterion than the method's own"
-    if marks := [item for item in marks if item.partition("=")[0] in MARKS]:
-        return f"the paper has no {', '.join(marks)}"
     if PRINTED_AS.get(method, "").startswith("ref: "):
         return "the paper's number is theoretical"
     if method == AUTHORS_CODE and table == "table4":
@@ -221,4 +158,4 @@ def caveat(table: str, cell: Mapping[str, Any]) -> str:
 def base_setting(setting: str) -> str:
     """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
     items = setting.split(",")
-    return ",".join(i for i in items if i.partition("=")[0] not in UNNAMED | MARKS)
+    return ",".join(i for i in items if i.partition("=")[0] != UNNAMED)

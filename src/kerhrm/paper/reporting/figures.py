@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from kerhrm.paper.evaluation.statistics import LEVEL
-from kerhrm.paper.evaluation.tables import FALLBACK, FULL, RESULTS, primary
+from kerhrm.paper.evaluation.tables import RESULTS, primary
 from kerhrm.paper.reporting.tables import METRICS, escape, results_of
 from kerhrm.paper.runs.arrays import atomic
 
@@ -100,13 +100,6 @@ def of(cells: pd.DataFrame) -> list[Figure]:
     if first.startswith("period=") and "," not in first:  # a variant alone has no main panel
         return [figure3(cells)]
     return []
-
-
-def notice(cells: pd.DataFrame, preset: str) -> str:
-    """What keeps a figure from being compared with the paper's; empty at its sizes and data."""
-    words = [] if preset in FULL else [f"preset {preset}"]
-    words += sorted({source for source in cells["data_source"] if source.startswith(FALLBACK)})
-    return "; ".join(words)
 
 
 def figure2(cells: pd.DataFrame, title: str = "") -> Figure:

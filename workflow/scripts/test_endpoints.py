@@ -1,0 +1,22 @@
+"""One test for each method and table against the paper, and its figure."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from kerhrm.paper.evaluation.endpoints import endpoints, load_endpoints
+from kerhrm.paper.evaluation.tables import load_paper_values
+from kerhrm.paper.reporting import forest
+from kerhrm.paper.reporting.figures import save
+from kerhrm.paper.runs.arrays import write_text
+from kerhrm.paper.runs.job import job
+
+with job(snakemake):
+    scores = {
+        Path(path).name.partition(".")[0]: pd.read_csv(path) for path in snakemake.input.scores
+    }
+    spec = load_endpoints(snakemake.input.endpoints)
+    paper = load_paper_values(snakemake.input.paper_values)
+    found = endpoints(scores, spec, paper, snakemake.params.preset)
+    write_text(snakemake.output.csv, found.to_csv(index=False))
+    save(forest.endpoints(found), Path(snakemake.output.png).with_suffix(""))
