@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,14 +71,6 @@ def test_many_values_fall_into_bins_of_equal_size(seed: int, n: int, n_bins: int
     assert bool((bins[y.argsort()].diff() >= 0).all())
     order = torch.from_numpy(rng.permutation(n))
     assert torch.equal(label_bins(y[order], n_bins), bins[order])
-
-
-def test_halves_of_a_regression_label_are_a_label_split() -> None:
-    y = torch.from_numpy(np.random.default_rng(0).standard_normal(200))
-    bins = label_bins(y)
-    assert float(label_information(hard((y > y.median()).long()), bins)) == pytest.approx(1)
-    other = torch.from_numpy(np.random.default_rng(1).integers(2, size=200))
-    assert float(label_information(hard(other), bins)) < 0.15
 
 
 def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:

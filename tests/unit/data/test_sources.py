@@ -169,11 +169,7 @@ class TestMirrors:
         assert server.asked == ["/a.bin"]
 
 
-class TestDecompression:
-    def packed_set(self, url: str) -> tuple[RawFile, ...]:
-        return (published("b.txt", B, f"{url}/b.bz2"),)
-
-    def test_the_checksum_is_that_of_the_unpacked_file(self, cache: Path, serve: Callable) -> None:
-        server = serve({"b.bz2": bz2.compress(B)})
-        assert contents(locate(self.packed_set(server.url))) == {"b.txt": B}
-        assert names(cache) == {"b.txt"}
+def test_the_checksum_is_that_of_the_unpacked_file(cache: Path, serve: Callable) -> None:
+    server = serve({"b.bz2": bz2.compress(B)})
+    assert contents(locate((published("b.txt", B, f"{server.url}/b.bz2"),))) == {"b.txt": B}
+    assert names(cache) == {"b.txt"}
