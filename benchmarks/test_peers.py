@@ -15,7 +15,7 @@ from sklearn.utils.extmath import randomized_svd
 from benchmarks import cases, contenders
 from benchmarks.cases import CMNIST, ROUNDS, STEPS, TABLE1, THREADS
 from benchmarks.conftest import Time
-from kerhrm.features.reduction import reduce
+from kerhrm.features.map import reduce
 from kerhrm.networks.training import train
 
 ROOT = Path(__file__).parents[1]

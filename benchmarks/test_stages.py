@@ -17,8 +17,8 @@ from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import fit
+from kerhrm.features.map import reduce
 from kerhrm.features.ntf import extract
-from kerhrm.features.reduction import reduce
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.training import train
 

@@ -23,9 +23,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
-from kerhrm.algorithm.ridge import RIDGES, Columns
-from kerhrm.estimators._data import cores, start
+from kerhrm.estimators._base import cores, start
 from kerhrm.features.ntf import extract
+from kerhrm.features.ridge import RIDGES, Columns
 from kerhrm.randomness import stream
 from studies.common import Unit
 

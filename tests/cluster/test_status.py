@@ -56,15 +56,6 @@ def test_status(tmp_path: Path, scheduler: str, scripts: dict[str, str], expecte
     assert (done.returncode, done.stdout) == (0, f"{expected}\n")
 
 
-def test_unknown_scheduler(tmp_path: Path) -> None:
-    done = answer(tmp_path, "slrum")
-    assert done.returncode != 0
-    assert done.stdout == ""
-    assert done.stderr == (
-        "status.sh: unknown scheduler 'slrum'; known are: sge, pbs, lsf, slurm\n"
-    )
-
-
 def test_bsub_gets_the_script_and_gives_the_number(tmp_path: Path) -> None:
     bsub = tmp_path / "bsub"
     bsub.write_text(

@@ -72,16 +72,6 @@ def test_the_same_run_is_verified_and_another_is_not(copy: Checkout, raw_dir: st
     assert run.exists()
 
 
-def test_a_cell_is_explained(copy: Checkout) -> None:
-    done = kerhrm(copy, "explain", "table1", "r2=0.70", "ERM", "test_acc", "--run", "results/smoke")
-    assert done.returncode == 0, done.stdout
-    row = pd.read_csv(copy.folder / "results/smoke/tables/table1.csv").query(
-        "setting == 'r2=0.70' and method == 'ERM' and metric == 'test_acc'"
-    )
-    assert f"{row['mean'].iloc[0]:.3g}"[:4] in done.stdout
-    assert re.search(r"\b[0-9a-f]{12,64}\b", done.stdout)  # digests of its files
-
-
 def test_costs_are_predicted(copy: Checkout) -> None:
     """Of jobs that have not run."""
     done = kerhrm(copy, "cost", "table1", "--config", "preset=paper")

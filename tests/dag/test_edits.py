@@ -91,12 +91,6 @@ def test_an_edited_script_reruns_its_rule(smoke: Checkout, dag: list[Job]) -> No
     assert names(planned) == with_descendants(dag, lambda job: job.rule == "extract_features")
 
 
-def test_an_edited_notebook_reruns_its_tables(smoke: Checkout) -> None:
-    with edited(smoke.folder / "notebooks/figure2.ipynb", replace('"source": [', '"source": [ ')):
-        unchanged = smoke.plan(*TARGETS, *SMOKE)
-    assert {job.rule for job in unchanged} <= {"render_notebook", "check_results", "all"}
-
-
 def test_an_option_reruns_its_learner(smoke: Checkout) -> None:
     with edited(smoke.folder / PRESET, replace("alpha: [0.0, 1.0]", "alpha: [0.0, 2.0]")):
         planned = smoke.plan(*TARGETS, *SMOKE)
@@ -134,15 +128,3 @@ def test_a_single_rule_is_rerun(smoke: Checkout, tmp_path: Path) -> None:
     copy.run("--force", target, *SMOKE)
     assert path.stat().st_mtime_ns > time
     assert path.read_bytes() == before
-
-
-def test_removed_files_are_made_again(smoke: Checkout, tmp_path: Path) -> None:
-    copy = smoke.copy(tmp_path / "copy")
-    removed = {
-        "results/smoke/raw/mnist.npz",
-        "results/smoke/scores/table3.csv.gz",
-        f"{SETTING}/erm/predictions.npz",
-    }
-    for name in removed:
-        (copy.folder / name).unlink()
-    assert removed <= {file for job in copy.plan(*TARGETS, *SMOKE) for file in job.output}

@@ -1,6 +1,6 @@
 """Settings of all unit tests, and the reference that feature extractors are held against."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -17,20 +17,6 @@ settings.load_profile("unit")
 def _seed_torch() -> None:
     """No test depends on those that ran before it."""
     torch.manual_seed(0)
-
-
-@pytest.fixture
-def no_window() -> Iterator[None]:
-    """Figures without a window, and none open before or after."""
-    import matplotlib as mpl  # which most tests can do without
-    from matplotlib import pyplot as plt
-
-    before = mpl.get_backend()
-    plt.switch_backend("agg")
-    plt.close("all")  # what another test has left open
-    yield
-    plt.close("all")
-    plt.switch_backend(before)
 
 
 @pytest.fixture

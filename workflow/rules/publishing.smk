@@ -4,6 +4,7 @@
 rule render_report:
     input:
         [products(name) for name in IN_ALL],
+        ["<run>/endpoints.csv"] if ENDPOINTS else [],
         notebook=own("notebooks/report.ipynb"),
         config="<run>/config.yaml",
     output:

@@ -78,16 +78,7 @@ def learn_cell_environments(
 ) -> tuple[Environments, Tensor]:  # fmt: skip
     """Infer environments that are functions of the cell (M_c), for every candidate k.
 
-    Parameters
-    ----------
-    problem : Problem
-        Reduced features and labels.
-    cells, cells_validation : Tensor, (n,), (m,), int64
-        Cells of the points, below ``n_cells``.
-    n_cells : int
-        C.
-    options : AuxiliaryOptions
-        Of the mixture.
+    Of cells (n,), (m,), int64, of the training and validation points, below ``n_cells`` = C.
 
     Returns
     -------
@@ -149,19 +140,8 @@ def learn_cell_directions(
 ) -> Directions:
     """Learn the invariant direction of every candidate (k, alpha), and choose one (M_p).
 
-    Parameters
-    ----------
-    problem : Problem
-        Reduced features and labels.
-    environments : Environments
-        From :func:`learn_cell_environments`.
-    options : AuxiliaryOptions
-        Candidates alpha, the penalty and the rule.
-
-    Returns
-    -------
-    Directions
-        Scores are minus the extrapolated risk; ties go to the smaller k, then the smaller alpha.
+    Environments are those of :func:`learn_cell_environments`.  Scores are minus the extrapolated
+    risk; ties go to the smaller k, then the smaller alpha.
     """
     penalty = PENALTIES[options.penalty]()
     order = stream(problem.seed, "auxiliary", "folds").permutation(len(problem.y))

@@ -130,16 +130,10 @@ def train_igd(
     options: KerHRMOptions,
     callbacks: Sequence[Callback[N]] = (),
 ) -> tuple[N, int]:
-    """Train a network from w_0 with one cosine weight.
+    """Train a network from w_0 with one cosine weight, and count its steps.
 
-    Arguments are those of :func:`train_network`, and callbacks of the training.
-
-    Returns
-    -------
-    network : Network
-        With the weights of its last step.
-    n_steps : int
-        Until the objective stopped falling.
+    Arguments are those of :func:`train_network`, and callbacks of the training.  The weights are
+    those of the last step, where the objective stopped falling.
     """
     u = problem.u * (torch.arange(len(problem.s), device=x.device) < direction.k)
     given = problem.y, problem.f0_train, u, problem.s, direction.theta, problem.counts[0]

@@ -114,19 +114,8 @@ def erm_direction(
 ) -> Direction:
     """Learn ERM on the reduced features; k and ridge by pooled validation.
 
-    What KerHRM falls back to where no environments are detected.
-
-    Parameters
-    ----------
-    problem : Problem
-        Reduced features and labels.
-    k, ridges : sequences
-        Candidates; ties go to the smaller k, then the smaller ridge.
-
-    Returns
-    -------
-    Direction
-        Its iteration is 0.
+    What KerHRM falls back to where no environments are detected; its iteration is 0.  Ties go to
+    the smaller k, then the smaller ridge.
     """
     candidates = [(dimension, ridge) for dimension in sorted(k) for ridge in sorted(ridges)]
     theta = problem.target.new_zeros(len(candidates), len(problem.s))

@@ -48,17 +48,9 @@ class Risks:
         eye = torch.eye(self.cross.shape[-1], dtype=self.cross.dtype, device=self.cross.device)
         return self.mean(self.second) + self.rho * eye, self.mean(self.cross)
 
-    def gradients(self, theta: Tensor) -> Tensor:
-        """Gradients of L^e at theta (k,): (K, k)."""
-        return 2 * (self.second @ theta - self.cross)
-
 
 class Penalty(ABC):
     """A penalty, and how the pooled risk is minimised together with it."""
-
-    @abstractmethod
-    def value(self, risks: Risks, theta: Tensor) -> Tensor:
-        """Value of the penalty at theta (k,)."""
 
     @abstractmethod
     def unit(self, psi: Tensor) -> Tensor:
@@ -84,13 +76,8 @@ class GradientVariance(Penalty):
     def unit(self, psi: Tensor) -> Tensor:
         return psi.numel() / (psi**2).sum()
 
-    def value(self, risks: Risks, theta: Tensor) -> Tensor:
-        gradients = risks.gradients(theta)
-        deviations = (gradients - risks.mean(gradients)).unsqueeze(-1)
-        return risks.mean(deviations.mT @ self.metric(risks, deviations)).squeeze()
-
     def quadratic(self, risks: Risks) -> tuple[Tensor, Tensor]:
-        """Q (k, k) and q (k,): the value is theta^T Q theta - 2 q^T theta + const."""
+        """Q (k, k) and q (k,): the variance is theta^T Q theta - 2 q^T theta + const."""
         d_second = risks.second - risks.mean(risks.second)
         d_cross = (risks.cross - risks.mean(risks.cross)).unsqueeze(-1)
         metric_times = self.metric(risks, d_second)
@@ -126,10 +113,6 @@ class ScaleGradientVariance(Penalty):
 
     def unit(self, psi: Tensor) -> Tensor:
         return psi.new_ones(())
-
-    def value(self, risks: Risks, theta: Tensor) -> Tensor:
-        scale_gradients = risks.gradients(theta) @ theta
-        return risks.mean((scale_gradients - risks.mean(scale_gradients)) ** 2)
 
     def minimise(self, risks: Risks, alpha: float) -> Tensor:
         from scipy.optimize import minimize  # a quarter of a second, and few options need it

@@ -114,27 +114,9 @@ class Problem(Record):
         weights: Tensor | None = None,
         weights_validation: Tensor | None = None,
     ) -> Self:
-        """Problem of the points that a feature map was fitted on.
+        """Problem of the points that a feature map was fitted on; labels become float64.
 
-        Parameters
-        ----------
-        feature_map : NTFMap or NystroemMap
-            Fitted on the training points.
-        x_validation : Tensor, (m, d)
-            Validation points.
-        y, y_validation : Tensor, (n,), (m,)
-            Labels of the training and validation points.
-        task : "classification" or "regression"
-            What is learned.
-        seed : int
-            Names the random streams of the initialisations.
-        weights, weights_validation : Tensor, (n,), (m,), optional
-            Of the points.
-
-        Returns
-        -------
-        Problem
-            Reduced features, offsets and labels, which become float64.
+        Validation points are (m, d); all else as the attributes.
 
         Raises
         ------
@@ -236,21 +218,10 @@ class Environments(Record):
         return type(self)(**{f.name: getattr(self, f.name)[g] for f in fields(self)})
 
     def probabilities(self, k: int, means: Tensor, target: Tensor) -> Tensor:
-        """P(environment | psi, target) of new points under the mixture of dimension k.
+        """P(environment | psi, target) of new points under the mixture of dimension k: (m, K).
 
-        Parameters
-        ----------
-        k : int
-            A candidate dimension.
-        means : Tensor, (m, K)
-            ``psi @ slopes.T`` of the points (without intercepts).
-        target : Tensor, (m,)
-            y - f_0, or y where labels were clustered.
-
-        Returns
-        -------
-        Tensor, (m, K)
-            0 in dropped environments, as ``train`` and ``validation``.
+        Of ``means`` (m, K), ``psi @ slopes.T`` without intercepts, and targets (m,): y - f_0, or y
+        where labels were clustered.  0 in dropped environments.
         """
         joint = self._log_joint(k, means, target)
         return torch.softmax(joint, -1) * self.candidate(k).occupied
@@ -330,18 +301,8 @@ class Directions(Record):
 
 
 def predict_linear(theta: Tensor, psi: Tensor, f0: Tensor) -> Tensor:
-    """Outputs f_0(x) + psi(x)^T theta of points.
+    """Outputs f_0(x) + psi(x)^T theta of points (m, k), (m,), in the precision of psi.
 
-    Parameters
-    ----------
-    theta : Tensor, (k,) or (C, k)
-        One direction, or C of them.
-    psi, f0 : Tensor, (m, k), (m,)
-        Reduced features and offsets of the points.
-
-    Returns
-    -------
-    Tensor, (m,) or (C, m)
-        In the precision of psi.
+    Of one direction (k,), or C of them (C, k): (m,) or (C, m).
     """
     return f0 + theta.to(psi.dtype) @ psi.mT

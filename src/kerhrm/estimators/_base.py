@@ -1,19 +1,34 @@
-"""What all estimators share: preparing a fit, and predicting in blocks."""
+"""What all estimators share: preparing a fit, all or nothing, and predicting in blocks."""
 
+import contextlib
+import numbers
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from kerhrm.estimators._data import BLOCK, Units, cores, device_of, read_features
-from kerhrm.options import Task
+from kerhrm.algorithm.records import NO_WEIGHT
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import Units, read_features, read_target, read_weights, split_table
+from kerhrm.features.map import NTFMap, RankError
+from kerhrm.features.nystroem import NystroemMap, NystroemOptions
+from kerhrm.methods.inputs import Inputs
+from kerhrm.networks.base import Network, resolve_device
+from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.options import Options, Task
+
+T = TypeVar("T", bound=Options)
+BLOCK = 2**12  #: points that are predicted at a time
 
 
 def _classifies(estimator: Any) -> bool:
@@ -83,3 +98,185 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             second = np.clip((1 + outputs) / 2, 0.0, 1.0)
         return np.column_stack([1 - second, second])
+
+
+def reduced_features(
+    network: Network, x: Tensor, k: int, max_exact: int, options: NystroemOptions, seed: int
+) -> NTFMap | NystroemMap:
+    """Reduce points (n, d) to k dimensions, or to as many as the features have.
+
+    By way of landmarks where there are more than ``max_exact`` points.
+    """
+    exact = len(x) <= max_exact
+    k = k if exact else min(k, options.n_landmarks)
+    while True:
+        try:
+            if exact:
+                return NTFMap.fit(network, x, k)
+            return NystroemMap.fit(network, x, k, options, seed)
+        except RankError as error:
+            if k == 1:
+                raise
+            # the last directions of that rank may be lost, too, where rounding rules them
+            k = max(1, min(error.rank, 4 * k // 5))
+
+
+def start(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    validation: Any,
+    environments: Callable[[int], Tensor] | None = None,
+    *,
+    hold_out: bool | None = None,
+    sample_weight: Any = None,
+) -> tuple[Inputs, np.ndarray]:
+    """Read a table, and draw w_0; learns columns, seed, units and, of a classifier, classes.
+
+    Next to the inputs stand the rows of the table that its training points are and, unless
+    other rows validate, its validation points.  ``environments`` gives the labels of n rows;
+    ``hold_out`` says whether rows are held out, by default if there is no ``validation``.
+    Rows may have a weight; those of ``validation`` count alike.
+    """
+    device, task = device_of(estimator.device), estimator._task
+    x = read_features(estimator, X, reset=True)
+    target = read_target(y, len(x), task)
+    if isinstance(estimator.random_state, numbers.Integral):
+        estimator.seed_ = int(estimator.random_state)
+    else:
+        estimator.seed_ = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    parts = estimator.validation_fraction, estimator.seed_
+    hold_out = validation is None if hold_out is None else hold_out
+    train, held_out = split_table(x, target, task, *parts, hold_out=hold_out)
+    others = x[held_out], target[held_out]
+    if validation is not None:
+        points = read_features(estimator, validation[0], reset=False)
+        others = points, read_target(validation[1], len(points), task, varies=False)
+    weights = read_weights(sample_weight, len(x))
+    if weights is not None and (weights[train] <= NO_WEIGHT).all():
+        raise KerhrmError("no training row has a weight", "give more rows a weight above 0")
+    units = estimator._units = Units.of(
+        x[train], target[train], task, None if weights is None else weights[train]
+    )
+    if units.classes is not None:
+        estimator.classes_ = units.classes
+    network = build(_network_options(estimator.network), estimator.seed_, x.shape[1])
+    inputs = Inputs(
+        units.inputs(x[train]).to(device),
+        units.target(target[train]).to(device),
+        units.inputs(others[0]).to(device),
+        units.target(others[1]).to(device),
+        task,
+        estimator.seed_,
+        network.to(device),
+        None if environments is None else environments(len(x))[train].to(device),
+        weights=_mean_one(weights, train, device),
+        weights_validation=None if validation is not None else _mean_one(weights, held_out, device),
+    )
+    return inputs, np.concatenate([train, held_out])
+
+
+def _mean_one(weights: np.ndarray | None, rows: np.ndarray, device: torch.device) -> Tensor | None:
+    """Weights of some rows, of mean 1; None without any."""
+    if weights is None or not len(rows):
+        return None
+    return torch.from_numpy(weights[rows] / weights[rows].mean()).to(device)
+
+
+def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
+    """Keep what predicts, and warn if its outputs are not finite at training points."""
+    with torch.no_grad():
+        finite = bool(torch.isfinite(estimator._evaluate(predictor, x[:BLOCK])).all())
+    if not finite:
+        text = "the training diverged: outputs are not finite; lower learning_rate or weights"
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+    estimator._predictor = predictor.to(torch.device("cpu"))
+
+
+def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
+    """Options of a class from the parameters with the names of its fields, or as given.
+
+    Raises
+    ------
+    KerhrmError
+        Naming the first parameter that is refused.
+    """
+    values = {}
+    for name, field in kind.model_fields.items():
+        value = given.get(name, getattr(estimator, name))
+        if isinstance(field.default, list):
+            value = np.atleast_1d(value).tolist()
+        values[name] = value.item() if isinstance(value, np.generic) else value
+    return kind.parse(values)
+
+
+@contextlib.contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if a fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+@contextlib.contextmanager
+def cores(n_jobs: int | None) -> Iterator[None]:
+    """Compute on so many cores; None: as many as PyTorch takes by itself, -1: all.
+
+    Raises
+    ------
+    KerhrmError
+        If n_jobs is zero or not a whole number.
+    """
+    if n_jobs is None:
+        yield
+        return
+    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if not whole or n_jobs == 0:
+        raise KerhrmError(f"n_jobs={n_jobs!r} must be a whole number other than 0", "-1: all cores")
+    number, before = effective_n_jobs(int(n_jobs)), torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        with threadpool_limits(number):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def device_of(name: str) -> torch.device:
+    try:
+        return resolve_device(name)
+    except (RuntimeError, TypeError) as error:
+        hint = "take 'auto', 'cpu', 'cuda' or 'cuda:1'"
+        raise KerhrmError(f"device={name!r} is not known", hint) from error
+
+
+def _network_options(network: Any) -> NetworkOptions:
+    """Options of a network from hidden widths, a module's factory, or its name.
+
+    Raises
+    ------
+    KerhrmError
+        If it is none of these, or a function that Python would not find by its name.
+    """
+    if isinstance(network, str):
+        return NetworkOptions.parse({"module": network})
+    if not callable(network):
+        widths = np.atleast_1d(network).tolist()
+        return NetworkOptions.parse({"widths": widths}, "network: ")
+    entry = f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
+    try:
+        return NetworkOptions.parse({"module": entry})
+    except KerhrmError as error:
+        hint = "define the function at the top level of a module"
+        raise KerhrmError(f"network={network!r} cannot be found by its name", hint) from error
+
+
+def in_table(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Values (n + m, ...) of the training and validation points, in the order of the table."""
+    table = np.empty_like(values[: len(rows)])
+    table[rows] = values[: len(rows)]
+    return table

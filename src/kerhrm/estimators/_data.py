@@ -4,36 +4,24 @@ Rows are sorted by their values before anything is drawn, so that a fit does not
 in which they come.
 """
 
-import contextlib
 import numbers
-import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import torch
-from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.inputs import Inputs
-from kerhrm.networks.base import resolve_device
-from kerhrm.networks.build import NetworkOptions, build
-from kerhrm.options import Options, Task
+from kerhrm.options import Task
 from kerhrm.randomness import stream
 
-T = TypeVar("T", bound=Options)
-BLOCK = 2**12  #: points that are predicted at a time
 #: larger values stand for missing ones, or are in a unit whose squares overflow in float32
 LARGEST = 1e20
 
@@ -98,6 +86,23 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         hint = "there is nothing to learn: choose other rows"
         raise KerhrmError(f"the target y is constant: it has only one class or value, {y[0]}", hint)
     return y
+
+
+def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+    """Weights (n,) of the rows, zero or positive; None: all alike.
+
+    Raises
+    ------
+    KerhrmError
+        If there is not a finite weight for each row, or none is positive.
+    """
+    if sample_weight is None:
+        return None
+    weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights")
+    if weights.shape != (n,) or (weights < 0).any() or not weights.any():
+        problem = f"sample_weight has shape {weights.shape} for {n} rows, or a value below zero"
+        raise KerhrmError(problem, "give each row a weight of 0 or more, not all of them 0")
+    return np.maximum(weights / weights.max(), NO_WEIGHT)
 
 
 def check_values(x: np.ndarray, names: list[str]) -> None:
@@ -244,181 +249,3 @@ def split(
     validates = np.zeros(n, dtype=bool)
     validates[taken] = True
     return np.flatnonzero(~validates), np.flatnonzero(validates)
-
-
-def start(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    validation: Any,
-    environments: Callable[[int], Tensor] | None = None,
-    *,
-    hold_out: bool | None = None,
-    sample_weight: Any = None,
-) -> tuple[Inputs, np.ndarray]:
-    """Read a table, and draw w_0; learns columns, seed, units and, of a classifier, classes.
-
-    Next to the inputs stand the rows of the table that its training points are and, unless
-    other rows validate, its validation points.  ``environments`` gives the labels of n rows;
-    ``hold_out`` says whether rows are held out, by default if there is no ``validation``.
-    Rows may have a weight; those of ``validation`` count alike.
-    """
-    device, task = device_of(estimator.device), estimator._task
-    x = read_features(estimator, X, reset=True)
-    target = read_target(y, len(x), task)
-    if isinstance(estimator.random_state, numbers.Integral):
-        estimator.seed_ = int(estimator.random_state)
-    else:
-        estimator.seed_ = int(check_random_state(estimator.random_state).randint(2**31 - 1))
-    parts = estimator.validation_fraction, estimator.seed_
-    hold_out = validation is None if hold_out is None else hold_out
-    train, held_out = split_table(x, target, task, *parts, hold_out=hold_out)
-    others = x[held_out], target[held_out]
-    if validation is not None:
-        points = read_features(estimator, validation[0], reset=False)
-        others = points, read_target(validation[1], len(points), task, varies=False)
-    weights = read_weights(sample_weight, len(x))
-    if weights is not None and (weights[train] <= NO_WEIGHT).all():
-        raise KerhrmError("no training row has a weight", "give more rows a weight above 0")
-    units = estimator._units = Units.of(
-        x[train], target[train], task, None if weights is None else weights[train]
-    )
-    if units.classes is not None:
-        estimator.classes_ = units.classes
-    network = build(_network_options(estimator.network), estimator.seed_, x.shape[1])
-    inputs = Inputs(
-        units.inputs(x[train]).to(device),
-        units.target(target[train]).to(device),
-        units.inputs(others[0]).to(device),
-        units.target(others[1]).to(device),
-        task,
-        estimator.seed_,
-        network.to(device),
-        None if environments is None else environments(len(x))[train].to(device),
-        weights=_mean_one(weights, train, device),
-        weights_validation=None if validation is not None else _mean_one(weights, held_out, device),
-    )
-    return inputs, np.concatenate([train, held_out])
-
-
-def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
-    """Weights (n,) of the rows, zero or positive; None: all alike.
-
-    Raises
-    ------
-    KerhrmError
-        If there is not a finite weight for each row, or none is positive.
-    """
-    if sample_weight is None:
-        return None
-    weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights")
-    if weights.shape != (n,) or (weights < 0).any() or not weights.any():
-        problem = f"sample_weight has shape {weights.shape} for {n} rows, or a value below zero"
-        raise KerhrmError(problem, "give each row a weight of 0 or more, not all of them 0")
-    return np.maximum(weights / weights.max(), NO_WEIGHT)
-
-
-def _mean_one(weights: np.ndarray | None, rows: np.ndarray, device: torch.device) -> Tensor | None:
-    """Weights of some rows, of mean 1; None without any."""
-    if weights is None or not len(rows):
-        return None
-    return torch.from_numpy(weights[rows] / weights[rows].mean()).to(device)
-
-
-def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
-    """Keep what predicts, and warn if its outputs are not finite at training points."""
-    with torch.no_grad():
-        finite = bool(torch.isfinite(estimator._evaluate(predictor, x[:BLOCK])).all())
-    if not finite:
-        text = "the training diverged: outputs are not finite; lower learning_rate or weights"
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
-    estimator._predictor = predictor.to(torch.device("cpu"))
-
-
-def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
-    """Options of a class from the parameters with the names of its fields, or as given.
-
-    Raises
-    ------
-    KerhrmError
-        Naming the first parameter that is refused.
-    """
-    values = {}
-    for name, field in kind.model_fields.items():
-        value = given.get(name, getattr(estimator, name))
-        if isinstance(field.default, list):
-            value = np.atleast_1d(value).tolist()
-        values[name] = value.item() if isinstance(value, np.generic) else value
-    return kind.parse(values)
-
-
-@contextlib.contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if a fit fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
-
-
-@contextlib.contextmanager
-def cores(n_jobs: int | None) -> Iterator[None]:
-    """Compute on so many cores; None: as many as PyTorch takes by itself, -1: all.
-
-    Raises
-    ------
-    KerhrmError
-        If n_jobs is zero or not a whole number.
-    """
-    if n_jobs is None:
-        yield
-        return
-    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if not whole or n_jobs == 0:
-        raise KerhrmError(f"n_jobs={n_jobs!r} must be a whole number other than 0", "-1: all cores")
-    number, before = effective_n_jobs(int(n_jobs)), torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        with threadpool_limits(number):
-            yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def device_of(name: str) -> torch.device:
-    try:
-        return resolve_device(name)
-    except (RuntimeError, TypeError) as error:
-        hint = "take 'auto', 'cpu', 'cuda' or 'cuda:1'"
-        raise KerhrmError(f"device={name!r} is not known", hint) from error
-
-
-def _network_options(network: Any) -> NetworkOptions:
-    """Options of a network from hidden widths, a module's factory, or its name.
-
-    Raises
-    ------
-    KerhrmError
-        If it is none of these, or a function that Python would not find by its name.
-    """
-    if isinstance(network, str):
-        return NetworkOptions.parse({"module": network})
-    if not callable(network):
-        widths = np.atleast_1d(network).tolist()
-        return NetworkOptions.parse({"widths": widths}, "network: ")
-    entry = f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
-    try:
-        return NetworkOptions.parse({"module": entry})
-    except KerhrmError as error:
-        hint = "define the function at the top level of a module"
-        raise KerhrmError(f"network={network!r} cannot be found by its name", hint) from error
-
-
-def in_table(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Values (n + m, ...) of the training and validation points, in the order of the table."""
-    table = np.empty_like(values[: len(rows)])
-    table[rows] = values[: len(rows)]
-    return table

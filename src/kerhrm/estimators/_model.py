@@ -1,7 +1,6 @@
 """KerHRM on a table: the library's steps in a row, and the attributes of the estimators."""
 
 import warnings
-from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,21 +15,20 @@ from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
 from kerhrm.algorithm.records import Direction, Environments, Problem, of_occupied
-from kerhrm.algorithm.ridge import RidgeModel
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
-from kerhrm.estimators._base import TableEstimator
-from kerhrm.estimators._data import (
+from kerhrm.estimators._base import (
+    TableEstimator,
     all_or_nothing,
     cores,
     device_of,
     finish,
     in_table,
     options_of,
-    read_features,
-    read_target,
+    reduced_features,
     start,
 )
+from kerhrm.estimators._data import read_features, read_target
 from kerhrm.estimators._report import (
     Report,
     compare,
@@ -43,8 +41,8 @@ from kerhrm.estimators._report import (
 )
 from kerhrm.estimators.columns import AuxiliaryColumns
 from kerhrm.features.linearised import Linearisation
-from kerhrm.features.map import reduced_features
 from kerhrm.features.nystroem import NystroemOptions
+from kerhrm.features.ridge import RidgeModel
 from kerhrm.heterogeneity.test import test_distinct
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
@@ -79,101 +77,6 @@ class InvariantEstimator(TableEstimator):
     _columns: AuxiliaryColumns
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
-
-    def __init__(
-        self,
-        *,
-        k: int | Sequence[int] = (10, 15, 20, 25),
-        n_iterations: int = 3,
-        n_environments: int | None = 2,
-        n_init: int = 10,
-        init: Literal["random", "nested"] = "random",
-        clustering_ridge: float | Sequence[float] = (1e-3, 1e-2),
-        noise_sd: float | None = None,
-        noise_variance: Literal["shared", "per_cluster"] = "shared",
-        clustering_target: Literal["residual", "label"] = "residual",
-        clustering_intercept: bool = False,
-        first_kernel: Literal["features", "inputs"] = "features",
-        projection: Literal["newest", "all"] = "newest",
-        e_step: Literal["soft", "hard"] = "soft",
-        assignment: Literal["soft", "drawn", "hard"] = "soft",
-        em_max_iter: int = 300,
-        em_tol: float = 1e-5,
-        max_label_information: float = 0.5,
-        min_share: float = 0.02,
-        alpha: float | Sequence[float] = (0.0, 0.1, 1.0, 10.0),
-        penalty: str = "gradient_variance",
-        weights: Literal["equal", "by_size"] = "equal",
-        total: Literal["mean", "sum"] = "mean",
-        ridge: float = 1e-6,
-        cosine_weight: float | Sequence[float] = (10.0, 100.0, 1000.0),
-        cosine: Literal["signed", "absolute", "smoothed"] = "signed",
-        steps: int = 400,
-        tol: float = 5e-3,
-        window: int = 50,
-        learning_rate: float = 1e-3,
-        check_every: int | None = 25,
-        selection: Literal["worst_inferred", "pooled"] = "worst_inferred",
-        final: Literal["best", "last"] = "best",
-        pretest: bool | HeterogeneityOptions = True,
-        if_not_detected: Literal["erm", "fit"] = "erm",
-        if_not_better: Literal["erm", "fit"] = "erm",
-        margin: float = 0.1,
-        predictor: Literal["linear", "network"] = "linear",
-        network: int | Sequence[int] | str | Callable[[int], torch.nn.Module] = (1024,),
-        max_exact: int = 5000,
-        n_landmarks: int = 4000,
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.k = k
-        self.n_iterations = n_iterations
-        self.n_environments = n_environments
-        self.n_init = n_init
-        self.init = init
-        self.clustering_ridge = clustering_ridge
-        self.noise_sd = noise_sd
-        self.noise_variance = noise_variance
-        self.clustering_target = clustering_target
-        self.clustering_intercept = clustering_intercept
-        self.first_kernel = first_kernel
-        self.projection = projection
-        self.e_step = e_step
-        self.assignment = assignment
-        self.em_max_iter = em_max_iter
-        self.em_tol = em_tol
-        self.max_label_information = max_label_information
-        self.min_share = min_share
-        self.alpha = alpha
-        self.penalty = penalty
-        self.weights = weights
-        self.total = total
-        self.ridge = ridge
-        self.cosine_weight = cosine_weight
-        self.cosine = cosine
-        self.steps = steps
-        self.tol = tol
-        self.window = window
-        self.learning_rate = learning_rate
-        self.check_every = check_every
-        self.selection = selection
-        self.final = final
-        self.pretest = pretest
-        self.if_not_detected = if_not_detected
-        self.if_not_better = if_not_better
-        self.margin = margin
-        self.predictor = predictor
-        self.network = network
-        self.max_exact = max_exact
-        self.n_landmarks = n_landmarks
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def fit(
         self,

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from kerhrm.algorithm.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.errors import KerhrmError
+from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
@@ -97,26 +97,11 @@ def compare(
     task: Task,
     counts: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Mean error of every model, on all rows and in every group.
+    """Mean error of every model, on all rows and in every group that has any row.
 
-    Parameters
-    ----------
-    outputs : mapping of str to ndarray, (n,)
-        Of the models, by name.
-    y : ndarray, (n,)
-        Numbers, or labels -1 and +1.
-    groups : mapping of str to ndarray, (n,)
-        Memberships of the rows in a group, from 0 to 1.
-    task : "classification" or "regression"
-        The error is the share of wrong labels, or the mean squared error.
-    counts : ndarray, (n,), optional
-        Weights of the rows.
-
-    Returns
-    -------
-    DataFrame
-        A row for :data:`ALL` and for every group that has any row; column ``rows`` (the sum of
-        memberships), and one for each model.
+    Of outputs (n,), numbers or labels -1 and +1 (n,), memberships in groups (n,), from 0 to 1, and
+    weights of the rows (n,).  An error is the share of wrong labels, or the mean squared error;
+    the column ``rows`` is the sum of memberships.
     """
     members = np.stack([np.ones(len(y)), *groups.values()]) * (1 if counts is None else counts)
     weights = members.sum(1)

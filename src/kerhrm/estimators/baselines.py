@@ -13,8 +13,15 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._base import TableEstimator
-from kerhrm.estimators._data import all_or_nothing, cores, finish, in_table, options_of, start
+from kerhrm.estimators._base import (
+    TableEstimator,
+    all_or_nothing,
+    cores,
+    finish,
+    in_table,
+    options_of,
+    start,
+)
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network

@@ -1,7 +1,12 @@
 """KerHRM for a table: the two estimators."""
 
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators._model import InvariantEstimator
 from kerhrm.options import Task
 
@@ -68,7 +73,64 @@ _PARAMETERS = """    Parameters
 """
 
 
-class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[misc]
+class _KerHRM(InvariantEstimator):
+    """The parameters; each is an attribute of its own name."""
+
+    def __init__(
+        self,
+        *,
+        k: int | Sequence[int] = (10, 15, 20, 25),
+        n_iterations: int = 3,
+        n_environments: int | None = 2,
+        n_init: int = 10,
+        init: Literal["random", "nested"] = "random",
+        clustering_ridge: float | Sequence[float] = (1e-3, 1e-2),
+        noise_sd: float | None = None,
+        noise_variance: Literal["shared", "per_cluster"] = "shared",
+        clustering_target: Literal["residual", "label"] = "residual",
+        clustering_intercept: bool = False,
+        first_kernel: Literal["features", "inputs"] = "features",
+        projection: Literal["newest", "all"] = "newest",
+        e_step: Literal["soft", "hard"] = "soft",
+        assignment: Literal["soft", "drawn", "hard"] = "soft",
+        em_max_iter: int = 300,
+        em_tol: float = 1e-5,
+        max_label_information: float = 0.5,
+        min_share: float = 0.02,
+        alpha: float | Sequence[float] = (0.0, 0.1, 1.0, 10.0),
+        penalty: str = "gradient_variance",
+        weights: Literal["equal", "by_size"] = "equal",
+        total: Literal["mean", "sum"] = "mean",
+        ridge: float = 1e-6,
+        cosine_weight: float | Sequence[float] = (10.0, 100.0, 1000.0),
+        cosine: Literal["signed", "absolute", "smoothed"] = "signed",
+        steps: int = 400,
+        tol: float = 5e-3,
+        window: int = 50,
+        learning_rate: float = 1e-3,
+        check_every: int | None = 25,
+        selection: Literal["worst_inferred", "pooled"] = "worst_inferred",
+        final: Literal["best", "last"] = "best",
+        pretest: bool | HeterogeneityOptions = True,
+        if_not_detected: Literal["erm", "fit"] = "erm",
+        if_not_better: Literal["erm", "fit"] = "erm",
+        margin: float = 0.1,
+        predictor: Literal["linear", "network"] = "linear",
+        network: int | Sequence[int] | str | Callable[[int], torch.nn.Module] = (1024,),
+        max_exact: int = 5000,
+        n_landmarks: int = 4000,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        parameters = dict(locals())
+        del parameters["self"]
+        self.__dict__.update(parameters)
+
+
+class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
     __doc__ = f"""Classify two labels by what holds in all hidden environments.
 
     Environments are inferred from the pooled rows, without labels of theirs, and features whose
@@ -130,7 +192,7 @@ class KerHRMClassifier(ClassifierMixin, InvariantEstimator):  # type: ignore[mis
         return tags
 
 
-class KerHRMRegressor(RegressorMixin, InvariantEstimator):  # type: ignore[misc]
+class KerHRMRegressor(RegressorMixin, _KerHRM):  # type: ignore[misc]
     __doc__ = f"""Regress on what holds in all hidden environments, if there are any.
 
     First a calibrated test asks whether the rows hold environments.  Where it detects none, there

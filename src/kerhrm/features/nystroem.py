@@ -26,8 +26,8 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.features.linearised import Linearisation
+from kerhrm.features.map import RankError, fix_signs
 from kerhrm.features.ntf import extract
-from kerhrm.features.reduction import RankError, fix_signs
 from kerhrm.networks.base import Network
 from kerhrm.options import Count, Number, Options, option
 from kerhrm.randomness import stream
@@ -82,25 +82,9 @@ class NystroemMap:
         options: NystroemOptions | None = None,
         seed: int = 0,
     ) -> "NystroemMap":
-        """Find k leading directions of points at w_0.
+        """Find k leading directions of training points (n, d) at w_0.
 
-        Parameters
-        ----------
-        network : Network
-            f_{w_0}.
-        x : Tensor, (n, d)
-            Training points.
-        k : int
-            Dimensions to keep.
-        options : NystroemOptions, optional
-            Number of landmarks, oversampling.
-        seed : int
-            Landmarks are drawn from its stream ``landmarks``.
-
-        Returns
-        -------
-        NystroemMap
-            Maps new points, too.
+        Landmarks are drawn from the seed's stream ``landmarks``.
 
         Raises
         ------

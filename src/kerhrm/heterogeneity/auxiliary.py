@@ -33,23 +33,8 @@ def permute_cells(
 ) -> HeterogeneityResult:
     """Test the training points of a problem for environments that depend on cells of Z.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of classification or regression.
-    cells : Tensor, (n,), int64
-        Cells of the training points.
-    k : int
-        Reduced features of the regressions.
-    n_permutations : int
-        The least possible p-value is 1 / (1 + n_permutations).
-    level : float
-        Largest p-value that counts as detected.
-
-    Returns
-    -------
-    HeterogeneityResult
-        Gains in nats per point; NaN of fewer than 80 points, which are not tested.
+    Of cells (n,), int64, by regressions on k reduced features; fewer than 80 points are not tested.
+    The largest p-value that counts as detected is ``level``.
     """
     psi, _ = problem.reduced(min(k, len(problem.s)))
     features, y, numbers = (t.cpu().numpy() for t in (psi, problem.target, cells))

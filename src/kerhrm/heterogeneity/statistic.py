@@ -6,7 +6,7 @@ The null model of data without environments is
 
 with any mean, any scale, and noise e of any shape that does not depend on x.  Neither function has
 seen the residual that it is used for: m is a ridge regression in closed form
-(:mod:`kerhrm.algorithm.ridge`), left one out, and s the best of a few models by cross-validation.
+(:mod:`kerhrm.features.ridge`), left one out, and s the best of a few models by cross-validation.
 
 Errors of m look like environments where noise has an edge or outliers.  So m is a rank regression:
 fitted to m + c z, z the normal scores of y - m, as long as that lowers sum_i z_i (y_i - m_i)
@@ -48,7 +48,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.mixture import LOG_2PI, Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.algorithm.ridge import Columns
+from kerhrm.features.ridge import Columns
 from kerhrm.networks.build import NetworkOptions, build
 
 RANK_STEPS = 6  #: of the rank regression

@@ -1,6 +1,6 @@
 """ERM in closed form on tangent features: no step size, no number of steps, nothing to stop."""
 
-from kerhrm.algorithm.ridge import N_LANDMARKS, fit_ridge
+from kerhrm.features.ridge import N_LANDMARKS, fit_ridge
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.options import Count, Options, option
 
@@ -12,7 +12,7 @@ class RidgeOptions(Options):
 
 
 def train_ridge(inputs: Inputs, options: RidgeOptions) -> Fitted:
-    """Fit :func:`kerhrm.algorithm.ridge.fit_ridge` on the training points."""
+    """Fit :func:`kerhrm.features.ridge.fit_ridge` on the training points."""
     given = {"n_landmarks": options.n_landmarks, "seed": inputs.seed}
     model = fit_ridge(inputs.network, inputs.x, inputs.y, weights=inputs.weights, **given)
     return Fitted({"model": model}, chosen={"ridge": model.ridge})

@@ -108,15 +108,18 @@ def _cost(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from kerhrm import check
+    from kerhrm.estimators.check import check, read_table
+    from kerhrm.paper.runs.arrays import write_text
 
     how = {name: getattr(options, name) for name in ("sep", "decimal", "encoding", "dates")}
     columns = {name: getattr(options, name) for name in ("auxiliary", "group", "drop")}
-    table = check.read_table(options.csv, **how)
-    found = check.check(table, options.target, **columns, n_environments=options.environments)
+    table = read_table(options.csv, **how)
+    found = check(table, options.target, **columns, n_environments=options.environments)
     print(found.report)
     if options.html:
-        check.write(check.page(found, options.csv.name), options.html)
+        from kerhrm.plots.page import page
+
+        write_text(options.html, page(found, options.csv.name))
         print(f"\nopen {options.html}")
     return 0
 

@@ -183,18 +183,7 @@ def points(
 ) -> None:
     """Draw points by their most probable environment, the largest environment at the back.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        To draw on.
-    x, y : ndarray, (n,)
-        Points.
-    memberships : ndarray, (n, E)
-        In environments, which ``names`` names.
-    names : sequence of str
-        Of the legend.
-    lines : bool
-        Least squares of y on x in each environment, points weighted by membership.
+    With ``lines``: least squares of y on x in each environment, points weighted by membership.
     """
     likeliest = memberships.argmax(1)
     counts = np.bincount(likeliest, minlength=memberships.shape[1])

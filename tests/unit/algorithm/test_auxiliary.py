@@ -40,25 +40,6 @@ def starts(n: int, k: int = 2, count: int = 3) -> Tensor:
     return torch.from_numpy(draw)
 
 
-def test_one_cell_is_the_mixture_without_cells() -> None:
-    """Up to the smoothing by one point in n."""
-    n = 20_000
-    random = np.random.default_rng(0)
-    psi = torch.from_numpy(random.standard_normal((n, 2)))
-    sign = torch.from_numpy(random.choice([-2.0, 2.0], n, p=[0.3, 0.7]))
-    y = psi[:, 0] + sign * psi[:, 1] + 0.3 * torch.from_numpy(random.standard_normal(n))
-    how = {"ridge": 1e-3, "per_cluster": True, "tol": 1e-9}
-    plain = fit_mixture(psi, y, starts(n), **how)
-    one = torch.zeros(n, dtype=torch.int64)
-    cells = fit_mixture(psi, y, starts(n), cells=one, **how)
-    assert cells.weights.shape == (3, 2, 1)
-    torch.testing.assert_close(cells.weights[..., 0], plain.weights, rtol=0, atol=1e-3)
-    torch.testing.assert_close(cells.theta, plain.theta, rtol=0, atol=1e-3)
-    torch.testing.assert_close(cells.sigma, plain.sigma, rtol=0, atol=1e-3)
-    likelihood = cells.log_likelihood(psi, y, one)
-    torch.testing.assert_close(likelihood, plain.log_likelihood(psi, y), rtol=0, atol=1e-3)
-
-
 @pytest.mark.parametrize("per_cluster", [False, True])
 def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
     per_cluster: bool,

@@ -3,13 +3,11 @@
 import math
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import entropy
-from sklearn.metrics import mutual_info_score
 from torch import Tensor
 from torch.nn.functional import one_hot
 
@@ -24,18 +22,6 @@ def hard(environment: np.ndarray | list[int], n_environments: int | None = None)
 def soft(seed: int, n: int, n_environments: int) -> Tensor:
     draws = np.random.default_rng(seed).dirichlet(np.full(n_environments, 0.3), n)
     return torch.from_numpy(draws)
-
-
-pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=40)
-
-
-@given(points=pairs)
-def test_hard_environments_as_scikit_learn_counts_them(points: list[tuple[int, int]]) -> None:
-    environment, label = np.array(points).T
-    smaller = min(entropy(np.unique(e, return_counts=True)[1]) for e in (environment, label))
-    expected = mutual_info_score(environment, label) / smaller if smaller > 0 else 0.0
-    got = float(label_information(hard(environment, 4), torch.from_numpy(label)))
-    assert math.isclose(got, expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
 @given(
@@ -66,30 +52,6 @@ def test_soft_environments_by_the_definition(
     assert math.isclose(got, expected, rel_tol=1e-7, abs_tol=1e-7)
 
 
-def test_environment_equals_label_is_one() -> None:
-    label = torch.tensor([0, 1, 1, 0, 1, 1, 1])
-    assert float(label_information(hard(label), label)) == pytest.approx(1)
-    assert float(label_information(hard(1 - label), label)) == pytest.approx(1)
-    # as when more environments share out one label's points, or regression labels are halved
-    finer = torch.tensor([0, 1, 2, 0, 2, 1, 1])
-    assert float(label_information(hard(finer), label)) == pytest.approx(1)
-    assert float(label_information(hard(label), finer)) == pytest.approx(1)
-
-
-@given(seed=st.integers(0, 10**6))
-def test_order_and_names_do_not_matter(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    r, bins = soft(seed, 15, 3), torch.from_numpy(rng.integers(4, size=15))
-    expected = label_information(r, bins)
-    points, environments, names = (torch.from_numpy(rng.permutation(n)) for n in (15, 3, 4))
-    for got in (
-        label_information(r[points], bins[points]),
-        label_information(r[:, environments], bins),
-        label_information(r, names[bins]),
-    ):
-        torch.testing.assert_close(got, expected, rtol=1e-9, atol=1e-12)
-
-
 def test_few_values_are_their_own_bins() -> None:
     assert label_bins(torch.tensor([-1.0, 1.0, 1.0])).tolist() == [0, 1, 1]
     grades = torch.tensor([2.5, -3.0, 10.0, 2.5], dtype=torch.float64)
@@ -111,24 +73,8 @@ def test_many_values_fall_into_bins_of_equal_size(seed: int, n: int, n_bins: int
     assert torch.equal(label_bins(y[order], n_bins), bins[order])
 
 
-def test_halves_of_a_regression_label_are_a_label_split() -> None:
-    y = torch.from_numpy(np.random.default_rng(0).standard_normal(200))
-    bins = label_bins(y)
-    assert float(label_information(hard((y > y.median()).long()), bins)) == pytest.approx(1)
-    other = torch.from_numpy(np.random.default_rng(1).integers(2, size=200))
-    assert float(label_information(hard(other), bins)) < 0.15
-
-
 def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:
     return torch.from_numpy(np.random.default_rng(seed).dirichlet([0.7] * n_clusters, m))
-
-
-@given(seed=st.integers(0, 10**6))
-def test_hard_memberships_are_the_largest(seed: int) -> None:
-    r = shares(seed)
-    got = assign(r, "hard", 0).numpy()
-    assert got.sum(1).tolist() == [1] * 50
-    np.testing.assert_array_equal(got.argmax(1), r.numpy().argmax(1))
 
 
 def test_draws_have_the_probabilities() -> None:

@@ -29,15 +29,7 @@ def draw(seed: int = 0) -> tuple[Tensor, Tensor]:
     return tuple(torch.from_numpy(np.random.default_rng(seed).standard_normal((2, K))))  # type: ignore[return-value]
 
 
-@given(seed=st.integers(0, 10**6))
-def test_without_smoothing_it_is_the_cosine(seed: int) -> None:
-    g, theta = draw(seed)
-    expected = cosine_similarity(g, theta, dim=-1)
-    assert_close(cosine_to_direction(g, theta, smoothing=0), expected)
-    assert_close(cosine_to_direction(g, theta, smoothing=1e-6), expected, rtol=1e-6, atol=1e-9)
-
-
-@given(seed=st.integers(0, 10**6), smoothing=st.sampled_from([SMOOTHING, 1.0]))
+@given(seed=st.integers(0, 10**6), smoothing=st.sampled_from([0.0, SMOOTHING, 1.0]))
 def test_smoothing_shrinks_it_and_turns_nothing(seed: int, smoothing: float) -> None:
     g, theta = draw(seed)
     length, reach = g.norm(), smoothing * theta.norm()
@@ -129,13 +121,6 @@ def test_the_penalty_turns_the_network_along_theta(task: Task) -> None:
     assert cosines[-1] > 0.99
     # and back, if theta asks for it
     assert task.cosine(task.igd(1000.0, sign=-1)) < -0.99
-
-
-def test_the_printed_form_cannot_tell_theta_from_its_opposite(task: Task) -> None:
-    forward, backward = (task.igd(10.0, "absolute", 30, sign)(task.x) for sign in (1, -1))
-    assert_close(forward, backward)
-    forward, backward = (task.igd(10.0, "signed", 30, sign)(task.x) for sign in (1, -1))
-    assert float((forward - backward).abs().max()) > 0.1
 
 
 def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:

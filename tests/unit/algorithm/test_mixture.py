@@ -137,37 +137,6 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
     assert not bool(step.converged.any())
 
 
-@pytest.mark.parametrize("sigma", [None, 0.3])
-def test_the_gradient_vanishes_at_the_fit(sigma: float | None) -> None:
-    case = problem(seed=5, n=200, k=3, n_clusters=3, sigma=sigma)
-    fit = case.fit(max_iter=5000, tol=1e-15)
-    assert bool(fit.converged.all())
-    for r in range(2):
-        theta = fit.theta[r].clone().requires_grad_()
-        log_sigma = fit.sigma[r, 0].log().requires_grad_()
-        logits = fit.weights[r].log().requires_grad_()  # the simplex without its edges
-        objective = literal_objective(
-            theta, torch.softmax(logits, 0), log_sigma.exp(), case.psi, case.y, case.rho
-        )
-        parameters = [theta, logits] + ([log_sigma] if sigma is None else [])
-        for gradient in torch.autograd.grad(objective, parameters):
-            assert float(gradient.abs().max()) < 1e-6
-
-
-@given(case=problems)
-def test_primal_ridge_is_kernel_ridge_regression(case: Problem) -> None:
-    """Theta_j = Psi^T (R_j kappa_c + n rho I)^-1 R_j y, kappa_c = Psi Psi^T."""
-    psi, y = case.psi.numpy(), case.y.numpy()
-    step = case.fit(max_iter=1)
-    for r, weights in enumerate(case.start.numpy()):
-        for j, r_j in enumerate(weights.T):
-            system = r_j[:, None] * (psi @ psi.T) + len(y) * case.rho * np.eye(len(y))
-            dual = np.linalg.solve(system, r_j * y)
-            np.testing.assert_allclose(
-                psi @ step.theta[r, j].numpy(), psi @ psi.T @ dual, rtol=1e-6, atol=1e-6
-            )
-
-
 @given(case=problems)
 def test_responsibilities_are_bayes_rule(case: Problem) -> None:
     fit = case.fit(max_iter=3).take(1)
@@ -183,25 +152,6 @@ def test_responsibilities_are_bayes_rule(case: Problem) -> None:
     if seen.all():
         mean = float(fit.log_likelihood(case.psi, case.y))
         assert math.isclose(mean, np.log(likelihood).mean(), rel_tol=1e-9, abs_tol=1e-9)
-
-
-def test_finds_the_points_where_a_spurious_feature_agrees_with_the_label() -> None:
-    n = 400
-    rng = np.random.default_rng(0)
-    y = rng.choice([-1.0, 1.0], n)
-    agrees = rng.random(n) < 0.7
-    spurious = np.where(agrees, y, -y) * 2 + 0.2 * rng.standard_normal(n)
-    psi = torch.from_numpy(np.stack([spurious, rng.standard_normal(n)], -1))
-    labels = torch.from_numpy(y)
-    starts = random_starts(0, 5, n, 2)
-    fits = fit_mixture(psi, labels, starts, ridge=1e-3)
-    fit = fits.take(fits.objective.argmin())
-    first = int(fit.weights.argmax())
-    found = fit.responsibilities(psi, labels)[:, first] > 0.5
-    assert np.mean(found.numpy() == agrees) > 0.99
-    expected = torch.tensor([[0.5, 0.0], [-0.5, 0.0]], dtype=torch.float64)
-    torch.testing.assert_close(fit.theta[[first, 1 - first]], expected, rtol=0, atol=0.05)
-    assert math.isclose(fit.weights[first], agrees.mean(), abs_tol=0.01)
 
 
 def test_names_of_the_clusters_mean_nothing() -> None:

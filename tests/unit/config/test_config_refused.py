@@ -1,6 +1,5 @@
 """Every wrong configuration is refused in one line with its file and key."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,87 +14,53 @@ PLACE = "tables/one.yaml"
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     # file, what it says, the key that the error names
     ("config.yaml", {"preset": "smal"}, "preset"),
-    ("config.yaml", {"preset": "../x"}, "preset"),
-    ("config.yaml", {"preset": "presets/small.yaml"}, "preset"),
     ("config.yaml", {"nonsense": 1}, "nonsense"),
     ("config.yaml", {"device": "gpu"}, "device"),
-    ("config.yaml", {"threads": 0}, "threads"),
-    ("config.yaml", {"threads": 10**9}, "threads"),
     ("config.yaml", {"threads": True}, "threads"),
     ("config.yaml", {"results": "a\nb"}, "results"),
-    ("config.yaml", {"results": "{x}"}, "results"),
     ("config.yaml", {"raw_dir": "/nowhere"}, "raw_dir"),
-    ("config.yaml", {"on_missing": "stand-in"}, "on_missing"),
-    ("config.yaml", {"seed_offset": -1}, "seed_offset"),
     ("presets/paper.yaml", {"preset": "small"}, "preset"),
     ("presets/paper.yaml", {"data": {"made": {"seeds": 0}}}, "data.made.seeds"),
     ("data/made.yaml", {"settings": {"..": {}}}, "settings..."),
-    ("data/made.yaml", {"settings": {"a/b": {}}}, "settings.a/b"),
-    ("data/made.yaml", {"settings": {"é": {}}}, "settings.é"),
-    ("data/made.yaml", {"settings": {"a b": {}}}, "settings.a b"),
     ("data/made.yaml", {"settings": {"x" * 81: {}}}, "settings." + "x" * 81),
     ("data/made.yaml", {"settings": {"Data": {}}}, "settings.Data"),
-    ("data/made.yaml", {"settings": {"a": 1}}, "settings.a"),
     ("data/made.yaml", {"settings": {"a": {"options": {"r2": 2}}}}, "settings.a.options.r2"),
     ("data/made.yaml", {"generator": "clasification"}, "generator"),
-    ("data/made.yaml", {"options": {"n_train_per_environment": 10**12}}, "options"),
     ("data/made.yaml", {"options": {"n_train_per_environment": 20000}}, "options"),
-    ("data/made.yaml", {"options": {"sigma_s": 1e200}}, "options.sigma_s"),
     ("data/made.yaml", {"options": {"sigma_s": float("nan")}}, "options.sigma_s"),
-    ("data/made.yaml", {"seeds": 0}, "seeds"),
-    ("data/made.yaml", {"seeds": 10**9}, "seeds"),
-    ("data/made.yaml", {"seeds": "2"}, "seeds"),
     ("data/made.yaml", {"seeds": [1, 1]}, "seeds"),
     ("data/made.yaml", {"seeds": {"data": [1, 2], "network": [1], "clustering": 1}}, "seeds"),
-    ("data/made.yaml", {"seeds": {"crossed": 100}}, "seeds"),
     ("data/made.yaml", {"network": {"widths": [10**9]}}, "network.widths"),
     ("data/made.yaml", {"network": {"module": "none.such:thing"}}, "network.module"),
-    ("data/made.yaml", {"features": {"n_landmarks": 0}}, "features.n_landmarks"),
     ("data/made.yaml", {"tuning": {"settings": ["c"]}}, "tuning.settings"),
     ("data/made.yaml", {"seeds": [100, 101]}, "tuning"),
     ("learners.yaml", {"erm": {"method": "er"}}, "erm.method"),
-    ("learners.yaml", {"new": {"titles": {}}}, "new"),
     ("learners.yaml", {"new": {"like": "er"}}, "new.like"),
     ("learners.yaml", {"erm": {"like": "erm_short"}}, "erm.like"),
     ("learners.yaml", {"erm": {"titles": {"modle": "x"}}}, "erm.titles"),
     ("learners.yaml", {"erm": {"options": {"step": 1}}}, "erm.options.step"),
-    ("learners.yaml", {"erm_short": {"options": {"steps": -1}}}, "erm_short.options.steps"),
     ("learners.yaml", {"erm": {"at": {"made/b": {"options": {"steps": 0}}}}},
      "erm.at.made/b.options.steps"),
-    ("learners.yaml", {"erm": {"grid": {"steps": []}}}, "erm.grid.steps"),
     ("learners.yaml", {"erm": {"grid": {"steps": list(range(1, 2000))}}}, "erm.grid"),
     ("learners.yaml", {"erm": {"grid": {"steps": [0]}}}, "erm.grid.steps"),
-    ("learners.yaml", {"erm": {"options": {"learning_rate": 1e300}}}, "erm.options.learning_rate"),
     ("learners.yaml", {"kerhrm": {"options": {"k": 81}}}, "kerhrm.options.k"),
-    ("learners.yaml", {"kerhrm": {"options": {"n_environments": 81}}},
-     "kerhrm.options.n_environments"),
     ("learners.yaml", {"kerhrm": {"options": {"n_init": 10**9}}}, "kerhrm.options.n_init"),
-    ("learners.yaml", {"kerhrm": {"options": {"pretest": {"level": 3}}}},
-     "kerhrm.options.pretest.level"),
     ("learners.yaml", {"data": {"method": "erm"}}, "data"),
     ("selected/made.yaml", {"erm": {"pooled validation": {"steps": 0}}},
      "erm.pooled validation.steps"),
     (PLACE, {"settings": {"made": {}}}, "settings.made"),
-    (PLACE, {"settings": {"mad/a": {}}}, "settings.mad/a"),
     (PLACE, {"settings": {"made/c": {}}}, "settings.made/c"),
     (PLACE, {"learners": ["er"]}, "learners"),
-    (PLACE, {"learners": [], "settings": {"made/b": {"learners": []}}}, "settings"),
     (PLACE, {"notebook": "figure2"}, "notebook"),
-    (PLACE, {"notebook": "explore"}, "notebook"),
     (PLACE, {"kind": "period"}, "kind"),
     (PLACE, {"outputs": {"erm": ["network"]}}, "outputs"),
     ("tables/all.yaml", {"title": "x", "settings": ["made/a"], "learners": ["erm"]}, ""),
-    ("tables/a b.yaml", {"title": "x", "settings": ["made/a"], "learners": ["erm"]}, ""),
     ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "mark": ""}]}},
      "start.alternatives.0"),
     ("choices.yaml", {"start": {"alternatives": [ALTERNATIVE, ALTERNATIVE]}},
      "start.alternatives.1"),
-    ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "data": {"d": 1}}]}},
-     "start.alternatives.0"),
     ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "set": {"n_int": 1}}]}},
      "start.alternatives.0: options.n_int = 1"),
-    ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "learner": "er"}]}},
-     "start.alternatives.0: like = 'er'"),
 ]  # fmt: skip
 
 
@@ -140,10 +105,7 @@ def test_tables_do_not_mix_tasks(load: Load) -> None:
         ("[1, 2]: 3", "line 1"),
         ("- 1", "key: value"),
         ("a: [", "YAML"),
-        ("a: 2026-13-45", "YAML"),
         ("[" * 5000, "YAML"),
-        ("a: &a {b: *a}", "YAML"),
-        ("a: \x00", "YAML"),
     ],
 )
 def test_only_plain_yaml_is_read(tmp_path: Path, text: str, told: str) -> None:
@@ -152,14 +114,3 @@ def test_only_plain_yaml_is_read(tmp_path: Path, text: str, told: str) -> None:
         read_yaml(tmp_path / "x.yaml")
     assert "x.yaml: " in str(error.value)
     assert len(str(error.value).splitlines()) == 1
-
-
-def test_unreadable_files_are_told_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "latin.yaml").write_bytes("a: é".encode("latin-1"))
-    (tmp_path / "folder.yaml").mkdir()
-    (tmp_path / "private.yaml").write_text("a: 1")
-    (tmp_path / "private.yaml").chmod(0)
-    names = ["latin", "folder", "missing", *(["private"] if os.geteuid() else [])]
-    for name in names:
-        with pytest.raises(KerhrmError, match=f"{name}.yaml: "):
-            read_yaml(tmp_path / f"{name}.yaml")

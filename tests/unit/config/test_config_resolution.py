@@ -1,9 +1,5 @@
 """What the files say together: parameters of settings, learners and tables."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -52,11 +48,6 @@ def test_seeds_may_be_a_number_a_list_or_streams(load, seeds, data, network, nam
     assert params["replicates"] == names
 
 
-def test_crossed_seeds_are_all_combinations(load: Load) -> None:
-    seeds = load({"data/made.yaml": {"seeds": {"crossed": 3}}}).params("made", "a")["seeds"]
-    assert len(set(zip(*seeds.values(), strict=True))) == 27
-
-
 def test_an_offset_shifts_the_seeds_of_tables_alone(load: Load) -> None:
     config = load(seed_offset=1000)
     assert config.params("made", "a")["replicates"] == [1000, 1001, 1002]
@@ -81,17 +72,6 @@ def test_a_learner_has_what_was_selected_then_its_options_then_those_of_the_plac
     assert (short["shown"], short["titles"]) == ({"pooled validation": 0}, {"model": "ERM"})
 
 
-def test_all_candidates_are_trained_where_a_search_looked(load: Load) -> None:
-    config = load()
-    a, b = (config.params("made", s, "erm") for s in "ab")
-    assert a["oracle"]
-    assert not b["oracle"]
-    # the chosen one first, then all other combinations of the grid
-    rates = [(c["learning_rate"], c["steps"]) for c in a["candidates"]]
-    assert rates == [(0.1, 20), (0.1, 10), (0.2, 10), (0.2, 20)]
-    assert len(b["candidates"]) == 1
-
-
 def test_every_criterion_is_trained_and_the_own_one_comes_first(load: Load) -> None:
     chosen = {
         "worst inferred environment": {"steps": 10, "learning_rate": 0.3},
@@ -99,15 +79,16 @@ def test_every_criterion_is_trained_and_the_own_one_comes_first(load: Load) -> N
     }
     changes = {"selected/made.yaml": {"erm": chosen}}
     b = load(changes).params("made", "b", "erm")
-    assert b["shown"] == {"pooled validation": 0, "worst inferred environment": 1}
-    assert [c["learning_rate"] for c in b["candidates"]] == [0.1, 0.3]
-    for own in (
+    own, other, defaults = "pooled validation", "worst inferred environment", "library defaults"
+    assert b["shown"] == {own: 0, other: 1, defaults: 2}
+    assert [c["learning_rate"] for c in b["candidates"]] == [0.1, 0.3, 1e-3]
+    for change in (
         {"data/made.yaml": {"criteria": "own"}},
         {"learners.yaml": {"erm": {"criteria": "own"}}},
     ):
-        assert load(changes | own).params("made", "b", "erm")["shown"] == {"pooled validation": 0}
+        assert load(changes | change).params("made", "b", "erm")["shown"] == {own: 0}
     others = load(changes | {"learners.yaml": {"erm": {"criteria": "others"}}})
-    assert others.params("made", "b", "erm")["shown"] == {"worst inferred environment": 1}
+    assert others.params("made", "b", "erm")["shown"] == {other: 1, defaults: 2}
 
 
 def test_a_search_trains_all_candidates_at_its_settings_and_seeds(load: Load) -> None:
@@ -197,36 +178,6 @@ def test_unknown_places_are_told(load: Load) -> None:
     for place in (("none", "a"), ("made", "c"), ("made", "a", "kerhr"), ("made", "b", "erm_short")):
         with pytest.raises(KerhrmError, match="/".join(place)):
             load().params(*place)
-
-
-def test_plain_is_the_merged_files(load: Load) -> None:
-    plain = load().plain()
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["data"]["made"]["settings"]["b"]["options"] == {"r2": 0.8}
-    assert plain["learners"]["erm_short"]["like"] == "erm"
-
-
-def test_home_is_expanded(load: Load) -> None:
-    assert load(results="~/x").run == Path.home() / "x" / "paper"
-
-
-CALL = """
-import sys, time
-start = time.perf_counter()
-from kerhrm.paper.config import load_config
-config = load_config({"seed_offset": 5})
-print(config.params("classification", "r2=0.70")["replicates"][0], "torch" in sys.modules)
-"""
-
-
-def test_a_second_call_reads_the_cache_without_torch(tmp_path: Path) -> None:
-    environment = os.environ | {"KERHRM_CACHE_DIR": str(tmp_path)}
-    told = []
-    for _ in range(2):
-        call = [sys.executable, "-c", CALL]
-        run = subprocess.run(call, capture_output=True, text=True, check=True, env=environment)
-        told.append(run.stdout.split())
-    assert told == [["5", "True"], ["5", "False"]]
 
 
 def test_what_is_read_is_what_was_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ import pytest
 class Server:
     """Serves ``files``; ``asked`` records the path of every request.
 
-    The behaviours: "plain", "cut" announces the whole file and hangs up halfway, "labelled"
-    declares a Content-Encoding of gzip, "mute" never answers.
+    The behaviours: "plain", "cut" announces the whole file and hangs up halfway, "mute"
+    never answers.
     """
 
     files: dict[str, bytes]
@@ -36,8 +36,6 @@ class Server:
                     self.send_error(404)
                     return
                 self.send_response(200)
-                if server.behaviour == "labelled":
-                    self.send_header("Content-Encoding", "gzip")
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 half = len(content) // 2

@@ -95,24 +95,7 @@ def test_the_fixed_scrambling_is_that_of_the_released_code() -> None:
     np.testing.assert_allclose(mixed.train.x, plain.train.x @ released, atol=1e-5)
 
 
-def parts(data: Dataset) -> dict[str, Split]:
-    return {"train": data.train, "validation": data.validation, "test": data.test}
-
-
 def test_settings_share_labels_and_the_first_environment() -> None:
     one, other = (made([5], r2=r2).train for r2 in (0.7, 0.8))
     np.testing.assert_array_equal(one.y, other.y)
     np.testing.assert_array_equal(one.x[:, :30], other.x[:, :30])
-
-
-def test_every_part_and_environment_has_its_own_noise() -> None:
-    n = {"n_train_per_environment": 40, "n_validation_per_environment": 40, "n_test": 40}
-    data = made([5], **n)
-    s = np.concatenate(
-        [
-            (split_sv(split, mixing_matrix("fixed", 10, 0))[0] - split.y[..., None])[0]
-            for split in parts(data).values()
-        ]
-    )
-    assert s.shape == (200, 5)
-    assert len(np.unique(s.round(4))) > 990

@@ -10,7 +10,6 @@ from scipy import stats
 from kerhrm.paper.data.colored_mnist import (
     ColoredMnistData,
     Digits,
-    choose,
     color,
     colour,
     generate,
@@ -88,25 +87,6 @@ def test_label_noise_and_colours(side: int) -> None:
             # The colour follows the noisy label: given it, the clean one says nothing more.
             assert_rate(contradicts[here & wrong], e)
             assert_rate(contradicts[here & ~wrong], e)
-
-
-def test_every_part_and_environment_has_its_own_flips() -> None:
-    n: dict[str, Any] = {
-        "n_per_environment": 1000,
-        "n_validation_per_environment": 1000,
-        "n_test": 1000,
-    }
-    data = made([0], **n, label_noise=0.5)
-    wrong = []
-    for split, labels in (
-        (data.train, DIGITS.train_labels),
-        (data.validation, DIGITS.train_labels),
-        (data.test, DIGITS.test_labels),
-    ):
-        number, _, _ = decode(split)
-        wrong += list(((labels[number] >= 5) != (split.y > 0)).reshape(-1, 1000))
-    agreement = np.corrcoef(np.array(wrong))
-    assert np.abs(agreement - np.eye(5)).max() < 5 / np.sqrt(1000)
 
 
 def test_the_image_is_the_digit_in_one_channel() -> None:
@@ -202,19 +182,3 @@ def test_a_fallback_is_drawn_from_with_replacement_and_stays_disjoint() -> None:
     assert len({*validation[0]}) > 300
     assert len({*test[0]}) > 450
     assert (part == 2).all()
-
-
-def test_the_fallback_keeps_every_pixel_at_half_resolution() -> None:
-    digits = Digits.fallback()
-    random = np.random.default_rng(0)
-    x, _ = color(random, digits.test_images, digits.test_labels, 0.1, noisy(0.2))
-    image = x.reshape(-1, 2, 14, 14).sum(axis=1)
-    # Every 3x3 block of the fallback meets the grid of even rows and columns.
-    rows = [(2 + 3 * i + 1) // 2 for i in range(8)]
-    np.testing.assert_allclose(
-        image[:, rows][:, :, rows] * 255, digits.test_images[:, 3:26:3, 3:26:3], atol=1e-3
-    )
-
-
-def test_fewer_images_are_the_first_ones_of_more() -> None:
-    np.testing.assert_array_equal(choose(9, "test", DIGITS, 7), choose(9, "test", DIGITS, 50)[:7])

@@ -35,16 +35,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
     return paths
 
 
-def test_every_file_knows_the_facts(files: dict[str, Path]) -> None:
-    for path in files.values():
-        assert load_arrays(path)[1] == {
-            "source": "fallback:a",
-            "test_environments": ["r=-2", "r=-3"],
-            "seeds": list(SEEDS),
-            "task": "regression",
-        }
-
-
 def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
     data = dataset()
     expected = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from housetools import least_squares
 
-from kerhrm.paper.data.houses import ROWS, Houses, HousesData, generate
+from kerhrm.paper.data.houses import ROWS, Houses
 from kerhrm.paper.data.sources import RawDataUnavailable
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
@@ -60,25 +60,3 @@ def test_mean_and_least_squares_of_the_first_period(real: Houses) -> None:
     mean = [squares[real.period == number].mean() for number in range(6)]
     assert mean == pytest.approx(MEAN, abs=0.006)
     assert least_squares(real, price, first) == pytest.approx(LEAST_SQUARES, abs=0.006)
-
-
-def test_the_same_from_generated_data(real: Houses) -> None:
-    fractions = {"train_fraction": 0.9, "validation_fraction": 0.05}
-    data = generate(HousesData(**fractions), range(10), real)
-    assert data.train.x.shape == (10, 1306, 17)
-    mean, least_squares = np.empty((2, 10, 6))
-    for b in range(10):
-        x, y = data.train.x[b].astype(float), data.train.y[b]
-        # Float32 blurs sqft_living = sqft_above + sqft_basement, hence the cut.
-        slope = np.linalg.lstsq(x, y - y.mean(), rcond=1e-5)[0]
-        for errors, prediction in (
-            (mean, y.mean()),
-            (least_squares, y.mean() + data.test.x[b] @ slope),
-        ):
-            squares = ((data.test.y[b] - prediction) * data.unit[b]) ** 2
-            period = data.test.environment[b]
-            errors[b] = [squares[period == number].mean() for number in range(6)]
-    # 72 held-out houses of the first period say little; the last periods are extrapolated,
-    # so that a tenth of the training points moves their errors by a tenth (deviation).
-    assert mean.mean(axis=0)[1:] == pytest.approx(MEAN[1:], rel=0.02)
-    assert least_squares.mean(axis=0)[1:] == pytest.approx(LEAST_SQUARES[1:], rel=0.1)

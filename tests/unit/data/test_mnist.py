@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as npst
-from sklearn.datasets import load_digits
 
-from kerhrm.errors import KerhrmError
 from kerhrm.paper.data.colored_mnist import Digits, read_idx
 from kerhrm.paper.data.sources import RawDataUnavailable, RawFile
 
@@ -68,40 +66,11 @@ def test_missing_files_give_a_fallback_and_a_warning(
     assert str(tmp_path) in caplog.text
 
 
-@pytest.mark.parametrize("on_missing", ["fallback", "fail"])
-def test_an_altered_file_is_never_replaced(
-    tiny: dict[str, np.ndarray], tmp_path: Path, on_missing: str
-) -> None:
-    name, array = next(iter(tiny.items()))
-    (tmp_path / name).write_bytes(idx(255 - array))
-    with pytest.raises(KerhrmError, match="damaged") as caught:
-        Digits.fetch(tmp_path, on_missing=on_missing)  # type: ignore[arg-type]
-    assert not isinstance(caught.value, RawDataUnavailable)
-
-
 @given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))
 def test_idx_is_read_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray) -> None:
     path = tmp_path_factory.mktemp("idx") / "file.gz"
     path.write_bytes(idx(array))
     np.testing.assert_array_equal(read_idx(path), array)
-
-
-def test_fallback_is_the_scaled_and_framed_digits() -> None:
-    digits = Digits.fallback()
-    assert digits.is_fallback
-    assert digits.train_images.shape == (1297, 28, 28)
-    assert digits.test_images.shape == (500, 28, 28)
-    assert digits.train_images.dtype == digits.test_labels.dtype == np.uint8
-    pixels, labels = load_digits(return_X_y=True)
-    images = np.concatenate([digits.train_images, digits.test_images])
-    np.testing.assert_array_equal(np.concatenate([digits.train_labels, digits.test_labels]), labels)
-    assert images.max() == 255
-    for i in (0, 1296, 1297, 1796):
-        for row in range(28):
-            for column in range(28):
-                inside = 2 <= row < 26 and 2 <= column < 26
-                value = pixels[i].reshape(8, 8)[(row - 2) // 3, (column - 2) // 3] if inside else 0
-                assert images[i, row, column] == round(value * 255 / 16)
 
 
 @pytest.mark.skipif(REAL_FILES is None, reason="KERHRM_RAW_DIR is not set")

@@ -28,7 +28,6 @@ SMALL: dict[str, Any] = {
     "n_test": 30,
     "test_r": (-2.9, -1.9),
 }
-TEST_R = (-2.9, -2.7, -2.5, -2.3, -2.1, -1.9)
 
 
 def options(**changed: Any) -> RegressionData:
@@ -135,12 +134,6 @@ def test_a_larger_sample_begins_with_the_smaller_one() -> None:
         one, other = (split.x[split.environment == environment] for split in (few, many))
         np.testing.assert_array_equal(one, other[:30])
         assert len(np.unique(other[:, 0])) == POOL // 20
-
-
-def test_every_part_and_environment_has_its_own_points() -> None:
-    data = made([5])
-    labels = np.concatenate([split.y[0] for split in parts(data).values()])
-    assert len(np.unique(labels)) == len(labels) == 180
 
 
 def draws(chosen: RegressionData, n: int = 4000) -> tuple[np.ndarray, ...]:

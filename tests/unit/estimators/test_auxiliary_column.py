@@ -70,10 +70,3 @@ def test_an_unknown_category_is_refused(labels: Any) -> None:
     model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=place)
     with pytest.raises(KerhrmError, match="'c', which the fit has not seen"):
         model.predict_environment_proba(labels.x, auxiliary=np.full(400, "c"))
-
-
-def test_few_rows_with_an_auxiliary_column_are_erm() -> None:
-    x, y, time = by_time(60, 0)
-    with pytest.warns(HeterogeneityNotDetectedWarning, match="fewer than 80 training rows"):
-        model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
-    assert model.predictor_ == "erm"

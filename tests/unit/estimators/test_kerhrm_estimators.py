@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -36,7 +35,7 @@ from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
-from kerhrm.estimators._data import start
+from kerhrm.estimators._base import start
 from kerhrm.estimators._model import EstimatorOptions
 from kerhrm.estimators._report import compare, not_better
 from kerhrm.heterogeneity.test import test_distinct
@@ -290,11 +289,6 @@ def test_it_is_at_home_in_scikit_learn(labels: Any) -> None:
     pipeline.set_output(transform="pandas").fit(frame, names)
     assert list(pipeline[-1].feature_names_in_) == ["stable", "spurious"]
     assert list(pipeline.classes_) == ["no", "yes"]
-    search = GridSearchCV(KerHRMClassifier(**SMALL, if_not_better="fit"), {"k": [2, 4]}, cv=2).fit(
-        frame, names
-    )
-    assert search.best_params_["k"] in (2, 4)
-    assert len(cross_val_score(search.best_estimator_, frame, names, cv=2)) == 2
     # in another process, as scikit-learn's n_jobs does it, and from a file
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         elsewhere = pool.submit(pipeline.predict_proba, frame).result()
@@ -314,11 +308,6 @@ def test_random_states_and_cores(labels: Any) -> None:
     again = KerHRMClassifier(**chosen, n_jobs=-1).fit(labels.x, labels.y)
     np.testing.assert_allclose(first.theta_, again.theta_, rtol=1e-3, atol=1e-6)
     assert torch.get_num_threads() == 1
-
-
-def test_iterations_are_printed_if_asked_for(labels: Any, capsys: Any) -> None:
-    KerHRMClassifier(**SMALL, verbose=1).fit(labels.x, labels.y)
-    assert capsys.readouterr().out.count("\n") == 3
 
 
 def test_a_regressor_gives_no_probabilities() -> None:

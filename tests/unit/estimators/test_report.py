@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from kerhrm import ERM, KerHRMClassifier, KerHRMRegressor, table_encoder, worst_group_score
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import start
+from kerhrm.estimators._base import start
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 3}

@@ -16,7 +16,7 @@ from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.records import Problem
-from kerhrm.algorithm.ridge import RidgePath
+from kerhrm.features.ridge import RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 3}

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.evaluation.selection import COLUMNS, CRITERIA, best, oracle, search
+from kerhrm.paper.evaluation.selection import COLUMNS, CRITERIA, best, search
 from kerhrm.paper.runs.arrays import save_arrays
 
 S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
@@ -161,14 +161,6 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     assert {n: s.argmax(-1).tolist() for n, s in scores.items()} == {
         n: [int(n == ORACLE)] * S for n in CRITERIA
     }
-    assert oracle(arrays, "model", folder) == 1
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_the_oracle_takes_one_candidate_for_all_seeds(tmp_path: Path, task: str) -> None:
-    folder, arrays = write(tmp_path, task, {"test_labels"}), draw_arrays()
-    means = [np.mean([expected(ORACLE, task, b, c, "model") for b in range(S)]) for c in range(C)]
-    assert oracle(arrays, "model", folder) == int(np.argmax(means))
 
 
 M, SETTINGS = 8, ("r2=0.70", "r2=0.75")
@@ -200,8 +192,11 @@ def run(tmp_path: Path) -> Path:
         save_arrays(folder / "data/validation.npz", {"y": np.ones((2, M))}, task="classification")
         save_arrays(folder / "data/train.npz", {"y": np.ones((2, M))}, task="classification")
         save_arrays(folder / "data/environments.npz", {"validation": environment})
+        test = {"y": np.ones((2, M)), "unit": np.ones(2)}
+        save_arrays(folder / "data/test_labels.npz", test, task="classification")
         for learner in CANDIDATES:
             outputs = {"model/validation": right(HITS[learner, setting])}
+            outputs["model/test"] = outputs["model/validation"][:, ::-1]
             save_arrays(folder / learner / "predictions.npz", outputs)
     return tmp_path
 
@@ -215,7 +210,8 @@ def cells() -> dict[str, dict[str, Any]]:
 
 
 def mean(learner: str, setting: str, candidate: int, criterion: str) -> float:
-    count = HITS[learner, setting][:, candidate]
+    hits = HITS[learner, setting]
+    count = (hits[:, ::-1] if criterion == ORACLE else hits)[:, candidate]
     if criterion == TRUE:  # the worst environment is the one with all misses
         return float(np.mean((count - M / 2) / (M / 2)))
     return float(np.mean(count / M))
@@ -226,7 +222,7 @@ def test_the_search_has_a_row_per_learner_criterion_setting_and_candidate(run: P
     assert list(scores.columns) == COLUMNS
     keys = ["learner", "setting", "selection", "candidate"]
     assert [tuple(row) for row in scores[keys].to_numpy()] == [
-        (m, s, r, c) for m in CANDIDATES for s in SETTINGS for r in HAVE[m]
+        (m, s, r, c) for m in CANDIDATES for s in SETTINGS for r in (*HAVE[m], ORACLE)
         for c in range(len(CANDIDATES[m]))
     ]  # fmt: skip
     for row in scores.itertuples():
@@ -234,6 +230,7 @@ def test_the_search_has_a_row_per_learner_criterion_setting_and_candidate(run: P
         expected = mean(row.learner, row.setting, row.candidate, row.selection)
         assert (row.score, row.n_seeds) == (pytest.approx(expected), 2)
     dro = scores[(scores["learner"] == "dro") & (scores["setting"] == "r2=0.75")]
+    dro = dro[dro["selection"] == POOLED]
     sd = [abs(a - b) / M / 2**0.5 for a, b in HITS["dro", "r2=0.75"].T]
     np.testing.assert_allclose(dro["std"], sd)
 
@@ -241,13 +238,26 @@ def test_the_search_has_a_row_per_learner_criterion_setting_and_candidate(run: P
 def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
     found = best(search(cells(), run))
     for learner, candidates in CANDIDATES.items():
-        for criterion in HAVE[learner]:
+        for criterion in (*HAVE[learner], ORACLE):
             means = [
                 np.mean([mean(learner, s, c, criterion) for s in SETTINGS])
                 for c in range(len(candidates))
             ]
             assert found[learner][criterion] == candidates[int(np.argmax(means))]
-    assert found["dro"] == {POOLED: CANDIDATES["dro"][1]}  # the best in no setting
+    assert found["dro"][POOLED] == CANDIDATES["dro"][1]  # the best in no setting
+
+
+def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(run: Path) -> None:
+    """The oracle's flips, so that the permutation is one that matters."""
+    before = best(search(cells(), run))
+    for setting in SETTINGS:
+        test = {"y": -np.ones((2, M)), "unit": np.ones(2)}
+        save_arrays(run / "d" / setting / "data/test_labels.npz", test, task="classification")
+    after = best(search(cells(), run))
+    for learner in CANDIDATES:
+        oracles = before[learner].pop(ORACLE), after[learner].pop(ORACLE)
+        assert oracles[0] != oracles[1]
+    assert after == before
 
 
 def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
@@ -257,6 +267,7 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
     for i, output in enumerate(("network", "linear")):
         arrays[f"{output}/train"] = np.stack([right(np.array(both[i]))] * 2)
         arrays[f"{output}/validation"] = np.stack([right(np.array(held_out[i]))] * 2)
+        arrays[f"{output}/test"] = arrays[f"{output}/validation"]
     save_arrays(run / "d/r2=0.70/kerhrm/predictions.npz", arrays)
     params = {"candidates": [{"k": 10}, {"k": 20}], "outputs": ["network", "linear"],
               "criteria": [INFERRED, POOLED]}  # fmt: skip

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from kerhrm.errors import KerhrmError
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import NetworkOptions, build
@@ -46,15 +45,3 @@ def test_it_is_the_truncated_svd_of_the_explicit_matrix(network: Network, x: Ten
     np.testing.assert_allclose(fitted.s, s[:K], rtol=1e-9)
     np.testing.assert_allclose(fitted.psi, u[:, :K] * s[:K] * signs, atol=1e-7)
     np.testing.assert_allclose(psi, gradients(network, new) @ vt[:K].T * signs, atol=1e-7)
-
-
-def test_training_points_are_mapped_to_their_own_features(network: Network, x: Tensor) -> None:
-    fitted = NTFMap.fit(network, x, K)
-    psi, f0 = fitted.transform(x)
-    assert_close(psi, fitted.psi, rtol=0, atol=1e-8)
-    assert torch.equal(f0, fitted.f0)
-
-
-def test_more_dimensions_than_points_are_refused(network: Network, x: Tensor) -> None:
-    with pytest.raises(KerhrmError, match=f"k={N + 1} needs 1 <= k <= n={N}"):
-        NTFMap.fit(network, x, N + 1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
-from kerhrm.features.reduction import fix_signs, reduce
+from kerhrm.features.map import fix_signs, reduce
 
 K = 5
 

@@ -9,7 +9,7 @@ from scipy import stats
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.mixture import Mixture
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.algorithm.ridge import Columns
+from kerhrm.features.ridge import Columns
 from kerhrm.heterogeneity.statistic import (
     gains,
     leading,

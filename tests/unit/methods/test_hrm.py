@@ -171,24 +171,6 @@ def test_without_penalty_and_cost_gates_times_w_are_least_squares() -> None:
     np.testing.assert_allclose(centre.clip(0, 1) * w, expected, atol=1e-3)
 
 
-def test_growth_multiplies_penalty_and_cost() -> None:
-    rows, start = gradient_rows(*points()), np.ones(D)
-    few = HRMOptions(penalty_weight=2.0, gate_cost=0.1, gate_steps=50, gate_rate=1e-2)
-    more = few.model_copy(update={"penalty_weight": 6.0, "gate_cost": 0.3})
-    grown = learn_gates(rows, start, 0, few, "0", growth=3.0)
-    np.testing.assert_allclose(grown, learn_gates(rows, start, 0, more, "0"))
-    assert not np.allclose(grown, learn_gates(rows, start, 0, few, "0"))
-
-
-def test_collinear_features_share_one_coefficient() -> None:
-    x, y, _ = points()
-    w = least_squares(torch.cat([x, x[:, :1]], 1), y, torch.ones(D + 1, dtype=torch.bool))
-    plain = least_squares(x, y, torch.ones(D, dtype=torch.bool))
-    torch.testing.assert_close(w[0], w[-1])
-    torch.testing.assert_close(2 * w[0], plain[0])
-    torch.testing.assert_close(w[1:-1], plain[1:])
-
-
 @pytest.mark.parametrize("turns", [1, 2])
 def test_environments_are_those_of_the_nearest_line(
     draw: Callable[..., Inputs], turns: int
@@ -217,3 +199,12 @@ def test_more_environments_than_points(draw: Callable[..., Inputs]) -> None:
     inputs = draw(n=2)
     fitted = train_hrm(inputs, HRMOptions(n_environments=5, n_iterations=2, **QUICK))
     assert bool(fitted.predict(inputs.x)["model"].isfinite().all())
+
+
+def test_growth_multiplies_penalty_and_cost() -> None:
+    rows, start = gradient_rows(*points()), np.ones(D)
+    few = HRMOptions(penalty_weight=2.0, gate_cost=0.1, gate_steps=50, gate_rate=1e-2)
+    more = few.model_copy(update={"penalty_weight": 6.0, "gate_cost": 0.3})
+    grown = learn_gates(rows, start, 0, few, "0", growth=3.0)
+    np.testing.assert_allclose(grown, learn_gates(rows, start, 0, more, "0"))
+    assert not np.allclose(grown, learn_gates(rows, start, 0, few, "0"))

@@ -11,12 +11,11 @@ from torch import Tensor, nn
 
 from kerhrm import NetworkOptions, build
 from kerhrm.methods.eiil import EIILOptions, infer_environments, soft_penalty, train_eiil
-from kerhrm.methods.iga import IGAOptions, gradient_variance, train_iga
+from kerhrm.methods.iga import IGAOptions, train_iga
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.irm import (
     IRMOptions,
     PointLoss,
-    environment_means,
     point_loss,
     scale_gradient,
     train_irm,
@@ -52,21 +51,8 @@ def outputs(n: int = N) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @each_loss
-def test_risks_and_scale_gradients_by_autograd(loss: PointLoss) -> None:
-    f, y, environments = outputs()
-    f.requires_grad_()
-    means = environment_means(environments)
-    risks = means @ point_loss(f, y, loss)
-    penalties = (means @ scale_gradient(f, y, loss)) ** 2
-    for e in range(3):
-        part = f[environments == e], y[environments == e]
-        for result, expected in (
-            (risks[e], mean_loss(*part, loss)), (penalties[e], scale_penalty(*part, loss))
-        ):  # fmt: skip
-            torch.testing.assert_close(result, expected)
-            slopes = (torch.autograd.grad(v, f, retain_graph=True)[0] for v in (result, expected))
-            torch.testing.assert_close(*slopes)
-    f, y = torch.tensor([-1e4, 1e4]), torch.ones(2)  # large outputs
+def test_large_outputs_have_finite_losses(loss: PointLoss) -> None:
+    f, y = torch.tensor([-1e4, 1e4]), torch.ones(2)
     assert bool(point_loss(f, y, loss).isfinite().all())
     assert bool(scale_gradient(f, y, loss).isfinite().all())
 
@@ -99,16 +85,6 @@ def test_irm_by_a_torch_loop(
     torch.testing.assert_close(result, network(inputs.x).detach(), rtol=1e-3, atol=1e-3)
 
 
-def test_the_default_loss_follows_the_task(draw: Draw) -> None:
-    for task, loss in (("classification", "logistic"), ("regression", "squared")):
-        inputs = draw(task)
-        default, explicit = (
-            train_irm(inputs, IRMOptions(steps=5, loss=given)).predict(inputs.x)["model"]
-            for given in (None, loss)
-        )
-        assert torch.equal(default, explicit)
-
-
 def variance_by_hand(
     network: Network, x: Tensor, y: Tensor, labels: Tensor, loss: PointLoss
 ) -> Tensor:
@@ -120,32 +96,6 @@ def variance_by_hand(
         gradients.append(torch.cat([part.flatten() for part in parts]))
     stacked = torch.stack(gradients)
     return ((stacked - stacked.mean(0)) ** 2).sum()
-
-
-def variance(
-    network: Network, x: Tensor, y: Tensor, labels: Tensor, loss: PointLoss = "squared"
-) -> Tensor:
-    risks = environment_means(labels).to(x) @ point_loss(network(x), y, loss)
-    return gradient_variance(risks, network)
-
-
-@pytest.mark.parametrize("n_environments", [2, 3, 4])
-@each_loss
-def test_the_variance_of_gradients_by_a_loop(
-    draw: Draw, n_environments: int, loss: PointLoss
-) -> None:
-    inputs = draw(n=36, widths=(8, 6))
-    x, y = inputs.x.double(), inputs.y.double()
-    network = inputs.network.to(torch.float64).trainable()
-    labels = torch.arange(36) % 5 % n_environments  # unequal shares
-    result, expected = (of(network, x, y, labels, loss) for of in (variance, variance_by_hand))
-    torch.testing.assert_close(result, expected)
-    assert float(expected.detach()) > 0
-    weights = list(network.weights.values())
-    slopes = (torch.autograd.grad(v, weights, materialize_grads=True) for v in (result, expected))
-    torch.testing.assert_close(*slopes)
-    twice = torch.cat([x, x]), torch.cat([y, y]), torch.arange(72) // 36  # equal environments
-    assert abs(float(variance(network, *twice).detach())) < 1e-10
 
 
 @pytest.mark.parametrize("weight", [0.5, 20.0])
@@ -196,15 +146,6 @@ def test_the_split_is_the_best_of_all(steps: int, rate: float) -> None:
         split = infer_environments(gradient, seed, steps=steps, rate=rate)
         result = soft_penalty(100 * (0.5 - split.float()), gradient)
         torch.testing.assert_close(result, values.max())
-
-
-def test_the_start_is_the_seeds() -> None:
-    gradient = torch.randn(200)
-    # no step: the split is the sign of the random start
-    starts = torch.stack([infer_environments(gradient, s, steps=0, rate=1e-2) for s in (4, 5, 4)])
-    assert torch.equal(starts[0], starts[2])
-    assert not torch.equal(starts[0], starts[1])
-    assert 0.3 < float(starts.double().mean()) < 0.7
 
 
 @pytest.mark.parametrize(("weight", "anneal", "decay"), [(1.0, 0, 0.0), (200.0, 10, 0.3)])
@@ -273,3 +214,13 @@ def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
     models = erm, lambda points: fitted.predict(points)["model"]
     hits = [float(((f(x_test) > 0) == (y_test > 0)).double().mean()) for f in models]
     assert hits[1] > hits[0] + 0.1
+
+
+def test_the_default_loss_follows_the_task(draw: Draw) -> None:
+    for task, loss in (("classification", "logistic"), ("regression", "squared")):
+        inputs = draw(task)
+        default, explicit = (
+            train_irm(inputs, IRMOptions(steps=5, loss=given)).predict(inputs.x)["model"]
+            for given in (None, loss)
+        )
+        assert torch.equal(default, explicit)

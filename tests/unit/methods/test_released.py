@@ -108,26 +108,6 @@ def test_models_trained_long_are_the_lasso(
     assert zeros > 0  # the penalty matters here
 
 
-def test_an_intercept_lets_a_cluster_be_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(released, "CLUSTER_STEPS", 1500)
-    psi = torch.randn(N, K, dtype=torch.float64)
-    y = torch.sign(torch.randn(N, dtype=torch.float64))
-    by_label = torch.stack([y < 0, y > 0], -1).double()
-    assert torch.equal(assign(psi - psi.mean(0), y, by_label, SEED, 1), by_label)
-
-
-def test_hard_clusters_find_planted_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(released, "CLUSTER_STEPS", 400)
-    monkeypatch.setattr(released, "CLUSTER_RATE", 2e-2)
-    psi = torch.randn(200, 3, dtype=torch.float64)
-    rule = torch.rand(200) < 0.4
-    y = torch.where(rule, psi[:, 0] - psi[:, 1], 2 * psi[:, 2])
-    start = one_hot((rule ^ (torch.rand(200) < 0.2)).long(), 2).double()
-    result = assign(psi, y, start, SEED, 1)
-    assert bool(((result == 0) | (result == 1)).all())
-    assert float((result[:, 1] == rule.double()).double().mean()) > 0.95
-
-
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
 def test_clustering_stops_when_few_points_move(
     share: float,
@@ -255,14 +235,6 @@ def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
     assert not torch.equal(theta_of(other), expected)
 
 
-def test_xavier_starts() -> None:
-    draws = xavier(0, (20, 1000), 0.1, "theta")
-    bound = 0.1 * (6 / 1001) ** 0.5
-    assert 0.99 * bound < draws.max() <= bound
-    assert -bound <= draws.min() < -0.99 * bound
-    assert abs(draws.var() / (bound**2 / 3) - 1) < 0.05
-
-
 def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     for changes, message in (
         ({"k": 7}, "k=7 is not"), ({"k": 1}, "k=1 is not"), ({"n_environments": 81}, "exceeds n=80")
@@ -272,3 +244,11 @@ def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(released, "assign", Spy(one_hot(torch.full((N,), 2), 3).double()))
     with pytest.raises(KerhrmError, match="have no points"):
         theta_of(inputs, n_environments=3)
+
+
+def test_xavier_starts() -> None:
+    draws = xavier(0, (20, 1000), 0.1, "theta")
+    bound = 0.1 * (6 / 1001) ** 0.5
+    assert 0.99 * bound < draws.max() <= bound
+    assert -bound <= draws.min() < -0.99 * bound
+    assert abs(draws.var() / (bound**2 / 3) - 1) < 0.05

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.networks.mlp import MLP, init_mlp
-from kerhrm.networks.training import Adam, BestWeights, Callback, EarlyStopping, train
+from kerhrm.networks.training import Adam, Callback, EarlyStopping, train
 
 SIZES = (2, 8, 1)
 
@@ -37,30 +37,6 @@ def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
     torch.testing.assert_close(seen[-1][1], trained(x))
     assert seen[0][2] == pytest.approx(float(((mlp(x) - y) ** 2).mean()))  # before the step
     assert not torch.allclose(seen[0][1], mlp(x))  # after it
-
-
-@pytest.mark.parametrize("level", [-0.4, 0.1, 5.0])
-def test_the_best_weights(level: float) -> None:
-    """Of the steps that are scored, with the last; among equals the earliest."""
-    mlp, x, y = data()
-    seen: dict[int, float] = {}
-
-    def score(network: MLP) -> Tensor:
-        return -(network(x).mean() - level).abs().round(decimals=2)
-
-    def look(step: int, network: MLP, loss: Tensor) -> None:
-        seen[step] = float(score(network).detach())
-
-    best = BestWeights(mlp, score, every=5, steps=23)
-    run(x, y, 23, best, look)
-    steps = [5, 10, 15, 20, 23]
-    scores = [seen[step] for step in steps]
-    assert best.best_score == max(scores)
-    assert best.best_step == steps[scores.index(max(scores))]
-    expected = run(x, y, best.best_step)
-    for name, w in best.network.weights.items():
-        assert torch.equal(w, expected.weights[name])
-        assert not w.requires_grad
 
 
 @pytest.mark.parametrize("level", [0.01, 1.0, 3.0])

@@ -1,10 +1,13 @@
 """Fits that are drawn."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor
 
@@ -19,8 +22,14 @@ class Fitted(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def _no_window(no_window: None) -> None:
-    """Every test here draws."""
+def _no_window() -> Iterator[None]:
+    """Figures without a window, and none open before or after."""
+    before = mpl.get_backend()
+    plt.switch_backend("agg")
+    plt.close("all")  # what another test has left open
+    yield
+    plt.close("all")
+    plt.switch_backend(before)
 
 
 @pytest.fixture(scope="session")

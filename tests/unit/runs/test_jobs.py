@@ -119,12 +119,6 @@ def test_a_lock_names_its_holder(tmp_path: Path) -> None:
     assert holder(path) is None
 
 
-def test_a_lock_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(KerhrmError, match=r"cannot lock .*a\.lock: .*; free disk"):
-        acquire(tmp_path / "file" / "a.lock")
-
-
 def test_one_snakemake_at_a_time(tmp_path: Path) -> None:
     with running(HOLD, tmp_path) as process:
         message = rf"at work in .*\(process {process.pid} on .*; wait"
@@ -223,14 +217,6 @@ def test_a_job_refuses_an_input_that_has_changed(run: Path) -> None:
     assert "out has changed since rule test made it; delete it" in log_of(run)
 
 
-def test_a_folder_that_takes_no_lock_ends_the_job_with_one_line(run: Path) -> None:
-    (run / TEMPORARY).touch()
-    with pytest.raises(SystemExit), job(rule(run)):
-        raise AssertionError("it was run all the same")
-    (line,) = log_of(run).splitlines()
-    assert "error: cannot lock " in line
-
-
 # --- jobs that are stopped
 
 
@@ -308,3 +294,9 @@ def test_the_lock_of_a_job_at_work_stays(killed: Path) -> None:
     with running(LOCK, lock, "SIG_DFL") as orphan:
         recover(killed)
         assert str(orphan.pid) in str(holder(lock))
+
+
+def test_a_lock_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(KerhrmError, match=r"cannot lock .*a\.lock: .*; free disk"):
+        acquire(tmp_path / "file" / "a.lock")

@@ -87,7 +87,8 @@ class Config:
         ``clustering``), ``replicates`` (their names), ``network``, ``features``, ``k_max`` (None:
         no learner needs features), ``task``, ``raw``.  Of a learner besides ``method``, ``steps``,
         ``candidates`` (options), ``shown`` (index of the candidate by selection criterion, its own
-        first), ``titles`` (of the outputs to make).  Its replicates are the first ones of the setting, fewer only with ``more_seeds``.
+        first), ``titles`` (of the outputs to make).  Its replicates are the first ones of the
+        setting, fewer only with ``more_seeds``.
 
         Raises KerhrmError if there is no such data set, setting or learner, or its options are not
         selected yet.

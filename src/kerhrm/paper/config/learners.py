@@ -197,9 +197,10 @@ class Learners:
             shown_at[name] = trials.index(trial)
         if shown == "others" and len(shown_at) > 1:
             del shown_at[names[0]]
-        if whole.search:
-            for candidate in self.candidates(data, setting, learner):
-                trial = options((at, {}), candidate)
+        tuning = whole.data[data].tuning
+        if whole.search or (tuning and setting in tuning.settings):  # refuse a wrong grid early
+            tried = [options((at, {}), one) for one in self.candidates(data, setting, learner)]
+            for trial in tried if whole.search else ():
                 trials += [trial] * (trial not in trials)
         ks = [k for trial in trials for k in numbers(trial.get("k")) if method.needs_features]
         seeds = whole.seeds(data, setting, learner)

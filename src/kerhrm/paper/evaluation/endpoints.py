@@ -82,7 +82,8 @@ def endpoints(
     found.loc[family, "p_holm"] = holm(found.loc[family, "p"].to_numpy(dtype=float))
     decides = found["p_holm"].where(family, found["p"])
     sure = (found["outcome"] == "") & (decides <= LEVEL)
-    merit = found["metric"].map(lambda metric: CRITERIA[metric].merit(1.0)).astype(float)
+    signs = {name: one.merit(1.0) for name, one in CRITERIA.items() if one.merit}
+    merit = found["metric"].map(signs).astype(float)
     found.loc[sure & (found["difference"] * merit > 0), "outcome"] = "better"
     found.loc[sure & (found["difference"] * merit < 0), "outcome"] = "worse"
     found.loc[found["outcome"] == "", "outcome"] = "open"

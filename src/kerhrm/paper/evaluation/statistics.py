@@ -1,7 +1,7 @@
 """Means, intervals and tests over a few seeds.
 
 The interval of a mean is Student's: with five to ten values it covers the mean more often than a
-bootstrap does (docs/verdicts.md).
+bootstrap does (docs/protocol.md).
 """
 
 from collections.abc import Sequence

@@ -41,12 +41,12 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
         if rows.any():
             where = ", ".join(dict.fromkeys(cells.loc[rows, "table"]))
             raise KerhrmError(f"{run.folder} has {what} in {where}", "run it again, then publish")
-    files = [f"tables/{name}.csv" for name in names] + ["claims.csv"] * whole
+    files = [f"tables/{name}.csv" for name in names] + ["claims.csv", "endpoints.csv"] * whole
     files += [] if apart else [f"scores/{name}.csv.gz" for name in names]
     if gone := [name for name in files if not run.has(name)]:
         raise KerhrmError(f"{run.folder / gone[0]} does not exist", "run the rule that makes it")
     more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
-    more += [] if apart else [f"figures/{name}.png" for name in (*names, "choices")]
+    more += [] if apart else [f"figures/{name}.png" for name in (*names, "choices", "endpoints")]
     more += ["config.yaml"] * (not tables) + ["choices.csv"] * whole
     files += [name for name in more if run.has(name)]
     check(run.folder, [run.folder / name for name in files])

@@ -15,7 +15,7 @@ from kerhrm.paper.runs.arrays import reading
 #: keys of a cell within its table
 KEYS = ["setting", "method", "metric", "selection"]
 #: columns of text that may be empty in every row, which pandas would read as numbers
-TEXTS = ("verdict", "reason", "selection", "data_source", "setting", "method", "learner")
+TEXTS = ("verdict", "outcome", "reason", "selection", "data_source", "setting", "method", "learner")
 COMPARISONS = "-comparisons"
 
 
@@ -73,6 +73,10 @@ class Run:
     def comparisons(self, table: str) -> pd.DataFrame:
         """Paired differences between the methods of a table."""
         return self._csv(f"tables/{table}{COMPARISONS}.csv")
+
+    def endpoints(self) -> pd.DataFrame:
+        """The test of each method's mean over a table's settings against the paper's."""
+        return self._csv("endpoints.csv")
 
     def scores(self, table: str) -> pd.DataFrame:
         """Values of every seed."""

@@ -1,4 +1,4 @@
-"""Tables of cells: our mean, the paper's value and the verdict, in three formats."""
+"""Tables of cells, our mean and the paper's value, in three formats."""
 
 import html
 import re
@@ -24,16 +24,11 @@ METRICS = {
     "mse": "mean squared error",
     "d_kl": "divergence of P(Y | C) between the inferred environments",
 }
-#: colour of a verdict
-COLOURS = {
-    "reproduced": "#d5ecd4",
-    "better": "#d3e3f7",
-    "worse": "#fbdcc4",
-    "different": "#e6dcf0",
-    "inconclusive": "#fbf3c9",
-    "not comparable": "#ececec",
-    "failed": "#f4c7c7",
-}
+#: order of selection criteria
+PANEL = (
+    "pooled validation", "worst inferred environment", "worst true environment", "library defaults",
+    "oracle",
+)  # fmt: skip
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$<>&])")
 LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -121,7 +116,7 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
     """All cells of a table in a format; LaTeX needs the packages booktabs and adjustbox.
 
     For each metric a table with ``title`` above it: mean ± standard deviation over the seeds and,
-    in the rows of the methods' own criteria, the paper's value with the verdict.
+    in the rows of the methods' own criteria, the paper's value in brackets.
     """
     parts = []
     for metric, block in blocks(cells):
@@ -151,31 +146,19 @@ def write(cells: pd.DataFrame, stem: str | Path, title: str = "") -> None:
 
 
 def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
-    """Mean ± standard deviation; the paper's value and the verdict."""
-    verdict = str(cell["verdict"])
-    if verdict == "failed":
-        return verdict
+    """Mean ± standard deviation (the paper's value)."""
+    if cell["verdict"] == "failed":
+        return "failed"
     text = f"{cell['mean']:.3f}"
     if cell["n_seeds"] > 1 and cell["std"] > CONSTANT:
         sign = "$\\pm$" if kind == "latex" else "\N{PLUS-MINUS SIGN}"
         text += f" {sign} {cell['std']:.3f}"
     if pd.isna(cell["paper"]) or not cell["own"]:
         return text
-    second = f"{cell['paper']:.3f}, {escape(verdict, kind)}"
+    paper = f"({cell['paper']:.3f})"
     if kind == "latex":
-        return rf"\shortstack[l]{{{text}\\{{\scriptsize {second}}}}}"
-    if kind == "html":
-        colour = COLOURS.get(verdict, "white")
-        return f'{text}<br><small style="background-color: {colour}">{second}</small>'
-    return f"{text} ({second})"
-
-
-def verdicts(cells: pd.DataFrame) -> pd.DataFrame:
-    """How many of the cells that the paper has, too, got each verdict, by method."""
-    judged = cells[primary(cells) & (cells["verdict"] != "") & cells["paper"].notna()]
-    counts = pd.crosstab(judged["method"], judged["verdict"])
-    counts = counts.reindex(list(dict.fromkeys(judged["method"])))
-    return counts[[verdict for verdict in COLOURS if verdict in counts]]
+        return rf"\shortstack[l]{{{text}\\{{\scriptsize {paper}}}}}"
+    return f"{text}<br><small>{paper}</small>" if kind == "html" else f"{text} {paper}"
 
 
 def answer(cells: pd.DataFrame) -> pd.DataFrame:
@@ -193,22 +176,31 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     return shown.map(lambda value: "" if pd.isna(value) else f"{value:.3f}")
 
 
+def endpoints(found: pd.DataFrame) -> pd.DataFrame:
+    """Difference from the paper with its interval, and the outcome, by method and table."""
+    numbers = found[["difference", "ci_low", "ci_high"]].to_numpy()
+    texts = [
+        one.outcome
+        if pd.isna(one.difference)
+        else "{:.2f} [{:.2f}, {:.2f}] ".format(*row) + one.outcome
+        for one, row in zip(found.itertuples(), numbers, strict=True)
+    ]
+    wide = found.assign(text=texts).pivot(index="method", columns="table", values="text")
+    return wide.loc[list(dict.fromkeys(found["method"]))].fillna("")
+
+
 def criteria(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mean result by selection criterion, of methods that several criteria have chosen for.
+    """Means over the settings by selection criterion, of methods that several have chosen for.
 
-    The oracle chooses on the test set: a bound, not a result.
+    The oracle chooses on test points: a bound, not a result.  The training accuracy beside a test
+    accuracy shows a method that is worse than its features allow on both.
     """
-    rows = cells[cells["metric"].isin(results_of(cells)[:1])]
+    shown = [*results_of(cells)[:1], "train_acc"]
+    rows = cells[cells["metric"].isin(shown)]
     several = rows.groupby("method")["selection"].transform("nunique") > 1
-    shown = rows[several]
-    wide = shown.pivot(index=["method", "setting"], columns="selection", values="mean")
-    order = shown.drop_duplicates(["method", "setting"])[["method", "setting"]]
-    return wide.loc[pd.MultiIndex.from_frame(order), list(dict.fromkeys(shown["selection"]))]
-
-
-def outcomes(comparisons: pd.DataFrame) -> pd.DataFrame:
-    """How often a method was better, worse or neither, by metric, method and baseline."""
-    keys = ["metric", "method", "baseline"]
-    counts = pd.crosstab([comparisons[key] for key in keys], comparisons["outcome"])
-    order = comparisons.drop_duplicates(keys)[keys]
-    return counts.loc[pd.MultiIndex.from_frame(order)]
+    rows = rows[several]
+    if rows.empty:
+        return rows
+    wide = rows.pivot_table("mean", ["metric", "method"], "selection", sort=False)
+    columns = [name for name in PANEL if name in wide]
+    return wide[columns + [name for name in wide if name not in columns]]

@@ -212,29 +212,14 @@ def fit_ridge(
 ) -> RidgeModel:
     """Fit labels y (n,) of points x (n, d): ERM on the tangent features of a network at w_0.
 
-    Parameters
-    ----------
-    network : Network
-        f_{w_0}.
-    x, y : Tensor, (n, d), (n,)
-        Points and labels.
-    n_landmarks : int
-        Points whose tangent features span the others'.
-    seed : int
-        Draws the landmarks.
-    weights : Tensor, (n,), optional
-        Of the points, positive and of mean 1.
-
-    Returns
-    -------
-    RidgeModel
-        A function of points.
+    The tangent features of ``n_landmarks`` points, which ``seed`` draws, span those of the others.
+    Points may have ``weights`` (n,), positive and of mean 1.
 
     Examples
     --------
     >>> import torch
     >>> from kerhrm import NetworkOptions, build
-    >>> from kerhrm.algorithm.ridge import fit_ridge
+    >>> from kerhrm.features.ridge import fit_ridge
     >>> x = torch.linspace(-2, 2, 50)[:, None]
     >>> model = fit_ridge(build(NetworkOptions(widths=[64]), seed=0, d=1), x, x[:, 0] ** 2)
     >>> bool((model(x) - x[:, 0] ** 2).abs().max() < 0.1)

@@ -1,11 +1,7 @@
-"""``kerhrm check``: from a CSV file to a report, without a line of Python."""
+"""From a CSV file to a report: the estimators on a table as it comes (``kerhrm check``)."""
 
-import base64
 import csv
-import html
-import io
 import re
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -205,53 +201,6 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
             continue
         if cross_val_score(tree, part, target, cv=5, scoring=score).mean() > GIVEN_AWAY:
             yield str(name), "it gives the target away; --drop it unless it is known beforehand"
-
-
-def page(checked: Checked, title: str) -> str:
-    """The report as an HTML page with its picture."""
-    buffer = io.BytesIO()
-    picture(checked).savefig(buffer, format="png", dpi=120)
-    image = base64.b64encode(buffer.getvalue()).decode()
-    return (
-        f"<!DOCTYPE html><meta charset='utf-8'><title>{html.escape(title)}</title>"
-        "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
-        "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}</style>"
-        f"<h1>{html.escape(title)}</h1>{checked.report.to_html()}"
-        f"<img alt='errors by environment and group' src='data:image/png;base64,{image}'>"
-    )
-
-
-def picture(checked: Checked) -> Any:
-    """Figure: errors of all models, and the target over the feature that separates best."""
-    from matplotlib.figure import Figure
-
-    from kerhrm.plots.axes import legend, plain, style
-    from kerhrm.plots.rows import relation
-
-    several = checked.model.environment_proba_.shape[1] > 1
-    errors = checked.report.errors.drop(columns="rows")
-    figure = Figure(figsize=(11 if several else 6, 3 + 0.4 * len(errors)), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, 1 + several))
-    for number, name in enumerate(errors):
-        axes[0].plot(errors[name], range(len(errors)), ls="", label=name, **style(number))
-    axes[0].set_yticks(range(len(errors)), map(plain, errors.index))
-    axes[0].set(ylim=(len(errors) - 0.5, -0.5), xlabel=checked.report.facts["error"])
-    axes[0].set_xlim(left=0)
-    legend(axes[0])
-    if several:
-        relation(checked.model, checked.X_test, checked.y_test, ax=axes[1])
-    return figure
-
-
-def write(text: str, path: Path) -> None:
-    """Write a text file, or leave what was there."""
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as f:
-            f.write(text)
-        Path(f.name).replace(path)
-    except OSError as error:
-        problem = f"{path} cannot be written: {error.strerror}"
-        raise KerhrmError(problem, "give a file in a folder of yours") from error
 
 
 def _separator(start: str) -> str:

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge
 
-from kerhrm.algorithm.ridge import Columns, RidgePath, fit_ridge
 from kerhrm.features.ntf import extract
+from kerhrm.features.ridge import Columns, fit_ridge
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import NetworkOptions, build
 
@@ -22,29 +21,6 @@ def points() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def network() -> Network:
     return build(NetworkOptions(widths=[64]), seed=0, d=5)
-
-
-@pytest.mark.parametrize("ridge", [0.0, 0.1])
-def test_a_ridge_regression(points: tuple[np.ndarray, np.ndarray], ridge: float) -> None:
-    x, y = points
-    path = RidgePath.of(x)
-    beta, intercept = path.solve(y, ridge)
-    model = Ridge(ridge * path.values.sum() / len(x)) if ridge else LinearRegression()
-    model.fit(x, y)
-    np.testing.assert_allclose(beta, model.coef_)
-    assert intercept == pytest.approx(model.intercept_)
-
-
-def test_each_point_is_predicted_by_all_others(points: tuple[np.ndarray, np.ndarray]) -> None:
-    x, y = points
-    path = RidgePath.of(x)
-    predictions, error, ridge = path.leave_one_out(y)
-    penalty = ridge * path.values.sum() / len(x)
-    for i in (0, 7, 39):
-        others = np.arange(len(x)) != i
-        alone = Ridge(penalty).fit(x[others], y[others]).predict(x[[i]])
-        assert predictions[i] == pytest.approx(alone[0])
-    assert error == pytest.approx(np.mean((predictions - y) ** 2))
 
 
 def test_tangent_features_span_those_of_the_landmarks(

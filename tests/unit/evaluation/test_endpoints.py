@@ -1,0 +1,126 @@
+"""Endpoints against scipy and against the script that imports nothing of the package."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kerhrm.paper.config.config import CHECKOUT
+from kerhrm.paper.evaluation.endpoints import endpoints, load_endpoints
+from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, load_paper_values
+
+SPEC = load_endpoints(CHECKOUT / "config/endpoints.yaml")
+PAPER = load_paper_values(CHECKOUT / "config/paper_values.yaml")
+PRINTED = {"KerHRM": (0.724, 0.686, 0.693), "ERM": (0.400, 0.325, 0.254)}
+RATES = ("r2=0.70", "r2=0.75", "r2=0.80")
+
+
+def scores(
+    shift: float = 0.0, sd: float = 0.01, n: int = 10, methods: tuple[str, ...] = ("KerHRM", "ERM")
+) -> pd.DataFrame:
+    """Table 1 with its printed numbers, a shift, and noise that a seed's settings share."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for method in methods:
+        noise = rng.normal(shift, sd, n)
+        for setting, printed in zip(RATES, PRINTED[method], strict=True):
+            for marked in (setting, f"{setting},H=I"):
+                for seed in range(n):
+                    for selection, more in (("own", 0.0), ("oracle", 0.1)):
+                        value = printed + noise[seed] + more
+                        rows.append((marked, method, seed, "test_acc", value, selection))
+    names = ["setting", "method", "seed", "metric", "value", "selection"]
+    return pd.DataFrame(rows, columns=names).assign(data="d", data_source="synthetic")
+
+
+def found(frame: pd.DataFrame, preset: str = "paper") -> pd.DataFrame:
+    return endpoints({"table1": frame}, SPEC, PAPER, preset).set_index("method")
+
+
+@given(shift=st.floats(-0.3, 0.3), sd=st.floats(0.001, 0.2), n=st.integers(2, 20))
+@settings(max_examples=30)
+def test_an_endpoint_is_a_t_test_of_the_seeds_means(shift: float, sd: float, n: int) -> None:
+    frame = scores(shift, sd, n)
+    row = found(frame).loc["KerHRM"]
+    own = frame[(frame["method"] == "KerHRM") & (frame["selection"] == "own")]
+    means = own.groupby("seed")["value"].mean()
+    t = scipy.stats.t(n - 1, loc=means.mean() - np.mean(PRINTED["KerHRM"]),
+                      scale=means.std() * np.sqrt(1 / n + 1 / 10))  # fmt: skip
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(t.interval(0.95))
+    assert row["p"] == pytest.approx(2 * min(t.cdf(0), t.sf(0)), abs=1e-12)
+    inside = row["ci_low"] >= -0.03 and row["ci_high"] <= 0.03
+    assert (row["outcome"] == "reproduced") == inside
+    if not inside:
+        word = "better" if row["difference"] > 0 else "worse"
+        assert row["outcome"] == (word if row["p_holm"] <= 0.05 else "open")
+
+
+def test_only_versions_of_kerhrm_are_corrected_for_each_other() -> None:
+    frame = scores()
+    extra = frame[frame["method"] == "KerHRM"].assign(method="KerHRM (as printed)")
+    extra["value"] += np.random.default_rng(1).normal(0.02, 0.03, len(extra))
+    rows = found(pd.concat([frame, extra]))
+    complete = rows.loc[["KerHRM", "KerHRM (as printed)"]]
+    p = complete["p"].sort_values()
+    assert complete["p_holm"][p.index[0]] == pytest.approx(min(1, 2 * p.iloc[0]))
+    assert np.isnan(rows.loc["ERM", "p_holm"])
+
+
+def test_incomplete_scores_have_no_number_and_say_what_is_missing() -> None:
+    frame = scores()
+    lost = (frame["setting"] == "r2=0.75") & frame["seed"].isin([3, 5]) & (frame["method"] == "ERM")
+    for cut in (frame[~lost], frame.assign(value=frame["value"].mask(lost))):
+        row = found(cut).loc["ERM"]
+        assert row["outcome"] == "incomplete"
+        assert row["reason"] == "no value: r2=0.75 (seeds 3, 5)"
+        assert row[["mean", "difference", "ci_low", "p", "n_seeds"]].isna().all()
+    gone = found(frame[~frame["setting"].str.startswith("r2=0.80")]).loc["KerHRM"]
+    assert (gone["outcome"], gone["reason"]) == ("incomplete", "no value: r2=0.80 (all seeds)")
+
+
+@pytest.mark.parametrize(("preset", "source"), [("smoke", "synthetic"), ("paper", "fallback:x")])
+def test_other_sizes_or_data_have_no_outcome(preset: str, source: str) -> None:
+    rows = found(scores().assign(data_source=source), preset)
+    rows = rows.loc[["KerHRM", "ERM"]]
+    assert set(rows["outcome"]) == {"not comparable"}
+    assert rows["reason"].str.contains("smoke|fallback:x").all()
+
+
+def test_equal_means_are_told_apart_once_in_twenty() -> None:
+    """Ten seeds of ours and ten runs of the paper's, of the same distribution."""
+    rng, wrong = np.random.default_rng(0), []
+    for _ in range(300):
+        frame = scores(0.0, 0.05, methods=("ERM",))
+        own = frame["seed"].map(dict(enumerate(rng.normal(0, 0.05, 10))))
+        frame["value"] = frame["setting"].str[:7].map(dict(zip(RATES, PRINTED["ERM"], strict=True)))
+        frame["value"] += own - rng.normal(0, 0.05, 10).mean()  # the paper's own error
+        wrong.append(found(frame).loc["ERM", "outcome"] in ("better", "worse"))
+    assert 0.01 < np.mean(wrong) < 0.09
+
+
+def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
+    path = CHECKOUT / "results/recompute_endpoints.py"
+    assert "kerhrm" not in path.read_text().replace("KerHRM", "")
+    spec: Any = importlib.util.spec_from_file_location("recompute", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    tables = {t: CHECKOUT / f"results/reference/scores/{t}.csv.gz" for t in SPEC["tables"]}
+    frames = {t: pd.read_csv(file) for t, file in tables.items()}
+    rows = endpoints(frames, SPEC, PAPER, "fresh")
+    (tmp_path / "scores").mkdir()
+    for file in tables.values():
+        (tmp_path / "scores" / file.name).write_bytes(file.read_bytes())
+    rows.to_csv(tmp_path / "endpoints.csv", index=False)
+    assert script.main(tmp_path) == 0
+    rows.assign(mean=rows["mean"] + 1e-6).to_csv(tmp_path / "endpoints.csv", index=False)
+    assert script.main(tmp_path) == len(rows)
+
+
+def test_every_metric_has_a_criterion() -> None:
+    assert set(RESULTS) < set(CRITERIA)
