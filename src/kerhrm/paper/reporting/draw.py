@@ -84,9 +84,9 @@ def changes(cells: pd.DataFrame) -> Figure:
                 axis.plot(row.mean, y, marker, color=colour, markersize=3)
             axis.set_title(escape(base, "matplotlib"))
             axis.grid(axis="x")
-            axis.locator_params(axis="x", nbins=4)
+            axis.locator_params(axis="x", nbins=3)
             if metric.endswith("acc"):
-                axis.set_xlim(0, 1)
+                axis.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
         names = [escape(name.replace(",", ", "), "matplotlib") for name in (*rows, *others)]
         axes.flat[0].set_yticks(range(len(names)), names)
         axes.flat[0].set_ylim(len(names) - 0.5, -0.5)
@@ -108,10 +108,7 @@ def shift(cells: pd.DataFrame) -> Figure:
     share = parts["share"].astype(float)
     cells = cells.assign(
         share=np.where(colours, 1 - share, share),
-        panel=np.where(colours, "Colored MNIST\n", "synthetic\n")
-        + parts["variant"]
-        .replace("", "two environments")
-        .str.replace("environments=one,", "one: "),
+        panel=np.where(colours, "Colored MNIST|", "synthetic|") + parts["variant"],
     )
     panels = list(dict.fromkeys(cells["panel"]))
     columns = 4 if len(panels) > 3 else len(panels)
@@ -134,7 +131,10 @@ def shift(cells: pd.DataFrame) -> Figure:
                                   linewidth=0)  # fmt: skip
                 axis.plot("share", "mean", data=here, color=colour, marker="o", markersize=2.5)
                 ends[method] = float(here["mean"].iloc[-1])
-            axis.set_title(escape(panel, "matplotlib"))
+            data, _, variant = panel.partition("|")
+            variant = variant.replace("environments=one,", "single,").replace(",", ", ")
+            names = data, escape(variant or "two environments", "matplotlib")
+            axis.set_title("\n".join(names), loc="left")
             if number % columns == columns - 1 or number == len(panels) - 1:
                 _label(axis, ends)
         for axis in grid[:, 0]:
