@@ -1,17 +1,21 @@
 """References, which tell what a method's result is worth."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.invariance import environment_risks, learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.records import Environments
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.kerhrm import finish
 from kerhrm.options import Count, NonNegative, Options, option
+from kerhrm.randomness import stream
 
 
 class TrueEnvironmentsOptions(Options):
@@ -19,6 +23,14 @@ class TrueEnvironmentsOptions(Options):
 
     k: Count = option(15, "number of reduced features")
     alpha: NonNegative = option(1.0, "weight of the penalty, in its unit")
+
+
+class GivenSplitOptions(KerHRMOptions):
+    """KerHRM whose environments do not come from M_c."""
+
+    split: Literal["true_environments", "errors", "random"] = option(
+        "true_environments", "or right and wrong of least squares, or two halves at random"
+    )
 
 
 class LeastSquaresOptions(Options):
@@ -37,6 +49,42 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     theta = penalty.minimise(risks, options.alpha * float(penalty.unit(psi)))
     theta = pad(theta, (0, len(problem.s) - options.k))
     return Fitted(directions={"model": theta}, chosen={"k": options.k, "alpha": options.alpha})
+
+
+def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
+    """M_p and the network of KerHRM over environments that something else than M_c has made."""
+    problem = inputs.require_problem()
+    numbers = split_points(inputs, options.split)
+    count = 1 + max(int(part.max()) for part in numbers)
+    train, validation = (
+        one_hot(part.to(problem.u.device), count).double().expand(len(options.k), -1, -1)
+        for part in numbers
+    )
+    # M_p reads k, memberships and whether these are degenerate, and nothing of a mixture.
+    record = {field.name: train.new_zeros(len(options.k)) for field in fields(Environments)}
+    record |= {"k": torch.tensor(options.k), "train": train, "validation": validation}
+    environments = [Environments(**record | {"degenerate": record["degenerate"].bool()})]
+    directions = [learn_directions(problem, environments, options)]
+    return finish(inputs, options, environments, directions)
+
+
+def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
+    """Environments (n,) and (m,), int64, of training and validation points.
+
+    Errors are those of :func:`train_least_squares` on the training points.
+    """
+    parts = (inputs.x, inputs.y), (inputs.x_validation, inputs.y_validation)
+    if split == "true_environments":
+        own, other = inputs.require_environments(), inputs.environments_validation
+        assert other is not None  # they come together
+        return own, other
+    if split == "random":
+        draw = stream(inputs.seed, "clustering", "split")
+        own, other = (torch.from_numpy(draw.integers(0, 2, len(y))) for _, y in parts)
+        return own, other
+    fitted = train_least_squares(inputs, LeastSquaresOptions())
+    own, other = (((fitted.predict(x)["model"] > 0) != (y > 0)).long() for x, y in parts)
+    return own, other
 
 
 def train_grayscale(inputs: Inputs, options: ERMOptions) -> Fitted:

@@ -21,8 +21,10 @@ from kerhrm.methods.irm import IRMOptions, train_irm
 from kerhrm.methods.jtt import ClosedFormOptions, JTTOptions, train_closed_form, train_jtt
 from kerhrm.methods.kerhrm import AsPrintedOptions, train_kerhrm
 from kerhrm.methods.references import (
+    GivenSplitOptions,
     LeastSquaresOptions,
     TrueEnvironmentsOptions,
+    train_given_split,
     train_grayscale,
     train_least_squares,
     train_true_environments,
@@ -62,6 +64,10 @@ _BUILT_IN = (
     Method(
         "true_environments", TrueEnvironmentsOptions, train_true_environments, WORST_TRUE,
         needs_environments=True, needs_features=True,
+    ),
+    Method(
+        "kerhrm_given_split", GivenSplitOptions, train_given_split, WORST_INFERRED, **_FEATURES,
+        needs_environments=True, tasks=("classification",),
     ),
     Method("ridge", RidgeOptions, train_ridge),
     Method("grayscale", ERMOptions, train_grayscale),

@@ -13,7 +13,7 @@ def test_options_of_the_data_are_merged_and_have_their_defaults(load: Load) -> N
     made = load().params("made", "b")
     assert made["options"]["r2"] == 0.8
     assert made["options"]["n_train_per_environment"] == 40
-    assert made["options"]["r_test"] == 0.1  # the generator's default
+    assert made["options"]["r_test"] == [0.1]  # the generator's default
     assert made["network"]["widths"] == [4]
     assert load().params("made", "a")["network"]["widths"] == [8]
     assert (made["task"], made["raw"], made["features"]) == ("classification", None, None)

@@ -50,7 +50,11 @@ def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None
     in_all = {n for n, t in smoke.tables.items() if t.in_all}
     assert in_all == set(HEADLINE)
     assert set(paper.tables) <= set(smoke.tables)
-    params = [smoke.params(*c) for name in (*in_all, "auxiliary") for c in smoke.tables[name].cells]
+    params = [
+        smoke.params(*c)
+        for name in (*in_all, "auxiliary", "mechanism")
+        for c in smoke.tables[name].cells
+    ]
     assert {one["method"] for one in params} == set(METHODS)
     assert {one["generator"] for one in params} == set(DATA_SETS)
     assert max(len(one["replicates"]) for one in params) == 2

@@ -61,6 +61,19 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
             assert np.abs(columns - np.eye(5)).max() < 5 / np.sqrt(noise.size / 5)
 
 
+def test_parts_swap_roles_and_test_environments_differ() -> None:
+    """S follows the bias rates, and V agrees with the label alike everywhere."""
+    n = dict.fromkeys(("n_train_per_environment", "n_test"), 4000)
+    options = {"spurious": "S", "agreement": 0.8, "sigma_s": 0.3, "r_test": [0.1, 0.6]}
+    data = made([0], **n, **options)
+    for split, rates in ((data.train, (0.9, 0.7)), (data.test, (0.1, 0.6))):
+        s, v = (np.sign(x.mean(-1)) for x in split_sv(split, mixing_matrix("fixed", 10, 0)))
+        assert_rate(v == split.y, 0.8)
+        for environment, rate in enumerate(rates):
+            here = split.environment == environment
+            assert_rate(s[here] == split.y[here], rate)
+
+
 def test_units_of_the_noise() -> None:
     h = mixing_matrix("fixed", 10, 0)
     for unit, deviations in (("std", (3.0, 0.3)), ("variance", (3.0**0.5, 0.3**0.5))):

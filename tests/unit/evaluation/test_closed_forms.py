@@ -25,8 +25,14 @@ LEAST_SQUARES, STRUCTURAL = "ref: least squares on S", "ref: structural function
 PAPER = {"theta_s": [0.5, 1.0, 1.0], "noise": 0.3, "tau": 1.0}  # as the appendix prints them
 
 
+def overall(generator: str, options: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Values over all test environments, by row and metric."""
+    rows = closed_forms(generator, options).items()
+    return {name: {m: v for (e, m), v in row.items() if not e} for name, row in rows}
+
+
 def test_classification_at_the_papers_constants() -> None:
-    rows = closed_forms("classification", {"r2": 0.7})
+    rows = overall("classification", {"r2": 0.7})
     assert list(rows) == [BAYES, CEILING]
     assert rows[BAYES]["train_acc"] == pytest.approx(0.848, abs=5e-4)
     assert rows[BAYES]["test_acc"] == pytest.approx(0.479, abs=5e-4)
@@ -41,7 +47,9 @@ def test_classification_at_the_papers_constants() -> None:
     [
         {},
         {"noise_unit": "variance"},
-        {"sigma_s": 1.5, "sigma_v": 1.2, "d": 3, "r1": 0.95, "r2": 0.6, "r_test": 0.3},
+        {"sigma_s": 1.5, "sigma_v": 1.2, "d": 3, "r1": 0.95, "r2": 0.6, "r_test": [0.3]},
+        {"sigma_s": 1.0, "sigma_v": 0.8, "agreement": 0.9, "r2": 0.6, "r_test": [0.9, 0.1]},
+        {"spurious": "S", "agreement": 0.8, "r2": 0.7},
     ],
 )
 def test_classification_by_simulation(changed: dict[str, Any]) -> None:
@@ -51,25 +59,31 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     section = ClassificationData(n_train_per_environment=n, n_test=2 * n, **options)
     data = classification.generate(section, [0])
     root = section.noise_unit == "variance"
-    sigma_s = section.sigma_s**0.5 if root else section.sigma_s
-    sigma_v = section.sigma_v**0.5 if root else section.sigma_v
+    sigmas = [sigma**0.5 if root else sigma for sigma in (section.sigma_s, section.sigma_v)]
     pooled = (section.r1 + section.r2) / 2
+    shares = [section.agreement, pooled]
+    if section.spurious == "S":
+        shares.reverse()
 
-    def density(v: np.ndarray, a: int) -> np.ndarray:  # log p(V | A) up to a constant
-        return np.asarray(-((v - a) ** 2).sum(-1) / (2 * sigma_v**2))
+    def log_odds(x: np.ndarray, sigma: float, share: float) -> np.ndarray:  # of Y given one part
+        plus, minus = (-((x - a) ** 2).sum(-1) / (2 * sigma**2) for a in (1, -1))
+        with np.errstate(divide="ignore"):
+            agree, differ = np.log([share, 1 - share])
+        both = np.logaddexp(agree + plus, differ + minus)
+        return np.asarray(both - np.logaddexp(differ + plus, agree + minus))
 
     rows = closed_forms("classification", section.model_dump())
-    for part, metric in ((data.train, "train_acc"), (data.test, "test_acc")):
-        x, y = part.x[0].astype(float), part.y[0]
-        s, v = x[:, : section.d], x[:, section.d :]
-        agree, differ = math.log(pooled), math.log(1 - pooled)
-        plus, minus = density(v, 1), density(v, -1)
-        log_odds = 2 * s.sum(-1) / sigma_s**2
-        log_odds += np.logaddexp(agree + plus, differ + minus)
-        log_odds -= np.logaddexp(differ + plus, agree + minus)
-        for name, rule in ((BAYES, log_odds), (CEILING, s.sum(-1))):
+    cases = [(data.train, 0, ("", "train_acc"))]
+    cases += [(data.test, e, (n, "test_acc")) for e, n in enumerate(data.test_environments)]
+    for part, environment, key in cases:
+        here = part.environment[0] == environment if key[0] else slice(None)
+        x, y = part.x[0].astype(float)[here], part.y[0][here]
+        parts = np.split(x, 2, axis=1)
+        odds = [log_odds(*one) for one in zip(parts, sigmas, shares, strict=True)]
+        stable = parts[section.spurious == "S"].sum(-1)
+        for name, rule in ((BAYES, sum(odds)), (CEILING, stable)):
             found = np.mean((rule > 0) == (y > 0))
-            assert rows[name][metric] == pytest.approx(found, abs=0.01)
+            assert rows[name][key] == pytest.approx(found, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +94,7 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     """Least squares on many points of S, and f itself on points without scrambling."""
     options = {"r": 1.5, "scenario": 1, "n_test": 6000, **changed}
     section = RegressionData(n_train=(10_000, 1000), **options)
-    rows = closed_forms("regression", section.model_dump())
+    rows = overall("regression", section.model_dump())
     assert list(rows) == [LEAST_SQUARES, STRUCTURAL]
     data = regression.generate(section, [0])
     n_s = section.n_s
@@ -99,8 +113,8 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
 
 def test_spread_is_over_test_environments() -> None:
     test_r = [-1.2, -1.5, -3.0]
-    rows = closed_forms("regression", {"test_r": test_r})
-    single = [closed_forms("regression", {"test_r": [r]}) for r in test_r]
+    rows = overall("regression", {"test_r": test_r})
+    single = [overall("regression", {"test_r": [r]}) for r in test_r]
     for name, row in rows.items():
         errors = [s[name]["mean_error"] for s in single]
         assert row["mean_error"] == pytest.approx(np.mean(errors))
@@ -133,8 +147,9 @@ def test_bayes_rule_without_and_with_full_correlation(
 def test_no_other_rule_beats_the_bayes_rule(
     r: float, other: float, size: tuple[int, float, float]
 ) -> None:
-    best = bayes_pooled_accuracy(r, r, *size)
-    assert best >= bayes_pooled_accuracy(other, r, *size) - 1e-9
+    for agreement in (0.8, 1.0):
+        best = bayes_pooled_accuracy(r, r, *size, agreement)
+        assert best >= bayes_pooled_accuracy(other, r, *size, agreement) - 1e-6
     assert best >= invariant_ceiling(size[0], size[1]) - 1e-9
 
 

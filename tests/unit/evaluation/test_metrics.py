@@ -15,6 +15,7 @@ from kerhrm.paper.evaluation.metrics import (
     environment_errors,
     failures,
     metrics,
+    references,
 )
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
@@ -74,9 +75,14 @@ def test_kinds_of_scores_by_loops() -> None:
         of = [e == ENVIRONMENT for e in range(3)]
         values["worst_acc"] = min(share(outputs["test"][b][e], y.test[b][e]) for e in of)
         assert {m: v[b] for (_, m), v in found.items()} == pytest.approx(values)
+        shares = [share(outputs["test"][b][e], y.test[b][e]) for e in of]
+        shifted = metrics(outputs, y, "shift")
+        assert {n: v[b] for (n, _), v in shifted.items()} == pytest.approx(
+            dict(zip(NAMES, shares, strict=True))
+        )
     y = labels("regression")
     pooled, each = metrics(outputs, y, "mean_error"), metrics(outputs, y, "period")
-    assert list(each) == [(name, "mse") for name in NAMES]
+    assert list(each) == [(f"period={name}", "mse") for name in NAMES]
     for b in range(S):
         expected = errors(outputs["test"][b], y.test[b], UNIT[b])
         assert [values[b] for values in each.values()] == pytest.approx(expected)
@@ -95,6 +101,11 @@ def test_a_diverged_seed_has_a_reason(part: str, bad: float) -> None:
 
 def test_constants() -> None:
     y = labels("regression")
+    own = references(y, "period")["ref: each period's own mean"]["test"]
+    for e in range(len(NAMES)):
+        here = y.test_environment == e
+        expected = np.repeat(y.test[:, here].mean(1, keepdims=True), here.sum(), axis=1)
+        np.testing.assert_allclose(own[:, here], expected)
     mean = constant_outputs(y, None)
     for b in range(S):
         assert set(mean["test"][b]) == {y.train[b].mean()}

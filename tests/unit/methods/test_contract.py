@@ -120,7 +120,7 @@ def test_environments_have_no_names(case: Case, draw: Draw) -> None:
 
     def outputs(environments: Tensor) -> Tensor:
         changed = replace(inputs, environments=environments)
-        return predict(case.train(changed), inputs, x)["model"]
+        return predict(case.train(changed), inputs, x)[case.method.outputs[-1]]
 
     expected = outputs(inputs.environments)
     renamed = outputs(torch.tensor([2, 0, 1])[inputs.environments])

@@ -8,12 +8,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from kerhrm import NetworkOptions, build
+from kerhrm import KerHRMOptions, NetworkOptions, build
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.kerhrm import train_kerhrm
 from kerhrm.methods.references import (
+    GivenSplitOptions,
     LeastSquaresOptions,
     TrueEnvironmentsOptions,
+    split_points,
+    train_given_split,
     train_grayscale,
     train_least_squares,
     train_true_environments,
@@ -118,3 +122,28 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
         assert fitted.chosen == {"k": 3, "alpha": alpha}
     assert spread == sorted(spread, reverse=True)
     assert spread[2] < 0.7 * spread[0]
+
+
+def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> None:
+    """Given the hard environments that M_c finds, everything after M_c is KerHRM."""
+    inputs = draw("classification", n=120, environments=2, k=4)
+    options = {"k": [4], "alpha": [1.0], "n_iterations": 1, "cosine_weight": [10.0], "steps": 5,
+               "assignment": "hard", "max_label_information": 1.0}  # fmt: skip
+    own = train_kerhrm(inputs, KerHRMOptions(**options))
+    assert own.environments is not None
+    labels = own.environments.argmax(-1)
+    n = len(inputs.y)
+    given = replace(inputs, environments=labels[:n], environments_validation=labels[n:])
+    same = train_given_split(given, GivenSplitOptions(**options))
+    torch.testing.assert_close(same.directions["linear"], own.directions["linear"])
+    x = torch.randn(9, inputs.x.shape[1])
+    torch.testing.assert_close(same.networks["network"](x), own.networks["network"](x))
+
+
+def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:
+    inputs = draw("classification", n=60)
+    for points, labels, split in zip(
+        (inputs.x, inputs.x_validation), (inputs.y, inputs.y_validation),
+        split_points(inputs, "errors"), strict=True,
+    ):  # fmt: skip
+        assert torch.equal(split == 1, torch.sign(least_squares(inputs, points)) != labels)

@@ -8,12 +8,16 @@ import pandas as pd
 import pytest
 
 from kerhrm.paper.evaluation.tables import primary
-from kerhrm.paper.reporting import figures
+from kerhrm.paper.reporting import draw, figures
 from kerhrm.paper.reporting.figures import METHODS
 from kerhrm.paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
+
+
+def read(table: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return REFERENCE.cells(table), REFERENCE.scores(table)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +37,7 @@ def test_figure_2_draws_the_means_of_its_table() -> None:
 
 
 def test_figure_3_draws_means_and_intervals_of_every_period() -> None:
-    assert figures.of(REFERENCE.cells("auxiliary_houses")) == []  # a variant alone
+    assert draw.of(*read("auxiliary_houses")) == []  # a variant alone
     cells = REFERENCE.cells("figure3")
     axis = figures.figure3(cells).axes[0]
     bars = {bar.get_label(): bar for bar in axis.containers}
@@ -44,6 +48,42 @@ def test_figure_3_draws_means_and_intervals_of_every_period() -> None:
         assert bar[0].get_ydata() == pytest.approx(rows["mean"].to_numpy())
         ends = np.array([segment[:, 1] for segment in bar[2][0].get_segments()])
         assert ends == pytest.approx(rows[["ci_low", "ci_high"]].to_numpy())
+
+
+def test_every_run_of_the_versions_is_drawn() -> None:
+    cells, scores = read("table1")
+    (figure,) = draw.of(cells, scores)
+    drawn = [line.get_xdata() for line in figure.axes[0].get_lines() if line.get_alpha()]
+    own = scores[primary(scores) & (scores["metric"] == "test_acc")]
+    for method, values in zip(draw.VERSIONS, drawn, strict=True):
+        assert sorted(values) == pytest.approx(sorted(own.loc[own["method"] == method, "value"]))
+
+
+def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
+    """Of colours the share is one minus the flips, and panels are training distributions."""
+    settings = ["r_test=0.10", "r_test=1.00", "r_test=0.10,x=1", "e_test=0.90", "e_test=0.15"]
+    cells = pd.DataFrame({"setting": settings, "mean": [0.1, 0.2, 0.3, 0.4, 0.5]})
+    cells = cells.assign(method="ERM", metric="test_acc", selection="own", n_seeds=2)
+    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
+    (figure,) = draw.of(cells, cells)
+    lines = [axis.get_lines()[0].get_xydata().ravel() for axis in figure.axes]
+    for line, expected in zip(
+        lines, [[0.1, 0.1, 1, 0.2], [0.1, 0.3], [0.1, 0.4, 0.85, 0.5]], strict=True
+    ):
+        assert line == pytest.approx(expected)
+
+
+def test_changes_are_rows_and_settings_are_panels() -> None:
+    settings = [f"{base}{mark}" for base in "ab" for mark in ("", *(f",m={n}" for n in range(7)))]
+    cells = pd.DataFrame({"setting": settings, "mean": np.linspace(0.1, 0.9, len(settings))})
+    cells = cells.assign(method="KerHRM", metric="test_acc", selection="own", n_seeds=2)
+    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
+    (figure,) = draw.of(cells, cells)
+    for axis, means in zip(figure.axes, np.split(cells["mean"].to_numpy(), 2), strict=True):
+        drawn = [line.get_xdata()[0] for line in axis.get_lines() if line.get_marker() == "o"]
+        assert drawn == pytest.approx(means)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["KerHRM", *(f"m={n}" for n in range(7))]
 
 
 def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:

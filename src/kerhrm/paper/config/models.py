@@ -23,10 +23,10 @@ RESERVED = (
 MAX_SEEDS = 10_000
 STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
-Kind = Literal["accuracy", "mean_error", "period", "iterations"]
+Kind = Literal["accuracy", "shift", "mean_error", "period", "iterations"]
 #: kinds of scores by task of the data; the first one is the default
 KINDS = {
-    "classification": ("accuracy", "iterations"),
+    "classification": ("accuracy", "shift", "iterations"),
     "regression": ("mean_error", "period"),
 }
 #: kind that a notebook needs

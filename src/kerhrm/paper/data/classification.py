@@ -5,15 +5,18 @@ r"""Classification with spurious correlation (the paper's first synthetic experi
     \quad X = H [S, V]^T, \quad P(A = Y) = r,
 
 with Y uniform on {-1, +1} and H orthogonal.  Training pools two environments of bias
-rates r1 and r2; the test environment reverses the correlation.
+rates r1 and r2; test environments have other ones.  With ``spurious="S"`` the parts swap roles: it
+is S that follows A.  The part that is not spurious follows B with P(B = Y) = ``agreement``, 1 in
+the paper, in every environment.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
-from kerhrm.options import Count, Options, PositiveFloat, Probability, option
+from kerhrm.options import Count, Number, Options, PositiveFloat, Probability, Some, option
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import Scramble, draw_parts, mixing_matrix
 
@@ -23,7 +26,11 @@ class ClassificationData(Options):
 
     r1: Probability = option(0.9, "bias rate of the first training environment")
     r2: Probability = option(0.7, "bias rate of the second one")
-    r_test: Probability = option(0.1, "bias rate of the test environment")
+    r_test: Some[Probability] = option([0.1], "bias rates of the test environments")
+    spurious: Literal["V", "S"] = option("V", "the part that the bias rates are of")
+    agreement: Annotated[float, Field(gt=0.5, le=1), Number] = option(
+        1.0, "share of points whose other part agrees with the label"
+    )
     d: Count = option(5, "dimension of S and of V")
     sigma_s: PositiveFloat = option(3.0, "noise of S")
     sigma_v: PositiveFloat = option(0.3, "noise of V")
@@ -31,7 +38,7 @@ class ClassificationData(Options):
     scramble: Scramble = option("fixed", "H: one for all seeds, one for each, or none")
     n_train_per_environment: Count = option(1000, "training points of each environment")
     n_validation_per_environment: Count = option(500, "likewise for validation")
-    n_test: Count = option(1000, "test points")
+    n_test: Count = option(1000, "points of each test environment")
 
     @property
     def n_points(self) -> int:
@@ -48,14 +55,14 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
     parts = {
         "train": [(options.n_train_per_environment, r) for r in rates],
         "validation": [(options.n_validation_per_environment, r) for r in rates],
-        "test": [(options.n_test, options.r_test)],
+        "test": [(options.n_test, r) for r in options.r_test],
     }
 
     def points(random: np.random.Generator, seed: int, n: int, r: float) -> tuple[np.ndarray, ...]:
         s, v, y = draw(random, n, r, options)
         return np.hstack([s, v]) @ mixing_matrix(options.scramble, 2 * options.d, seed).T, y
 
-    names = [f"r={options.r_test:.2f}"]
+    names = [f"r_test={r:.2f}" for r in options.r_test]
     return Dataset(
         **draw_parts(points, seeds, parts),
         test_environments=names,
@@ -71,9 +78,10 @@ def draw(
     sigma_s, sigma_v = deviations(options)
     y = random.choice([-1.0, 1.0], size=n)
     a = np.where(random.random(n) < r, y, -y)
-    s = y[:, None] + sigma_s * random.standard_normal((n, options.d))
-    v = a[:, None] + sigma_v * random.standard_normal((n, options.d))
-    return s, v, y
+    noise_s, noise_v = random.standard_normal((2, n, options.d))
+    b = np.where(random.random(n) < options.agreement, y, -y)
+    s, v = (b, a) if options.spurious == "V" else (a, b)
+    return s[:, None] + sigma_s * noise_s, v[:, None] + sigma_v * noise_v, y
 
 
 def deviations(options: ClassificationData) -> tuple[float, float]:

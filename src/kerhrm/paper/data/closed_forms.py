@@ -8,25 +8,32 @@ from kerhrm.paper.data.regression import RegressionData, draw_unselected
 from kerhrm.paper.data.temporal import TemporalData
 from kerhrm.randomness import stream
 
-#: value by row name and metric
-Rows = dict[str, dict[str, float]]
+#: value by row name, then by test environment ("": all) and metric
+Rows = dict[str, dict[tuple[str, str], float]]
 NAN = float("nan")
 DRAWS = 400_000  # behind the errors of the regression: to about 1 %
 
 
 def classification(data: ClassificationData) -> Rows:
-    """Accuracies of the Bayes rule for the pooled training data, and of the best rule on S."""
-    sigma_s, sigma_v = deviations(data)
+    """Accuracies of the Bayes rule for the pooled training data, and of the best invariant rule."""
+    sigmas = deviations(data)
+    stable, spurious = sigmas if data.spurious == "V" else sigmas[::-1]
     pooled = (data.r1 + data.r2) / 2
-    train, test = (
-        bayes_pooled_accuracy(pooled, r, data.d, sigma_s, sigma_v) for r in (pooled, data.r_test)
-    )
-    ceiling = invariant_ceiling(data.d, sigma_s)
-    rows = {"ref: Bayes pooled": (train, test), "ref: invariant ceiling": (ceiling, ceiling)}
-    return {
-        name: {"train_acc": own, "test_acc": other, "generalisation_gap": other - own}
-        for name, (own, other) in rows.items()
-    }
+    right = invariant_ceiling(data.d, stable)
+    ceiling = data.agreement * right + (1 - data.agreement) * (1 - right)
+
+    def bayes(r: float) -> float:
+        return bayes_pooled_accuracy(pooled, r, data.d, stable, spurious, data.agreement)
+
+    rows: Rows = {}
+    for name, rule in (("Bayes pooled", bayes), ("invariant ceiling", lambda r: ceiling)):
+        own, others = rule(pooled), [rule(r) for r in data.r_test]
+        test = float(np.mean(others))
+        found = {"train_acc": own, "test_acc": test, "generalisation_gap": test - own}
+        rows[f"ref: {name}"] = {("", metric): value for metric, value in found.items()} | {
+            (f"r_test={r:.2f}", "test_acc"): v for r, v in zip(data.r_test, others, strict=True)
+        }
+    return rows
 
 
 def regression(data: RegressionData) -> Rows:
@@ -34,7 +41,10 @@ def regression(data: RegressionData) -> Rows:
     errors, several = reference_errors(data), len(data.test_r) > 1
     rows = {"ref: least squares on S": "least_squares", "ref: structural function": "structural"}
     return {
-        name: {"mean_error": float(e.mean()), "error_sd": float(e.std(ddof=1)) if several else NAN}
+        name: {
+            ("", "mean_error"): float(e.mean()),
+            ("", "error_sd"): float(e.std(ddof=1)) if several else NAN,
+        }
         for name, e in ((name, errors[key]) for name, key in rows.items())
     }
 
@@ -44,7 +54,7 @@ def temporal(data: TemporalData) -> Rows:
     right = invariant_ceiling(data.d, 1.0)
     value = (1 - data.noise) * right + data.noise * (1 - right)
     metrics = {"train_acc": value, "test_acc": value, "worst_acc": value, "generalisation_gap": 0.0}
-    return {"ref: invariant ceiling": metrics}
+    return {"ref: invariant ceiling": {("", name): value for name, value in metrics.items()}}
 
 
 def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:
@@ -60,22 +70,36 @@ def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:
 
 
 def bayes_pooled_accuracy(
-    r_train: float, r: float, d: int = 5, sigma_s: float = 3.0, sigma_v: float = 0.3
+    r_train: float,
+    r: float,
+    d: int = 5,
+    sigma_s: float = 3.0,
+    sigma_v: float = 0.3,
+    agreement: float = 1.0,
 ) -> float:
     r"""Accuracy at bias rate ``r`` of the Bayes rule for the bias rate ``r_train``.
 
-    With :math:`b = \sum_i V_i / \sigma_v^2`, the log-odds of Y given X are
+    With :math:`b = \sum_i V_i / \sigma_v^2` and :math:`c = \sum_i S_i / \sigma_s^2`, the
+    log-odds of Y given X are
 
     .. math::
-        \frac{2 \sum_i S_i}{\sigma_s^2} + g(b), \qquad
-        g(b) = \log \frac{\rho e^b + (1 - \rho) e^{-b}}{(1 - \rho) e^b + \rho e^{-b}},
+        g_p(c) + g_\rho(b), \qquad
+        g_\rho(b) = \log \frac{\rho e^b + (1 - \rho) e^{-b}}{(1 - \rho) e^b + \rho e^{-b}},
 
-    where rho is ``r_train``.  For Y = 1 (the other case is its mirror image) the sum over
-    S is Gaussian, so the accuracy is
+    where rho is ``r_train`` and p > 1/2 the ``agreement`` of S with Y.  They are positive where
 
     .. math::
-        E_b \, \Phi\left( \frac{d + \sigma_s^2 g(b) / 2}{\sqrt{d} \sigma_s} \right), \qquad
-        b \mid A \sim N(A d / \sigma_v^2, \, d / \sigma_v^2), \quad P(A = 1) = r,
+        c > c^*(b) = \frac{1}{2} \log \frac{p e^{-g} - (1 - p)}{p - (1 - p) e^{-g}},
+        \qquad g = g_\rho(b),
+
+    always where the numerator is not positive and never where the denominator is not.  For Y = 1
+    (the other case is its mirror image) S and V are Gaussian, so the accuracy is
+
+    .. math::
+        E_B E_b \, \Phi\left( \frac{d B - \sigma_s^2 c^*(b)}{\sqrt{d} \sigma_s} \right), \qquad
+        b \mid A \sim N(A d / \sigma_v^2, \, d / \sigma_v^2),
+
+    with P(A = 1) = r and P(B = 1) = p,
 
     integrated numerically.  ERM on pooled training data approaches it with
     ``r_train = (r1 + r2) / 2``: 0.848 in training and 0.479 at r = 0.1 for r2 = 0.7.
@@ -90,7 +114,17 @@ def bayes_pooled_accuracy(
     def accuracy_given(a: int) -> float:
         b = (a * d + d**0.5 * sigma_v * z) / sigma_v**2
         g = np.logaddexp(agree + b, differ - b) - np.logaddexp(differ + b, agree - b)
-        correct = ndtr((d + sigma_s**2 * g / 2) / (d**0.5 * sigma_s))
+        threshold = -g / 2
+        if agreement < 1:
+            odds = agreement / (1 - agreement)
+            bound = np.log(odds) * (1 - 1e-12)
+            over, under = (odds * np.exp(np.clip(sign * g, -bound, bound)) - 1 for sign in (-1, 1))
+            threshold = (np.log(over) - np.log(under) + g) / 2
+            threshold = np.where(np.abs(g) < bound, threshold, np.copysign(np.inf, -g))
+        correct = sum(
+            share * ndtr((sign * d - sigma_s**2 * threshold) / (d**0.5 * sigma_s))
+            for sign, share in ((1, agreement), (-1, 1 - agreement))
+        )
         return float(step * np.sum(density * correct))
 
     return r * accuracy_given(1) + (1 - r) * accuracy_given(-1)

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from kerhrm.options import Count, Options, Probability, option
+from kerhrm.options import Count, Options, Probability, Some, option
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import draw_parts
 from kerhrm.paper.data.sources import RawData, RawFile
@@ -102,18 +102,18 @@ class ColoredMnistData(Options):
 
     label_noise: Probability = option(0.2, "P(label is wrong)")
     train_flip: tuple[Probability, Probability] = option((0.1, 0.2), "P(colour contradicts label)")
-    test_flip: Probability = option(0.9, "likewise in the test environment")
+    test_flip: Some[Probability] = option([0.9], "likewise in each test environment")
     colour_of: Literal["noisy", "clean"] = option("noisy", "the label that the colour follows")
     side: Literal[14, 28] = option(14, "pixels a side")
     shrink: Literal["subsample", "pool"] = option("subsample", "to 14: every second, or means of 4")
     n_per_environment: Count = option(2500, "training images of each environment")
     n_validation_per_environment: Count = option(1000, "likewise for validation")
-    n_test: Count = option(2500, "test images")
+    n_test: Count = option(2500, "images of each test environment")
 
     @model_validator(mode="after")
     def _are_there(self) -> Self:
         n = 2 * (self.n_per_environment + self.n_validation_per_environment)
-        if n > 60_000 or self.n_test > 10_000:
+        if n > 60_000 or len(self.test_flip) * self.n_test > 10_000:
             raise ValueError(
                 "MNIST has 60000 images to train on and 10000 for the test; lower the sizes"
             )
@@ -137,7 +137,7 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
     sizes["validation"] = options.n_validation_per_environment
     flips = dict.fromkeys(("train", "validation"), options.train_flip)
     parts = {part: [(part, e, flip) for e, flip in enumerate(own)] for part, own in flips.items()}
-    parts["test"] = [("test", 0, options.test_flip)]
+    parts["test"] = [("test", e, flip) for e, flip in enumerate(options.test_flip)]
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int, flip: float
@@ -147,7 +147,7 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
         images, labels = digits.images(part)
         return color(random, images[index], labels[index], flip, options)
 
-    names = [f"e={options.test_flip:.2f}"]
+    names = [f"e_test={flip:.2f}" for flip in options.test_flip]
     drawn = draw_parts(points, seeds, parts)
     return Dataset(
         **drawn, test_environments=names, seeds=seeds, task="classification", source=digits.source

@@ -71,6 +71,6 @@ class DataSet:
     task: Task
     #: name in :data:`kerhrm.paper.data.registry.RAW` of the data that it is made from
     raw: str | None = None
-    #: options to values by reference row and metric, where they are known without training
-    closed_forms: Callable[[Any], dict[str, dict[str, float]]] | None = None
+    #: options to values by reference row, test environment ("": all) and metric
+    closed_forms: Callable[[Any], dict[str, dict[tuple[str, str], float]]] | None = None
     attribute: Callable[[np.ndarray], np.ndarray] | None = None  #: x to C, of the figure 2

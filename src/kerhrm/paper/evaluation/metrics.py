@@ -23,7 +23,7 @@ from kerhrm.paper.runs.arrays import load_arrays
 Outputs = Mapping[str, np.ndarray]  #: "train" (S, n), "test" (S, m), and others
 #: constant predictions that each kind of table shows: title and value (None: mean training label)
 CONSTANTS: dict[str, tuple[str, float | None]] = {
-    "accuracy": ("ref: majority", None),
+    **dict.fromkeys(("accuracy", "shift"), ("ref: majority", None)),
     "mean_error": ("ref: predict zero", 0.0),
     "period": ("ref: predict the mean", None),
 }
@@ -69,23 +69,25 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str]
     The kinds are ``accuracy``: ``train_acc``, ``test_acc``, their difference ``generalisation_gap``
     and, where there are several test environments, ``worst_acc``, the lowest of theirs;
     ``mean_error``: ``mean_error`` and ``error_sd``, mean and standard deviation (ddof = 1)
-    of the mean squared errors of the test environments (paper, section 5); ``period``:
-    ``mse`` of every test environment.
+    of the mean squared errors of the test environments (paper, section 5); ``shift`` and
+    ``period``: ``test_acc`` and ``mse`` of every test environment.
     """
-    if kind == "accuracy":
+    if kind in ("accuracy", "shift"):
+        wrong = (outputs["test"] > 0) != (labels.test > 0)
+        each = 1 - environment_errors(wrong, np.zeros(()), labels.test_environment)  # (S, E)
+        if kind == "shift":
+            return {(name, "test_acc"): each[:, e] for e, name in enumerate(labels.names)}
         train = accuracy(outputs["train"], labels.train)
         test = accuracy(outputs["test"], labels.test)
         found = {("", "train_acc"): train, ("", "test_acc"): test,
                  ("", "generalisation_gap"): test - train}  # fmt: skip
         if len(labels.names) > 1:
-            wrong = (outputs["test"] > 0) != (labels.test > 0)
-            errors = environment_errors(wrong, np.zeros(()), labels.test_environment)
-            found["", "worst_acc"] = 1 - errors.max(-1)
+            found["", "worst_acc"] = each.min(-1)
         return found
     errors = environment_errors(outputs["test"], labels.test, labels.test_environment)
     errors = errors * labels.unit[:, None] ** 2  # (S, E), now comparable between seeds
     if kind == "period":
-        return {(name, "mse"): errors[:, e] for e, name in enumerate(labels.names)}
+        return {(f"period={name}", "mse"): errors[:, e] for e, name in enumerate(labels.names)}
     return {("", "mean_error"): errors.mean(-1), ("", "error_sd"): errors.std(-1, ddof=1)}
 
 
@@ -98,6 +100,19 @@ def failures(outputs: Outputs) -> list[str]:
                 size = part[seed].size
                 reasons[seed] = f"diverged: {wrong} of {size} outputs are not finite"
     return reasons
+
+
+def references(labels: Labels, kind: str) -> dict[str, Outputs]:
+    """Outputs that need no training, by title: constants; of each period its own mean, too."""
+    title, value = CONSTANTS[kind]
+    found: dict[str, Outputs] = {title: constant_outputs(labels, value)}
+    if kind == "period":
+        own = np.empty_like(labels.test)
+        for e in range(len(labels.names)):
+            here = labels.test_environment == e
+            own[:, here] = labels.test[:, here].mean(axis=1, keepdims=True)
+        found["ref: each period's own mean"] = {"train": found[title]["train"], "test": own}
+    return found
 
 
 def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.config import Table
+from kerhrm.paper.data.closed_forms import Rows
 from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.paper.evaluation import metrics as m
 from kerhrm.paper.runs.arrays import load_arrays
@@ -92,7 +93,7 @@ def _rows(
     """Rows of outputs (S, points); test environments with their own rows are in the setting."""
     reasons = m.failures(outputs)
     for (name, metric), values in m.metrics(outputs, labels, kind).items():
-        where = _marked(head, f"period={name}") if name else head
+        where = _marked(head, name) if name else head
         for seed, value, reason in zip(replicates, values, reasons, strict=True):
             number = float("nan") if reason else float(value)
             yield where | {"seed": seed, "metric": metric, "value": number, "reason": reason}
@@ -135,16 +136,19 @@ def _references(
     """Rows that no training makes: a constant prediction, and closed forms."""
     replicates = params["replicates"]
     labels = m.Labels.load(run / data / setting, len(replicates))
-    title, value = m.CONSTANTS[table.kind]
-    head = _head((data, setting, ""), table, labels, method=title, selection=NONE)
-    yield from _rows(head, m.constant_outputs(labels, value), labels, table.kind, replicates)
-    for name, values in closed_forms(params["generator"], params["options"]).items():
-        for metric, number in values.items():
+    shown = m.metrics(m.constant_outputs(labels, None), labels, table.kind)
+    for title, outputs in m.references(labels, table.kind).items():
+        head = _head((data, setting, ""), table, labels, method=title, selection=NONE)
+        yield from _rows(head, outputs, labels, table.kind, replicates)
+    for title, values in closed_forms(params["generator"], params["options"]).items():
+        head = _head((data, setting, ""), table, labels, method=title, selection=NONE)
+        for name, metric in filter(shown.__contains__, values):
+            where = _marked(head, name) if name else head
             for seed in replicates:
-                yield head | {"method": name, "seed": seed, "metric": metric, "value": number}
+                yield where | {"seed": seed, "metric": metric, "value": values[name, metric]}
 
 
-def closed_forms(generator: str, options: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Values by reference row and metric; none where nothing is known of the data."""
+def closed_forms(generator: str, options: Mapping[str, Any]) -> Rows:
+    """Values by reference row, test environment and metric; none where nothing is known."""
     data_set = DATA_SETS[generator]
     return data_set.closed_forms(data_set.options(**options)) if data_set.closed_forms else {}

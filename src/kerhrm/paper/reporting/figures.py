@@ -38,9 +38,9 @@ LINES: tuple[Any, ...] = (
 METHODS = (
     "ERM", "DRO", "EIIL", "HRM", "IRM", "KerHRM (first iteration)", "KerHRM",
     "KerHRM (linear predictor)", "KerHRM (as printed)", "KerHRM (authors' code)",
-    "KerHRM (as printed, linear predictor)", "KerHRM (tuned per seed)",
-    "KerHRM (tuned per seed, linear predictor)",
+    "KerHRM (as printed, linear predictor)",
 )  # fmt: skip
+LINE: Look = {"linewidth": 1, "zorder": 1}  #: of references
 GREY, FAINT = "0.42", "0.57"  #: of lines and words that are no method's, and of ERM behind others
 #: of files that may hold no date and no version, by format
 METADATA: dict[str, Sequence[str]] = {
@@ -81,25 +81,22 @@ CURVES = {
     "test_acc": ("test accuracy", look(COLOURS[6], "s", "-")),
     "d_kl": ("KL divergence", look(COLOURS[2], "D", "-")),
 }
+#: references that are lines of the figures of seeds and of house prices, with their names there
+REFERENCES = {
+    "ref: predict zero": ("predict zero", ":"),
+    "ref: least squares on S": ("S only", "-."),
+    "ref: invariant ceiling": ("S only", "-."),
+    "ref: least squares": ("least squares", "-."),
+    "ref: each period's own mean": ("each period's own mean", ":"),
+}
 CEILING = 0.8  #: accuracy of a perfect invariant model
 #: Figure 2's columns, the method of each
 VERSIONS = {"KerHRM (linear predictor)": "our version", "KerHRM (authors' code)": "authors' code"}
 #: panels of further versions in Figure 3: linear predictor and network of each
 PAIRS = {
     "our version": ("KerHRM (linear predictor)", "KerHRM"),
-    "tuned per seed": ("KerHRM (tuned per seed, linear predictor)", "KerHRM (tuned per seed)"),
     "as printed": ("KerHRM (as printed, linear predictor)", "KerHRM (as printed)"),
 }
-
-
-def of(cells: pd.DataFrame) -> list[Figure]:
-    """The figures of a table, by what its settings are; none of most tables."""
-    first = str(cells["setting"].iloc[0])
-    if first.startswith("iteration="):
-        return [figure2(cells)]
-    if first.startswith("period=") and "," not in first:  # a variant alone has no main panel
-        return [figure3(cells)]
-    return []
 
 
 def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
@@ -145,11 +142,11 @@ def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
 def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
     """Mean squared error in every period of construction.
 
-    Above, the paper's methods.  Below, a panel for each version and variant of KerHRM; the grey
-    line is ERM of the same variant or, where none was trained, of the main setting.
+    Above, the paper's methods.  Below, a panel for each version and variant of KerHRM; the solid
+    grey line is ERM of the same variant or, where none was trained, of the main setting.
     """
     cells = _split(cells, "period")
-    cells = cells[(cells["metric"] == "mse") & ~cells["method"].str.startswith("ref:")]
+    cells = cells[cells["metric"] == "mse"]
     main = _of(cells, "", METHODS[:7])
     erm = cells[cells["method"] == "ERM"]
     panels = [(label, "", pair) for label, pair in PAIRS.items()]
@@ -167,16 +164,18 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
         )  # fmt: skip
         axis = axes["main"]
         present = set(main.loc[main["mean"].notna(), "method"])
+        _draw_references(axis, cells, "")
         _draw_periods(axis, main, {m: look_of(m) for m in METHODS if m in present})
         axis.set(ylabel="mean squared error", xlabel="year of construction")
         axis.annotate("trained on", (0, 0.99), xycoords=axis.get_xaxis_transform(),
                       ha="center", va="top", fontsize=8, color=GREY)  # fmt: skip
-        axis.legend(loc="upper left", bbox_to_anchor=(0.13, 1), ncols=2)
+        axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
         for number, (label, variant, pair) in enumerate(panels):
             axis, drawn = axes[str(number)], _of(cells, variant, pair)
             same = erm[erm["variant"] == variant]
             line = (same if len(same) else erm[erm["variant"] == ""])["mean"].to_numpy()
             axis.plot(range(len(line)), line, color=FAINT, linewidth=1.2, zorder=1, label="ERM")
+            _draw_references(axis, cells, variant)
             short = dict(zip(pair, ("linear predictor", "network"), strict=True))
             _draw_periods(axis, drawn, dict(zip(pair, looks, strict=True)), short)
             axis.set_title(textwrap.fill(escape(label, "matplotlib"), 24), loc="left")
@@ -202,6 +201,8 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
     results = [m for m in metrics if m != "train_acc"]
     looks = {"train_acc": (COLOURS[5], "o"), **dict(zip(results, kinds, strict=False))}
     settings, methods = (list(dict.fromkeys(scores[c])) for c in ("setting", "method"))
+    lines = [method for method in methods if method in REFERENCES]
+    methods = [method for method in methods if method not in lines]
     printed = cells[primary(cells)].set_index(["setting", "method", "metric"])["paper"].dropna()
     columns = min(len(settings), 3)
     rows = -(-len(settings) // columns)
@@ -214,6 +215,10 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
             unused.remove()
         for axis, setting in zip(grid.flat, settings, strict=False):
             here = scores[scores["setting"] == setting]
+            for method in lines:
+                level = here[(here["method"] == method) & (here["metric"] == results[0])]["value"]
+                axis.axvline(level.mean(), color=GREY, **LINE, linestyle=REFERENCES[method][1])
+            here = here[here["method"].isin(methods)]
             for (method, metric), group in here.groupby(["method", "metric"], sort=False):
                 shift = 0.4 * ((metrics.index(metric) + 0.5) / len(metrics) - 0.5)
                 y, values = methods.index(method) + shift, group["value"].to_numpy()
@@ -237,6 +242,7 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
             axis.set_xlabel(textwrap.fill(label, 40))
         entries = [entry(f"{METRICS.get(m, m)}, one seed", *looks[m]) for m in metrics]
         entries += [entry("mean over seeds", "0.3", "|"), entry("paper", "black", "x")]
+        entries += [line_entry(*REFERENCES[method]) for method in lines]
         _finish(figure, entries, title)
     return figure
 
@@ -275,6 +281,16 @@ def effects(choices: pd.DataFrame, title: str = "") -> Figure:
         heading = "bars: 95 % intervals; filled: significant after Holm's correction"
         _finish(figure, entries, title, heading)
     return figure
+
+
+def _draw_references(axis: Axes, cells: pd.DataFrame, variant: str) -> None:
+    """Errors that need no method: lines over the periods."""
+    for method, (name, line) in REFERENCES.items():
+        rows = _of(cells, variant, [method])
+        if len(rows):
+            axis.plot(
+                range(len(rows)), rows["mean"], color=GREY, linestyle=line, label=name, **LINE
+            )
 
 
 def _draw_periods(
@@ -340,6 +356,11 @@ def intervals(cells: pd.DataFrame) -> str:
 def entry(label: str, colour: str, marker: str) -> Line2D:
     """A marker's entry in a legend."""
     return Line2D([], [], label=label, markersize=4, **look(colour, marker))
+
+
+def line_entry(label: str, line: Any) -> Line2D:
+    """A reference's entry in a legend."""
+    return Line2D([], [], label=label, color=GREY, linestyle=line, **LINE)
 
 
 def _name_rows(axis: Axes, names: Sequence[str]) -> None:

@@ -1,0 +1,187 @@
+"""Figures of the studies, and which figures a table has."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm.paper.evaluation.tables import RESULTS, primary
+from kerhrm.paper.reporting.figures import (
+    GREY,
+    WIDTH,
+    entry,
+    figure2,
+    figure3,
+    intervals,
+    line_entry,
+    style,
+)
+from kerhrm.paper.reporting.tables import METRICS, escape
+
+#: colours by Okabe and Ito
+BLUE, GREEN, ORANGE = "#0072B2", "#009E73", "#D55E00"
+CURVES = {"ERM": "black", "JTT": ORANGE, "EIIL": GREEN, "KerHRM": BLUE}
+VERSIONS = {
+    "KerHRM (as printed)": "as printed",
+    "KerHRM (authors' code)": "authors' code",
+    "KerHRM": "our version",
+}
+LEVELS = {"ERM": ("ERM", "--"), "ref: invariant ceiling": ("bound", ":")}
+MODES = 0.7, 0.5  #: accuracies that part the two kinds of runs
+MANY = 6  #: changes that make a table a study of changes
+
+
+def of(cells: pd.DataFrame, scores: pd.DataFrame) -> list[Figure]:
+    """The figures of a table's own, by what its settings and methods are; none of most tables."""
+    first = str(cells["setting"].iloc[0])
+    if first.startswith("iteration="):
+        return [figure2(cells)]
+    if first.startswith("period=") and "," not in first:  # a variant alone has no main panel
+        return [figure3(cells)]
+    if "_test=" in first:
+        return [shift(cells)]
+    if len(set(cells["setting"].str.partition(",")[2])) > MANY:
+        return [changes(cells)]
+    if {"test_acc", *VERSIONS} <= set(scores["metric"]) | set(scores["method"]):
+        return [versions(scores, cells)]
+    return []
+
+
+def changes(cells: pd.DataFrame) -> Figure:
+    """KerHRM's result in each setting as it is, and with each change, next to ERM and the bound."""
+    cells = cells[primary(cells)]
+    metric = next(name for name in RESULTS if name in set(cells["metric"]))
+    parts = cells["setting"].str.partition(",")
+    cells = cells.assign(base=parts[0], change=parts[2])[cells["metric"] == metric]
+    outputs = {"KerHRM": (BLUE, "o"), "KerHRM (linear predictor)": (ORANGE, "D")}
+    rows = ["KerHRM", *filter(None, dict.fromkeys(cells["change"]))]
+    known = (*outputs, *LEVELS, "ref: majority")
+    others = [m for m in dict.fromkeys(cells["method"]) if m not in known and "ref:" not in m]
+    bases = list(dict.fromkeys(cells["base"]))
+    with style():
+        size = WIDTH, 1.1 + 0.19 * (len(rows) + len(others))
+        figure, axes = plt.subplots(
+            1, len(bases), figsize=size, sharex=True, sharey=True, squeeze=False
+        )
+        for axis, base in zip(axes.flat, bases, strict=True):
+            here = cells[cells["base"] == base]
+            for method, (_, line) in LEVELS.items():
+                for value in here.loc[here["method"] == method, "mean"]:
+                    axis.axvline(value, color=GREY, linestyle=line, linewidth=1, zorder=0)
+            for row in here.itertuples():
+                colour, marker = outputs.get(str(row.method), ("black", "s"))
+                if row.method in outputs:
+                    y = float(rows.index(str(row.change) or "KerHRM"))
+                    y += 0.15 * (2 * [*outputs].index(str(row.method)) - 1)
+                elif row.method in others:
+                    y = len(rows) + others.index(str(row.method))
+                else:
+                    continue
+                axis.plot([row.ci_low, row.ci_high], [y, y], color=colour, linewidth=1)
+                axis.plot(row.mean, y, marker, color=colour, markersize=3)
+            axis.set_title(escape(base, "matplotlib"))
+            axis.grid(axis="x")
+            axis.locator_params(axis="x", nbins=4)
+            if metric.endswith("acc"):
+                axis.set_xlim(0, 1)
+        names = [escape(name.replace(",", ", "), "matplotlib") for name in (*rows, *others)]
+        axes.flat[0].set_yticks(range(len(names)), names)
+        axes.flat[0].set_ylim(len(names) - 0.5, -0.5)
+        entries = [entry("network", BLUE, "o"), entry("linear predictor", ORANGE, "D")]
+        entries += [line_entry(*level) for level in LEVELS.values()]
+        heading = f"{METRICS.get(metric, metric)}; bars: {intervals(cells)}"
+        figure.legend(handles=entries, loc="outside lower center", ncols=4, title=heading)
+    return figure
+
+
+def shift(cells: pd.DataFrame) -> Figure:
+    """Test accuracy over the share of test rows whose spurious feature agrees with the label.
+
+    A panel for each training distribution; of Colored MNIST the share is one minus ``e_test``.
+    """
+    cells = cells[primary(cells)]
+    parts = cells["setting"].str.extract(r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)")
+    colours = parts["name"] == "e_test"
+    share = parts["share"].astype(float)
+    cells = cells.assign(
+        share=np.where(colours, 1 - share, share),
+        panel=np.where(colours, "Colored MNIST\n", "synthetic\n")
+        + parts["variant"]
+        .replace("", "two environments")
+        .str.replace("environments=one,", "one: "),
+    )
+    panels = list(dict.fromkeys(cells["panel"]))
+    columns = 4 if len(panels) > 3 else len(panels)
+    rows = -(-len(panels) // columns)
+    with style():
+        figure, grid = plt.subplots(
+            rows, columns, figsize=(WIDTH, 0.6 + 1.55 * rows), sharex=True, sharey=True,
+            squeeze=False,
+        )  # fmt: skip
+        for unused in grid.flat[len(panels) :]:
+            unused.remove()
+        for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+            ends = {}
+            for method, colour in CURVES.items():
+                here = cells[(cells["panel"] == panel) & (cells["method"] == method)]
+                here = here.sort_values("share")
+                if here.empty:
+                    continue
+                axis.fill_between("share", "ci_low", "ci_high", data=here, color=colour, alpha=0.16,
+                                  linewidth=0)  # fmt: skip
+                axis.plot("share", "mean", data=here, color=colour, marker="o", markersize=2.5)
+                ends[method] = float(here["mean"].iloc[-1])
+            axis.set_title(escape(panel, "matplotlib"))
+            if number % columns == columns - 1 or number == len(panels) - 1:
+                _label(axis, ends)
+        for axis in grid[:, 0]:
+            axis.set(ylabel="test accuracy", ylim=(0, 1.02), xlim=(0, 1))
+            axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        text = "share of test rows whose spurious feature agrees with the label"
+        figure.supxlabel(f"{text}\nbands: {intervals(cells)}", fontsize="medium")
+    return figure
+
+
+def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
+    """Test accuracy of every run of the three versions of KerHRM, all settings of a table.
+
+    The bar is the mean, the cross the mean of what the paper prints.
+    """
+    scores = scores[primary(scores) & (scores["metric"] == "test_acc")]
+    printed = cells[(cells["metric"] == "test_acc") & (cells["method"] == "KerHRM")]["paper"]
+    with style():
+        figure, axis = plt.subplots(figsize=(WIDTH, 2.3))
+        names: list[str] = []
+        for y, (method, name) in enumerate(VERSIONS.items()):
+            values = np.sort(scores.loc[scores["method"] == method, "value"].dropna())
+            heights = y + 0.3 * (np.arange(len(values)) * 0.618 % 1 - 0.5)
+            axis.plot(values, heights, "o", color=BLUE, alpha=0.4, markersize=2.5, linestyle="")
+            axis.plot([values.mean()] * 2, [y - 0.25, y + 0.25], color="black")
+            axis.plot(printed.mean(), y, "x", color="black", markersize=5)
+            high, low = (values >= MODES[0]).mean(), (values < MODES[1]).mean()
+            names.append(f"{name}\n{high:.0%} reach {MODES[0]}, {low:.0%} below {MODES[1]}")
+        for method, (label, line) in LEVELS.items():
+            level = scores.loc[scores["method"] == method, "value"].mean()
+            axis.axvline(level, color=GREY, linestyle=line, linewidth=1, zorder=0)
+            axis.annotate(label, (level, 1.0), xycoords=axis.get_xaxis_transform(), ha="center",
+                          va="bottom", fontsize=8, color=GREY)  # fmt: skip
+        axis.set_yticks(range(len(names)), names)
+        axis.set(xlabel="test accuracy; dots: runs, bar: mean, cross: paper", xlim=(0, 1),
+                 ylim=(len(names) - 0.5, -0.5))  # fmt: skip
+        axis.grid(axis="x")
+    return figure
+
+
+def _label(axis: Axes, ends: Mapping[str, float], gap: float = 0.11) -> None:
+    """Names of curves at their right ends, apart from each other."""
+    at: Sequence[str] = sorted(ends, key=lambda name: ends[name])
+    heights = np.array([ends[name] for name in at])
+    lowest = np.arange(len(at)) * gap
+    heights = np.maximum.accumulate(heights - lowest) + lowest
+    heights -= np.clip(heights.max(initial=0) - 1, 0, None)
+    for name, height in zip(at, heights, strict=True):
+        axis.annotate(name, (1.04, height), xycoords=axis.transAxes, color=CURVES[name], fontsize=8,
+                      va="center", annotation_clip=False)  # fmt: skip
