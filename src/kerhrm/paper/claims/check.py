@@ -35,7 +35,8 @@ from kerhrm.paper.evaluation.tables import CRITERIA
 
 COLUMNS = [
     "claim", "where", "statement", "status", "status_pooled", "effect", "ci_low", "ci_high", "n",
-    "p", "p_holm", "tests", "tests_for", "tests_against", "measure", "numbers", "test", "reason", "data_source",
+    "p", "p_holm", "tests", "tests_for", "tests_against", "measure", "numbers", "test", "reason",
+    "data_source",
 ]  # fmt: skip
 
 
