@@ -22,8 +22,11 @@ CELL = ("table1", "r2=0.70", "ERM", "test_acc")
 
 
 def complete(folder: Path) -> Run:
-    """The run with its claims."""
+    """The run with its claims and endpoints."""
     (folder / "claims.csv").write_text("claim\n1\n")
+    names = "table,method,metric,mean,difference,ci_low,ci_high,margin,outcome"
+    values = "table1,ERM,test_acc,0.4,0.0,-0.1,0.1,0.03,open"
+    (folder / "endpoints.csv").write_text(f"{names}\n{values}\n")
     return Run(folder)
 
 

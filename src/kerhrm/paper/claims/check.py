@@ -17,7 +17,7 @@ metrics and methods stand for every combination; all tests of a claim have to su
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,14 +27,16 @@ import pandas as pd
 import yaml
 from numpy.typing import ArrayLike
 
+from kerhrm.methods.inputs import POOLED
 from kerhrm.paper.claims import comparison
 from kerhrm.paper.claims.comparison import NAN, Comparison
 from kerhrm.paper.evaluation.statistics import LEVEL, holm
 from kerhrm.paper.evaluation.tables import CRITERIA
 
 COLUMNS = [
-    "claim", "where", "statement", "status", "effect", "ci_low", "ci_high", "n", "p", "p_holm",
-    "tests", "tests_for", "tests_against", "measure", "numbers", "test", "reason", "data_source",
+    "claim", "where", "statement", "status", "status_pooled", "effect", "ci_low", "ci_high", "n",
+    "p", "p_holm", "tests", "tests_for", "tests_against", "measure", "numbers", "test", "reason",
+    "data_source",
 ]  # fmt: skip
 
 
@@ -49,6 +51,7 @@ class Evidence:
     tables: Mapping[str, pd.DataFrame]  #: rows of kerhrm.paper.evaluation.scores.score_table
     smoke: bool = False  #: whether small runs are tiny
     numbers: dict[str, pd.DataFrame] = field(default_factory=dict)  #: by measure; rows are seeds
+    pooled: bool = False  #: whether rows that pooled validation has chosen go before others
 
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
         """Values by seed, of the method's own selection criterion: the first that a table has."""
@@ -59,7 +62,9 @@ class Evidence:
             rows = rows[rows[name] == wanted]
             if rows.empty:
                 raise MissingCell(f"no {wanted} in {table}")
-        rows = rows[rows["selection"] == rows["selection"].iloc[0]]
+        pooled = rows[rows["selection"] == POOLED]
+        chosen = pooled if self.pooled and len(pooled) else rows
+        rows = chosen[chosen["selection"] == chosen["selection"].iloc[0]]
         return rows.set_index(rows["seed"].astype(str))["value"]
 
     def number(self, measure: str, name: str) -> pd.Series:
@@ -77,6 +82,7 @@ def evaluate(run: str | Path, preset: str, path: str | Path) -> pd.DataFrame:
     Returns columns :data:`COLUMNS`, a row per claim. ``status``: ``supported`` or ``contradicted``
     if the p-value is at most 5 % after Holm's correction over all claims, else ``open``; of several
     tests ``effect``, its interval, ``n`` seeds and ``measure`` are those of the deciding one.
+    ``status_pooled`` is the status where pooled validation has chosen every method's options.
     ``numbers``: means of the small run, JSON.
     """
     paths = sorted(Path(run).glob("scores/*.csv.gz"))
@@ -84,17 +90,20 @@ def evaluate(run: str | Path, preset: str, path: str | Path) -> pd.DataFrame:
     evidence = Evidence(tables, smoke=preset == "smoke")
     claims = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     results = [_evaluate(claim, evidence) for claim in claims]
-    adjusted = holm([one.p if isinstance(one, Comparison) else NAN for one in results])
+    adjusted, states = _status(results)
+    pooled = replace(evidence, pooled=True)
+    _, others = _status([_evaluate(claim, pooled) for claim in claims])
     sources = {str(one) for rows in tables.values() for one in rows["data_source"]}
     rows, blank = [], dict.fromkeys(("test", "measure", "numbers", "reason"), "")
-    for claim, result, p_holm in zip(claims, results, adjusted, strict=True):
-        row = blank | {"status": "open", "data_source": "; ".join(sorted(sources))}
+    for claim, result, p_holm, *both in zip(claims, results, adjusted, states, others, strict=True):
+        row = blank | dict(zip(("status", "status_pooled"), both, strict=True))
+        row |= {"data_source": "; ".join(sorted(sources))}
+        if "status" in claim:
+            row["status_pooled"] = claim["status"]
         row |= {name: value for name, value in claim.items() if name != "tests"}
         if isinstance(result, str):
             rows.append(row | {"reason": result})
             continue
-        if p_holm <= LEVEL:
-            row["status"] = "supported" if result.p_for < result.p_against else "contradicted"
         if np.isnan(result.p_for):
             row["reason"] = "a seed has no result"
         means: dict[str, float] = {}
@@ -103,6 +112,16 @@ def evaluate(run: str | Path, preset: str, path: str | Path) -> pd.DataFrame:
         row["numbers"] = json.dumps(means) if means else ""
         rows.append(row | vars(result) | {"p": result.p, "p_holm": p_holm})
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _status(results: list[Comparison | str]) -> tuple[np.ndarray, list[str]]:
+    """p-values after Holm's correction over all claims, and what they decide."""
+    adjusted = holm([one.p if isinstance(one, Comparison) else NAN for one in results])
+    states = []
+    for one, p in zip(results, adjusted, strict=True):
+        supported = isinstance(one, Comparison) and one.p_for < one.p_against
+        states.append(("supported" if supported else "contradicted") if p <= LEVEL else "open")
+    return adjusted, states
 
 
 def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> Comparison | str:

@@ -118,11 +118,14 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
 def best(scores: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     """Options by learner and criterion of the best candidate; the first one among equals.
 
-    The score of a candidate is its mean over the settings of the search.
+    The score of a candidate is its mean over the settings of the search.  Options that all
+    candidates of a learner share are left out: the configuration has them.
     """
     chosen: dict[str, dict[str, dict[str, Any]]] = {}
     for (learner, criterion), group in scores.groupby(["learner", "selection"], sort=False):
         mean = group.groupby("candidate")["score"].mean()
-        options = group.loc[group["candidate"] == mean.idxmax(), "options"].iloc[0]
-        chosen.setdefault(str(learner), {})[str(criterion)] = json.loads(options)
+        every = [json.loads(options) for options in group["options"].unique()]
+        winner = json.loads(group.loc[group["candidate"] == mean.idxmax(), "options"].iloc[0])
+        own = {k: v for k, v in winner.items() if any(one[k] != v for one in every)}
+        chosen.setdefault(str(learner), {})[str(criterion)] = own
     return chosen
