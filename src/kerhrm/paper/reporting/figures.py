@@ -143,7 +143,7 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
     """Mean squared error in every period of construction.
 
     Above, the paper's methods.  Below, a panel for each version and variant of KerHRM; the solid
-    grey line is ERM of the same variant or, where none was trained, of the main setting.
+    grey line is ERM of the same variant or, where none was trained, of that with fewer marks.
     """
     cells = _split(cells, "period")
     cells = cells[cells["metric"] == "mse"]
@@ -169,11 +169,10 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
         axis.set(ylabel="mean squared error", xlabel="year of construction")
         axis.annotate("trained on", (0, 0.99), xycoords=axis.get_xaxis_transform(),
                       ha="center", va="top", fontsize=8, color=GREY)  # fmt: skip
-        axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+        axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
         for number, (label, variant, pair) in enumerate(panels):
             axis, drawn = axes[str(number)], _of(cells, variant, pair)
-            same = erm[erm["variant"] == variant]
-            line = (same if len(same) else erm[erm["variant"] == ""])["mean"].to_numpy()
+            line = _nearest(cells, variant, "ERM")["mean"].to_numpy()
             axis.plot(range(len(line)), line, color=FAINT, linewidth=1.2, zorder=1, label="ERM")
             _draw_references(axis, cells, variant)
             short = dict(zip(pair, ("linear predictor", "network"), strict=True))
@@ -286,7 +285,7 @@ def effects(choices: pd.DataFrame, title: str = "") -> Figure:
 def _draw_references(axis: Axes, cells: pd.DataFrame, variant: str) -> None:
     """Errors that need no method: lines over the periods."""
     for method, (name, line) in REFERENCES.items():
-        rows = _of(cells, variant, [method])
+        rows = _nearest(cells, variant, method)
         if len(rows):
             axis.plot(
                 range(len(rows)), rows["mean"], color=GREY, linestyle=line, label=name, **LINE
@@ -327,6 +326,13 @@ def _limit(axis: Axes, cells: pd.DataFrame) -> None:
 
 def _of(cells: pd.DataFrame, variant: str, methods: Sequence[str]) -> pd.DataFrame:
     return cells[(cells["variant"] == variant) & cells["method"].isin(methods)]
+
+
+def _nearest(cells: pd.DataFrame, variant: str, method: str) -> pd.DataFrame:
+    """Rows of a method in a variant, or in that without its last marks where there are none."""
+    while variant and not len(_of(cells, variant, [method])):
+        variant = variant.rpartition(",")[0]
+    return _of(cells, variant, [method])
 
 
 def _split(cells: pd.DataFrame, name: str) -> pd.DataFrame:
