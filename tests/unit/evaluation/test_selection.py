@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.evaluation.selection import COLUMNS, CRITERIA, best, search
+from kerhrm.paper.evaluation.selection import COLUMNS, CRITERIA, best, search, tabulate
 from kerhrm.paper.runs.arrays import save_arrays
 
 S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
@@ -236,7 +236,7 @@ def test_the_search_has_a_row_per_learner_criterion_setting_and_candidate(run: P
 
 
 def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
-    found = best(search(cells(), run))
+    found = best(tabulate(search(cells(), run)))
     for learner, candidates in CANDIDATES.items():
         for criterion in (*HAVE[learner], ORACLE):
             means = [
@@ -249,11 +249,11 @@ def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
 
 def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(run: Path) -> None:
     """The oracle's flips, so that the permutation is one that matters."""
-    before = best(search(cells(), run))
+    before = best(tabulate(search(cells(), run)))
     for setting in SETTINGS:
         test = {"y": -np.ones((2, M)), "unit": np.ones(2)}
         save_arrays(run / "d" / setting / "data/test_labels.npz", test, task="classification")
-    after = best(search(cells(), run))
+    after = best(tabulate(search(cells(), run)))
     for learner in CANDIDATES:
         oracles = before[learner].pop(ORACLE), after[learner].pop(ORACLE)
         assert oracles[0] != oracles[1]
@@ -296,4 +296,4 @@ def test_equals_go_to_the_first_candidate(values: list[list[float]], winner: int
     ]
     scores = pd.DataFrame(rows, columns=COLUMNS)
     expected = {"dro": {POOLED: CANDIDATES["dro"][winner]}}
-    assert best(scores) == best(scores.iloc[::-1]) == expected
+    assert best(tabulate(scores)) == best(tabulate(scores.iloc[::-1])) == expected

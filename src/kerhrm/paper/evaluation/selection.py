@@ -115,17 +115,32 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def best(scores: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
-    """Options by learner and criterion of the best candidate; the first one among equals.
+def tabulate(scores: pd.DataFrame) -> pd.DataFrame:
+    """One row per learner and candidate: its options, and its mean score by every criterion.
 
     The score of a candidate is its mean over the settings of the search.  Options that all
     candidates of a learner share are left out: the configuration has them.
     """
+    keys = ["learner", "candidate", "options"]
+    wide = scores.pivot_table("score", keys, "selection", sort=False).reset_index()
+    for _, group in wide.groupby("learner"):
+        every = [json.loads(options) for options in group["options"]]
+        for row, own in zip(group.index, every, strict=True):
+            different = {k: v for k, v in own.items() if any(one[k] != v for one in every)}
+            wide.loc[row, "options"] = json.dumps(different)
+    return wide
+
+
+def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
+    """Options by learner and criterion of the best candidate; the first one among equals.
+
+    ``table`` is of :func:`tabulate`.
+    """
     chosen: dict[str, dict[str, dict[str, Any]]] = {}
-    for (learner, criterion), group in scores.groupby(["learner", "selection"], sort=False):
-        mean = group.groupby("candidate")["score"].mean()
-        every = [json.loads(options) for options in group["options"].unique()]
-        winner = json.loads(group.loc[group["candidate"] == mean.idxmax(), "options"].iloc[0])
-        own = {k: v for k, v in winner.items() if any(one[k] != v for one in every)}
-        chosen.setdefault(str(learner), {})[str(criterion)] = own
+    for learner, group in table.groupby("learner", sort=False):
+        group = group.sort_values("candidate")
+        for criterion in group.columns[3:]:
+            if group[criterion].notna().any():
+                winner = group.loc[group[criterion].idxmax(), "options"]
+                chosen.setdefault(str(learner), {})[criterion] = json.loads(winner)
     return chosen
