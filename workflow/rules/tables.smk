@@ -50,7 +50,7 @@ rule make_table:
         "<run>/benchmarks/make_table/{table}.tsv"
     localrule: True
     params:
-        preset=CONFIG.preset,
+        mark=CONFIG.mark,
         title=lambda w: TABLES[w.table].title,
         code=code("make_table"),
     message:
@@ -102,7 +102,7 @@ rule test_endpoints:
         "<run>/benchmarks/test_endpoints.tsv"
     localrule: True
     params:
-        preset=CONFIG.preset,
+        mark=CONFIG.mark,
         code=code("test_endpoints"),
     message:
         "Test the endpoints"

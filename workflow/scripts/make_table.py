@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kerhrm.paper.evaluation.comparisons import compare
-from kerhrm.paper.evaluation.tables import load_paper_values, make_table
+from kerhrm.paper.evaluation.tables import load_paper_values, make_table, notice
 from kerhrm.paper.reporting.run import Run
 from kerhrm.paper.reporting.tables import write
 from kerhrm.paper.runs.arrays import write_text
@@ -12,7 +12,8 @@ from kerhrm.paper.runs.job import job, run_folder
 with job(snakemake):
     run, name = Run(run_folder(snakemake.log[0])), snakemake.wildcards.table
     scores, params = run.scores(name), snakemake.params
-    cells = make_table(scores, name, params.preset, load_paper_values(snakemake.input.paper_values))
+    cells = make_table(scores, name, params.mark, load_paper_values(snakemake.input.paper_values))
     write_text(snakemake.output.csv, cells.to_csv(index=False))
     write_text(snakemake.output.comparisons, compare(scores).to_csv(index=False))
-    write(run.cells(name), Path(snakemake.output.csv).with_suffix(""), params.title)
+    title = ": ".join(filter(None, (params.title, notice(cells, params.mark))))
+    write(run.cells(name), Path(snakemake.output.csv).with_suffix(""), title)

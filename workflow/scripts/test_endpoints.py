@@ -17,6 +17,6 @@ with job(snakemake):
     }
     spec = load_endpoints(snakemake.input.endpoints)
     paper = load_paper_values(snakemake.input.paper_values)
-    found = endpoints(scores, spec, paper, snakemake.params.preset)
+    found = endpoints(scores, spec, paper, snakemake.params.mark)
     write_text(snakemake.output.csv, found.to_csv(index=False))
     save(forest.endpoints(found), Path(snakemake.output.png).with_suffix(""))

@@ -204,3 +204,12 @@ def test_the_cache_knows_what_it_depends_on(
     (tmp_path / "cache").rename(tmp_path / "gone")
     (tmp_path / "cache").touch()  # nowhere to write
     assert n_test() == 3
+
+
+def test_a_run_of_other_options_is_marked(load: Load) -> None:
+    assert load(preset="small").mark == "small sizes"
+    changed = load(data={"made": {"seeds": 2, "options": {"n_test": 10}}})
+    assert changed.mark == (
+        "options differ from the published: data.made.seeds, data.made.options.n_test"
+    )
+    assert load(device="cpu", threads=2, raw_dir="/tmp").mark == ""

@@ -39,8 +39,8 @@ def scores(
     return pd.DataFrame(rows, columns=names).assign(data="d", data_source="synthetic")
 
 
-def found(frame: pd.DataFrame, preset: str = "paper") -> pd.DataFrame:
-    return endpoints({"table1": frame}, SPEC, PAPER, preset).set_index("method")
+def found(frame: pd.DataFrame, mark: str = "") -> pd.DataFrame:
+    return endpoints({"table1": frame}, SPEC, PAPER, mark).set_index("method")
 
 
 @given(shift=st.floats(-0.3, 0.3), sd=st.floats(0.001, 0.2), n=st.integers(2, 20))
@@ -84,9 +84,9 @@ def test_incomplete_scores_have_no_number_and_say_what_is_missing() -> None:
     assert (gone["outcome"], gone["reason"]) == ("incomplete", "no value: r2=0.80 (all seeds)")
 
 
-@pytest.mark.parametrize(("preset", "source"), [("smoke", "synthetic"), ("paper", "fallback:x")])
-def test_other_sizes_or_data_have_no_outcome(preset: str, source: str) -> None:
-    rows = found(scores().assign(data_source=source), preset)
+@pytest.mark.parametrize(("mark", "source"), [("smoke sizes", "synthetic"), ("", "fallback:x")])
+def test_other_sizes_or_data_have_no_outcome(mark: str, source: str) -> None:
+    rows = found(scores().assign(data_source=source), mark)
     rows = rows.loc[["KerHRM", "ERM"]]
     assert set(rows["outcome"]) == {"not comparable"}
     assert rows["reason"].str.contains("smoke|fallback:x").all()
@@ -112,7 +112,7 @@ def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
     spec.loader.exec_module(script)
     tables = {t: CHECKOUT / f"results/reference/scores/{t}.csv.gz" for t in SPEC["tables"]}
     frames = {t: pd.read_csv(file) for t, file in tables.items()}
-    rows = endpoints(frames, SPEC, PAPER, "fresh")
+    rows = endpoints(frames, SPEC, PAPER)
     (tmp_path / "scores").mkdir()
     for file in tables.values():
         (tmp_path / "scores" / file.name).write_bytes(file.read_bytes())

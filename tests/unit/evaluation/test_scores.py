@@ -236,7 +236,7 @@ def cell(cells: pd.DataFrame, setting: str, method: str, selection: str = POOLED
 
 
 def test_cells_with_the_papers_values() -> None:
-    cells = make_table(seeds_of(), "t", "paper", PAPER)
+    cells = make_table(seeds_of(), "t", "", PAPER)
     assert list(cells.columns) == CELL_COLUMNS
     assert len(cells) == len(ROWS)
     own = cell(cells, "s", "ERM")
@@ -250,23 +250,21 @@ def test_cells_with_the_papers_values() -> None:
     assert (reference["verdict"], math.isnan(reference["paper"])) == ("", True)
 
 
-@pytest.mark.parametrize(
-    ("preset", "source"), [("smoke", "mnist"), ("tuning", "mnist"), ("paper", "fallback:digits")]
-)
-def test_other_sizes_and_fallback_data_are_not_compared(preset: str, source: str) -> None:
-    cells = make_table(seeds_of(source=source), "t", preset, PAPER)
+@pytest.mark.parametrize(("mark", "source"), [("smoke sizes", "mnist"), ("", "fallback:digits")])
+def test_other_sizes_and_fallback_data_are_not_compared(mark: str, source: str) -> None:
+    cells = make_table(seeds_of(source=source), "t", mark, PAPER)
     assert cells["paper"].isna().all()
     assert set(cells["verdict"]) == {"", "not comparable"}
 
 
 def test_a_single_seed_has_no_interval() -> None:
-    cells = make_table(seeds_of({m: [0.7] for _, _, m, _ in ROWS}), "t", "paper", PAPER)
+    cells = make_table(seeds_of({m: [0.7] for _, _, m, _ in ROWS}), "t", "", PAPER)
     assert cells[["std", "ci_low", "ci_high"]].isna().all(axis=None)
 
 
 def test_a_failed_seed_fails_its_cell() -> None:
     scores = seeds_of({"ERM": [0.7, float("nan"), 0.7, 0.7]})
-    found = cell(make_table(scores, "t", "paper", PAPER), "s", "ERM")
+    found = cell(make_table(scores, "t", "", PAPER), "s", "ERM")
     assert (found["verdict"], found["reason"]) == ("failed", "no value (1 of 4 seeds)")
     assert math.isnan(found["mean"])
 
@@ -274,9 +272,9 @@ def test_a_failed_seed_fails_its_cell() -> None:
 def test_scores_with_a_seed_twice_or_missing_are_refused() -> None:
     scores = seeds_of()
     with pytest.raises(KerhrmError, match="or has one twice"):
-        make_table(pd.concat([scores, scores.head(1)]), "t", "paper", PAPER)
+        make_table(pd.concat([scores, scores.head(1)]), "t", "", PAPER)
     with pytest.raises(KerhrmError, match="lacks a seed of s, erm, ERM"):
-        make_table(scores.iloc[1:], "t", "paper", PAPER)
+        make_table(scores.iloc[1:], "t", "", PAPER)
 
 
 @pytest.mark.parametrize(

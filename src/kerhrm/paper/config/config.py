@@ -55,6 +55,7 @@ class Config:
     """Resolved configuration, of the content that ``resolve`` returns.
 
     Besides the run's keys, as in :class:`kerhrm.paper.config.models.Whole`: ``run``, its folder;
+    ``mark``, how it differs from the published options, empty if it does not;
     ``data_sets``, names of the settings by data set; ``tables``, none in a search; ``with_steps``,
     learners whose iterations are jobs; ``choices``, alternatives whose effects are measured.
     """
@@ -62,6 +63,7 @@ class Config:
     def __init__(self, content: dict[str, Any]) -> None:
         self._content = content
         self.preset: str = content["preset"]
+        self.mark: str = content["mark"]
         self.run = Path(content["results"]).expanduser() / self.preset
         self.device: str = content["device"]
         self.threads: int = content["threads"]

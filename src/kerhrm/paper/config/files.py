@@ -73,6 +73,7 @@ class Sources:
     """Files in the order in which they are merged, each with its place in the whole tree."""
 
     layers: list[tuple[str, Key, Tree]] = field(default_factory=list)
+    changes: Tree = field(default_factory=dict)  #: by further files and --config
 
     def add(self, name: str, place: Key, content: Tree) -> None:
         """Add a file whose content belongs at the key ``place``."""
@@ -162,4 +163,6 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     sources.add(shown(presets[preset]), (), own)
     for name, content in general[1:]:
         sources.add(name, (), content)
+    for _, content in general:
+        sources.changes = merge(sources.changes, content)
     return sources

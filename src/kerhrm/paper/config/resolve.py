@@ -2,7 +2,7 @@
 
 import fnmatch
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,37 @@ from kerhrm.paper.config.learners import Learners, dump, entry_of, known, too_ma
 from kerhrm.paper.config.models import KINDS, NOTEBOOKS, Cell, DataSet, Table, Whole
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
+FULL = ("paper", "fresh")  #: presets of the published sizes and options
+SHOWN = 3  #: changed options that a mark names
+
 
 def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Tree:
     """Read, merge and validate; return the content of :class:`kerhrm.paper.config.Config`."""
     sources = read_sources(overrides, files, folder)
     add_choices(sources, _validated(sources))
     return _Resolver(sources, _validated(sources)).content()
+
+
+def mark(preset: str, changes: Tree, harmless: tuple[str, ...]) -> str:
+    """What every table, figure and page of a run carries that is not of the published options.
+
+    ``changes`` is what the command line and further files say, of which some keys are harmless.
+    """
+    words = [] if preset in FULL else [f"{preset} sizes"]
+    keys = [key for key in leaves(changes) if key.split(".")[0] not in harmless]
+    if keys:
+        more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
+        words.append(f"options differ from the published: {', '.join(keys[:SHOWN])}{more}")
+    return "; ".join(words)
+
+
+def leaves(tree: Any, above: str = "") -> Iterator[str]:
+    """Dotted keys of a tree's values."""
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}"
 
 
 def _validated(sources: Sources) -> Whole:
@@ -78,6 +103,7 @@ class _Resolver:
         keys = ("preset", "results", "raw_dir", "on_missing", "device", "threads")
         return {
             **{key: getattr(whole, key) for key in keys},
+            "mark": mark(whole.preset, self.sources.changes, keys),
             "data": data,
             "tables": tables,
             "cells": cells,

@@ -44,7 +44,7 @@ def endpoints(
     scores: Mapping[str, pd.DataFrame],
     spec: Mapping[str, Any],
     paper: Mapping[tuple[str, ...], float],
-    preset: str,
+    mark: str = "",
 ) -> pd.DataFrame:
     """Test every method's mean over each table's settings against the paper's.
 
@@ -57,8 +57,8 @@ def endpoints(
         The content of ``config/endpoints.yaml``.
     paper : mapping
         The printed numbers, of :func:`kerhrm.paper.evaluation.tables.load_paper_values`.
-    preset : str
-        That made the scores.
+    mark : str, optional
+        How the run differs from the published options.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def endpoints(
     found.loc[sure & (found["difference"] * merit < 0), "outcome"] = "worse"
     found.loc[found["outcome"] == "", "outcome"] = "open"
     for table, own in found.groupby("table"):
-        if why := notice(scores[str(table)], preset):
+        if why := notice(scores[str(table)], mark):
             found.loc[own.index, ["outcome", "reason"]] = "not comparable", why
     return found
 

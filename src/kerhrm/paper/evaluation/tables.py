@@ -20,8 +20,6 @@ COLUMNS = [
 #: metrics that say how good a method is
 RESULTS = ("test_acc", "worst_acc", "mean_error", "mse")
 KEYS = ["setting", "method", "metric", "data_source", "selection"]
-#: presets of the paper's sizes
-FULL = ("paper", "fresh")
 FALLBACK = "fallback:"  #: prefix of the source of synthetic data in place of real ones
 #: The paper prints one KerHRM, whose output is Algorithm 1's network; linear predictors have no
 #: printed number.
@@ -84,13 +82,13 @@ def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
 def make_table(
     scores: pd.DataFrame,
     table: str,
-    preset: str,
+    mark: str,
     paper: Mapping[tuple[str, ...], float],
 ) -> pd.DataFrame:
     """Summarise the values of the seeds, with the paper's numbers beside them.
 
-    A cell has the paper's number if it was measured at a preset of the paper's sizes and not on
-    fallback data.
+    A cell has the paper's number if the run has the published options (an empty ``mark``) and it
+    was not measured on fallback data.
 
     Returns columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no value, ``not
     comparable`` where the paper's number is of another kind, else empty, and ``reason`` says why.
@@ -107,9 +105,7 @@ def make_table(
         numbers, metric = statistics.summarise(group["value"]), cell["metric"]
         name = PRINTED_AS.get(cell["method"], cell["method"])
         printed = paper.get((table, base_setting(cell["setting"]), name, metric))
-        fallback = str(cell["data_source"]).startswith(FALLBACK)
-        elsewhere = "synthetic fallback data" if fallback else ""
-        elsewhere = elsewhere if preset in FULL else f"preset {preset}"
+        elsewhere = notice(group, mark)
         verdict = reason = ""
         if group["value"].isna().any():
             reasons = group.loc[group["value"].isna(), "reason"]
@@ -123,9 +119,12 @@ def make_table(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def notice(rows: pd.DataFrame, preset: str) -> str:
-    """What keeps scores or cells from being compared with the paper's; empty at its sizes."""
-    words = [] if preset in FULL else [f"preset {preset}"]
+def notice(rows: pd.DataFrame, mark: str) -> str:
+    """What keeps scores or cells from being compared with the paper's; empty if nothing does.
+
+    ``mark`` is the run's, :attr:`kerhrm.paper.config.Config.mark`.
+    """
+    words = [mark] if mark else []
     words += sorted({source for source in rows["data_source"] if source.startswith(FALLBACK)})
     return "; ".join(words)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import yaml
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.evaluation.tables import notice
 from kerhrm.paper.runs.arrays import reading
 
 #: keys of a cell within its table
@@ -43,6 +44,11 @@ class Run:
         """The preset of the run, or of one of its tables, where they differ."""
         made = self.provenance.get("tables", {}).get(table, {})
         return str(made.get("preset") or self.config.get("preset", ""))
+
+    def mark(self, cells: pd.DataFrame | None = None) -> str:
+        """How the run differs from the published options; of some cells, also synthetic data."""
+        mark = str(self.config.get("mark", ""))
+        return mark if cells is None else notice(cells, mark)
 
     @property
     def tables(self) -> list[str]:
