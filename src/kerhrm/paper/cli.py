@@ -83,9 +83,7 @@ def _verify(options: argparse.Namespace) -> int:
     if options.csv:
         found.cells.to_csv(options.csv, index=False, float_format="%.6g")
     departures = found.departures
-    if found.absent:
-        print(f"not in this run: {', '.join(found.absent)}")
-    print(f"{len(departures)} of {len(found.cells)} cells depart")
+    print(found)
     if len(departures):
         shown = departures if options.all else departures.head(LISTED)
         print(shown.to_string(index=False, float_format="%.4g"))

@@ -96,7 +96,7 @@ def test_a_cut_table_is_reported(
     path = run / "tables" / "table1.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     assert main(verify_) == 1
-    assert "12 of 16 cells depart" in capsys.readouterr().out
+    assert "agrees with the published run in 4 of 16 cells" in capsys.readouterr().out
 
 
 def test_a_preset_that_is_not_published_names_those_that_are(

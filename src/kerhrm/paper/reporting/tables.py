@@ -70,6 +70,11 @@ def results_of(cells: pd.DataFrame) -> list[str]:
     return [m for m in metrics if m in RESULTS] or metrics[:1]
 
 
+def main(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells that a summary shows: the result, in rows of the methods' own criteria."""
+    return cells[primary(cells) & cells["metric"].isin(results_of(cells)[:1])]
+
+
 def blocks(cells: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Cells by metric; where settings and methods are many, by groups of settings, too."""
     for metric in metrics_of(cells):
