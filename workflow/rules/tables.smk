@@ -96,6 +96,8 @@ rule test_endpoints:
         csv="<run>/endpoints.csv",
         png="<run>/figures/endpoints.png",
         pdf="<run>/figures/endpoints.pdf",
+        panel="<run>/figures/selection.png",
+        panel_pdf="<run>/figures/selection.pdf",
     log:
         "<run>/logs/test_endpoints.log",
     benchmark:

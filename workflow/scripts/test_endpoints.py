@@ -20,3 +20,4 @@ with job(snakemake):
     found = endpoints(scores, spec, paper, snakemake.params.mark)
     write_text(snakemake.output.csv, found.to_csv(index=False))
     save(forest.endpoints(found), Path(snakemake.output.png).with_suffix(""))
+    save(forest.panel(scores), Path(snakemake.output.panel).with_suffix(""))

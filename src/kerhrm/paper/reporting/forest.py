@@ -1,16 +1,27 @@
-"""The forest plot: every method's difference from the paper, by table."""
+"""Every method by table: its difference from the paper; what the selection criterion changes."""
+
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kerhrm.paper.evaluation.tables import CRITERIA
 from kerhrm.paper.reporting.figures import WIDTH, style
-from kerhrm.paper.reporting.tables import escape
+from kerhrm.paper.reporting.tables import escape, results_of
 
-#: colour (Okabe and Ito) and marker of an outcome
+#: colour (Okabe and Ito) and marker of a selection criterion
+CRITERIA_LOOKS = {
+    "pooled validation": ("#E69F00", "o"),
+    "worst inferred environment": ("#0072B2", "^"),
+    "worst true environment": ("#009E73", "s"),
+    "library defaults": ("0.5", "D"),
+    "oracle": ("#000000", "x"),
+}
+#: colour and marker of an outcome
 OUTCOMES = {
     "better": ("#0072B2", "^"),
     "reproduced": ("#009E73", "s"),
@@ -42,17 +53,8 @@ def endpoints(found: pd.DataFrame) -> Figure:
                 y = methods.index(str(row.method))
                 axis.plot([row.ci_low, row.ci_high], [y, y], color=colour, linewidth=1.2)
                 axis.plot(row.difference, y, marker, color=colour, markersize=4.5)
-            better = CRITERIA[metric].merit(1) > 0  # type: ignore[misc]
-            if not better:
-                axis.invert_xaxis()
-            axis.set_title(
-                f"{table.replace('table', 'Table ')}\n{'accuracy' if better else 'error'}"
-            )
-            axis.grid(axis="x")
-            axis.locator_params(axis="x", nbins=3)
-        first = axes.flat[0]
-        first.set_yticks(np.arange(len(methods)), [escape(m, "matplotlib") for m in methods])
-        first.set_ylim(len(methods) - 0.5, -0.5)
+            _entitle(axis, table, metric)
+        _name_rows(axes.flat[0], methods)
         shown = [outcome for outcome in OUTCOMES if outcome in set(found["outcome"])]
         entries = [
             Line2D([], [], label=o, color=OUTCOMES[o][0], marker=OUTCOMES[o][1], linestyle="")
@@ -63,3 +65,52 @@ def endpoints(found: pd.DataFrame) -> Figure:
             title="difference from the paper, 95 % interval; right is better; band: margin",
         )  # fmt: skip
     return figure
+
+
+def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
+    """Mean result over a table's settings by method and selection criterion.
+
+    ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`.  Methods that
+    one criterion alone has chosen for are left out.
+    """
+    drawn: dict[str, tuple[str, pd.Series]] = {}
+    for table, rows in scores.items():
+        metric = results_of(rows)[0]
+        rows = rows[rows["metric"] == metric]
+        several = rows.groupby("method")["selection"].transform("nunique") > 1
+        if several.any():
+            keys = ["method", "selection"]
+            drawn[table] = metric, rows[several].groupby(keys, sort=False)["value"].mean()
+    methods = list(dict.fromkeys(m for _, means in drawn.values() for m, _ in means.index))
+    with style():
+        size = WIDTH, 1.2 + 0.22 * len(methods)
+        figure, axes = plt.subplots(1, len(drawn), sharey=True, squeeze=False, figsize=size)
+        for axis, (table, (metric, means)) in zip(axes.flat, drawn.items(), strict=True):
+            for (method, selection), mean in means.items():
+                colour, marker = CRITERIA_LOOKS.get(str(selection), ("0.8", "."))
+                y = methods.index(method)
+                axis.plot(mean, y, marker, color=colour, markersize=4.5, alpha=0.8)
+            _entitle(axis, table, metric)
+        _name_rows(axes.flat[0], methods)
+        entries = [
+            Line2D([], [], label=name, color=colour, marker=marker, linestyle="")
+            for name, (colour, marker) in CRITERIA_LOOKS.items()
+        ]
+        heading = "what chose the hyperparameters; the oracle saw test points"
+        figure.legend(handles=entries, loc="outside lower center", ncols=3, title=heading)
+    return figure
+
+
+def _entitle(axis: Axes, table: str, metric: str) -> None:
+    """The table, and whether right is an accuracy or a small error."""
+    better = CRITERIA[metric].merit(1) > 0  # type: ignore[misc]
+    if not better:
+        axis.invert_xaxis()
+    axis.set_title(f"{table.replace('table', 'Table ')}\n{'accuracy' if better else 'error'}")
+    axis.grid(axis="x")
+    axis.locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])
+
+
+def _name_rows(axis: Axes, methods: Sequence[str]) -> None:
+    axis.set_yticks(np.arange(len(methods)), [escape(m, "matplotlib") for m in methods])
+    axis.set_ylim(len(methods) - 0.5, -0.5)
