@@ -1,4 +1,4 @@
-"""Figures of the studies, and which figures a table has."""
+"""Figure 3, figures of the studies, and which figures a table has."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,19 +11,23 @@ from matplotlib.figure import Figure
 from kerhrm.paper.evaluation.tables import RESULTS, primary
 from kerhrm.paper.reporting.figures import (
     GREY,
+    LINE,
+    METHODS,
+    REFERENCES,
     WIDTH,
     entry,
     figure2,
-    figure3,
+    fit_scale,
     intervals,
     line_entry,
+    split,
     style,
 )
 from kerhrm.paper.reporting.tables import METRICS, escape
 
-#: colours by Okabe and Ito
-BLUE, GREEN, ORANGE = "#0072B2", "#009E73", "#D55E00"
-CURVES = {"ERM": "black", "JTT": ORANGE, "EIIL": GREEN, "KerHRM": BLUE}
+BLUE, ORANGE = METHODS["KerHRM"], METHODS["JTT"]
+CURVES = {name: METHODS[name] for name in ("ERM", "JTT", "EIIL", "KerHRM")}
+UNTESTED = "pretest=no"  #: mark of KerHRM without its pre-test
 VERSIONS = {
     "KerHRM (as printed)": "as printed",
     "KerHRM (authors' code)": "authors' code",
@@ -48,6 +52,56 @@ def of(cells: pd.DataFrame, scores: pd.DataFrame) -> list[Figure]:
     if {"test_acc", *VERSIONS} <= set(scores["metric"]) | set(scores["method"]):
         return [versions(scores, cells)]
     return []
+
+
+def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
+    """Mean squared error by year of construction, a panel for each variant; the axis is log.
+
+    Dashed: KerHRM without its pre-test.  Grey: references that need no predictor.
+    """
+    cells = split(cells, "period")
+    cells = cells[cells["metric"] == "mse"]
+    periods = list(dict.fromkeys(cells["period"]))
+    variants = [v for v in dict.fromkeys(cells["variant"]) if UNTESTED not in v]
+    with style():
+        figure, axes = plt.subplots(
+            1, len(variants), figsize=(WIDTH, 3.2), sharey=True, squeeze=False
+        )
+        named = []
+        for axis, variant in zip(axes.flat, variants, strict=True):
+            ends: dict[str, tuple[float, str]] = {}
+            names = {"KerHRM (linear predictor)": "KerHRM, linear"}
+            curves = [(method, variant, "-", names.get(method, method)) for method in METHODS]
+            off = ",".join(filter(None, (variant, UNTESTED)))
+            curves.append(("KerHRM", off, "--", "pre-test off"))
+            for method, place, line, name in curves:
+                rows = cells[(cells["method"] == method) & (cells["variant"] == place)]
+                rows = rows.set_index("period").reindex(periods)
+                if rows["mean"].notna().any():
+                    colour, x = METHODS[method], np.arange(len(periods))
+                    axis.fill_between(x, rows["ci_low"].clip(1e-3), rows["ci_high"], color=colour,
+                                      alpha=0.1, linewidth=0)  # fmt: skip
+                    axis.plot(x, rows["mean"], line, color=colour, marker="o", markersize=2.5)
+                    ends[name] = float(rows["mean"].iloc[-1]), colour
+            for method, (_, line) in REFERENCES.items():
+                rows = cells[(cells["method"] == method) & (cells["variant"] == "")]
+                if len(rows):
+                    axis.plot(range(len(rows)), rows["mean"], color=GREY, linestyle=line, **LINE)
+            axis.set(xlabel="built", title=escape(variant or "as in the paper", "matplotlib"))
+            axis.set_xticks(range(0, len(periods), 2), [p[:4] for p in periods[::2]])
+            named.append((axis, ends))
+        means = cells["mean"].dropna()
+        for axis in axes.flat:
+            fit_scale(axis, means.to_numpy(), "y")
+        axes.flat[0].set_ylim(means.min() / 1.3, means.max() * 1.3)
+        for axis, ends in named:
+            _name(axis, ends, 0.055)
+        axes.flat[0].set_ylabel("mean squared error")
+        known = [REFERENCES[m] for m in REFERENCES if m in set(cells["method"])]
+        entries = [line_entry(*one) for one in known]
+        heading = "; ".join(filter(None, (f"bands: {intervals(cells)}", title)))
+        figure.legend(handles=entries, loc="outside lower center", ncols=3, title=heading)
+    return figure
 
 
 def changes(cells: pd.DataFrame) -> Figure:
@@ -120,8 +174,9 @@ def shift(cells: pd.DataFrame) -> Figure:
         )  # fmt: skip
         for unused in grid.flat[len(panels) :]:
             unused.remove()
+        labelled = []
         for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
-            ends = {}
+            ends: dict[str, tuple[float, str]] = {}
             for method, colour in CURVES.items():
                 here = cells[(cells["panel"] == panel) & (cells["method"] == method)]
                 here = here.sort_values("share")
@@ -130,16 +185,18 @@ def shift(cells: pd.DataFrame) -> Figure:
                 axis.fill_between("share", "ci_low", "ci_high", data=here, color=colour, alpha=0.16,
                                   linewidth=0)  # fmt: skip
                 axis.plot("share", "mean", data=here, color=colour, marker="o", markersize=2.5)
-                ends[method] = float(here["mean"].iloc[-1])
+                ends[method] = float(here["mean"].iloc[-1]), colour
             data, _, variant = panel.partition("|")
             variant = variant.replace("environments=one,", "single,").replace(",", ", ")
             names = data, escape(variant or "two environments", "matplotlib")
             axis.set_title("\n".join(names), loc="left")
             if number % columns == columns - 1 or number == len(panels) - 1:
-                _label(axis, ends)
+                labelled.append((axis, ends))
         for axis in grid[:, 0]:
             axis.set(ylabel="test accuracy", ylim=(0, 1.02), xlim=(0, 1))
             axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        for axis, ends in labelled:
+            _name(axis, ends)
         text = "share of test rows whose spurious feature agrees with the label"
         figure.supxlabel(f"{text}\nbands: {intervals(cells)}", fontsize="medium")
     return figure
@@ -175,13 +232,17 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
     return figure
 
 
-def _label(axis: Axes, ends: Mapping[str, float], gap: float = 0.11) -> None:
-    """Names of curves at their right ends, apart from each other."""
-    at: Sequence[str] = sorted(ends, key=lambda name: ends[name])
-    heights = np.array([ends[name] for name in at])
+def _name(axis: Axes, ends: Mapping[str, tuple[float, str]], gap: float = 0.11) -> None:
+    """Names of curves at their right ends, apart from each other; ``ends``: value and colour."""
+    to_axes = axis.transAxes.inverted()
+    places = {
+        name: to_axes.transform(axis.transData.transform((0.0, value)))[1]
+        for name, (value, _) in ends.items()
+    }
+    at: Sequence[str] = sorted(places, key=lambda name: places[name])
     lowest = np.arange(len(at)) * gap
-    heights = np.maximum.accumulate(heights - lowest) + lowest
+    heights = np.maximum.accumulate(np.array([places[name] for name in at]) - lowest) + lowest
     heights -= np.clip(heights.max(initial=0) - 1, 0, None)
     for name, height in zip(at, heights, strict=True):
-        axis.annotate(name, (1.04, height), xycoords=axis.transAxes, color=CURVES[name], fontsize=8,
-                      va="center", annotation_clip=False)  # fmt: skip
+        axis.annotate(name, (1.04, height), xycoords=axis.transAxes, color=ends[name][1],
+                      fontsize=7.5, va="center", annotation_clip=False)  # fmt: skip

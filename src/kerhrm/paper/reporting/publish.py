@@ -46,11 +46,7 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
     if gone := [name for name in files if not run.has(name)]:
         raise KerhrmError(f"{run.folder / gone[0]} does not exist", "run the rule that makes it")
     more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
-    more += (
-        []
-        if apart
-        else [f"figures/{name}.png" for name in (*names, "choices", "endpoints", "selection")]
-    )
+    more += [] if apart else [f"figures/{name}.png" for name in (*names, "endpoints", "selection")]
     more += ["config.yaml"] * (not tables) + ["choices.csv"] * whole
     files += [name for name in more if run.has(name)]
     check(run.folder, [run.folder / name for name in files])
