@@ -91,8 +91,6 @@ def test_scores_are_those_of_the_predictions(
         arrays, _ = load_arrays(results / data / setting / learner / "predictions.npz")
         for output, title in chosen["titles"].items():
             numbers = dict(chosen["shown"])
-            if chosen["oracle"]:
-                numbers["oracle"] = oracle(kind, arrays[f"{output}/test"], results / data / setting)
             for criterion, number in numbers.items():
                 for seed, replicate in enumerate(chosen["replicates"]):
                     outputs = {
@@ -112,11 +110,3 @@ def test_scores_are_those_of_the_predictions(
                         assert any(v == pytest.approx(value, rel=1e-6, abs=1e-9) for v in match)
                         checked += 1
     assert checked >= 18
-
-
-def oracle(kind: str, outputs: np.ndarray, folder: Path) -> int:
-    """The candidate of outputs (S, C, m) with the best mean test result over the seeds."""
-    labels, _ = load_arrays(folder / "data" / "test_labels.npz")
-    y, f = labels["y"][:, None], outputs.astype(float)
-    hits = (f > 0) == (y > 0) if kind == "accuracy" else -((f - y) ** 2)
-    return int(hits.mean(-1).mean(0).argmax())

@@ -14,7 +14,7 @@ METRICS = {
     "period": ["mse"],
 }
 #: methods that are given the true environments
-LABELLED = {"irm", "iga", "true_environments", "kerhrm_given_split"}
+LABELLED = {"irm", "iga", "true_environments", "group_dro"}
 #: rules between the data set and the predictions
 TRAINING = {"extract_features", "learn_environments", "learn_direction", "test_heterogeneity",
             "train_network", "train"}  # fmt: skip
