@@ -41,6 +41,11 @@ def value(table: str, metric: str, item: str) -> float:
     """Number that an item names."""
     part = ITEM.fullmatch(item)
     assert part is not None, item
+    if table == "endpoints":  # METHOD[.low|.high] @TABLE
+        rows = pd.read_csv(ROOT / "results/reference/endpoints.csv")
+        (row,) = rows[(rows["method"] == part["method"]) & (rows["table"] == part["setting"])].index
+        column = {"low": "ci_low", "high": "ci_high"}.get(part["column"] or "", metric)
+        return float(rows.loc[row, column])
     rows = pd.read_csv(next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv")
     rows = rows[(rows.metric == metric) & (rows.method == part["method"])]
     if part["setting"]:
