@@ -7,10 +7,11 @@ g_w is the network's change, expressed in the reduced features.  The paper print
 opposite direction satisfies as well; the signed cosine is the default.  At w = w_0 the cosine is
 0/0: its denominator is |theta| (|g_w|^2 + (c |theta|)^2)^(1/2) with c = 0.1 at the first step and
 half as much at each further one, so that the first gradients are finite (Adam remembers a huge one
-for a thousand steps) and the optimum is the printed one.  ``cosine="smoothed"`` keeps c: it then
-draws g_w along theta, too, to a length at which what the squared error learns elsewhere matters
-less.  Training ends where the objective has stopped falling, and the selection rule picks the step
-as it picks lambda, on validation points.
+for a thousand steps) and the optimum is the printed one.  |cos| has a kink there: f_0 is computed
+as f_w is, or its rounding of 1e-7 would decide which direction the network takes.
+``cosine="smoothed"`` keeps c: it then draws g_w along theta, too, to a length at which what the
+squared error learns elsewhere matters less.  Training ends where the objective has stopped falling,
+and the selection rule picks the step as it picks lambda, on validation points.
 
 A cosine near one is not enough: g_w counts all directions alike, but a change of the outputs is
 S g_w, so that a small angle towards the largest singular value, where spurious features may lie,
@@ -136,8 +137,10 @@ def train_igd(
     those of the last step, where the objective stopped falling.
     """
     u = problem.u * (torch.arange(len(problem.s), device=x.device) < direction.k)
-    given = problem.y, problem.f0_train, u, problem.s, direction.theta, problem.counts[0]
-    y, f0, u, s, theta, counts = (t.to(x) for t in given)
+    given = problem.y, u, problem.s, direction.theta, problem.counts[0]
+    y, u, s, theta, counts = (t.to(x) for t in given)
+    with torch.no_grad():
+        f0 = network(x)  # the problem's may be rounded otherwise
     n_steps = 0
 
     def objective(f: Tensor, network: N, step: int) -> Tensor:

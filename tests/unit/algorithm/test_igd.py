@@ -132,6 +132,17 @@ def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
     assert against.cosine(against.igd(0.5)) > 0.5
 
 
+def test_rounding_of_f0_decides_nothing(task: Task) -> None:
+    """The printed |cos| has a kink where training starts: noise there would choose a direction."""
+    exact = task.igd(10.0, "absolute", steps=20)(task.x)
+    for seed in range(3):
+        noise = 1e-7 * torch.from_numpy(np.random.default_rng(seed).standard_normal(N))
+        problem = replace(task.problem, f0_train=task.problem.f0_train + noise)
+        assert torch.equal(
+            task._replace(problem=problem).igd(10.0, "absolute", steps=20)(task.x), exact
+        )
+
+
 OPTIONS = KerHRMOptions(
     k=[4, 8], n_iterations=1, n_init=3, alpha=[0, 1],
     cosine_weight=[0.0, 1.0, 300.0], steps=20, learning_rate=2e-3, check_every=None,

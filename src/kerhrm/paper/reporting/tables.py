@@ -178,6 +178,7 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     shown.columns = shown.columns.swaplevel()
     order = [method for method in dict.fromkeys(rows["method"]) if method in shown.index]
     shown = shown.loc[order].sort_index(axis=1).dropna(axis=1, how="all")
+    shown = shown.rename_axis(None).rename_axis([None, None], axis=1)
     return shown.map(lambda value: "" if pd.isna(value) else f"{value:.3f}")
 
 
