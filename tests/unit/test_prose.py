@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ROOT / "results" / "reference" / "tables", ROOT / "results" / "study"
 COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -->")
-NUMBER = re.compile(r"(?<![\w.])-?\d*\.\d+(?!\w|\.\d)")
+NUMBER = re.compile(r"(?<![\w.])[-\N{MINUS SIGN}]?\d*\.\d+(?!\w|\.\d)")
 ITEM = re.compile(
     r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|low|high))?"
     r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>\S+))?"
@@ -69,4 +69,4 @@ def test_numbers_are_those_of_the_tables(page: str, text: str, comment: re.Match
         if item != "skip":
             digits = len(number.split(".")[1])
             shown = round(value(comment["table"], comment["metric"], item), digits)
-            assert shown == pytest.approx(float(number)), f"{page}: {item} is {shown}"
+            assert shown == pytest.approx(float(number.replace("\N{MINUS SIGN}", "-"))), f"{page}: {item} is {shown}"
