@@ -36,8 +36,8 @@ env: .venv/installed  ## the environment .venv from the hashed locks in envs/
 
 smoke: env  ## every table at tiny sizes, compared with ours, two minutes: results/smoke
 	$(SNAKEMAKE) all verify --config preset=smoke
-reproduce: env  ## every table from raw data at the paper's sizes, compared with ours: results/paper
-	$(SNAKEMAKE) all verify
+reproduce: env  ## every table from raw data, on the published seeds, compared with ours: results/fresh
+	$(SNAKEMAKE) all verify --config preset=fresh
 
 recover: env  ## continue an interrupted run: CONFIG=preset=smoke, TARGET=..., PROFILE=...
 	$(BIN)/python -m kerhrm.paper.runs.recover $(RUN)
