@@ -69,4 +69,5 @@ def test_numbers_are_those_of_the_tables(page: str, text: str, comment: re.Match
         if item != "skip":
             digits = len(number.split(".")[1])
             shown = round(value(comment["table"], comment["metric"], item), digits)
-            assert shown == pytest.approx(float(number.replace("\N{MINUS SIGN}", "-"))), f"{page}: {item} is {shown}"
+            expected = float(number.replace("\N{MINUS SIGN}", "-"))
+            assert shown == pytest.approx(expected), f"{page}: {item} is {shown}"
