@@ -3,7 +3,9 @@
 from kerhrm.paper.evaluation.endpoints import load_endpoints
 
 ENDPOINTS = [
-    name for name in checked(load_endpoints, ROOT / "config/endpoints.yaml")["tables"] if name in TABLES
+    name
+    for name in checked(load_endpoints, ROOT / "config/endpoints.yaml")["tables"]
+    if name in TABLES
 ]
 
 
