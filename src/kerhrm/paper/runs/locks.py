@@ -46,7 +46,8 @@ def holder(path: Path) -> str | None:
     try:
         FileLock(path).acquire(timeout=0).lock.release()
     except Timeout:
-        return path.read_text(encoding="utf-8") or "another process"
+        with contextlib.suppress(FileNotFoundError):  # just released
+            return path.read_text(encoding="utf-8") or "another process"
     return None
 
 
