@@ -59,7 +59,7 @@ def test_command_line(checkout: Checkout, options: tuple[str, ...], parts: list[
     [
         (PRESET, "steps: 20, evaluate_every", "step: 20, evaluate_every", ["step", "steps"]),
         ("config/learners.yaml", "method: erm\n", "method: emr\n", ["emr", "erm"]),
-        ("config/selected/classification.yaml", "rho: 0.1", "roh: 0.1", ["roh", "rho"]),
+        ("config/selected/classification.yaml", "rho: 0.03", "roh: 0.03", ["roh", "rho"]),
     ],
 )
 def test_configuration_files(

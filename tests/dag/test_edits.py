@@ -116,7 +116,8 @@ def test_paper_values_rerun_tables_and_notebooks(smoke: Checkout) -> None:
     path = smoke.folder / "config" / "paper_values.yaml"
     with edited(path, replace("test_acc: 0.724", "test_acc: 0.725")):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert rules(planned) == {"make_table", "render_notebook", "check_results"}
+    expected = {"make_table", "test_endpoints", "render_notebook", "render_report", "check_results"}
+    assert rules(planned) == expected
 
 
 def test_a_single_rule_is_rerun(smoke: Checkout, tmp_path: Path) -> None:
