@@ -21,3 +21,9 @@ def test_every_name_is_there() -> None:
 def test_importing_it_imports_no_torch(module: str) -> None:
     code = f"import sys, {module}; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_training_imports_no_scikit_learn() -> None:
+    """It would cost each of a run's jobs a second."""
+    code = "import sys, kerhrm.methods.kerhrm; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -31,7 +31,6 @@ from functools import partial
 
 import numpy as np
 import torch
-from sklearn.utils import check_array
 from torch import Tensor
 
 from kerhrm.algorithm.options import HeterogeneityOptions
@@ -147,7 +146,9 @@ def test_heterogeneity(
     >>> result.detected, result.p_value
     (True, 0.025)
     """
-    # imports scikit-learn, a second
+    # scikit-learn takes a second to import, and most methods do without
+    from sklearn.utils import check_array
+
     from kerhrm.heterogeneity.statistic import beside_atom, scaled_residuals, spread_ties
 
     options = options or HeterogeneityOptions()
