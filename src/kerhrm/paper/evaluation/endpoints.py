@@ -14,17 +14,14 @@ n - 1 degrees of freedom.
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 from scipy import special
 
 from kerhrm.paper.evaluation.statistics import LEVEL, different, holm, standard_error, summarise
 from kerhrm.paper.evaluation.tables import CRITERIA, PRINTED_AS, base_setting, notice, primary
-from kerhrm.paper.runs.arrays import reading
 
 COLUMNS = [
     "table", "method", "metric", "n_settings", "n_seeds", "paper", "mean", "difference", "ci_low",
@@ -32,12 +29,6 @@ COLUMNS = [
 ]  # fmt: skip
 POWER = 0.8
 OUTCOMES = ("reproduced", "better", "worse", "open", "incomplete", "not comparable")
-
-
-def load_endpoints(path: str | Path) -> dict[str, Any]:
-    """The content of ``config/endpoints.yaml``."""
-    with reading(path, "restore the file that comes with the repository"):
-        return dict(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
 
 
 def endpoints(
