@@ -43,7 +43,7 @@ def check_entry(entry: str) -> str:
     try:
         spec = find_spec(module)
         if spec is None:
-            raise ImportError(f"there is no module {module}")
+            raise ImportError(f"module {module} does not exist")
         if spec.origin and spec.origin.endswith(".py"):
             table = symtable.symtable(Path(spec.origin).read_text("utf-8"), spec.origin, "exec")
             symbols = (s for s in table.get_symbols() if s.is_assigned() or s.is_imported())

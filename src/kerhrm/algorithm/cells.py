@@ -87,8 +87,9 @@ class Cells:
         """
         z = _checked(z)
         if z.shape[1] != len(self.mean):
-            text = f"the auxiliary variable has {z.shape[1]} columns, in training {len(self.mean)}"
-            raise KerhrmError(text, "give the same columns")
+            d = len(self.mean)
+            text = f"the auxiliary variable must have {d} columns; got {z.shape[1]}"
+            raise KerhrmError(text, "give the columns of the training")
         if len(self.mean) == 1:
             return torch.from_numpy(np.searchsorted(self.edges, z[:, 0], side="left"))
         points = (z - self.mean) / self.scale
@@ -102,9 +103,10 @@ class Cells:
 def _checked(z: np.ndarray) -> np.ndarray:
     z = np.asarray(z, dtype=np.float64)
     if z.ndim != 2 or 0 in z.shape:
-        text = f"the auxiliary variable has the shape {z.shape}"
+        text = f"the auxiliary variable must be a table (n, columns); got shape {z.shape}"
         raise KerhrmError(text, "give a row for each point and at least one column")
     if not np.isfinite(z).all():
         row = int(np.flatnonzero(~np.isfinite(z).all(-1))[0])
-        raise KerhrmError(f"row {row} of the auxiliary variable is not finite", "drop such rows")
+        text = f"the auxiliary variable must be finite; row {row} (counted from 0) is not"
+        raise KerhrmError(text, "drop such rows")
     return z

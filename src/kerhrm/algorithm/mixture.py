@@ -145,14 +145,16 @@ def fit_mixture(
     """
     n, n_clusters = start.shape[-2:]
     if not bool(psi.any()) or not bool(y.any()):
-        raise KerhrmError("a data set has only zeros as features or as labels", "use k > 1")
+        problem = "all features or all labels of a data set are zero"
+        hint = "use k > 1, as with k=1 nothing is left after the first iteration, or other data"
+        raise KerhrmError(problem, hint)
     if n_clusters > n:
         raise KerhrmError(
             f"n_environments={n_clusters} exceeds n={n} training points", "lower n_environments"
         )
     ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(len(start))
     if not bool((ridges > 0).all()):
-        raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
+        raise KerhrmError(f"ridge must be positive; got {ridge}", "try 0.01")
     rho = ridges * (psi**2).sum() / psi.numel()  # (R,)
     counts = torch.ones_like(y) if point_weights is None else point_weights
     moments = ClusterMoments(psi, y, counts)

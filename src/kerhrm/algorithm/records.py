@@ -126,7 +126,7 @@ class Problem(Record):
         for points, labels in ((feature_map.u, y), (x_validation, y_validation)):
             if labels.shape != (len(points),):
                 problem = f"labels {tuple(labels.shape)} do not fit {len(points)} points"
-                raise KerhrmError(problem, "give one for each")
+                raise KerhrmError(problem, "give one label for each point")
         psi, f0 = feature_map.transform(x_validation)
         reduced = feature_map.u, feature_map.s, psi, feature_map.f0, f0
         doubles = y.double(), y_validation.double()

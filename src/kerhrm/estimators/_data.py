@@ -48,7 +48,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         _name_text(X, error)
         raise
     x = np.asarray(x + 0.0)  # no negative zeros, which would compare differently as bytes
-    check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])])
+    check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])], X)
     return x
 
 
@@ -63,25 +63,27 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         scikit-learn's own, for missing or infinite values, and text in a regression.
     """
     if y is None:
-        raise KerhrmError("the estimator requires y to be passed, but the target y is None")
+        problem = "the estimator requires y to be passed, but the target y is None"
+        raise KerhrmError(problem, "call fit(X, y)")
+    index = y
     y = column_or_1d(y.detach().cpu().numpy() if isinstance(y, Tensor) else y, warn=True)
     if y.dtype.hasobject:  # numbers and truth values among objects
         y = pd.Series(y).infer_objects().to_numpy()
     missing = pd.isna(y)
     if missing.any():
-        rows = f"{missing.sum()} rows, first in row {missing.argmax()}"
+        rows = f"{missing.sum()} rows, the first is {first_row(missing, index)}"
         raise KerhrmError(f"the target y is missing (NaN) in {rows}", "drop these rows")
     if len(y) != n:
         raise KerhrmError(f"{n} rows of X but {len(y)} of y", "give one target for each row")
     if task == "regression":
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_values(y[:, None], ["the target y"])
+        check_values(y[:, None], ["the target y"], index)
     else:
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
             problem = f"Only binary classification is supported. The type of the target is {kind}"
-            raise KerhrmError(problem, "wrap the estimator: OneVsRestClassifier(...)")
+            raise KerhrmError(problem, "wrap the estimator in OneVsRestClassifier")
     if varies and len(y) > 1 and (y == y[0]).all():
         hint = "there is nothing to learn: choose other rows"
         raise KerhrmError(f"the target y is constant: it has only one class or value, {y[0]}", hint)
@@ -100,20 +102,27 @@ def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
         return None
     weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights")
     if weights.shape != (n,) or (weights < 0).any() or not weights.any():
-        problem = f"sample_weight has shape {weights.shape} for {n} rows, or a value below zero"
-        raise KerhrmError(problem, "give each row a weight of 0 or more, not all of them 0")
+        problem = f"sample_weight must have shape ({n},) and values of 0 or more, not all 0"
+        problem += f"; got shape {weights.shape} and the least value {weights.min():g}"
+        raise KerhrmError(problem, "leave it out to weigh all rows alike")
     return np.maximum(weights / weights.max(), NO_WEIGHT)
 
 
-def check_values(x: np.ndarray, names: list[str]) -> None:
-    """Refuse what is not finite or enormous, by column."""
+def first_row(bad: Any, table: Any = None) -> str:
+    """Name the first of some rows as pandas counts: by its index, or from 0 if it has none."""
+    row, index = int(np.argmax(bad)), getattr(table, "index", None)
+    return f"index {index[row]}" if isinstance(index, pd.Index) else f"row {row} (counted from 0)"
+
+
+def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
+    """Refuse what is not finite or enormous, by column, in the rows of a table."""
     bad = ~(np.abs(x) < LARGEST)  # True of NaN
     if bad.any():
         j = int(bad.any(0).argmax())
-        row = int(bad[:, j].argmax())
-        rows = f"{bad[:, j].sum()} rows, first in row {row}"
+        rows = f"{bad[:, j].sum()} rows, the first is {first_row(bad[:, j], table)}"
         what = f"{names[j]} has missing (NaN), infinite (inf) or enormous values in {rows}"
-        raise KerhrmError(f"{what} ({x[row, j]:g})", "drop these rows, or fill them in")
+        value = x[bad[:, j].argmax(), j]
+        raise KerhrmError(f"{what}, with {value:g}", "drop these rows, or fill them in")
 
 
 def _name_text(X: Any, error: Exception) -> None:
@@ -130,8 +139,9 @@ def _name_text(X: Any, error: Exception) -> None:
         if text.any():
             row = int(text.to_numpy().argmax())
             value = " ".join(str(column.iloc[row]).split())[:40]
-            problem = f"column {name!r} holds '{value}' (row {row}), which is not a number"
-            hint = "drop the column, or encode it (OneHotEncoder(sparse_output=False))"
+            where = first_row(text, X)
+            problem = f"column {name!r} must hold numbers; got '{value}' in {where}"
+            hint = "drop the column, or encode it: make_pipeline(table_encoder(), ...)"
             raise KerhrmError(problem, hint) from error
 
 
@@ -213,7 +223,7 @@ def split_table(
     codes = np.unique(y, return_inverse=True)[1][order] if task == "classification" else None
     train, validation = (order[part] for part in split(len(y), fraction, seed, codes))
     if task == "classification" and len(np.unique(y[train])) < 2:
-        raise KerhrmError("the training rows have only one class", "give rows of a second one")
+        raise KerhrmError("the training rows have only one class", "give more rows of the other")
     return train, validation
 
 
@@ -231,8 +241,8 @@ def split(
         If the fraction is not between 0 and 1.
     """
     if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
-        problem = f"validation_fraction={fraction} is not between 0 and 1"
-        raise KerhrmError(problem, "take 0.2, say, or give validation=(X, y) to fit")
+        problem = f"validation_fraction must be between 0 and 1; got {fraction!r}"
+        raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
     random = stream(seed, "validation")
     size = min(max(1, round(fraction * n)), n - 2)
     if classes is None:

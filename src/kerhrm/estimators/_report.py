@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import first_row
 from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
@@ -82,7 +83,8 @@ def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
         problem = f"groups have shape {np.shape(groups)} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
     if missing := int(labels.isna().sum()):
-        raise KerhrmError(f"{missing} rows have no group", "drop these rows, or name their group")
+        problem = f"{missing} rows have no group, the first is {first_row(labels.isna())}"
+        raise KerhrmError(problem, "drop these rows, or name their group")
     name = getattr(groups, "name", None)
     name = "group" if name is None else name
     return {

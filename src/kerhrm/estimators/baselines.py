@@ -82,7 +82,8 @@ class Baseline(TableEstimator):
         sample_weight: Any = None,
     ) -> Self:
         if self.task not in ("classification", "regression"):
-            raise KerhrmError(f"task={self.task!r} is not known", "classification or regression")
+            problem = f"task must be 'classification' or 'regression'; got {self.task!r}"
+            raise KerhrmError(problem, "pass task='regression' for a numeric target")
         method = METHODS[self._method]
         options: Any = options_of(self, method.options)
         method.check(options, self.task)

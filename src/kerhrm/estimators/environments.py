@@ -14,6 +14,7 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import DataWarning
+from kerhrm.estimators._data import first_row
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.irm import PointLoss
@@ -314,7 +315,7 @@ def environment_labels(environments: Any, n: int) -> Tensor:
         Unless there is one for each row.
     """
     if environments is None:
-        text = "no environments given: all rows count as one; fit(X, y, environments=...)"
+        text = "no environments given: all rows count as one; pass environments= to fit"
         warnings.warn(text, DataWarning, stacklevel=5)
         environments = np.zeros(n)
     labels = np.asarray(environments)
@@ -322,6 +323,7 @@ def environment_labels(environments: Any, n: int) -> Tensor:
         problem = f"environments have shape {labels.shape} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
     if missing := int(pd.isna(labels).sum()):
-        hint = "drop these rows, or name their environment"
-        raise KerhrmError(f"environments are missing in {missing} rows", hint)
+        where = first_row(pd.isna(labels), environments)
+        problem = f"environments are missing in {missing} rows, the first is {where}"
+        raise KerhrmError(problem, "drop these rows, or name their environment")
     return torch.from_numpy(np.unique(labels, return_inverse=True)[1])

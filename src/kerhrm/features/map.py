@@ -122,7 +122,7 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     n, eps = len(gram), torch.finfo(gram.dtype).eps
     if not 1 <= k <= n:
         problem = f"reduced dimension k={k} needs 1 <= k <= n={n}"
-        raise KerhrmError(problem, "lower k, or use more training points")
+        raise KerhrmError(problem, "choose k in that range, or use more points")
     gram = gram.double()
     if gram.device.type == "cpu" and k < DENSE_SHARE * n:
         start, half = stream(0, "subspace").standard_normal(n), gram.numpy().T

@@ -95,7 +95,7 @@ class NystroemMap:
         n, m = len(x), min(options.n_landmarks, len(x))
         if not 1 <= k <= m:
             problem = f"reduced dimension k={k} needs 1 <= k <= {m} landmarks"
-            raise KerhrmError(problem, "lower k, or use more landmarks")
+            raise KerhrmError(problem, "choose k in that range, or raise n_landmarks")
         rows = torch.from_numpy(stream(seed, "landmarks").choice(n, m, replace=False))
         z = x[rows.to(x.device)]
         weights = _directions(network, z, min(m, int(options.oversampling * k)), k)

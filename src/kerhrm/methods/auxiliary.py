@@ -90,7 +90,7 @@ def fit_auxiliary(
     for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
         if len(rows) != len(y):
             text = f"the auxiliary variable has {len(rows)} rows for {len(y)} {name}points"
-            raise KerhrmError(text, "give a row for each point")
+            raise KerhrmError(text, "give one row for each point")
     if max(options.k) > len(problem.s):
         text = f"k={max(options.k)} exceeds the {len(problem.s)} reduced features"
         raise KerhrmError(text, "lower k")

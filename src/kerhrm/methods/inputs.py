@@ -67,19 +67,21 @@ class Inputs:
     def require_auxiliary(self) -> tuple[Tensor, Tensor]:
         """Auxiliary variable of both parts; :class:`KerhrmError` if there is none."""
         if self.auxiliary is None or self.auxiliary_validation is None:
-            raise KerhrmError("the method needs an auxiliary variable", "give auxiliary")
+            hint = "pass Inputs(auxiliary=..., auxiliary_validation=...)"
+            raise KerhrmError("the method needs an auxiliary variable", hint)
         return self.auxiliary, self.auxiliary_validation
 
     def require_environments(self) -> Tensor:
         """Environments of the training points; :class:`KerhrmError` if there are none."""
         if self.environments is None:
-            raise KerhrmError("the method needs the points' true environments", "give environments")
+            problem = "the method needs the points' true environments"
+            raise KerhrmError(problem, "pass Inputs(environments=...)")
         return self.environments
 
     def require_problem(self) -> Problem:
         """Reduced features and labels; :class:`KerhrmError` if there are none."""
         if self.problem is None:
-            raise KerhrmError("the method needs reduced features", "give a problem")
+            raise KerhrmError("the method needs reduced features", "pass Inputs(problem=...)")
         return self.problem
 
 
@@ -186,9 +188,11 @@ class Method:
             If the method cannot learn the task, or a regression is to have the logistic loss.
         """
         if task not in self.tasks:
-            raise KerhrmError(f"{self.name} cannot learn a {task}", "use another method")
+            problem = f"{self.name} cannot learn a {task}, only a {self.tasks[0]}"
+            raise KerhrmError(problem, "use another method")
         if task == "regression" and getattr(options, "loss", None) == "logistic":
-            raise KerhrmError("loss='logistic' needs labels, not a regression", "use squared")
+            problem = "loss='logistic' needs labels, but the task is a regression"
+            raise KerhrmError(problem, "set loss to 'squared'")
 
 
 def one_hot_environments(environments: Tensor, count: int) -> Tensor:

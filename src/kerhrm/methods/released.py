@@ -81,9 +81,9 @@ def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     problem, k, n_clusters = inputs.require_problem(), options.k, options.n_environments
     n, k_max = problem.u.shape
     if k > k_max or (k == 1 and options.n_iterations > 1):
-        raise KerhrmError(f"k={k} is not between 2 and the {k_max} reduced features", "change k")
+        raise KerhrmError(f"k must be from 2 to the {k_max} reduced features; got {k}", "change k")
     if n_clusters > n:
-        raise KerhrmError(f"n_environments={n_clusters} exceeds n={n} points", "lower it")
+        raise KerhrmError(f"n_environments={n_clusters} exceeds n={n} points", "use fewer")
     psi, _ = problem.reduced(k)
     f0, y = problem.f0_train.double(), problem.y.double()
     variant, seed = psi, problem.seed

@@ -47,7 +47,7 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
     (41, torch.Size([5]))
     """
     if d < 1:
-        raise KerhrmError(f"d={d} inputs are too few", "give 1 or more")
+        raise KerhrmError(f"d must be 1 or more; got {d}", "give the number of inputs")
     if options.module is not None:
         return init_module(options.module, seed, d)
     return init_mlp(seed, (d, *options.widths, 1))

@@ -157,5 +157,5 @@ def test_cells() -> None:
     ):
         with pytest.raises(KerhrmError, match=match):
             Cells.fit(bad)
-    with pytest.raises(KerhrmError, match="2 columns, in training 1"):
+    with pytest.raises(KerhrmError, match="must have 1 columns; got 2"):
         cells.of(places)

@@ -47,9 +47,12 @@ def read_yaml(path: Path) -> Tree:
         where = f"line {mark.line + 1} " if mark else ""
         text = getattr(error, "problem", None) or getattr(error, "strerror", None) or error
         problem = f"{where}cannot be read as YAML: {' '.join(str(text).split())}"
-        raise KerhrmError(f"{name}: {problem}") from error
+        hint = "write 'key: value' lines, each key once"
+        hint = "check the path" if isinstance(error, OSError) else hint
+        raise KerhrmError(f"{name}: {problem}", hint) from error
     if content is not None and not isinstance(content, dict):
-        raise KerhrmError(f"{name}: write 'key: value' lines")
+        problem = f"{name}: must be a mapping; got a {type(content).__name__}"
+        raise KerhrmError(problem, "write 'key: value' lines")
     return content or {}
 
 
@@ -158,7 +161,8 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
         raise given.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
     own = read_yaml(presets[preset])
     if "preset" in own:
-        raise KerhrmError(f"{shown(presets[preset])}: preset: a preset names no other one")
+        problem = f"{shown(presets[preset])}: preset: a preset must not name another one"
+        raise KerhrmError(problem, "delete the key preset")
     sources.add(general[0][0], (), machine)
     sources.add(shown(presets[preset]), (), own)
     for name, content in general[1:]:

@@ -36,7 +36,7 @@ NOTEBOOKS = {"table": None, "figure2": "iterations", "figure3": "period"}
 def check_name(name: str) -> str:
     """Refuse a name that cannot be a folder or a target."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]{0,79}", name) or ".." in name:
-        raise ValueError("write up to 80 letters, digits and _ = . + -, the first of them no sign")
+        raise ValueError("must be up to 80 letters, digits and _=.+-, and not begin with a sign")
     if name.lower() in RESERVED or name.endswith("."):
         raise ValueError("the name is reserved; choose another one")
     return name
@@ -79,7 +79,7 @@ def _spell_out(seeds: Any) -> Any:
 
 def _differ(seeds: list[Replicate]) -> list[Replicate]:
     if len(set(seeds)) < len(seeds):
-        raise ValueError("a seed is given twice")
+        raise ValueError("a seed is given twice; write each once")
     return seeds
 
 
@@ -262,7 +262,7 @@ class Choice(Options):
 def check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
     if not Path(folder).expanduser().is_dir():
-        raise ValueError("there is no such folder")
+        raise ValueError("the folder does not exist; correct its name")
     return folder
 
 
