@@ -102,7 +102,7 @@ def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
         return None
     weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights")
     if weights.shape != (n,) or (weights < 0).any() or not weights.any():
-        problem = f"sample_weight must have shape ({n},) and values of 0 or more, not all 0"
+        problem = f"sample_weight must have shape ({n},) and values of zero or more, not all zero"
         problem += f"; got shape {weights.shape} and the least value {weights.min():g}"
         raise KerhrmError(problem, "leave it out to weigh all rows alike")
     return np.maximum(weights / weights.max(), NO_WEIGHT)

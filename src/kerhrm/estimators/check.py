@@ -79,7 +79,7 @@ def read_table(
         problem = f"{path} has one column, {names[0][:40]!r}, separated by {read['sep']!r}"
         raise KerhrmError(problem, "set --sep, for example --sep ';'")
     for name in dates:
-        _known(name, table)
+        check_column(name, table)
         text = table[name].astype("string")  # 2024 is a year, not nanoseconds
         times = pd.to_datetime(text, errors="coerce", utc=True, format="mixed")
         if (wrong := times.isna() & table[name].notna()).any():
@@ -135,7 +135,7 @@ def check(
     """
     others = [*auxiliary, *([] if group is None else [group]), *drop]
     for name in (target, *others):
-        _known(name, table)
+        check_column(name, table)
     if target in others:
         problem = f"column {target!r} is the target, and cannot be dropped, a group or auxiliary"
         raise KerhrmError(problem, "name it only once")
@@ -214,7 +214,8 @@ def _separator(start: str) -> str:
         return ","
 
 
-def _known(name: str, table: pd.DataFrame) -> None:
+def check_column(name: str, table: pd.DataFrame) -> None:
+    """Refuse a column that a table does not have."""
     if name not in table:
         raise KerhrmError(f"column {name!r} does not exist", suggest(name, list(map(str, table))))
 

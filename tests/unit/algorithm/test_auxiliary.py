@@ -151,7 +151,7 @@ def test_cells() -> None:
     assert len({*zip(found.tolist(), group.tolist(), strict=True)}) == 3
     for bad, match in (
         (np.ones((5, 1)), "constant"),
-        (np.array([[1.0], [np.nan]]), "row 1 .* not finite"),
+        (np.array([[1.0], [np.nan]]), "row 1 .* is not"),
         (np.ones(5), r"shape \(5,\)"),
         (np.ones((5, 0)), "shape"),
     ):

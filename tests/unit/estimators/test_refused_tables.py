@@ -51,9 +51,9 @@ NAMED: dict[str, tuple[Callable[[], Any], str]] = {
     "a code for missing": (fit(with_value(1e30)), r"column 'height' has .* with 1e\+30"),
     "text": (fit(with_value("Paris", "city")), r"column 'city' must .*'Paris' in index 3"),
     "text in an array": (
-        fit(np.array([["1", "2"], ["3", "red"]] * 20)), r"column 1 must .*'red' in row 1 \(counted from 0\)",
+        fit(np.array([["1", "2"], ["3", "red"]] * 20)), "column 1 must .*'red' in row 1 .*from 0",
     ),
-    "dates": (fit(X.assign(born=pd.Timestamp("2001-02-03"))), "column 'born' must hold .*'2001-02-03"),
+    "dates": (fit(X.assign(born=pd.Timestamp("2001-02-03"))), "column 'born' .*'2001-02-03"),
     "a missing label": (fit(y=with_label(LABELS, None)), r"target y is missing .* row 7 \(counted"),
     "three classes": (fit(y=np.arange(N) % 3), "target is multiclass; wrap .*OneVsRestClassifier"),
     "an unknown label": (fit(validation=(X, np.full(N, "maybe"))), "label 'maybe' was not among"),

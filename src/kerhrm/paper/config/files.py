@@ -10,7 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
-from kerhrm.options import suggest
+from kerhrm.options import suggest, worded
 from kerhrm.paper.config.models import check_name
 
 Tree = dict[str, Any]
@@ -71,6 +71,15 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
     return result
 
 
+def beyond(tree: Mapping[str, Any], base: Mapping[str, Any]) -> Tree:
+    """What ``tree`` says that ``base`` does not."""
+    both = (
+        k for k, v in tree.items() if isinstance(v, Mapping) and isinstance(base.get(k), Mapping)
+    )
+    deeper = {k: beyond(tree[k], base[k]) for k in both}
+    return {k: deeper.get(k, v) for k, v in tree.items() if base.get(k, ABSENT) != v}
+
+
 @dataclass
 class Sources:
     """Files in the order in which they are merged, each with its place in the whole tree."""
@@ -116,11 +125,17 @@ class Sources:
         """One-line error of a validation below the key ``above``."""
         first = error.errors()[0]
         loc = tuple(part for part in first["loc"] if part != "[key]")
-        text = first["msg"].removeprefix("Value error, ").replace("Input should", "must")
+        problem, hint = worded(first)
         if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
-            text = "write 'key: value' lines"
-        problem, _, hint = text.partition("; ")
-        return self.error((*above, *loc), problem, hint or None)
+            problem = "write 'key: value' lines"
+        if first["type"] == "misfit" and (name := self._learner(loc)):
+            hint = f"options of a method: learners: {{{name}: {{options: {{KEY: VALUE}}}}}}"
+        return self.error((*above, *loc), problem, hint)
+
+    def _learner(self, loc: Key) -> str:
+        """Name of the learner whose options seem to be meant by an unknown key."""
+        name = loc[1] if len(loc) == 3 and loc[0] == "learners" else loc[0]
+        return str(name) if name in self.tree().get("learners", {}) else ""
 
 
 def _get(tree: Any, key: Key) -> Any:
@@ -139,7 +154,10 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     ``config.yaml``, the preset, further files and the command line.
     """
     extra = [(shown(path), read_yaml(path)) for path in files]
+    # Snakemake hands over both together
     machine, top = read_yaml(folder / "config.yaml"), dict(overrides)
+    for _, content in extra:
+        top = beyond(top, content)
     general = [(shown(folder / "config.yaml"), machine), *extra, ("--config", top)]
     sources = Sources()
     for name in ("data", "tables", "selected"):

@@ -21,6 +21,7 @@ RESERVED = (
     *("train_network", "verify", "write_configuration"),
 )
 MAX_SEEDS = 10_000
+DEVICES = "auto, cpu, cuda or cuda:N"
 STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
 Kind = Literal["accuracy", "shift", "mean_error", "period", "iterations"]
@@ -42,8 +43,19 @@ def check_name(name: str) -> str:
     return name
 
 
+def _matches(pattern: str, text: str) -> AfterValidator:
+    """Refuse text that does not match, in words."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(text)
+        return value
+
+    return AfterValidator(check)
+
+
 Name = Annotated[str, AfterValidator(check_name)]
-Place = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
+Place = Annotated[str, _matches("[^/]+/[^/]+", "must be DATA/SETTING")]
 Values = dict[str, Any]
 Cell = tuple[str, str, str]  #: data set, setting, learner
 Item = TypeVar("Item")
@@ -273,13 +285,13 @@ class Whole(Options):
     """All files of ``config/`` together."""
 
     preset: Name = option("paper", "a name in config/presets")
-    results: Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")] = option(
-        "results", "folder of everything that is generated"
+    results: Annotated[str, _matches(r"[^{}\x00-\x1f]+", "must be a path without { and }")] = (
+        option("results", "folder of everything that is generated")
     )
     raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
     on_missing: Literal["fallback", "fail"] = option("fail", "raw files: synthetic, or an error")
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = option(
-        "auto", "auto, cpu, cuda, cuda:N"
+    device: Annotated[str, _matches(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = option(
+        "auto", DEVICES
     )
     threads: Annotated[Count, Field(le=256)] = option(1, "of a heavy job; last bits depend on it")
     seed_offset: Natural = option(0, "added to every seed of the tables")
