@@ -65,10 +65,7 @@ def with_plugins(group: str, built_in: Mapping[str, T]) -> dict[str, T]:
     built_in : mapping
         Objects that no package may replace.
 
-    Raises
-    ------
-    KerhrmError
-        Naming the package: if a name is taken, or its object cannot be imported.
+    Raises KerhrmError naming the package: if a name is taken, or its object cannot be imported.
     """
     registry = dict(built_in)
     for point in sorted(entry_points(group=group), key=lambda p: p.name):

@@ -87,10 +87,7 @@ def learn_cell_environments(
     memberships : Tensor, (G, C, K)
         Of every cell: those of a new point are the row of its cell.
 
-    Raises
-    ------
-    KerhrmError
-        As :func:`~kerhrm.algorithm.mixture.fit_mixture`.
+    Raises KerhrmError as :func:`~kerhrm.algorithm.mixture.fit_mixture`.
     """
     sizes = torch.bincount(cells, minlength=n_cells).to(problem.target)
     found: list[Environments] = []

@@ -80,10 +80,7 @@ class Cells:
     def of(self, z: np.ndarray) -> Tensor:
         """Cell (m,), int64, of each row of an auxiliary variable (m, c).
 
-        Raises
-        ------
-        KerhrmError
-            If z is not finite, or has other columns than in training.
+        Raises KerhrmError if z is not finite, or has other columns than in training.
         """
         z = _checked(z)
         if z.shape[1] != len(self.mean):

@@ -197,10 +197,7 @@ def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
 def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
     """Options of a class from the parameters with the names of its fields, or as given.
 
-    Raises
-    ------
-    KerhrmError
-        Naming the first parameter that is refused.
+    Raises KerhrmError naming the first parameter that is refused.
     """
     values = {}
     for name, field in kind.model_fields.items():
@@ -227,10 +224,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 def cores(n_jobs: int | None) -> Iterator[None]:
     """Compute on so many cores; None: as many as PyTorch takes by itself, -1: all.
 
-    Raises
-    ------
-    KerhrmError
-        If n_jobs is zero or not a whole number.
+    Raises KerhrmError if n_jobs is zero or not a whole number.
     """
     if n_jobs is None:
         yield
@@ -251,10 +245,7 @@ def cores(n_jobs: int | None) -> Iterator[None]:
 def _network_options(network: Any) -> NetworkOptions:
     """Options of a network from hidden widths, a module's factory, or its name.
 
-    Raises
-    ------
-    KerhrmError
-        If it is none of these, or a function that Python would not find by its name.
+    Raises KerhrmError if it is none of these, or a function that Python would not find by its name.
     """
     if isinstance(network, str):
         return NetworkOptions.parse({"module": network})

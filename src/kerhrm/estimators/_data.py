@@ -93,10 +93,7 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
 def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     """Weights (n,) of the rows, zero or positive; None: all alike.
 
-    Raises
-    ------
-    KerhrmError
-        If there is not a finite weight for each row, or none is positive.
+    Raises KerhrmError if there is not a finite weight for each row, or none is positive.
     """
     if sample_weight is None:
         return None
@@ -183,10 +180,7 @@ class Units:
     def target(self, y: np.ndarray) -> Tensor:
         """(m,), float32.
 
-        Raises
-        ------
-        KerhrmError
-            If a label is neither of the classes.
+        Raises KerhrmError if a label is neither of the classes.
         """
         if self.classes is None:
             return torch.from_numpy(((y - self.y_mean) / self.y_scale).astype(np.float32))
@@ -209,10 +203,7 @@ def split_table(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows that train and, if some are to be held out, rows that validate; sorted by their values.
 
-    Raises
-    ------
-    KerhrmError
-        If too few rows are left.
+    Raises KerhrmError if too few rows are left.
     """
     if len(y) < 3:
         problem = f"n_samples={len(y)} rows are too few to train and validate on"
@@ -235,10 +226,7 @@ def split(
     Classes 0, 1, ... of the rows (n,) keep their shares, or, where there are too few of one, at
     least one row that trains.
 
-    Raises
-    ------
-    KerhrmError
-        If the fraction is not between 0 and 1.
+    Raises KerhrmError if the fraction is not between 0 and 1.
     """
     if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
         problem = f"validation_fraction must be between 0 and 1; got {fraction!r}"

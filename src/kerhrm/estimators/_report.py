@@ -73,10 +73,7 @@ def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
 def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
     """Groups of n rows by name: 1 for their rows and 0 for others.
 
-    Raises
-    ------
-    KerhrmError
-        If there is not one label, of any kind, for each row.
+    Raises KerhrmError if there is not one label, of any kind, for each row.
     """
     labels = pd.Series(np.asarray(groups)) if np.ndim(groups) == 1 else pd.Series(dtype=object)
     if len(labels) != n:

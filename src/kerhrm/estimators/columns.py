@@ -87,10 +87,8 @@ class AuxiliaryColumns:
     def read(self, Z: Any, n: int, *, reset: bool) -> np.ndarray:
         """Columns (n, c), float64; ``reset`` when fitting, which learns the categories.
 
-        Raises
-        ------
-        KerhrmError
-            If there is not a row for each of X, a value is missing, or a category is new.
+        Raises KerhrmError if there is not a row for each of X, a value is missing, or a category is
+        new.
         """
         Z = Z.detach().cpu().numpy() if isinstance(Z, Tensor) else Z
         rows = len(Z) if np.ndim(Z) in (1, 2) else 0

@@ -309,10 +309,7 @@ class HRM(Baseline):
 def environment_labels(environments: Any, n: int) -> Tensor:
     """Labels 0, 1, ... (n,) of the rows' environments, from labels of any kind; all 0 without.
 
-    Raises
-    ------
-    KerhrmError
-        Unless there is one for each row.
+    Raises KerhrmError unless there is one for each row.
     """
     if environments is None:
         text = "no environments given: all rows count as one; pass environments= to fit"

@@ -114,10 +114,7 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     s : Tensor, (k,), float64
         Singular values, descending.
 
-    Raises
-    ------
-    KerhrmError
-        If k > n, or a singular value among the first k is numerically zero.
+    Raises KerhrmError if k > n, or a singular value among the first k is numerically zero.
     """
     n, eps = len(gram), torch.finfo(gram.dtype).eps
     if not 1 <= k <= n:

@@ -172,10 +172,7 @@ def test_heterogeneity(
 def test_problem(problem: Problem, x: Tensor, options: HeterogeneityOptions) -> HeterogeneityResult:
     """Test the training points of a problem, whose inputs are x (n, d).
 
-    Raises
-    ------
-    KerhrmError
-        As :func:`test_heterogeneity`.
+    Raises KerhrmError as :func:`test_heterogeneity`.
     """
     psi, _ = problem.reduced(min(options.k, len(problem.s)))
     return test_rows(psi, problem.y, x, options, problem.seed)

@@ -81,11 +81,8 @@ def fit_auxiliary(
     AuxiliaryFit
         ``direction`` predicts.
 
-    Raises
-    ------
-    KerhrmError
-        If the auxiliary variable is constant, not finite or not a row for each point, or k exceeds
-        the reduced features.
+    Raises KerhrmError if the auxiliary variable is constant, not finite or not a row for each
+    point, or k exceeds the reduced features.
     """
     for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
         if len(rows) != len(y):

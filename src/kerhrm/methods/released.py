@@ -72,11 +72,8 @@ class ReleasedOptions(Options):
 def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     """Cluster and learn theta in turn, with the first k columns of Psi.
 
-    Raises
-    ------
-    KerhrmError
-        If k exceeds the reduced features, or is 1 and there are several iterations; if the
-        clusters exceed the points; if the clusters that M_p uses hold no point at all.
+    Raises KerhrmError if k exceeds the reduced features, or is 1 and there are several iterations;
+    if the clusters exceed the points; if the clusters that M_p uses hold no point at all.
     """
     problem, k, n_clusters = inputs.require_problem(), options.k, options.n_environments
     n, k_max = problem.u.shape

@@ -65,10 +65,7 @@ def check_module(module: Any, entry: str, d: int) -> None:
 
     Buffers are refused, too: they would be parameters that nobody trains.
 
-    Raises
-    ------
-    KerhrmError
-        Naming the entry.
+    Raises KerhrmError naming the entry.
     """
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
         raise _refused(entry, "returns no torch.nn.Module with parameters")
