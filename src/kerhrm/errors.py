@@ -13,8 +13,7 @@ class KerhrmError(ValueError):
 
     Examples
     --------
-    >>> error = KerhrmError("k=50 exceeds n=40 training points", "lower k")
-    >>> print(error)
+    >>> print(KerhrmError("k=50 exceeds n=40 training points", "lower k"))
     k=50 exceeds n=40 training points; lower k
     """
 

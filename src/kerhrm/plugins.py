@@ -57,6 +57,8 @@ def check_entry(entry: str) -> str:
 def with_plugins(group: str, built_in: Mapping[str, T]) -> dict[str, T]:
     """Registry of the built-in objects and those of installed packages, sorted by name.
 
+    Raises KerhrmError naming the package: if a name is taken, or its object cannot be imported.
+
     Parameters
     ----------
     group : str
@@ -64,8 +66,6 @@ def with_plugins(group: str, built_in: Mapping[str, T]) -> dict[str, T]:
         registry's key.
     built_in : mapping
         Objects that no package may replace.
-
-    Raises KerhrmError naming the package: if a name is taken, or its object cannot be imported.
     """
     registry = dict(built_in)
     for point in sorted(entry_points(group=group), key=lambda p: p.name):

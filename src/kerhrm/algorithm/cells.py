@@ -41,19 +41,10 @@ class Cells:
         and crossed categories).  Otherwise one column is cut into quantile bins, and several
         columns by k-means.  Columns of indicators suit a category with many values.
 
-        Parameters
-        ----------
-        z : ndarray, (n, c)
-            Numbers.
-        n_cells : int
-            At most as many cells; fewer where a quantile bin would have less than 30 points.
-        seed : int
-            Of the start of k-means.
+        Numbers z (n, c); the seed starts k-means.  There are at most ``n_cells`` cells, fewer where
+        a quantile bin would have less than 30 points.
 
-        Raises
-        ------
-        KerhrmError
-            If z is no finite table with a row for each point, or all of its rows are equal.
+        Raises KerhrmError if z is not a finite table with a row for each point, or is constant.
         """
         z = _checked(z)
         mean, scale = z.mean(0), np.where(z.std(0) > 0, z.std(0), 1.0)

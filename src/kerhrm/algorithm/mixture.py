@@ -142,12 +142,19 @@ def fit_mixture(
     KerhrmError
         If K > n, the ridge is not positive (Psi_V is singular after projection), or all features
         or all labels are zero.
+
+    Examples
+    --------
+    >>> import torch
+    >>> psi, y = torch.ones(4, 1).double(), torch.tensor([1.0, 1.0, -1.0, -1.0]).double()
+    >>> start = torch.tensor([[[0.6, 0.4]] * 2 + [[0.4, 0.6]] * 2]).double()
+    >>> fit_mixture(psi, y, start, ridge=1e-6).theta.round().flatten()
+    tensor([ 1., -1.], dtype=torch.float64)
     """
     n, n_clusters = start.shape[-2:]
     if not bool(psi.any()) or not bool(y.any()):
-        problem = "all features or all labels of a data set are zero"
-        hint = "use k > 1, as with k=1 nothing is left after the first iteration, or other data"
-        raise KerhrmError(problem, hint)
+        hint = "use k > 1 (with k=1 the first iteration leaves nothing), or other data"
+        raise KerhrmError("all features or all labels of a data set are zero", hint)
     if n_clusters > n:
         raise KerhrmError(
             f"n_environments={n_clusters} exceeds n={n} training points", "lower n_environments"

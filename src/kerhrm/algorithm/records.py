@@ -88,6 +88,17 @@ class Problem(Record):
         Names the random streams of the initialisations.
     weights, weights_validation : Tensor, (n,), (m,), optional
         Of the points, of mean 1: sums over points become weighted sums.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import NetworkOptions, NTFMap, Problem, build
+    >>> x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    >>> features = NTFMap.fit(build(NetworkOptions(widths=[8]), seed=0, d=2), x[:40], k=4)
+    >>> parts = x[40:], x[:40, 0], x[40:, 0]
+    >>> problem = Problem.from_features(features, *parts, "regression", seed=0)
+    >>> problem.reduced(2)[0].shape
+    torch.Size([40, 2])
     """
 
     u: Tensor

@@ -148,21 +148,13 @@ class Units:
 
     Labels become -1 and +1, by ``classes``; a constant column becomes 0.
 
-    Attributes
-    ----------
-    mean, scale : ndarray, (d,), float64
-        Of the inputs.
-    y_mean, y_scale : float
-        Of the target; 0 and 1 in classification.
-    classes : ndarray, (2,), or None
-        Sorted; None in regression.
     """
 
-    mean: np.ndarray
+    mean: np.ndarray  #: of the inputs, (d,), float64, as ``scale``
     scale: np.ndarray
-    y_mean: float = 0.0
+    y_mean: float = 0.0  #: of the target, as ``y_scale``
     y_scale: float = 1.0
-    classes: np.ndarray | None = None
+    classes: np.ndarray | None = None  #: (2,), sorted; None in regression
 
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray, task: Task, weights: np.ndarray | None) -> Self:

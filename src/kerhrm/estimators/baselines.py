@@ -211,6 +211,13 @@ class ChiSquareDRO(Baseline):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import ChiSquareDRO
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> ChiSquareDRO(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "dro"

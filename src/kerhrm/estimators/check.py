@@ -73,8 +73,7 @@ def read_table(
     if nameless := int(names.isna().sum()):
         raise KerhrmError(f"{path}: {nameless} columns have no name", "name them in the first line")
     if (twice := names[names.duplicated()]).size:
-        problem = f"{path}: two columns are called {twice.iloc[0]!r}"
-        raise KerhrmError(problem, "rename one of them")
+        raise KerhrmError(f"{path}: two columns are called {twice.iloc[0]!r}", "rename one of them")
     if len(names) == 1:
         problem = f"{path} has one column, {names[0][:40]!r}, separated by {read['sep']!r}"
         raise KerhrmError(problem, "set --sep, for example --sep ';'")

@@ -51,6 +51,13 @@ class IRM(_Labelled):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import IRM
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> IRM(random_state=0).fit(X, y, environments=["a", "b"] * 20).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "irm"
@@ -98,6 +105,14 @@ class GroupDRO(_Labelled):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import GroupDRO
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> model = GroupDRO(random_state=0).fit(X, y, environments=["a", "b"] * 20)
+    >>> model.predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "group_dro"
@@ -149,6 +164,13 @@ class EIIL(Baseline):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import EIIL
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> EIIL(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "eiil"
@@ -202,6 +224,13 @@ class JTT(Baseline):
         Of Adam, on all points; the rate is that of both networks.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import JTT
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> JTT(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "jtt"
@@ -256,6 +285,14 @@ class HRM(Baseline):
         Of two labels of any kind, or of numbers.
     validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import HRM
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> model = HRM(gate_steps=500, cluster_steps=50, n_iterations=1, random_state=0).fit(X, y)
+    >>> model.predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "hrm"

@@ -64,6 +64,15 @@ class NystroemMap:
         Outputs of the untrained network on the training points.
     u, s : Tensor, (n, k), (k,), float32
         Singular value decomposition of the training points' Phi within the landmarks' span.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import NetworkOptions, NystroemMap, build
+    >>> x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    >>> features = NystroemMap.fit(build(NetworkOptions(widths=[32]), seed=0, d=3), x, k=4)
+    >>> features.transform(x)[0].shape
+    torch.Size([50, 4])
     """
 
     network: Network

@@ -66,23 +66,11 @@ def fit_auxiliary(
 ) -> AuxiliaryFit:
     """Test an auxiliary variable, and learn over the environments that are functions of it.
 
-    Parameters
-    ----------
-    problem : Problem
-        Reduced features and labels.
-    z, z_validation : ndarray, (n, c), (m, c)
-        Auxiliary variable of the training and validation points: numbers, dates as numbers,
-        categories as indicators or numbers.
-    options : AuxiliaryOptions
-        Of all steps.
-
-    Returns
-    -------
-    AuxiliaryFit
-        ``direction`` predicts.
-
     Raises KerhrmError if the auxiliary variable is constant, not finite or not a row for each
     point, or k exceeds the reduced features.
+
+    The auxiliary variable of the training points (n, c) and of the validation points (m, c) holds
+    numbers, dates as numbers, and categories as indicators or numbers.
     """
     for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
         if len(rows) != len(y):

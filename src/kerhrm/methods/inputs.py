@@ -161,6 +161,16 @@ class Method:
         Whether hyperparameters may be chosen by the environments that it infers.
     tasks : tuple of str
         What it can learn.
+
+    Examples
+    --------
+    >>> from kerhrm import METHODS, NetworkOptions, build
+    >>> x = torch.randn(20, 2, generator=torch.Generator().manual_seed(0))
+    >>> network, y = build(NetworkOptions(widths=[4]), seed=0, d=2), x[:, 0].sign()
+    >>> inputs = Inputs(x, y, x, y, "classification", seed=0, network=network)
+    >>> erm = METHODS["erm"]
+    >>> erm.train(inputs, erm.options(steps=5)).predict(x)["model"].shape
+    torch.Size([20])
     """
 
     name: str

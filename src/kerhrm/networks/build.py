@@ -8,7 +8,14 @@ from kerhrm.options import Count, Entry, Options, option
 
 
 class NetworkOptions(Options):
-    """The architecture; the default is the paper's."""
+    """The architecture; the default is the paper's.
+
+    Examples
+    --------
+    >>> from kerhrm import NetworkOptions
+    >>> NetworkOptions(widths=[64, 64]).widths
+    [64, 64]
+    """
 
     widths: list[Count] = option([1024], "hidden ReLU layers of a multilayer perceptron")
     module: Entry | None = option(

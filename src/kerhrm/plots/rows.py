@@ -61,8 +61,7 @@ def environments(
     if features is None:
         first, second = _most_important(model, rows, 2)
     elif isinstance(features, str) or len(features) != 2:
-        problem = f"features must be two; got {features!r}"
-        raise KerhrmError(problem, "give two names or numbers")
+        raise KerhrmError(f"features must be two; got {features!r}", "give two names or numbers")
     else:
         first, second = (_index(feature, rows.features) for feature in features)
     ax = new_axes(ax)

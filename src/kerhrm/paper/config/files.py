@@ -47,8 +47,7 @@ def read_yaml(path: Path) -> Tree:
         where = f"line {mark.line + 1} " if mark else ""
         text = getattr(error, "problem", None) or getattr(error, "strerror", None) or error
         problem = f"{where}cannot be read as YAML: {' '.join(str(text).split())}"
-        hint = "write 'key: value' lines, each key once"
-        hint = "check the path" if isinstance(error, OSError) else hint
+        hint = "check that it is a file of 'key: value' lines, each key once"
         raise KerhrmError(f"{name}: {problem}", hint) from error
     if content is not None and not isinstance(content, dict):
         problem = f"{name}: must be a mapping; got a {type(content).__name__}"
@@ -73,11 +72,11 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
 
 def beyond(tree: Mapping[str, Any], base: Mapping[str, Any]) -> Tree:
     """What ``tree`` says that ``base`` does not."""
-    both = (
-        k for k, v in tree.items() if isinstance(v, Mapping) and isinstance(base.get(k), Mapping)
-    )
-    deeper = {k: beyond(tree[k], base[k]) for k in both}
-    return {k: deeper.get(k, v) for k, v in tree.items() if base.get(k, ABSENT) != v}
+    more = {key: value for key, value in tree.items() if base.get(key, ABSENT) != value}
+    for key, value in more.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
+            more[key] = beyond(value, base[key])
+    return more
 
 
 @dataclass

@@ -47,9 +47,9 @@ def _matches(pattern: str, text: str) -> AfterValidator:
     """Refuse text that does not match, in words."""
 
     def check(value: str) -> str:
-        if not re.fullmatch(pattern, value):
-            raise ValueError(text)
-        return value
+        if re.fullmatch(pattern, value):
+            return value
+        raise ValueError(text)
 
     return AfterValidator(check)
 
