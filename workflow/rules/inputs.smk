@@ -61,6 +61,8 @@ OWN_TABLE = {key: config[key] for key in OWN_KEYS if key in config}
 OWN_NAME = re.sub(r"[^\w.-]", "_", Path(str(OWN_TABLE.get("csv", "table"))).stem)
 settings = {key: value for key, value in config.items() if key not in OWN_TABLE}
 CONFIG = checked(load_config, settings, workflow.configfiles, ROOT)
+if (raw := os.environ.get("KERHRM_RAW_DIR")) and not Path(raw).expanduser().is_dir():
+    raise WorkflowError(f"KERHRM_RAW_DIR={raw} does not exist; correct or unset it")
 if "own_table" in sys.argv and not {"csv", "target"} <= OWN_TABLE.keys():
     raise WorkflowError("own_table needs --config csv=FILE target=COLUMN")
 if "csv" in OWN_TABLE and not Path(OWN_TABLE["csv"]).is_file():

@@ -44,8 +44,7 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
     files = [f"tables/{name}.csv" for name in names] + ["claims.csv", "endpoints.csv"] * whole
     files += [] if apart else [f"scores/{name}.csv.gz" for name in names]
     if gone := [name for name in files if not run.has(name)]:
-        hint = "run snakemake all studies claims first"
-        raise FileError(f"{run.folder / gone[0]} does not exist", hint)
+        raise FileError(f"{run.folder / gone[0]} does not exist", "make it with snakemake")
     more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
     more += [] if apart else [f"figures/{name}.png" for name in (*names, "endpoints", "selection")]
     more += ["config.yaml"] * (not tables) + ["choices.csv"] * whole

@@ -73,8 +73,7 @@ class Run:
         """The rows of some tables; of all, if none is named."""
         names = tables or tuple(self.tables)
         if not names:
-            hint = "run snakemake, or name the folder of a finished run"
-            raise FileError(f"{self.folder} has no tables", hint)
+            raise FileError(f"{self.folder} has no tables", "make some with snakemake first")
         return pd.concat([self._csv(f"tables/{name}.csv") for name in names], ignore_index=True)
 
     def comparisons(self, table: str) -> pd.DataFrame:
