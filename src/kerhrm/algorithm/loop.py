@@ -24,7 +24,7 @@ from kerhrm.algorithm.records import Direction, Directions, Environments, Proble
 
 @dataclass(frozen=True)
 class Fit:
-    """What Algorithm 1 leaves.
+    """Result of Algorithm 1.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Fit:
     final: Direction
 
     def history(self, problem: Problem) -> list[dict[str, Any]]:
-        """Every iteration in numbers: what was chosen, its scores, its clustering."""
+        """Describe every iteration in numbers: choices, scores, clustering."""
         return [self._iteration(problem, t) for t in range(len(self.directions))]
 
     def _iteration(self, problem: Problem, t: int) -> dict[str, Any]:

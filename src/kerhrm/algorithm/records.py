@@ -1,4 +1,4 @@
-"""What the algorithm works on, and what its steps leave: plain records of one data set."""
+"""Plain records of one data set: the input of Algorithm 1, and the results of its steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -69,7 +69,7 @@ class FeatureMap(Protocol):
 
 @dataclass(frozen=True)
 class Problem(Record):
-    """All that the steps of Algorithm 1 know of a data set; nothing of test points.
+    """Reduced features and labels of one data set, the input of Algorithm 1; no test points.
 
     Attributes
     ----------

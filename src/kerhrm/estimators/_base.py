@@ -1,4 +1,4 @@
-"""What all estimators share: preparing a fit, all or nothing, and predicting in blocks."""
+"""Parts that all estimators share: preparing a fit, all or nothing, and predicting in blocks."""
 
 import contextlib
 import numbers

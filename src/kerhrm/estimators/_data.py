@@ -183,7 +183,7 @@ class Units:
 
 
 def _mean_and_scale(x: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Of columns (n, d), by StandardScaler; a power of two keeps squares from underflowing."""
+    """Moments of columns (n, d), by StandardScaler; powers of two avoid underflow."""
     size = np.ldexp(1.0, np.frexp(np.abs(x).max(0))[1] - 1)
     scaler = StandardScaler().fit(x / size, sample_weight=weights)
     scale = np.where(np.ptp(x, axis=0) == 0, 1.0, scaler.scale_ * size)

@@ -1,4 +1,4 @@
-"""How KerHRM does next to simpler models: pooled, and in every environment or group."""
+"""Errors of KerHRM next to simpler models: pooled, and in every environment or group."""
 
 import html
 import math
@@ -23,7 +23,7 @@ ERROR = {"classification": "share of wrong labels", "regression": "root mean squ
 
 @dataclass(frozen=True)
 class Report:
-    """What a fitted KerHRM does on some rows: ``print`` it, or show it in a notebook.
+    """Errors of a fitted KerHRM on some rows: ``print`` it, or show it in a notebook.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ def not_better(report: pd.DataFrame, margin: float) -> str | None:
 
 
 def facts(model: Any) -> dict[str, str]:
-    """What a fitted KerHRM did and assumed, in words."""
+    """Describe in words what a fitted KerHRM did and assumed."""
     result, chosen = model.heterogeneity_, model.selected_
     by = {"linear": "KerHRM, its invariant direction", "network": "KerHRM, its network"}
     assumed = "some feature is spurious: its relation to the target differs by environment"

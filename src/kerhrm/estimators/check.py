@@ -205,7 +205,7 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
 
 
 def _separator(start: str) -> str:
-    """What separates the columns; a comma if nothing else does."""
+    """Separator of the columns; a comma if nothing else separates them."""
     line = start.partition("\n")[0]
     try:
         return csv.Sniffer().sniff(line, delimiters=",;\t|").delimiter

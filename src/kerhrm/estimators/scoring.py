@@ -32,7 +32,8 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     Raises
     ------
     KerhrmError
-        When it scores: if X is no DataFrame, or a row of it has no group or two.
+        If groups is not a Series with a unique index, or, when it scores, X is not a DataFrame or
+        one of its rows has no group.
 
     Examples
     --------

@@ -92,7 +92,7 @@ class HeterogeneityResult(Record):
 
     @property
     def homogeneous(self) -> bool:
-        """Whether the test was possible and detected nothing, so that ERM is the answer."""
+        """True if the test was possible and detected nothing, so that ERM is the answer."""
         return not self.detected and not np.isnan(self.p_value)
 
 

@@ -23,7 +23,7 @@ from kerhrm.methods.inputs import Fitted, Inputs
 
 @dataclass(frozen=True)
 class AuxiliaryFit:
-    """What is learned with an auxiliary variable.
+    """Result of learning with an auxiliary variable.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class AuxiliaryFit:
 
     @property
     def iteration(self) -> Fit | None:
-        """What it leaves, as an Algorithm 1 of one iteration; None where nothing is detected."""
+        """The same as a run of Algorithm 1 of one iteration; None where nothing is detected."""
         if self.environments is None or self.directions is None:
             return None
         return Fit((self.environments,), (self.directions,), self.direction)

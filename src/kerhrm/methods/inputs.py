@@ -1,4 +1,4 @@
-"""What declares a method, what it is given, and what it gives back."""
+"""Declaration of a method, its inputs, and its result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -87,7 +87,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained method.
+    """Trained method: its outputs and what it has inferred.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Fitted:
     def predict(
         self, x: Tensor, psi: Tensor | None = None, f0: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Outputs of new points.
+        """Predict new points.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Method:
-    """A method.
+    """Declaration of a method: its options, training function and needs.
 
     Attributes
     ----------

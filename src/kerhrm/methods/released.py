@@ -193,7 +193,7 @@ class TwoRisks:
         self.second, self.cross = risks.second.cpu().numpy(), risks.cross.cpu().numpy()
 
     def gradient(self, u: np.ndarray, weight: float) -> np.ndarray:
-        """Of the mean risk plus ``weight`` (g_0 - g_1)^2; the coefficient of f_0 stays at 1."""
+        """Gradient of mean risk + ``weight`` (g_0 - g_1)^2; the coefficient of f_0 stays at 1."""
         residual = self.second @ u - self.cross  # S_e u - x_e, (E, k + 1)
         total = 2 * residual.mean(0)
         if len(residual) == 2:

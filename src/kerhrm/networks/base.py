@@ -1,4 +1,4 @@
-"""What the library asks of a network, and where its tensors live."""
+"""Interface of a network, and devices of its tensors."""
 
 import dataclasses
 from abc import ABC, abstractmethod

@@ -8,7 +8,7 @@ from kerhrm.options import Count, Entry, Options, option
 
 
 class NetworkOptions(Options):
-    """The architecture; the default is the paper's.
+    """Architecture of a network; the default is the paper's.
 
     Examples
     --------
