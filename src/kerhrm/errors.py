@@ -1,4 +1,4 @@
-"""The one exception for everything that a user can correct."""
+"""Exceptions for everything that a user can correct: one line each."""
 
 
 class KerhrmError(ValueError):
@@ -10,9 +10,22 @@ class KerhrmError(ValueError):
         What is wrong and where, for example ``"k=50 exceeds n=40 training points"``.
     hint : str, optional
         What the user can do about it.
+
+    Examples
+    --------
+    >>> print(KerhrmError("k=50 exceeds n=40 training points", "lower k"))
+    k=50 exceeds n=40 training points; lower k
     """
 
     def __init__(self, problem: str, hint: str | None = None) -> None:
         self.problem = problem
         self.hint = hint
         super().__init__(f"{problem}; {hint}" if hint else problem)
+
+
+class FileError(KerhrmError, OSError):
+    """A file or folder that is missing, cannot be read, or cannot be written."""
+
+
+class DeviceError(KerhrmError, RuntimeError):
+    """A device that this machine does not have."""

@@ -1,6 +1,7 @@
 """Validated options: the base class, common types of values, and errors in one line."""
 
 import difflib
+import re
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -83,11 +84,16 @@ def readable(error: ValidationError, where: str = "") -> KerhrmError:
     """First problem of a validation error as a one-line error, ``where`` in front of its key."""
     first = error.errors()[0]
     key = where + ".".join(str(part) for part in first["loc"])
-    if first["type"] == "misfit":
-        text, _, hint = first["msg"].partition("; ")
-        return KerhrmError(f"{key.rstrip('.')}: {text}", hint or None)
-    problem = first["msg"].removeprefix("Value error, ").replace("Input should", "must")
-    return KerhrmError(f"{key}={first['input']!r}: {problem}")
+    problem, hint = worded(first)
+    value = "" if first["type"] == "misfit" else f"={first['input']!r}"
+    return KerhrmError(f"{key.rstrip('.')}{value}: {problem}", hint)
+
+
+def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Problem and hint in a detail of a validation error."""
+    text = re.sub(r"^\w+ should", "must", detail["msg"].removeprefix("Value error, "))
+    problem, _, hint = text.partition("; ")
+    return problem, hint or None
 
 
 def only(known: Collection[str], values: Any) -> Any:

@@ -43,7 +43,7 @@ def check_entry(entry: str) -> str:
     try:
         spec = find_spec(module)
         if spec is None:
-            raise ImportError(f"there is no module {module}")
+            raise ImportError(f"module {module} does not exist")
         if spec.origin and spec.origin.endswith(".py"):
             table = symtable.symtable(Path(spec.origin).read_text("utf-8"), spec.origin, "exec")
             symbols = (s for s in table.get_symbols() if s.is_assigned() or s.is_imported())
@@ -57,6 +57,8 @@ def check_entry(entry: str) -> str:
 def with_plugins(group: str, built_in: Mapping[str, T]) -> dict[str, T]:
     """Registry of the built-in objects and those of installed packages, sorted by name.
 
+    Raises KerhrmError naming the package: if a name is taken, or its object cannot be imported.
+
     Parameters
     ----------
     group : str
@@ -64,11 +66,6 @@ def with_plugins(group: str, built_in: Mapping[str, T]) -> dict[str, T]:
         registry's key.
     built_in : mapping
         Objects that no package may replace.
-
-    Raises
-    ------
-    KerhrmError
-        Naming the package: if a name is taken, or its object cannot be imported.
     """
     registry = dict(built_in)
     for point in sorted(entry_points(group=group), key=lambda p: p.name):

@@ -45,6 +45,7 @@ def refused(done: subprocess.CompletedProcess[str], *lines: list[str]) -> None:
     [
         (("--config", "preset=smok"), ["smok", "smoke"]),
         (("--config", "presets=smoke"), ["presets", "preset"]),
+        (("tabel1", *SMOKE), ["tabel1 does not exist; did you mean table1"]),
         (("--config", "preset=smoke", "--config", "device=cpu"), ["--config", "twice"]),
         ((*SMOKE, "--workflow-profile", "profiles/slrum"), ["profiles/slrum"]),
     ],

@@ -1,5 +1,6 @@
 # What all rules share: the configuration, its parameters, and inputs whose number depends on it.
 
+import difflib
 import functools
 import os
 import re
@@ -36,7 +37,9 @@ for option, profile in zip(words, words[1:]):
         and profile != "none"
         and not any(p.is_dir() for p in places)
     ):
-        raise WorkflowError(f"--workflow-profile {profile}: there is no such folder")
+        raise WorkflowError(
+            f"--workflow-profile {profile} does not exist; see profiles/"
+        )
 
 
 def own(name):
@@ -58,6 +61,12 @@ OWN_TABLE = {key: config[key] for key in OWN_KEYS if key in config}
 OWN_NAME = re.sub(r"[^\w.-]", "_", Path(str(OWN_TABLE.get("csv", "table"))).stem)
 settings = {key: value for key, value in config.items() if key not in OWN_TABLE}
 CONFIG = checked(load_config, settings, workflow.configfiles, ROOT)
+if (raw := os.environ.get("KERHRM_RAW_DIR")) and not Path(raw).expanduser().is_dir():
+    raise WorkflowError(f"KERHRM_RAW_DIR={raw} does not exist; correct or unset it")
+if "own_table" in sys.argv and not {"csv", "target"} <= OWN_TABLE.keys():
+    raise WorkflowError("own_table needs --config csv=FILE target=COLUMN")
+if "csv" in OWN_TABLE and not Path(OWN_TABLE["csv"]).is_file():
+    raise WorkflowError(f"csv={OWN_TABLE['csv']} does not exist; correct its path")
 RUN = str(CONFIG.run)
 TABLES = CONFIG.tables
 IN_ALL = [name for name, table in TABLES.items() if table.in_all]

@@ -123,16 +123,10 @@ rule select:
     localrule: True
 
 
-def own_csv(wildcards):
-    if not {"csv", "target"} <= OWN_TABLE.keys():
-        raise WorkflowError("own_table needs --config csv=FILE target=COLUMN")
-    return OWN_TABLE["csv"]
-
-
 rule own_table:
     """KerHRM and baselines on a table of one's own: --config csv=FILE target=COLUMN."""
     input:
-        csv=own_csv,
+        csv=OWN_TABLE.get("csv", []),
         notebook=own("notebooks/own_table.ipynb"),
     output:
         notebook=f"<run>/own_table/{OWN_NAME}.ipynb",

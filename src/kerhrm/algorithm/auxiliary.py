@@ -80,17 +80,14 @@ def learn_cell_environments(
 
     Of cells (n,), (m,), int64, of the training and validation points, below ``n_cells`` = C.
 
+    Raises KerhrmError as :func:`~kerhrm.algorithm.mixture.fit_mixture`.
+
     Returns
     -------
     environments : Environments
         One candidate for each k; ``weights`` are shares of all points.
     memberships : Tensor, (G, C, K)
         Of every cell: those of a new point are the row of its cell.
-
-    Raises
-    ------
-    KerhrmError
-        As :func:`~kerhrm.algorithm.mixture.fit_mixture`.
     """
     sizes = torch.bincount(cells, minlength=n_cells).to(problem.target)
     found: list[Environments] = []

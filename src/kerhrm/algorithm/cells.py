@@ -41,19 +41,10 @@ class Cells:
         and crossed categories).  Otherwise one column is cut into quantile bins, and several
         columns by k-means.  Columns of indicators suit a category with many values.
 
-        Parameters
-        ----------
-        z : ndarray, (n, c)
-            Numbers.
-        n_cells : int
-            At most as many cells; fewer where a quantile bin would have less than 30 points.
-        seed : int
-            Of the start of k-means.
+        Numbers z (n, c); the seed starts k-means.  There are at most ``n_cells`` cells, fewer where
+        a quantile bin would have less than 30 points.
 
-        Raises
-        ------
-        KerhrmError
-            If z is no finite table with a row for each point, or all of its rows are equal.
+        Raises KerhrmError if z is not a finite table with a row for each point, or is constant.
         """
         z = _checked(z)
         mean, scale = z.mean(0), np.where(z.std(0) > 0, z.std(0), 1.0)
@@ -80,15 +71,13 @@ class Cells:
     def of(self, z: np.ndarray) -> Tensor:
         """Cell (m,), int64, of each row of an auxiliary variable (m, c).
 
-        Raises
-        ------
-        KerhrmError
-            If z is not finite, or has other columns than in training.
+        Raises KerhrmError if z is not finite, or has other columns than in training.
         """
         z = _checked(z)
         if z.shape[1] != len(self.mean):
-            text = f"the auxiliary variable has {z.shape[1]} columns, in training {len(self.mean)}"
-            raise KerhrmError(text, "give the same columns")
+            d = len(self.mean)
+            text = f"the auxiliary variable must have {d} columns; got {z.shape[1]}"
+            raise KerhrmError(text, "give the columns of the training")
         if len(self.mean) == 1:
             return torch.from_numpy(np.searchsorted(self.edges, z[:, 0], side="left"))
         points = (z - self.mean) / self.scale
@@ -102,9 +91,10 @@ class Cells:
 def _checked(z: np.ndarray) -> np.ndarray:
     z = np.asarray(z, dtype=np.float64)
     if z.ndim != 2 or 0 in z.shape:
-        text = f"the auxiliary variable has the shape {z.shape}"
+        text = f"the auxiliary variable must be a table (n, columns); got shape {z.shape}"
         raise KerhrmError(text, "give a row for each point and at least one column")
     if not np.isfinite(z).all():
         row = int(np.flatnonzero(~np.isfinite(z).all(-1))[0])
-        raise KerhrmError(f"row {row} of the auxiliary variable is not finite", "drop such rows")
+        text = f"the auxiliary variable must be finite; row {row} (counted from 0) is not"
+        raise KerhrmError(text, "drop such rows")
     return z

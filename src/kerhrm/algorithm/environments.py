@@ -70,7 +70,7 @@ def learn_environments(
     """
     if len(environments) != t - 1 or len(directions) != t - 1:
         text = f"iteration {t} needs the environments and directions of all {t - 1} before"
-        raise KerhrmError(text, "give them, in their order")
+        raise KerhrmError(text, f"pass those of iterations 1 to {t - 1}, in order")
     if t > 1:
         ends = [d.winner(i) for i, d in enumerate(directions, start=1)]
         thetas = [end.theta for end in (ends if options.projection == "all" else ends[-1:])]
@@ -81,7 +81,8 @@ def learn_environments(
         raise KerhrmError(f"k={max(options.k)} exceeds the {k_max} reduced features", "lower k")
     if options.first_kernel == "inputs":  # one clustering serves every k
         if inputs is None:
-            raise KerhrmError("first_kernel 'inputs' needs the points x", "give them as inputs")
+            text = "first_kernel='inputs' needs the points x"
+            raise KerhrmError(text, "pass inputs=(x, x_validation)")
         x, x_validation = (part.double() for part in inputs)
         one = _infer(problem, options, t, x, x_validation, [], None)
         one = replace(one, slopes=one.slopes[:, : x.shape[-1]])

@@ -24,7 +24,7 @@ from kerhrm.algorithm.records import Direction, Directions, Environments, Proble
 
 @dataclass(frozen=True)
 class Fit:
-    """What Algorithm 1 leaves.
+    """Result of Algorithm 1.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Fit:
     final: Direction
 
     def history(self, problem: Problem) -> list[dict[str, Any]]:
-        """Every iteration in numbers: what was chosen, its scores, its clustering."""
+        """Describe every iteration in numbers: choices, scores, clustering."""
         return [self._iteration(problem, t) for t in range(len(self.directions))]
 
     def _iteration(self, problem: Problem, t: int) -> dict[str, Any]:
@@ -84,22 +84,29 @@ def fit(
 
     Examples
     --------
-    The first two of four features have opposite coefficients in two halves of the rows.
+    The slope of the second input has another sign in every second row.
 
     >>> import torch
-    >>> from kerhrm import KerHRMOptions, Problem, fit
-    >>> draw = torch.Generator().manual_seed(0)
-    >>> psi = torch.randn(300, 4, generator=draw, dtype=torch.float64)
-    >>> sign = torch.where(torch.arange(300) % 2 == 0, 1.0, -1.0)
-    >>> y = psi[:, 2] + 2 * sign * (psi[:, 0] - psi[:, 1])
-    >>> zeros = torch.zeros_like(y)
-    >>> u, s, v = torch.linalg.svd(psi[:200], full_matrices=False)
-    >>> problem = Problem(
-    ...     u, s, psi[200:] @ v.mT, zeros[:200], zeros[200:], y[:200], y[200:], "regression", seed=0
-    ... )
-    >>> result = fit(problem, KerHRMOptions(k=[4], n_iterations=2))
-    >>> result.environments[0].train.shape, result.final.theta.shape
-    (torch.Size([1, 200, 2]), torch.Size([4]))
+    >>> from kerhrm import KerHRMOptions, NetworkOptions, NTFMap, Problem, build, fit
+    >>> x = torch.randn(300, 2, generator=torch.Generator().manual_seed(0))
+    >>> y = x[:, 0] + 2 * torch.tensor([-1.0, 1.0]).repeat(150) * x[:, 1]
+    >>> network = build(NetworkOptions(widths=[16]), seed=0, d=2)
+    >>> features, parts = NTFMap.fit(network, x[:200], k=4), (x[200:], y[:200], y[200:])
+    >>> problem = Problem.from_features(features, *parts, "regression", seed=0)
+    >>> options = KerHRMOptions(k=[4], n_iterations=1, steps=20)
+    >>> final = fit(problem, options).final
+
+    Step by step, and with a network:
+
+    >>> from kerhrm.algorithm.igd import train_network
+    >>> environments = [learn_environments(problem, options, 1, [], [])]
+    >>> directions = [learn_directions(problem, environments, options)]
+    >>> one = select_iteration(problem, environments, directions, options)
+    >>> torch.equal(one.theta, final.theta)
+    True
+    >>> parts = x[:200], x[200:], problem, final, environments, options
+    >>> train_network(network, *parts).cosine_weight in options.cosine_weight
+    True
     """
     environments: list[Environments] = []
     directions: list[Directions] = []

@@ -142,17 +142,26 @@ def fit_mixture(
     KerhrmError
         If K > n, the ridge is not positive (Psi_V is singular after projection), or all features
         or all labels are zero.
+
+    Examples
+    --------
+    >>> import torch
+    >>> psi, y = torch.ones(4, 1).double(), torch.tensor([1.0, 1.0, -1.0, -1.0]).double()
+    >>> start = torch.tensor([[[0.6, 0.4]] * 2 + [[0.4, 0.6]] * 2]).double()
+    >>> fit_mixture(psi, y, start, ridge=1e-6).theta.round().flatten()
+    tensor([ 1., -1.], dtype=torch.float64)
     """
     n, n_clusters = start.shape[-2:]
     if not bool(psi.any()) or not bool(y.any()):
-        raise KerhrmError("a data set has only zeros as features or as labels", "use k > 1")
+        hint = "use k > 1 (with k=1 the first iteration leaves nothing), or other data"
+        raise KerhrmError("all features or all labels of a data set are zero", hint)
     if n_clusters > n:
         raise KerhrmError(
             f"n_environments={n_clusters} exceeds n={n} training points", "lower n_environments"
         )
     ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(len(start))
     if not bool((ridges > 0).all()):
-        raise KerhrmError(f"ridge={ridge} must be positive", "set it to 1e-2, say")
+        raise KerhrmError(f"ridge must be positive; got {ridge}", "try 0.01")
     rho = ridges * (psi**2).sum() / psi.numel()  # (R,)
     counts = torch.ones_like(y) if point_weights is None else point_weights
     moments = ClusterMoments(psi, y, counts)

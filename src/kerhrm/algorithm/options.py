@@ -52,6 +52,12 @@ class KerHRMOptions(Options):
 
     Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's own unit.
     Where the paper leaves a choice, an option has its sides.
+
+    Examples
+    --------
+    >>> from kerhrm import KerHRMOptions
+    >>> KerHRMOptions(k=[5], n_iterations=1).n_environments
+    2
     """
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")

@@ -1,4 +1,4 @@
-"""What the algorithm works on, and what its steps leave: plain records of one data set."""
+"""Plain records of one data set: the input of Algorithm 1, and the results of its steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -69,7 +69,7 @@ class FeatureMap(Protocol):
 
 @dataclass(frozen=True)
 class Problem(Record):
-    """All that the steps of Algorithm 1 know of a data set; nothing of test points.
+    """Reduced features and labels of one data set, the input of Algorithm 1; no test points.
 
     Attributes
     ----------
@@ -88,6 +88,17 @@ class Problem(Record):
         Names the random streams of the initialisations.
     weights, weights_validation : Tensor, (n,), (m,), optional
         Of the points, of mean 1: sums over points become weighted sums.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import NetworkOptions, NTFMap, Problem, build
+    >>> x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    >>> features = NTFMap.fit(build(NetworkOptions(widths=[8]), seed=0, d=2), x[:40], k=4)
+    >>> parts = x[40:], x[:40, 0], x[40:, 0]
+    >>> problem = Problem.from_features(features, *parts, "regression", seed=0)
+    >>> problem.reduced(2)[0].shape
+    torch.Size([40, 2])
     """
 
     u: Tensor
@@ -126,7 +137,7 @@ class Problem(Record):
         for points, labels in ((feature_map.u, y), (x_validation, y_validation)):
             if labels.shape != (len(points),):
                 problem = f"labels {tuple(labels.shape)} do not fit {len(points)} points"
-                raise KerhrmError(problem, "give one for each")
+                raise KerhrmError(problem, "give one label for each point")
         psi, f0 = feature_map.transform(x_validation)
         reduced = feature_map.u, feature_map.s, psi, feature_map.f0, f0
         doubles = y.double(), y_validation.double()

@@ -1,4 +1,4 @@
-"""What all estimators share: preparing a fit, all or nothing, and predicting in blocks."""
+"""Parts that all estimators share: preparing a fit, all or nothing, and predicting in blocks."""
 
 import contextlib
 import numbers
@@ -56,16 +56,16 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """f(x) of a table's rows (m,), in the units of the fit."""
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
-        predictor = self._predictor.to(device_of(self.device))
+        predictor = self._predictor.to(resolve_device(self.device))
         outputs = self._in_blocks(lambda points: self._evaluate(predictor, points), x)
         if not np.isfinite(outputs).all():
-            text = f"{(~np.isfinite(outputs)).sum()} predictions are not finite"
+            text = f"{(~np.isfinite(outputs)).sum()} predictions are not finite; look for outliers"
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return outputs
 
     def _in_blocks(self, function: Callable[[Tensor], Tensor], x: np.ndarray) -> np.ndarray:
         """A function of standardised points, of rows x (m, d): (m,), float64."""
-        device = device_of(self.device)
+        device = resolve_device(self.device)
         outputs = np.empty(len(x))
         with cores(self.n_jobs), torch.no_grad():
             for start in range(0, len(x), BLOCK):
@@ -138,7 +138,7 @@ def start(
     ``hold_out`` says whether rows are held out, by default if there is no ``validation``.
     Rows may have a weight; those of ``validation`` count alike.
     """
-    device, task = device_of(estimator.device), estimator._task
+    device, task = resolve_device(estimator.device), estimator._task
     x = read_features(estimator, X, reset=True)
     target = read_target(y, len(x), task)
     if isinstance(estimator.random_state, numbers.Integral):
@@ -154,7 +154,8 @@ def start(
         others = points, read_target(validation[1], len(points), task, varies=False)
     weights = read_weights(sample_weight, len(x))
     if weights is not None and (weights[train] <= NO_WEIGHT).all():
-        raise KerhrmError("no training row has a weight", "give more rows a weight above 0")
+        problem = "sample_weight is 0 in all rows that train"
+        raise KerhrmError(problem, "give more rows a weight above 0")
     units = estimator._units = Units.of(
         x[train], target[train], task, None if weights is None else weights[train]
     )
@@ -196,10 +197,7 @@ def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
 def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
     """Options of a class from the parameters with the names of its fields, or as given.
 
-    Raises
-    ------
-    KerhrmError
-        Naming the first parameter that is refused.
+    Raises KerhrmError naming the first parameter that is refused.
     """
     values = {}
     for name, field in kind.model_fields.items():
@@ -226,17 +224,15 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 def cores(n_jobs: int | None) -> Iterator[None]:
     """Compute on so many cores; None: as many as PyTorch takes by itself, -1: all.
 
-    Raises
-    ------
-    KerhrmError
-        If n_jobs is zero or not a whole number.
+    Raises KerhrmError if n_jobs is zero or not a whole number.
     """
     if n_jobs is None:
         yield
         return
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if not whole or n_jobs == 0:
-        raise KerhrmError(f"n_jobs={n_jobs!r} must be a whole number other than 0", "-1: all cores")
+        problem = f"n_jobs must be a whole number other than 0; got {n_jobs!r}"
+        raise KerhrmError(problem, "use -1 for all cores")
     number, before = effective_n_jobs(int(n_jobs)), torch.get_num_threads()
     torch.set_num_threads(number)
     try:
@@ -246,21 +242,10 @@ def cores(n_jobs: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def device_of(name: str) -> torch.device:
-    try:
-        return resolve_device(name)
-    except (RuntimeError, TypeError) as error:
-        hint = "take 'auto', 'cpu', 'cuda' or 'cuda:1'"
-        raise KerhrmError(f"device={name!r} is not known", hint) from error
-
-
 def _network_options(network: Any) -> NetworkOptions:
     """Options of a network from hidden widths, a module's factory, or its name.
 
-    Raises
-    ------
-    KerhrmError
-        If it is none of these, or a function that Python would not find by its name.
+    Raises KerhrmError if it is none of these, or a function that Python would not find by its name.
     """
     if isinstance(network, str):
         return NetworkOptions.parse({"module": network})
@@ -272,7 +257,8 @@ def _network_options(network: Any) -> NetworkOptions:
         return NetworkOptions.parse({"module": entry})
     except KerhrmError as error:
         hint = "define the function at the top level of a module"
-        raise KerhrmError(f"network={network!r} cannot be found by its name", hint) from error
+        problem = f"network must be a function that Python can import; got {network!r}"
+        raise KerhrmError(problem, hint) from error
 
 
 def in_table(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

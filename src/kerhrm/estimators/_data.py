@@ -48,7 +48,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         _name_text(X, error)
         raise
     x = np.asarray(x + 0.0)  # no negative zeros, which would compare differently as bytes
-    check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])])
+    check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])], X)
     return x
 
 
@@ -63,25 +63,27 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         scikit-learn's own, for missing or infinite values, and text in a regression.
     """
     if y is None:
-        raise KerhrmError("the estimator requires y to be passed, but the target y is None")
+        problem = "the estimator requires y to be passed, but the target y is None"
+        raise KerhrmError(problem, "call fit(X, y)")
+    index = y
     y = column_or_1d(y.detach().cpu().numpy() if isinstance(y, Tensor) else y, warn=True)
     if y.dtype.hasobject:  # numbers and truth values among objects
         y = pd.Series(y).infer_objects().to_numpy()
     missing = pd.isna(y)
     if missing.any():
-        rows = f"{missing.sum()} rows, first in row {missing.argmax()}"
+        rows = f"{missing.sum()} rows, the first is {first_row(missing, index)}"
         raise KerhrmError(f"the target y is missing (NaN) in {rows}", "drop these rows")
     if len(y) != n:
         raise KerhrmError(f"{n} rows of X but {len(y)} of y", "give one target for each row")
     if task == "regression":
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_values(y[:, None], ["the target y"])
+        check_values(y[:, None], ["the target y"], index)
     else:
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
             problem = f"Only binary classification is supported. The type of the target is {kind}"
-            raise KerhrmError(problem, "wrap the estimator: OneVsRestClassifier(...)")
+            raise KerhrmError(problem, "wrap the estimator in OneVsRestClassifier")
     if varies and len(y) > 1 and (y == y[0]).all():
         hint = "there is nothing to learn: choose other rows"
         raise KerhrmError(f"the target y is constant: it has only one class or value, {y[0]}", hint)
@@ -91,29 +93,33 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
 def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     """Weights (n,) of the rows, zero or positive; None: all alike.
 
-    Raises
-    ------
-    KerhrmError
-        If there is not a finite weight for each row, or none is positive.
+    Raises KerhrmError if there is not a finite weight for each row, or none is positive.
     """
     if sample_weight is None:
         return None
     weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights")
     if weights.shape != (n,) or (weights < 0).any() or not weights.any():
-        problem = f"sample_weight has shape {weights.shape} for {n} rows, or a value below zero"
-        raise KerhrmError(problem, "give each row a weight of 0 or more, not all of them 0")
+        problem = f"sample_weight must have shape ({n},) and values of zero or more, not all zero"
+        problem += f"; got shape {weights.shape} and the least value {weights.min():g}"
+        raise KerhrmError(problem, "leave it out to weigh all rows alike")
     return np.maximum(weights / weights.max(), NO_WEIGHT)
 
 
-def check_values(x: np.ndarray, names: list[str]) -> None:
-    """Refuse what is not finite or enormous, by column."""
+def first_row(bad: Any, table: Any = None) -> str:
+    """Name the first of some rows as pandas counts: by its index, or from 0 if it has none."""
+    row, index = int(np.argmax(bad)), getattr(table, "index", None)
+    return f"index {index[row]}" if isinstance(index, pd.Index) else f"row {row} (counted from 0)"
+
+
+def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
+    """Refuse what is not finite or enormous, by column, in the rows of a table."""
     bad = ~(np.abs(x) < LARGEST)  # True of NaN
     if bad.any():
         j = int(bad.any(0).argmax())
-        row = int(bad[:, j].argmax())
-        rows = f"{bad[:, j].sum()} rows, first in row {row}"
+        rows = f"{bad[:, j].sum()} rows, the first is {first_row(bad[:, j], table)}"
         what = f"{names[j]} has missing (NaN), infinite (inf) or enormous values in {rows}"
-        raise KerhrmError(f"{what} ({x[row, j]:g})", "drop these rows, or fill them in")
+        value = x[bad[:, j].argmax(), j]
+        raise KerhrmError(f"{what}, with {value:g}", "drop these rows, or fill them in")
 
 
 def _name_text(X: Any, error: Exception) -> None:
@@ -130,8 +136,9 @@ def _name_text(X: Any, error: Exception) -> None:
         if text.any():
             row = int(text.to_numpy().argmax())
             value = " ".join(str(column.iloc[row]).split())[:40]
-            problem = f"column {name!r} holds '{value}' (row {row}), which is not a number"
-            hint = "drop the column, or encode it (OneHotEncoder(sparse_output=False))"
+            where = first_row(text, X)
+            problem = f"column {name!r} must hold numbers; got '{value}' in {where}"
+            hint = "drop the column, or encode it: make_pipeline(table_encoder(), ...)"
             raise KerhrmError(problem, hint) from error
 
 
@@ -141,21 +148,13 @@ class Units:
 
     Labels become -1 and +1, by ``classes``; a constant column becomes 0.
 
-    Attributes
-    ----------
-    mean, scale : ndarray, (d,), float64
-        Of the inputs.
-    y_mean, y_scale : float
-        Of the target; 0 and 1 in classification.
-    classes : ndarray, (2,), or None
-        Sorted; None in regression.
     """
 
-    mean: np.ndarray
+    mean: np.ndarray  #: of the inputs, (d,), float64, as ``scale``
     scale: np.ndarray
-    y_mean: float = 0.0
+    y_mean: float = 0.0  #: of the target, as ``y_scale``
     y_scale: float = 1.0
-    classes: np.ndarray | None = None
+    classes: np.ndarray | None = None  #: (2,), sorted; None in regression
 
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray, task: Task, weights: np.ndarray | None) -> Self:
@@ -173,10 +172,7 @@ class Units:
     def target(self, y: np.ndarray) -> Tensor:
         """(m,), float32.
 
-        Raises
-        ------
-        KerhrmError
-            If a label is neither of the classes.
+        Raises KerhrmError if a label is neither of the classes.
         """
         if self.classes is None:
             return torch.from_numpy(((y - self.y_mean) / self.y_scale).astype(np.float32))
@@ -187,7 +183,7 @@ class Units:
 
 
 def _mean_and_scale(x: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Of columns (n, d), by StandardScaler; a power of two keeps squares from underflowing."""
+    """Moments of columns (n, d), by StandardScaler; powers of two avoid underflow."""
     size = np.ldexp(1.0, np.frexp(np.abs(x).max(0))[1] - 1)
     scaler = StandardScaler().fit(x / size, sample_weight=weights)
     scale = np.where(np.ptp(x, axis=0) == 0, 1.0, scaler.scale_ * size)
@@ -199,10 +195,7 @@ def split_table(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows that train and, if some are to be held out, rows that validate; sorted by their values.
 
-    Raises
-    ------
-    KerhrmError
-        If too few rows are left.
+    Raises KerhrmError if too few rows are left.
     """
     if len(y) < 3:
         problem = f"n_samples={len(y)} rows are too few to train and validate on"
@@ -213,7 +206,7 @@ def split_table(
     codes = np.unique(y, return_inverse=True)[1][order] if task == "classification" else None
     train, validation = (order[part] for part in split(len(y), fraction, seed, codes))
     if task == "classification" and len(np.unique(y[train])) < 2:
-        raise KerhrmError("the training rows have only one class", "give rows of a second one")
+        raise KerhrmError("the training rows have only one class", "give more rows of the other")
     return train, validation
 
 
@@ -225,14 +218,11 @@ def split(
     Classes 0, 1, ... of the rows (n,) keep their shares, or, where there are too few of one, at
     least one row that trains.
 
-    Raises
-    ------
-    KerhrmError
-        If the fraction is not between 0 and 1.
+    Raises KerhrmError if the fraction is not between 0 and 1.
     """
     if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
-        problem = f"validation_fraction={fraction} is not between 0 and 1"
-        raise KerhrmError(problem, "take 0.2, say, or give validation=(X, y) to fit")
+        problem = f"validation_fraction must be between 0 and 1; got {fraction!r}"
+        raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
     random = stream(seed, "validation")
     size = min(max(1, round(fraction * n)), n - 2)
     if classes is None:

@@ -21,7 +21,6 @@ from kerhrm.estimators._base import (
     TableEstimator,
     all_or_nothing,
     cores,
-    device_of,
     finish,
     in_table,
     options_of,
@@ -46,6 +45,7 @@ from kerhrm.features.ridge import RidgeModel
 from kerhrm.heterogeneity.test import test_distinct
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
+from kerhrm.networks.base import resolve_device
 from kerhrm.options import Count, Natural, Probability, option
 
 #: environments that are tried where their number is to be chosen
@@ -113,7 +113,7 @@ class InvariantEstimator(TableEstimator):
             n = len(inputs.x)
             if n < 2 * options.n_environments:
                 text = f"n_samples: {n} training rows are too few for n_environments"
-                raise KerhrmError(f"{text}={options.n_environments}", "lower it, or give more")
+                raise KerhrmError(f"{text}={options.n_environments}", "lower it, or give more rows")
             k = [min(one, n // options.n_environments) for one in options.k]
             sizes = options.max_exact, NystroemOptions(n_landmarks=options.n_landmarks)
             features = reduced_features(inputs.network, inputs.x, max(k), *sizes, inputs.seed)
@@ -144,7 +144,8 @@ class InvariantEstimator(TableEstimator):
                 reason = self._compare(inputs, options)
             self._reason = reason
             if reason is not None:
-                text = f"{reason}; predicting as ERM (if_not_detected, if_not_better='fit': KerHRM)"
+                hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
+                text = f"{reason}; predicting as ERM: {hint}"
                 warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
                 given = {"hold_out": False, "sample_weight": sample_weight}
                 whole, rows = start(self, X, y, validation, **given)
@@ -166,7 +167,8 @@ class InvariantEstimator(TableEstimator):
         x = read_features(self, X, reset=False)
         if self._auxiliary is not None:
             if auxiliary is None:
-                raise KerhrmError("the fit had auxiliary columns", "give auxiliary=...")
+                problem = "the fit had auxiliary columns, and these rows have none"
+                raise KerhrmError(problem, "give auxiliary=... as well")
             z = self._columns.read(auxiliary, len(x), reset=False)
             return np.asarray(self._auxiliary.environments_of(z))
         target = self._units.target(read_target(y, len(x), self._task, varies=False)).double()
@@ -197,7 +199,8 @@ class InvariantEstimator(TableEstimator):
             parts = {f"environment {j}": part for j, part in enumerate(memberships)}
         if groups is not None:
             parts |= indicators(groups, len(x))
-        models = {name: model.to(device_of(self.device)) for name, model in self._simple.items()}
+        device = resolve_device(self.device)
+        models = {name: model.to(device) for name, model in self._simple.items()}
         others = {name: self._in_blocks(model, x) for name, model in models.items()}
         target = self._units.target(y).double().numpy()
         errors = compare({"KerHRM": outputs, **others}, target, parts, self._task)
@@ -256,7 +259,8 @@ class InvariantEstimator(TableEstimator):
             print("iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}".format(**row))
         if bool(one.degenerate):
             text = "every initialisation repeats the label or leaves one environment empty"
-            warnings.warn(f"{text}; try other k", HeterogeneityNotDetectedWarning, stacklevel=3)
+            text += "; try another k or a larger n_init"
+            warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
 
     def _fit_auxiliary(
         self, problem: Problem, z: np.ndarray, z_validation: np.ndarray, options: EstimatorOptions

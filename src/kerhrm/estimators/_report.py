@@ -1,4 +1,4 @@
-"""How KerHRM does next to simpler models: pooled, and in every environment or group."""
+"""Errors of KerHRM next to simpler models: pooled, and in every environment or group."""
 
 import html
 import math
@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import first_row
 from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
@@ -22,7 +23,7 @@ ERROR = {"classification": "share of wrong labels", "regression": "root mean squ
 
 @dataclass(frozen=True)
 class Report:
-    """What a fitted KerHRM does on some rows: ``print`` it, or show it in a notebook.
+    """Errors of a fitted KerHRM on some rows: ``print`` it, or show it in a notebook.
 
     Attributes
     ----------
@@ -72,17 +73,15 @@ def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
 def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
     """Groups of n rows by name: 1 for their rows and 0 for others.
 
-    Raises
-    ------
-    KerhrmError
-        If there is not one label, of any kind, for each row.
+    Raises KerhrmError if there is not one label, of any kind, for each row.
     """
     labels = pd.Series(np.asarray(groups)) if np.ndim(groups) == 1 else pd.Series(dtype=object)
     if len(labels) != n:
         problem = f"groups have shape {np.shape(groups)} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
     if missing := int(labels.isna().sum()):
-        raise KerhrmError(f"{missing} rows have no group", "drop these rows, or name their group")
+        problem = f"{missing} rows have no group, the first is {first_row(labels.isna())}"
+        raise KerhrmError(problem, "drop these rows, or name their group")
     name = getattr(groups, "name", None)
     name = "group" if name is None else name
     return {
@@ -156,7 +155,7 @@ def not_better(report: pd.DataFrame, margin: float) -> str | None:
 
 
 def facts(model: Any) -> dict[str, str]:
-    """What a fitted KerHRM did and assumed, in words."""
+    """Describe in words what a fitted KerHRM did and assumed."""
     result, chosen = model.heterogeneity_, model.selected_
     by = {"linear": "KerHRM, its invariant direction", "network": "KerHRM, its network"}
     assumed = "some feature is spurious: its relation to the target differs by environment"

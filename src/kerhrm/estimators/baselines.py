@@ -82,7 +82,8 @@ class Baseline(TableEstimator):
         sample_weight: Any = None,
     ) -> Self:
         if self.task not in ("classification", "regression"):
-            raise KerhrmError(f"task={self.task!r} is not known", "classification or regression")
+            problem = f"task must be 'classification' or 'regression'; got {self.task!r}"
+            raise KerhrmError(problem, "pass task='regression' for a numeric target")
         method = METHODS[self._method]
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
@@ -210,6 +211,13 @@ class ChiSquareDRO(Baseline):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import ChiSquareDRO
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> ChiSquareDRO(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "dro"

@@ -12,9 +12,9 @@ import pandas as pd
 from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm.estimators import KerhrmWarning
-from kerhrm.estimators._data import check_values
+from kerhrm.estimators._data import check_values, first_row
 from kerhrm.estimators._report import Report
 from kerhrm.estimators.columns import table_encoder
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
@@ -48,15 +48,15 @@ def read_table(
         with path.open("rb") as file:
             start = file.read(2**16)
     except OSError as error:
-        raise KerhrmError(f"{path}: {error.strerror}", "give the path of a CSV file") from error
+        raise FileError(f"{path}: {error.strerror}", "give the path of a CSV file") from error
     for magic, kind in ARCHIVES.items():
         if start.startswith(magic):
             raise KerhrmError(f"{path} is a {kind} archive, not a CSV file", "unpack it")
     if b"\0" in start:
-        problem = f"{path} has NUL bytes: it is no text, or its encoding is UTF-16"
+        problem = f"{path} has NUL bytes: it is not text, or its encoding is UTF-16"
         raise KerhrmError(problem, "try --encoding utf-16, or save it as CSV")
     if sep is not None and len(sep) != 1:
-        raise KerhrmError(f"sep={sep!r} is not one character", "take ',', ';' or a tab, say")
+        raise KerhrmError(f"--sep must be one character; got {sep!r}", "use ',', ';' or a tab")
     read: dict[str, Any] = {"encoding": encoding, "skipinitialspace": True}
     try:
         read["sep"] = sep or _separator(start.decode(encoding, errors="ignore"))
@@ -73,18 +73,18 @@ def read_table(
     if nameless := int(names.isna().sum()):
         raise KerhrmError(f"{path}: {nameless} columns have no name", "name them in the first line")
     if (twice := names[names.duplicated()]).size:
-        problem = f"{path}: two columns are called {twice.iloc[0]!r}"
-        raise KerhrmError(problem, "rename one of them")
+        raise KerhrmError(f"{path}: two columns are called {twice.iloc[0]!r}", "rename one of them")
     if len(names) == 1:
         problem = f"{path} has one column, {names[0][:40]!r}, separated by {read['sep']!r}"
-        raise KerhrmError(problem, "give --sep ';', say")
+        raise KerhrmError(problem, "set --sep, for example --sep ';'")
     for name in dates:
-        _known(name, table)
+        check_column(name, table)
         text = table[name].astype("string")  # 2024 is a year, not nanoseconds
         times = pd.to_datetime(text, errors="coerce", utc=True, format="mixed")
         if (wrong := times.isna() & table[name].notna()).any():
-            problem = f"column {name!r} has '{table[name][wrong].iloc[0]}' (row {wrong.idxmax()})"
-            raise KerhrmError(f"{problem}, which is no date", "write dates as 2024-12-31")
+            where = f"'{table[name][wrong].iloc[0]}' in {first_row(wrong, table)}"
+            problem = f"column {name!r} must hold dates; got {where}"
+            raise KerhrmError(problem, "write dates as 2024-12-31, or leave it out of --dates")
         table[name] = times
     return table
 
@@ -134,22 +134,23 @@ def check(
     """
     others = [*auxiliary, *([] if group is None else [group]), *drop]
     for name in (target, *others):
-        _known(name, table)
+        check_column(name, table)
     if target in others:
-        raise KerhrmError(f"column {target!r} is the target", "choose another one")
+        problem = f"column {target!r} is the target, and cannot be dropped, a group or auxiliary"
+        raise KerhrmError(problem, "name it only once")
     rows = table[table[[target, *auxiliary]].notna().all(axis=1)]
     if len(rows) < MIN_ROWS:
         problem = f"{len(rows)} of {len(table)} rows have a target and auxiliary values"
-        raise KerhrmError(problem, f"give {MIN_ROWS} or more")
+        raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
     y, features = rows[target], rows.drop(columns=list(dict.fromkeys([target, *others])))
     if not features.shape[1]:
-        raise KerhrmError("no column is left that predicts", "drop fewer")
+        raise KerhrmError("no column is left that predicts", "drop fewer columns")
     numbers = features.select_dtypes("number").astype(float)
-    check_values(numbers.fillna(0).to_numpy(), [f"column {name!r}" for name in numbers])
+    check_values(numbers.fillna(0).to_numpy(), [f"column {name!r}" for name in numbers], rows)
     regression = pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
     if not regression and y.nunique() > 2:
-        problem = f"the target {target!r} has {y.nunique()} labels"
-        raise KerhrmError(problem, "KerHRM takes two, or numbers")
+        problem = f"the target {target!r} must be numbers or two labels; got {y.nunique()} labels"
+        raise KerhrmError(problem, "merge labels until two are left")
     few = not regression and y.value_counts().min() < 2
     train, test = train_test_split(
         np.arange(len(rows)),
@@ -204,7 +205,7 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
 
 
 def _separator(start: str) -> str:
-    """What separates the columns; a comma if nothing else does."""
+    """Separator of the columns; a comma if nothing else separates them."""
     line = start.partition("\n")[0]
     try:
         return csv.Sniffer().sniff(line, delimiters=",;\t|").delimiter
@@ -212,9 +213,10 @@ def _separator(start: str) -> str:
         return ","
 
 
-def _known(name: str, table: pd.DataFrame) -> None:
+def check_column(name: str, table: pd.DataFrame) -> None:
+    """Refuse a column that a table does not have."""
     if name not in table:
-        raise KerhrmError(f"there is no column {name!r}", suggest(name, list(map(str, table))))
+        raise KerhrmError(f"column {name!r} does not exist", suggest(name, list(map(str, table))))
 
 
 def _sentinel(column: pd.Series) -> float | None:

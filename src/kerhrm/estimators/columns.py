@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import first_row
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
@@ -86,22 +87,20 @@ class AuxiliaryColumns:
     def read(self, Z: Any, n: int, *, reset: bool) -> np.ndarray:
         """Columns (n, c), float64; ``reset`` when fitting, which learns the categories.
 
-        Raises
-        ------
-        KerhrmError
-            If there is not a row for each of X, a value is missing, or a category is new.
+        Raises KerhrmError if there is not a row for each of X, a value is missing, or a category is
+        new.
         """
         Z = Z.detach().cpu().numpy() if isinstance(Z, Tensor) else Z
         rows = len(Z) if np.ndim(Z) in (1, 2) else 0
         if rows != n:
-            raise KerhrmError(f"auxiliary has {rows} rows for {n} of X", "give one row for each")
+            raise KerhrmError(f"auxiliary has {rows} rows for {n} of X", "give one for each")
         if not (table := pd.DataFrame(Z)).shape[1]:
             raise KerhrmError("auxiliary has no columns", "leave it out")
         columns = []
         for name, column in table.items():
             if column.isna().any():
-                row = int(column.isna().to_numpy().argmax())
-                problem = f"auxiliary column {name!r} has a missing value (row {row})"
+                where = first_row(column.isna(), Z)
+                problem = f"auxiliary column {name!r} has a missing value in {where}"
                 raise KerhrmError(problem, "drop such rows, or fill them in")
             if column.dtype.kind == "M":
                 column = column.astype("int64")
@@ -113,7 +112,7 @@ class AuxiliaryColumns:
                 if (codes < 0).any():
                     value = column.iloc[int((codes < 0).argmax())]
                     problem = f"auxiliary column {name!r} has {value!r}, which the fit has not seen"
-                    raise KerhrmError(problem, f"known are {known.get(name)}")
+                    raise KerhrmError(problem, f"use one of {known.get(name)}")
                 column = codes
             columns.append(np.asarray(column, dtype=np.float64))
         return np.column_stack(columns)

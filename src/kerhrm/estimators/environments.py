@@ -14,6 +14,7 @@ from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import DataWarning
+from kerhrm.estimators._data import first_row
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.irm import PointLoss
@@ -50,6 +51,13 @@ class IRM(_Labelled):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import IRM
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> IRM(random_state=0).fit(X, y, environments=["a", "b"] * 20).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "irm"
@@ -97,6 +105,14 @@ class GroupDRO(_Labelled):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import GroupDRO
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> model = GroupDRO(random_state=0).fit(X, y, environments=["a", "b"] * 20)
+    >>> model.predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "group_dro"
@@ -148,6 +164,13 @@ class EIIL(Baseline):
         Of two labels of any kind, or of numbers.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import EIIL
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> EIIL(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "eiil"
@@ -201,6 +224,13 @@ class JTT(Baseline):
         Of Adam, on all points; the rate is that of both networks.
     network, validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import JTT
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> JTT(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "jtt"
@@ -255,6 +285,14 @@ class HRM(Baseline):
         Of two labels of any kind, or of numbers.
     validation_fraction, random_state, device, n_jobs : optional
         As in :class:`~kerhrm.KerHRMClassifier`.
+
+    Examples
+    --------
+    >>> from kerhrm import HRM
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> model = HRM(gate_steps=500, cluster_steps=50, n_iterations=1, random_state=0).fit(X, y)
+    >>> model.predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
     """
 
     _method = "hrm"
@@ -308,13 +346,10 @@ class HRM(Baseline):
 def environment_labels(environments: Any, n: int) -> Tensor:
     """Labels 0, 1, ... (n,) of the rows' environments, from labels of any kind; all 0 without.
 
-    Raises
-    ------
-    KerhrmError
-        Unless there is one for each row.
+    Raises KerhrmError unless there is one for each row.
     """
     if environments is None:
-        text = "no environments given: all rows count as one; fit(X, y, environments=...)"
+        text = "no environments given: all rows count as one; pass environments= to fit"
         warnings.warn(text, DataWarning, stacklevel=5)
         environments = np.zeros(n)
     labels = np.asarray(environments)
@@ -322,6 +357,7 @@ def environment_labels(environments: Any, n: int) -> Tensor:
         problem = f"environments have shape {labels.shape} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
     if missing := int(pd.isna(labels).sum()):
-        hint = "drop these rows, or name their environment"
-        raise KerhrmError(f"environments are missing in {missing} rows", hint)
+        where = first_row(pd.isna(labels), environments)
+        problem = f"environments are missing in {missing} rows, the first is {where}"
+        raise KerhrmError(problem, "drop these rows, or name their environment")
     return torch.from_numpy(np.unique(labels, return_inverse=True)[1])

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import first_row
 
 Scorer = Callable[[Any, Any, Any], float]
 
@@ -31,7 +32,8 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     Raises
     ------
     KerhrmError
-        When it scores: if X is no DataFrame, or a row of it has no group or two.
+        If groups is not a Series with a unique index, or, when it scores, X is not a DataFrame or
+        one of its rows has no group.
 
     Examples
     --------
@@ -48,20 +50,23 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     True
     """
     if not isinstance(groups, pd.Series):
-        problem = f"groups are of type {type(groups).__name__}, not a pandas Series"
+        problem = f"groups must be a pandas Series; got {type(groups).__name__}"
         raise KerhrmError(problem, "give pd.Series(groups, index=X.index)")
     if groups.index.has_duplicates:
-        raise KerhrmError("two groups have the same index", "reset_index(drop=True) X and groups")
+        twice = groups.index[groups.index.duplicated()][0]
+        problem = f"the index of groups must be unique; got {twice!r} twice"
+        raise KerhrmError(problem, "call reset_index(drop=True) on X and groups")
     return functools.partial(_worst, groups=groups, scoring=scoring)
 
 
 def _worst(estimator: Any, X: Any, y: Any, *, groups: pd.Series, scoring: Any) -> float:
     if not isinstance(X, pd.DataFrame):
-        hint = "give a DataFrame with the index of the groups"
-        raise KerhrmError(f"X is of type {type(X).__name__}: its rows have no index", hint)
+        problem = f"X must be a DataFrame with the index of groups; got {type(X).__name__}"
+        raise KerhrmError(problem, "give a DataFrame to the search or cross-validation")
     labels = groups.reindex(X.index)
     if missing := int(labels.isna().sum()):
-        raise KerhrmError(f"{missing} rows have no group", "drop these rows, or name their group")
+        problem = f"{missing} rows have no group, the first is {first_row(labels.isna(), labels)}"
+        raise KerhrmError(problem, "drop these rows, or name their group")
     if scoring is None:
         scoring = "accuracy" if is_classifier(estimator) else "neg_root_mean_squared_error"
     score = get_scorer(scoring) if isinstance(scoring, str) else scoring

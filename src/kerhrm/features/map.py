@@ -100,6 +100,8 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     Phi Phi^T = U S^2 U^T, so the top-k eigenpairs of the Gram matrix are all that is needed:
     in float64 by ARPACK on a CPU, by the dense solver on a GPU and where k is not small against n.
 
+    Raises KerhrmError if k > n, or a singular value among the first k is numerically zero.
+
     Parameters
     ----------
     gram : Tensor, (n, n)
@@ -113,16 +115,11 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         Orthonormal columns, whose entries of largest modulus are positive.
     s : Tensor, (k,), float64
         Singular values, descending.
-
-    Raises
-    ------
-    KerhrmError
-        If k > n, or a singular value among the first k is numerically zero.
     """
     n, eps = len(gram), torch.finfo(gram.dtype).eps
     if not 1 <= k <= n:
         problem = f"reduced dimension k={k} needs 1 <= k <= n={n}"
-        raise KerhrmError(problem, "lower k, or use more training points")
+        raise KerhrmError(problem, "choose k in that range, or use more points")
     gram = gram.double()
     if gram.device.type == "cpu" and k < DENSE_SHARE * n:
         start, half = stream(0, "subspace").standard_normal(n), gram.numpy().T

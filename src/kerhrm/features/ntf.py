@@ -53,14 +53,12 @@ class TangentFeatures(Protocol):
 def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:
     """Phi (n, p) and the offsets f_0 (n,) at w_0 of points (n, d).
 
-    Raises
-    ------
-    KerhrmError
-        If the points have another number of columns than the network.
+    Raises KerhrmError if the points have another number of columns than the network.
     """
     if isinstance(network, MLP):
         if x.shape[1:] != (d := network.weights["weight_0"].shape[-1],):
-            raise KerhrmError(f"points {tuple(x.shape)} do not fit a network of {d} inputs")
+            problem = f"points of shape {tuple(x.shape)} do not fit a network of {d} inputs"
+            raise KerhrmError(problem, f"give points (n, {d})")
         return factorise(network, x)
     with torch.no_grad():
         return PerSampleNTF(network, x), network(x)

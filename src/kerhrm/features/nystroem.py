@@ -64,6 +64,15 @@ class NystroemMap:
         Outputs of the untrained network on the training points.
     u, s : Tensor, (n, k), (k,), float32
         Singular value decomposition of the training points' Phi within the landmarks' span.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import NetworkOptions, NystroemMap, build
+    >>> x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    >>> features = NystroemMap.fit(build(NetworkOptions(widths=[32]), seed=0, d=3), x, k=4)
+    >>> features.transform(x)[0].shape
+    torch.Size([50, 4])
     """
 
     network: Network
@@ -95,7 +104,7 @@ class NystroemMap:
         n, m = len(x), min(options.n_landmarks, len(x))
         if not 1 <= k <= m:
             problem = f"reduced dimension k={k} needs 1 <= k <= {m} landmarks"
-            raise KerhrmError(problem, "lower k, or use more landmarks")
+            raise KerhrmError(problem, "choose k in that range, or raise n_landmarks")
         rows = torch.from_numpy(stream(seed, "landmarks").choice(n, m, replace=False))
         z = x[rows.to(x.device)]
         weights = _directions(network, z, min(m, int(options.oversampling * k)), k)

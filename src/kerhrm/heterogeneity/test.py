@@ -92,7 +92,7 @@ class HeterogeneityResult(Record):
 
     @property
     def homogeneous(self) -> bool:
-        """Whether the test was possible and detected nothing, so that ERM is the answer."""
+        """True if the test was possible and detected nothing, so that ERM is the answer."""
         return not self.detected and not np.isnan(self.p_value)
 
 
@@ -172,10 +172,7 @@ def test_heterogeneity(
 def test_problem(problem: Problem, x: Tensor, options: HeterogeneityOptions) -> HeterogeneityResult:
     """Test the training points of a problem, whose inputs are x (n, d).
 
-    Raises
-    ------
-    KerhrmError
-        As :func:`test_heterogeneity`.
+    Raises KerhrmError as :func:`test_heterogeneity`.
     """
     psi, _ = problem.reduced(min(options.k, len(problem.s)))
     return test_rows(psi, problem.y, x, options, problem.seed)
@@ -259,8 +256,10 @@ def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     n = len(features)
     if len(x) != n or y.shape != (n,):
         problem = f"features {features.shape}, inputs {x.shape}, labels {y.shape} do not fit"
-        raise KerhrmError(problem, "give one row per point")
-    if not all(np.isfinite(a).all() for a in (features, x, y)):
-        raise KerhrmError("a feature, input or label is not finite", "drop such points")
+        raise KerhrmError(problem, "give one row of each for every point")
+    for name, a in (("features", features), ("x", x), ("y", y[:, None])):
+        if not (finite := np.isfinite(a).all(axis=1)).all():
+            problem = f"{name} must be finite; row {finite.argmin()} (counted from 0) is not"
+            raise KerhrmError(problem, "drop such rows")
     if n < MIN_POINTS:
         raise KerhrmError(f"n={n} points are too few to test", f"use {MIN_POINTS} or more")

@@ -23,7 +23,7 @@ from kerhrm.methods.inputs import Fitted, Inputs
 
 @dataclass(frozen=True)
 class AuxiliaryFit:
-    """What is learned with an auxiliary variable.
+    """Result of learning with an auxiliary variable.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class AuxiliaryFit:
 
     @property
     def iteration(self) -> Fit | None:
-        """What it leaves, as an Algorithm 1 of one iteration; None where nothing is detected."""
+        """The same as a run of Algorithm 1 of one iteration; None where nothing is detected."""
         if self.environments is None or self.directions is None:
             return None
         return Fit((self.environments,), (self.directions,), self.direction)
@@ -66,31 +66,16 @@ def fit_auxiliary(
 ) -> AuxiliaryFit:
     """Test an auxiliary variable, and learn over the environments that are functions of it.
 
-    Parameters
-    ----------
-    problem : Problem
-        Reduced features and labels.
-    z, z_validation : ndarray, (n, c), (m, c)
-        Auxiliary variable of the training and validation points: numbers, dates as numbers,
-        categories as indicators or numbers.
-    options : AuxiliaryOptions
-        Of all steps.
+    Raises KerhrmError if the auxiliary variable is constant, not finite or not a row for each
+    point, or k exceeds the reduced features.
 
-    Returns
-    -------
-    AuxiliaryFit
-        ``direction`` predicts.
-
-    Raises
-    ------
-    KerhrmError
-        If the auxiliary variable is constant, not finite or not a row for each point, or k exceeds
-        the reduced features.
+    The auxiliary variable of the training points (n, c) and of the validation points (m, c) holds
+    numbers, dates as numbers, and categories as indicators or numbers.
     """
     for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
         if len(rows) != len(y):
             text = f"the auxiliary variable has {len(rows)} rows for {len(y)} {name}points"
-            raise KerhrmError(text, "give a row for each point")
+            raise KerhrmError(text, "give one row for each point")
     if max(options.k) > len(problem.s):
         text = f"k={max(options.k)} exceeds the {len(problem.s)} reduced features"
         raise KerhrmError(text, "lower k")

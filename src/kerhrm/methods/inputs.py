@@ -1,4 +1,4 @@
-"""What declares a method, what it is given, and what it gives back."""
+"""Declaration of a method, its inputs, and its result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -67,25 +67,27 @@ class Inputs:
     def require_auxiliary(self) -> tuple[Tensor, Tensor]:
         """Auxiliary variable of both parts; :class:`KerhrmError` if there is none."""
         if self.auxiliary is None or self.auxiliary_validation is None:
-            raise KerhrmError("the method needs an auxiliary variable", "give auxiliary")
+            hint = "pass Inputs(auxiliary=..., auxiliary_validation=...)"
+            raise KerhrmError("the method needs an auxiliary variable", hint)
         return self.auxiliary, self.auxiliary_validation
 
     def require_environments(self) -> Tensor:
         """Environments of the training points; :class:`KerhrmError` if there are none."""
         if self.environments is None:
-            raise KerhrmError("the method needs the points' true environments", "give environments")
+            problem = "the method needs the points' true environments"
+            raise KerhrmError(problem, "pass Inputs(environments=...)")
         return self.environments
 
     def require_problem(self) -> Problem:
         """Reduced features and labels; :class:`KerhrmError` if there are none."""
         if self.problem is None:
-            raise KerhrmError("the method needs reduced features", "give a problem")
+            raise KerhrmError("the method needs reduced features", "pass Inputs(problem=...)")
         return self.problem
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained method.
+    """Trained method: its outputs and what it has inferred.
 
     Attributes
     ----------
@@ -113,7 +115,7 @@ class Fitted:
     def predict(
         self, x: Tensor, psi: Tensor | None = None, f0: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Outputs of new points.
+        """Predict new points.
 
         Parameters
         ----------
@@ -137,7 +139,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Method:
-    """A method.
+    """Declaration of a method: its options, training function and needs.
 
     Attributes
     ----------
@@ -159,6 +161,16 @@ class Method:
         Whether hyperparameters may be chosen by the environments that it infers.
     tasks : tuple of str
         What it can learn.
+
+    Examples
+    --------
+    >>> from kerhrm import METHODS, NetworkOptions, build
+    >>> x = torch.randn(20, 2, generator=torch.Generator().manual_seed(0))
+    >>> network, y = build(NetworkOptions(widths=[4]), seed=0, d=2), x[:, 0].sign()
+    >>> inputs = Inputs(x, y, x, y, "classification", seed=0, network=network)
+    >>> erm = METHODS["erm"]
+    >>> erm.train(inputs, erm.options(steps=5)).predict(x)["model"].shape
+    torch.Size([20])
     """
 
     name: str
@@ -186,9 +198,11 @@ class Method:
             If the method cannot learn the task, or a regression is to have the logistic loss.
         """
         if task not in self.tasks:
-            raise KerhrmError(f"{self.name} cannot learn a {task}", "use another method")
+            problem = f"{self.name} cannot learn a {task}, only a {self.tasks[0]}"
+            raise KerhrmError(problem, "use another method")
         if task == "regression" and getattr(options, "loss", None) == "logistic":
-            raise KerhrmError("loss='logistic' needs labels, not a regression", "use squared")
+            problem = "loss='logistic' needs labels, but the task is a regression"
+            raise KerhrmError(problem, "set loss to 'squared'")
 
 
 def one_hot_environments(environments: Tensor, count: int) -> Tensor:

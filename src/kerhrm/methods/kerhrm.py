@@ -65,7 +65,7 @@ def finish(
     environments: Sequence[Environments],
     directions: Sequence[Directions],
 ) -> Fitted:
-    """What :func:`train_kerhrm` does with the iterations of Algorithm 1."""
+    """Use that :func:`train_kerhrm` makes of the iterations of Algorithm 1."""
     problem = inputs.require_problem()
     result = inputs.heterogeneity
     if result is None and options.pretest is not None and inputs.task == "regression":

@@ -72,18 +72,15 @@ class ReleasedOptions(Options):
 def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     """Cluster and learn theta in turn, with the first k columns of Psi.
 
-    Raises
-    ------
-    KerhrmError
-        If k exceeds the reduced features, or is 1 and there are several iterations; if the
-        clusters exceed the points; if the clusters that M_p uses hold no point at all.
+    Raises KerhrmError if k exceeds the reduced features, or is 1 and there are several iterations;
+    if the clusters exceed the points; if the clusters that M_p uses hold no point at all.
     """
     problem, k, n_clusters = inputs.require_problem(), options.k, options.n_environments
     n, k_max = problem.u.shape
     if k > k_max or (k == 1 and options.n_iterations > 1):
-        raise KerhrmError(f"k={k} is not between 2 and the {k_max} reduced features", "change k")
+        raise KerhrmError(f"k must be from 2 to the {k_max} reduced features; got {k}", "change k")
     if n_clusters > n:
-        raise KerhrmError(f"n_environments={n_clusters} exceeds n={n} points", "lower it")
+        raise KerhrmError(f"n_environments={n_clusters} exceeds n={n} points", "use fewer")
     psi, _ = problem.reduced(k)
     f0, y = problem.f0_train.double(), problem.y.double()
     variant, seed = psi, problem.seed
@@ -196,7 +193,7 @@ class TwoRisks:
         self.second, self.cross = risks.second.cpu().numpy(), risks.cross.cpu().numpy()
 
     def gradient(self, u: np.ndarray, weight: float) -> np.ndarray:
-        """Of the mean risk plus ``weight`` (g_0 - g_1)^2; the coefficient of f_0 stays at 1."""
+        """Gradient of mean risk + ``weight`` (g_0 - g_1)^2; the coefficient of f_0 stays at 1."""
         residual = self.second @ u - self.cross  # S_e u - x_e, (E, k + 1)
         total = 2 * residual.mean(0)
         if len(residual) == 2:

@@ -1,4 +1,4 @@
-"""What the library asks of a network, and where its tensors live."""
+"""Interface of a network, and devices of its tensors."""
 
 import dataclasses
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import DeviceError, KerhrmError
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,19 @@ def resolve_device(name: str) -> torch.device:
     Raises
     ------
     KerhrmError
-        If a GPU is asked for and none is there.
+        If the name is not one of these.
+    DeviceError
+        If this machine lacks that GPU; it is a KerhrmError and a RuntimeError.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError) as error:
+        problem = f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {name!r}"
+        raise KerhrmError(problem, "use 'auto'") from error
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise KerhrmError(
+        raise DeviceError(
             f"device={name}, but PyTorch sees {torch.cuda.device_count()} GPUs",
             "use device=auto or device=cpu, or install a CUDA build of PyTorch",
         )

@@ -8,7 +8,14 @@ from kerhrm.options import Count, Entry, Options, option
 
 
 class NetworkOptions(Options):
-    """The architecture; the default is the paper's."""
+    """Architecture of a network; the default is the paper's.
+
+    Examples
+    --------
+    >>> from kerhrm import NetworkOptions
+    >>> NetworkOptions(widths=[64, 64]).widths
+    [64, 64]
+    """
 
     widths: list[Count] = option([1024], "hidden ReLU layers of a multilayer perceptron")
     module: Entry | None = option(
@@ -47,7 +54,7 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
     (41, torch.Size([5]))
     """
     if d < 1:
-        raise KerhrmError(f"d={d} inputs are too few", "give 1 or more")
+        raise KerhrmError(f"d must be 1 or more; got {d}", "give the number of inputs")
     if options.module is not None:
         return init_module(options.module, seed, d)
     return init_mlp(seed, (d, *options.widths, 1))

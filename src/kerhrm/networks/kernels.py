@@ -64,7 +64,7 @@ def _by_convolution(x: Tensor) -> bool:
 
 @cache
 def convolutions_pay() -> bool:
-    """Whether a convolution with 1 x 1 kernels is faster than the same product of matrices.
+    """True if a convolution with 1 x 1 kernels is faster than the same product of matrices.
 
     PyTorch hands products to MKL, which runs without AVX-512 on processors that are not Intel's,
     and is slow there where one side has ten columns: up to twenty times slower than oneDNN.
@@ -116,7 +116,7 @@ class Block:
             moments.index_add_(0, self.columns, product)
 
     def padded(self, values: Tensor) -> Tensor:
-        """Of values (n,) those of the block, then zeros: (m + zeros,)."""
+        """Take those of the block from values (n,), then zeros: (m + zeros,)."""
         return pad(values[self.rows], (0, len(self.x) - self.count))
 
 

@@ -65,10 +65,7 @@ def check_module(module: Any, entry: str, d: int) -> None:
 
     Buffers are refused, too: they would be parameters that nobody trains.
 
-    Raises
-    ------
-    KerhrmError
-        Naming the entry.
+    Raises KerhrmError naming the entry.
     """
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
         raise _refused(entry, "returns no torch.nn.Module with parameters")
@@ -83,10 +80,10 @@ def check_module(module: Any, entry: str, d: int) -> None:
         raise _refused(entry, f"fails on points of shape {(n, d)} ({error})") from error
     shape = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
     if shape not in {(n,), (n, 1)}:
-        raise _refused(entry, f"maps {n} points to {shape}, not to one number a point")
+        raise _refused(entry, f"must give {n} points one number each; got {shape}")
     if not torch.allclose(outputs, again, rtol=1e-3, atol=1e-3 * float(outputs.abs().max())):
-        hint = "leave out dropout and batch statistics, or call module.eval() in the factory"
-        raise _refused(entry, "gives a point another output in another batch or call", hint)
+        hint = "remove dropout and batch norm, or call module.eval() in the factory"
+        raise _refused(entry, "must give a point the same output in every batch and call", hint)
 
 
 def _refused(entry: str, problem: str, hint: str = SHAPE) -> KerhrmError:
@@ -97,7 +94,8 @@ def small_cnn(d: int) -> nn.Module:
     """Two small convolutions on images with two colour channels, d = 2 side^2."""
     side = math.isqrt(d // 2)
     if 2 * side**2 != d or side < 4:
-        raise KerhrmError(f"{d} inputs are no square image with two channels", "use colored_mnist")
+        problem = f"small_cnn needs d = 2 side^2 inputs with side >= 4; got d={d}"
+        raise KerhrmError(problem, "use it with the data set colored_mnist")
     end = (side + 3) // 4  # two strides of 2, each rounded up
     return nn.Sequential(
         nn.Unflatten(1, (2, side, side)),

@@ -1,7 +1,9 @@
 """Pictures of fitted estimators, each on one matplotlib ``Axes``.
 
-    kerhrm.plots.environments(model, X, y)
-    kerhrm.plots.group_errors([model, erm], X_test, y_test, groups)
+    >>> import kerhrm.plots
+    >>> X, y = [[0.0, 1.0], [1.0, 2.0], [2.0, 0.0]] * 5, [0.0, 1.0, 2.0] * 5
+    >>> kerhrm.plots.environments(["north", "south", "south"] * 5, X, y).get_ylabel()
+    'feature 1'
 
 Every function takes ``ax``, draws there, or in a figure of its own without it, and returns the
 ``Axes``; it changes nothing else.  Needs matplotlib: ``pip install matplotlib``.

@@ -92,7 +92,8 @@ def agreement(models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = No
         models = [clone(models).set_params(random_state=s).fit(X, y) for s in range(n)]
     fits = _named(models)
     if len(fits) < 2:
-        raise KerhrmError("a single fit cannot be compared", "give several, or n=2 or more")
+        problem = f"agreement needs two fits or more; got {len(fits)}"
+        raise KerhrmError(problem, "give several models, or n=2")
     labels = {}
     for name, model in fits.items():
         rows = read(model, X, y)

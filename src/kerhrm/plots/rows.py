@@ -61,7 +61,7 @@ def environments(
     if features is None:
         first, second = _most_important(model, rows, 2)
     elif isinstance(features, str) or len(features) != 2:
-        raise KerhrmError(f"features={features!r} are not two", "give two names or numbers")
+        raise KerhrmError(f"features must be two; got {features!r}", "give two names or numbers")
     else:
         first, second = (_index(feature, rows.features) for feature in features)
     ax = new_axes(ax)
@@ -99,7 +99,7 @@ def relation(
     """
     rows = read(model, X, y)
     if bins < 1:
-        raise KerhrmError(f"bins={bins} must be 1 or more")
+        raise KerhrmError(f"bins must be 1 or more; got {bins}", "try 10")
     if feature is None:
         (chosen,) = _most_important(model, rows, 1)
     else:
@@ -295,11 +295,11 @@ def _index(feature: Any, features: Sequence[str]) -> int:
     """Number of a feature that is given by name or number."""
     if isinstance(feature, str):
         if feature not in features:
-            raise KerhrmError(f"there is no feature '{feature}'", suggest(feature, features))
+            raise KerhrmError(f"feature '{feature}' does not exist", suggest(feature, features))
         return features.index(feature)
     if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
-        raise KerhrmError(f"{feature!r} is not a feature", "give a name or a number")
+        raise KerhrmError(f"a feature must be a name or number; got {feature!r}", "see X.columns")
     if not -len(features) <= feature < len(features):
-        hint = f"the table has {len(features)}, and the first is 0"
-        raise KerhrmError(f"there is no feature {feature}", hint)
+        hint = f"the table has {len(features)} features, counted from 0"
+        raise KerhrmError(f"feature {feature} does not exist", hint)
     return int(feature) % len(features)

@@ -151,11 +151,11 @@ def test_cells() -> None:
     assert len({*zip(found.tolist(), group.tolist(), strict=True)}) == 3
     for bad, match in (
         (np.ones((5, 1)), "constant"),
-        (np.array([[1.0], [np.nan]]), "row 1 .* not finite"),
+        (np.array([[1.0], [np.nan]]), "row 1 .* is not"),
         (np.ones(5), r"shape \(5,\)"),
         (np.ones((5, 0)), "shape"),
     ):
         with pytest.raises(KerhrmError, match=match):
             Cells.fit(bad)
-    with pytest.raises(KerhrmError, match="2 columns, in training 1"):
+    with pytest.raises(KerhrmError, match="must have 1 columns; got 2"):
         cells.of(places)

@@ -281,7 +281,7 @@ def test_the_first_kernel_may_be_that_of_the_inputs() -> None:
     theta = direction(torch.ones(K_MAX).double(), 4)  # the second iteration is about features
     again = learn_environments(data, settings, 2, [got], [theta], inputs=x)
     same(again, learn_environments(data, KerHRMOptions(k=[4]), 2, [expected], [theta]))
-    with pytest.raises(KerhrmError, match="first_kernel 'inputs' needs the points x"):
+    with pytest.raises(KerhrmError, match="first_kernel='inputs' needs the points x"):
         learn_environments(data, settings, 1, [], [])
 
 

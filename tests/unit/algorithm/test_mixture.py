@@ -205,7 +205,7 @@ def test_sigma_stays_positive_on_an_exact_fit() -> None:
     ("n_clusters", "ridge", "message"),
     [
         (6, 0.1, "n_environments=6 exceeds n=5 training points; lower"),
-        (2, 0.0, "ridge=0.0 must be"),
+        (2, 0.0, "must be positive; got 0.0"),
     ],
 )
 def test_impossible_settings_are_refused(n_clusters: int, ridge: float, message: str) -> None:

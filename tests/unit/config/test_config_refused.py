@@ -7,6 +7,7 @@ import pytest
 from small_config import Load
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.config import load_config
 from kerhrm.paper.config.files import read_yaml
 
 ALTERNATIVE = {"to": "x", "where": ["made"], "mark": "n_init=1", "set": {"n_init": 1}}
@@ -15,7 +16,9 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     # file, what it says, the key that the error names
     ("config.yaml", {"preset": "smal"}, "preset"),
     ("config.yaml", {"nonsense": 1}, "nonsense"),
-    ("config.yaml", {"device": "gpu"}, "device"),
+    ("config.yaml", {"erm": {"steps": 1}}, "erm: no such key; options of a method: learners: {erm"),
+    ("learners.yaml", {"erm": {"loss": 1}}, "erm.loss = 1: no such key; options of a method"),
+    ("config.yaml", {"device": "gpu"}, "device = 'gpu': must be auto, cpu, cuda or cuda:N"),
     ("config.yaml", {"threads": True}, "threads"),
     ("config.yaml", {"results": "a\nb"}, "results"),
     ("config.yaml", {"raw_dir": "/nowhere"}, "raw_dir"),
@@ -77,6 +80,17 @@ def test_an_override_is_refused_as_such(load: Load) -> None:
     with pytest.raises(KerhrmError, match=r"^--config: data\.made\.options\.r2 = 3"):
         load(data={"made": {"options": {"r2": 3}, "settings": {"b": None}, "network": {}}},
              tables={"one": {"settings": {"made/b": None}}})  # fmt: skip
+
+
+def test_a_key_of_a_further_file_is_not_blamed_on_the_command_line(
+    load: Load, tmp_path: Path
+) -> None:
+    """Snakemake hands over both together."""
+    load()
+    (tmp_path / "mine.yaml").write_text("data: {made: {options: {r2: 3}}}")
+    both = {"threads": 2, "data": {"made": {"options": {"r2": 3, "sigma_s": 1.0}}}}
+    with pytest.raises(KerhrmError, match=r"^mine.yaml: data\.made\.options\.r2 = 3"):
+        load_config(both, [tmp_path / "mine.yaml"], root=tmp_path)
 
 
 def test_a_loss_has_to_fit_the_task(load: Load) -> None:

@@ -103,7 +103,7 @@ def test_a_search_trains_all_candidates_at_its_settings_and_seeds(load: Load) ->
 
 def test_options_that_nobody_has_selected_yet_are_missed_by_the_job_alone(load: Load) -> None:
     config = load({"selected/made.yaml": "{}"})
-    with pytest.raises(KerhrmError, match=r"config/selected/made\.yaml.*; run the preset tuning"):
+    with pytest.raises(KerhrmError, match=r"config/selected/made\.yaml.*; run snakemake select"):
         config.params("made", "a", "erm")
     assert load({"selected/made.yaml": "{}"}, preset="tuning").params("made", "a", "erm")
 

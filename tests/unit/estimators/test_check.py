@@ -66,7 +66,7 @@ def test_labels_and_an_auxiliary_column(pay: Path) -> None:
     assert found.report.facts["error"] == "share of wrong labels"
     assert "detected (p = " in found.report.facts["test"]
     assert set(found.model.classes_) == {"no", "yes"}
-    with pytest.raises(ValueError, match="there is no column 'larg'; did you mean 'large'"):
+    with pytest.raises(ValueError, match="column 'larg' does not exist; did you mean 'large'"):
         check(table, "larg")
     with pytest.raises(ValueError, match="no column is left"):
         check(table, "large", drop=[c for c in table if c != "large"])
@@ -79,13 +79,13 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
     "an archive": (b"PK\x03\x04rest", [], "is a zip archive, .* unpack it"),
     "NUL bytes": (b"a,b\n1,\0\n", [], "has NUL bytes"),
     "another encoding": ("a,b\né,2\n".encode("latin-1"), [], "try --encoding latin-1"),
-    "another separator": ("a;b\n1;2\n", ["--sep", ","], "one column, 'a;b'.* give --sep"),
+    "another separator": ("a;b\n1;2\n", ["--sep", ","], "one column, 'a;b'.* set --sep"),
     "two names alike": ("b,b\n1,2\n", [], "two columns are called 'b'"),
     "a ragged row": ("a,b\n1,2\n1,2,3\n", [], "Expected 2 fields in line 3, saw 3"),
-    "infinite": (f"a,b\n{ROWS}inf,1\n", [], r"column 'a' has .* row 40 \(inf\)"),
-    "three classes": ("a,b\n" + "1,x\n2,y\n3,z\n" * 20, [], "has 3 labels; KerHRM takes two"),
-    "no date": ("a,b\n" + ROWS, ["--dates", "a"], "'0' .*which is no date"),
-    "no target": ("a,c\n" + ROWS, [], "there is no column 'b'"),
+    "infinite": (f"a,b\n{ROWS}inf,1\n", [], r"column 'a' has .* index 40, with inf"),
+    "three classes": ("a,b\n" + "1,x\n2,y\n3,z\n" * 20, [], "got 3 labels; merge"),
+    "no date": ("a,b\n" + ROWS, ["--dates", "a"], "must hold dates; got '0' in index 0"),
+    "no target": ("a,c\n" + ROWS, [], "column 'b' does not exist"),
     "the target twice": ("a,b\n" + ROWS, ["--group", "b"], "column 'b' is the target"),
     "no folder": ("a,b\n" + ROWS, ["--html", "/dev/null/x.html"], "cannot write /dev/null/x.html"),
 }  # fmt: skip

@@ -91,7 +91,7 @@ def test_the_worst_group_decides(labels: Any) -> None:
         scoring(search, labels.x, labels.y)
     with pytest.raises(KerhrmError, match="1 rows have no group"):
         worst_group_score(groups[1:])(search, X, labels.y)
-    with pytest.raises(KerhrmError, match="not a pandas Series"):
+    with pytest.raises(KerhrmError, match="must be a pandas Series"):
         worst_group_score(labels.hidden)
 
 

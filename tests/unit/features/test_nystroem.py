@@ -85,7 +85,7 @@ def test_landmarks_belong_to_the_seed_and_chunks_make_no_difference(
 
 
 def test_what_does_not_fit_is_refused(network: Network) -> None:
-    with pytest.raises(KerhrmError, match="k=5 needs 1 <= k <= 4 landmarks; lower k"):
+    with pytest.raises(KerhrmError, match="k=5 needs 1 <= k <= 4 landmarks; choose k"):
         NystroemMap.fit(network, points(0), K, landmarks(4))
     with pytest.raises(KerhrmError, match="rank 1, less than k=5; set k <= 1"):
         NystroemMap.fit(network, points(0)[:1].repeat(N, 1), K, landmarks(50))

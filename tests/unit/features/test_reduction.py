@@ -47,7 +47,7 @@ def test_signs_depend_on_the_subspace_alone() -> None:
 
 @pytest.mark.parametrize("k", [0, 13])
 def test_dimension_outside_the_data_is_refused(k: int) -> None:
-    with pytest.raises(KerhrmError, match=rf"k={k} needs 1 <= k <= n=12; lower k"):
+    with pytest.raises(KerhrmError, match=rf"k={k} needs 1 <= k <= n=12; choose k"):
         reduce(gram(features(12)), k)
 
 

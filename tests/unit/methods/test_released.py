@@ -237,7 +237,7 @@ def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
 
 def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     for changes, message in (
-        ({"k": 7}, "k=7 is not"), ({"k": 1}, "k=1 is not"), ({"n_environments": 81}, "exceeds n=80")
+        ({"k": 7}, "got 7"), ({"k": 1}, "got 1"), ({"n_environments": 81}, "exceeds n=80")
     ):  # fmt: skip
         with pytest.raises(KerhrmError, match=message):
             theta_of(inputs, **changes)

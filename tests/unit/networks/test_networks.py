@@ -86,10 +86,10 @@ def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("vector", r"maps 16 points to \(16, 2\)"),
-        ("BatchMean", r"maps 16 points to \(1,\)"),
-        ("dropout", r"another output in another batch or call; .*module\.eval\(\)"),
-        ("batch_statistics", "another output in another batch"),
+        ("vector", r"16 points one number each; got \(16, 2\)"),
+        ("BatchMean", r"16 points one number each; got \(1,\)"),
+        ("dropout", r"the same output in every batch and call; .*module\.eval\(\)"),
+        ("batch_statistics", "the same output in every batch"),
         ("running_statistics", r"has the buffer 1\.running_mean"),
         ("images_only", r"fails on points of shape \(16, 5\)"),
         ("nothing_to_train", r"returns no torch\.nn\.Module with parameters"),
@@ -108,5 +108,5 @@ def test_modules_that_are_refused(entry: str, message: str) -> None:
 def test_the_cnn_is_for_images_with_two_channels() -> None:
     for side in (4, 7, 28):
         assert small_cnn(2 * side**2)(torch.randn(3, 2 * side**2)).shape == (3, 1)
-    with pytest.raises(KerhrmError, match="10 inputs"):
+    with pytest.raises(KerhrmError, match="got d=10"):
         small_cnn(10)

@@ -16,7 +16,7 @@ from kerhrm.errors import KerhrmError
 
 CASES: dict[str, tuple[Any, str]] = {
     "a feature that is not there": (
-        lambda m, x, y: plots.relation(m, x, y, "shadow"), "no feature 'shadow'; did you mean",
+        lambda m, x, y: plots.relation(m, x, y, "shadow"), "'shadow' does not exist; did you",
     ),
     "a table with one column": (
         lambda m, x, y: plots.environments(y, x[["shade"]], y), "the table has 1 feature",
@@ -33,7 +33,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "labels that explain nothing": (
         lambda m, x, y: plots.importance(y, x, y), "do not say which features they come from",
     ),
-    "one fit": (lambda m, x, y: plots.agreement([m], x, y), "a single fit cannot be compared"),
+    "one fit": (lambda m, x, y: plots.agreement([m], x, y), "two fits or more; got 1"),
     "rows without a group": (
         lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]), "1 rows have no group",
     ),

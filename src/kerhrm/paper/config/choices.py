@@ -16,7 +16,7 @@ def add_choices(sources: Sources, whole: Whole) -> None:
 
     def add(key: Key, place: Key, content: Tree) -> None:
         if place in taken:
-            raise sources.error(key, f"there is {'.'.join(place)} already")
+            raise sources.error(key, f"{'.'.join(place)} exists already", "choose another mark")
         taken.add(place)
         sources.add(f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}", place, content)
 

@@ -98,14 +98,16 @@ class Config:
         where = "/".join(filter(None, (data, setting, learner)))
         settings = self._content["data"].get(data, {}).get("settings", {})
         if setting not in settings:
-            raise KerhrmError(f"{where}: there is no such setting", "see config/data")
+            hint = f"add it to config/data/{data}.yaml"
+            raise KerhrmError(f"{where}: the setting does not exist", hint)
         if learner is None:
             return dict(settings[setting])
         if where not in self._content["cells"]:
-            raise KerhrmError(f"{where}: no table has this learner there", "add it to a table")
+            problem = f"{where}: no table has this learner at this setting"
+            raise KerhrmError(problem, "add it to a table in config/tables")
         own = self._content["cells"][where]
         if own["missing"]:
-            raise KerhrmError(own["missing"], "run the preset tuning")
+            raise KerhrmError(own["missing"], "run snakemake select --config preset=tuning")
         return dict(settings[setting] | own)
 
     def tuning(self, data: str) -> Tuning | None:

@@ -10,7 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
-from kerhrm.options import suggest
+from kerhrm.options import suggest, worded
 from kerhrm.paper.config.models import check_name
 
 Tree = dict[str, Any]
@@ -47,9 +47,11 @@ def read_yaml(path: Path) -> Tree:
         where = f"line {mark.line + 1} " if mark else ""
         text = getattr(error, "problem", None) or getattr(error, "strerror", None) or error
         problem = f"{where}cannot be read as YAML: {' '.join(str(text).split())}"
-        raise KerhrmError(f"{name}: {problem}") from error
+        hint = "check that it is a file of 'key: value' lines, each key once"
+        raise KerhrmError(f"{name}: {problem}", hint) from error
     if content is not None and not isinstance(content, dict):
-        raise KerhrmError(f"{name}: write 'key: value' lines")
+        problem = f"{name}: must be a mapping; got a {type(content).__name__}"
+        raise KerhrmError(problem, "write 'key: value' lines")
     return content or {}
 
 
@@ -66,6 +68,15 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
         both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
         result[key] = merge(result[key], value) if both else value
     return result
+
+
+def beyond(tree: Mapping[str, Any], base: Mapping[str, Any]) -> Tree:
+    """What ``tree`` says that ``base`` does not."""
+    more = {key: value for key, value in tree.items() if base.get(key, ABSENT) != value}
+    for key, value in more.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
+            more[key] = beyond(value, base[key])
+    return more
 
 
 @dataclass
@@ -113,11 +124,17 @@ class Sources:
         """One-line error of a validation below the key ``above``."""
         first = error.errors()[0]
         loc = tuple(part for part in first["loc"] if part != "[key]")
-        text = first["msg"].removeprefix("Value error, ").replace("Input should", "must")
+        problem, hint = worded(first)
         if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
-            text = "write 'key: value' lines"
-        problem, _, hint = text.partition("; ")
-        return self.error((*above, *loc), problem, hint or None)
+            problem = "write 'key: value' lines"
+        if first["type"] == "misfit" and (name := self._learner(loc)):
+            hint = f"options of a method: learners: {{{name}: {{options: {{KEY: VALUE}}}}}}"
+        return self.error((*above, *loc), problem, hint)
+
+    def _learner(self, loc: Key) -> str:
+        """Name of the learner whose options seem to be meant by an unknown key."""
+        name = loc[1] if len(loc) == 3 and loc[0] == "learners" else loc[0]
+        return str(name) if name in self.tree().get("learners", {}) else ""
 
 
 def _get(tree: Any, key: Key) -> Any:
@@ -136,7 +153,10 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     ``config.yaml``, the preset, further files and the command line.
     """
     extra = [(shown(path), read_yaml(path)) for path in files]
+    # Snakemake hands over both together
     machine, top = read_yaml(folder / "config.yaml"), dict(overrides)
+    for _, content in extra:
+        top = beyond(top, content)
     general = [(shown(folder / "config.yaml"), machine), *extra, ("--config", top)]
     sources = Sources()
     for name in ("data", "tables", "selected"):
@@ -158,7 +178,8 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
         raise given.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
     own = read_yaml(presets[preset])
     if "preset" in own:
-        raise KerhrmError(f"{shown(presets[preset])}: preset: a preset names no other one")
+        problem = f"{shown(presets[preset])}: preset: a preset must not name another one"
+        raise KerhrmError(problem, "delete the key preset")
     sources.add(general[0][0], (), machine)
     sources.add(shown(presets[preset]), (), own)
     for name, content in general[1:]:

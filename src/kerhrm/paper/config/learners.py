@@ -85,7 +85,7 @@ def misfit(
 def known(sources: Sources, key: Key, name: str, names: Collection[str]) -> str:
     """A name; an error suggests another one if it is not among the known ones."""
     if name not in names:
-        raise sources.error(key, f"there is no '{name}'", suggest(str(name), names))
+        raise sources.error(key, f"'{name}' is unknown", suggest(str(name), names))
     return name
 
 
@@ -119,7 +119,7 @@ class Learners:
             if one.like is None:
                 return
             name = known(self.sources, ("learners", name, "like"), one.like, self.whole.learners)
-        raise self.sources.error(("learners", name, "like"), "it is like itself")
+        raise self.sources.error(("learners", name, "like"), "it is like itself", "name another")
 
     def inherited(self, name: str, key: str, default: Any = None) -> Any:
         """Value of a key of a learner, or of the nearest one that it is like."""
@@ -152,7 +152,8 @@ class Learners:
                 grid = layer.grid | {k: v for k, v in grid.items() if k not in layer.grid}
         at: Key = ("learners", learner, "grid" if grid else "candidates")
         if math.prod(map(len, grid.values())) > CANDIDATES:
-            raise self.sources.error(at, f"it has more than {CANDIDATES} combinations")
+            problem = f"it has more than {CANDIDATES} combinations"
+            raise self.sources.error(at, problem, "shorten its lists")
         products = itertools.product(*grid.values())
         own = self.whole.learners[learner].candidates
         for values in own or (dict(zip(grid, values, strict=True)) for values in products):

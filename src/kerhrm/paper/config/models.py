@@ -21,6 +21,7 @@ RESERVED = (
     *("train_network", "verify", "write_configuration"),
 )
 MAX_SEEDS = 10_000
+DEVICES = "auto, cpu, cuda or cuda:N"
 STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
 Kind = Literal["accuracy", "shift", "mean_error", "period", "iterations"]
@@ -36,14 +37,25 @@ NOTEBOOKS = {"table": None, "figure2": "iterations", "figure3": "period"}
 def check_name(name: str) -> str:
     """Refuse a name that cannot be a folder or a target."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]{0,79}", name) or ".." in name:
-        raise ValueError("write up to 80 letters, digits and _ = . + -, the first of them no sign")
+        raise ValueError("must be up to 80 letters, digits and _=.+-, and not begin with a sign")
     if name.lower() in RESERVED or name.endswith("."):
         raise ValueError("the name is reserved; choose another one")
     return name
 
 
+def _matches(pattern: str, text: str) -> AfterValidator:
+    """Refuse text that does not match, in words."""
+
+    def check(value: str) -> str:
+        if re.fullmatch(pattern, value):
+            return value
+        raise ValueError(text)
+
+    return AfterValidator(check)
+
+
 Name = Annotated[str, AfterValidator(check_name)]
-Place = Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
+Place = Annotated[str, _matches("[^/]+/[^/]+", "must be DATA/SETTING")]
 Values = dict[str, Any]
 Cell = tuple[str, str, str]  #: data set, setting, learner
 Item = TypeVar("Item")
@@ -79,7 +91,7 @@ def _spell_out(seeds: Any) -> Any:
 
 def _differ(seeds: list[Replicate]) -> list[Replicate]:
     if len(set(seeds)) < len(seeds):
-        raise ValueError("a seed is given twice")
+        raise ValueError("a seed is given twice; write each once")
     return seeds
 
 
@@ -262,7 +274,7 @@ class Choice(Options):
 def check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
     if not Path(folder).expanduser().is_dir():
-        raise ValueError("there is no such folder")
+        raise ValueError("the folder does not exist; correct its name")
     return folder
 
 
@@ -273,13 +285,13 @@ class Whole(Options):
     """All files of ``config/`` together."""
 
     preset: Name = option("paper", "a name in config/presets")
-    results: Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")] = option(
-        "results", "folder of everything that is generated"
+    results: Annotated[str, _matches(r"[^{}\x00-\x1f]+", "must be a path without { and }")] = (
+        option("results", "folder of everything that is generated")
     )
     raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
     on_missing: Literal["fallback", "fail"] = option("fail", "raw files: synthetic, or an error")
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")] = option(
-        "auto", "auto, cpu, cuda, cuda:N"
+    device: Annotated[str, _matches(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = option(
+        "auto", DEVICES
     )
     threads: Annotated[Count, Field(le=256)] = option(1, "of a heavy job; last bits depend on it")
     seed_offset: Natural = option(0, "added to every seed of the tables")

@@ -161,19 +161,20 @@ class _Resolver:
         tasks = {DATA_SETS[self.whole.data[data].generator].task for data, *_ in cells}
         if len(tasks) != 1:
             problem = "it mixes classification and regression" if cells else "it has no learners"
-            raise self.sources.error((*at, "settings"), problem)
+            raise self.sources.error((*at, "settings"), problem, "split it, or add learners")
         kinds = KINDS[tasks.pop()]
         kind = known(self.sources, (*at, "kind"), table.kind or kinds[0], kinds)
         if NOTEBOOKS[table.notebook] not in (None, kind):
             problem = f"it shows tables of the kind {NOTEBOOKS[table.notebook]}"
-            raise self.sources.error((*at, "notebook"), problem, "use table")
+            raise self.sources.error((*at, "notebook"), problem, "set notebook: table")
         outputs = {}
         for learner in dict.fromkeys(learner for *_, learner in cells):
             given = [o for p, o in table.outputs.items() if fnmatch.fnmatchcase(learner, p)]
             titles = self.learners.titles(learner)
             outputs[learner] = [o for o in titles if not given or o in given[-1]]
             if not outputs[learner]:
-                raise self.sources.error((*at, "outputs"), f"none is an output of {learner}")
+                hint = f"use some of {', '.join(titles)}"
+                raise self.sources.error((*at, "outputs"), f"none is an output of {learner}", hint)
         marks = {learner: self.whole.learners[learner].mark for *_, learner in cells}
         return {
             **table.model_dump(include={"title", "notebook", "in_all"}),

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, Self
 import lazy_loader
 import requests
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm.paper.runs.arrays import File, load_arrays, save_arrays
 
 pooch = lazy_loader.load("pooch")  # it takes a fifth of a second, and every Snakemake imports this
@@ -42,7 +42,7 @@ class RawFile:
         return bool(pooch.file_hash(path) == self.sha256)
 
 
-class RawDataUnavailable(KerhrmError):
+class RawDataUnavailable(FileError):
     """A raw file is in no source; the message lists every source and its reason."""
 
 
@@ -123,7 +123,8 @@ def locate(
     folders = [Path(f).expanduser() for f in (raw_dir, os.environ.get("KERHRM_RAW_DIR")) if f]
     for folder in folders:
         if not folder.is_dir():
-            raise KerhrmError(f"{folder} (raw data) must be a folder", "correct its name")
+            problem = f"the folder of raw data {folder} does not exist"
+            raise FileError(problem, "correct raw_dir or KERHRM_RAW_DIR, or leave it out")
     cache = Path(os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")).expanduser() / name
     # All raw folders before any download: a damaged file is reported at once.
     found: list[Path | None] = []

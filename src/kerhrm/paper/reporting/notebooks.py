@@ -51,7 +51,7 @@ def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> Non
             )  # fmt: skip
         except papermill.PapermillExecutionError as error:
             what = f"{error.ename}: {' '.join(error.evalue.split())}"  # one line
-            raise KerhrmError(f"{source}, cell {error.exec_count}: {what}") from error
+            raise KerhrmError(f"{source}, cell {error.exec_count}: {what}", None) from error
         except OSError as error:
             problem = f"cannot execute {source} in {folder}: {error.strerror or error}"
             hint = "free disk space or let TMPDIR name another folder, then run again"

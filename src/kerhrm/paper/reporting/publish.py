@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm.paper.evaluation.tables import FALLBACK
 from kerhrm.paper.reporting.notebooks import render
 from kerhrm.paper.reporting.run import COMPARISONS, Run
@@ -44,7 +44,7 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
     files = [f"tables/{name}.csv" for name in names] + ["claims.csv", "endpoints.csv"] * whole
     files += [] if apart else [f"scores/{name}.csv.gz" for name in names]
     if gone := [name for name in files if not run.has(name)]:
-        raise KerhrmError(f"{run.folder / gone[0]} does not exist", "run the rule that makes it")
+        raise FileError(f"{run.folder / gone[0]} does not exist", "make it with snakemake")
     more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
     more += [] if apart else [f"figures/{name}.png" for name in (*names, "endpoints", "selection")]
     more += ["config.yaml"] * (not tables) + ["choices.csv"] * whole

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError
 from kerhrm.paper.evaluation.tables import notice
 from kerhrm.paper.runs.arrays import reading
 
@@ -73,7 +73,7 @@ class Run:
         """The rows of some tables; of all, if none is named."""
         names = tables or tuple(self.tables)
         if not names:
-            raise KerhrmError(f"{self.folder} has no tables", "run the workflow first")
+            raise FileError(f"{self.folder} has no tables", "make some with snakemake first")
         return pd.concat([self._csv(f"tables/{name}.csv") for name in names], ignore_index=True)
 
     def comparisons(self, table: str) -> pd.DataFrame:

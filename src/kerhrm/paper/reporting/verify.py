@@ -59,12 +59,14 @@ def verify(run: Run, reference: Path) -> Verification:
     published = stored(reference, run.preset())
     tables = [table for table in published if table in run.tables]
     if not tables:
-        raise KerhrmError(f"{run.folder} has no table that is published", "run the workflow first")
+        problem = f"{run.folder} has no table that is published"
+        raise KerhrmError(problem, f"make one of {', '.join(published)} with snakemake first")
     new = run.cells(*tables)
     synthetic = set(new.loc[new["data_source"].str.startswith(FALLBACK), "table"])
     tables = [table for table in tables if table not in synthetic]
     if not tables:
-        raise KerhrmError(f"{run.folder} has only synthetic data", "give raw_dir the raw files")
+        problem = f"{run.folder} has only synthetic data"
+        raise KerhrmError(problem, "set KERHRM_RAW_DIR to a folder of raw files and run again")
     old = pd.concat([published[table].cells(table) for table in tables], ignore_index=True)
     both = compare(new[new["table"].isin(tables)], old)
     found = both[both["departs"] != ""]

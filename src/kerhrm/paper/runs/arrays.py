@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 
 META = "__meta__"
 File = str | os.PathLike[str]
@@ -38,7 +38,7 @@ def atomic(path: File) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         os.replace(part, target)
     except OSError as error:
-        raise KerhrmError(
+        raise FileError(
             f"cannot write {target}: {error.strerror or error}",
             "free disk space or make the folder writable, then run the same command again",
         ) from error
@@ -62,10 +62,11 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
     except KerhrmError:
         raise
     except FileNotFoundError as error:
-        raise KerhrmError(f"{path} does not exist", "run the rule that makes it") from error
+        missing = "make it with snakemake; results/NAME is the run of --config preset=NAME"
+        raise FileError(f"{path} does not exist", missing) from error
     except Exception as error:
         what = str(error).partition("\n")[0]
-        raise KerhrmError(f"{path} is damaged ({what})", hint) from error
+        raise FileError(f"{path} is damaged ({what})", hint) from error
 
 
 def save_arrays(path: File, arrays: Mapping[str, np.ndarray], **meta: Any) -> None:

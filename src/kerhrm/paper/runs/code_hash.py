@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 
 PACKAGE = "kerhrm"
 
@@ -45,7 +45,7 @@ def sources(script: str | Path, *modules: str, package: str = PACKAGE) -> list[P
         if path is not None:
             waiting += [name.rpartition(".")[0], *_imports(path, name)]
         elif name in entries:
-            raise KerhrmError(f"there is no module {name}", "correct its name")
+            raise KerhrmError(f"module {name} does not exist", "correct it in the configuration")
     return [Path(script), *(path for _, path in sorted(files.items()) if path is not None)]
 
 
@@ -106,7 +106,7 @@ def _parsed(path: Path) -> ast.Module:
     except SyntaxError as error:
         raise KerhrmError(f"{path}, line {error.lineno}: {error.msg}", "correct it") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise KerhrmError(f"cannot read {path} ({error!r})", "restore it") from error
+        raise FileError(f"cannot read {path} ({error!r})", f"git restore {path}") from error
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [

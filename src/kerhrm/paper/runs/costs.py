@@ -40,7 +40,7 @@ def stored(path: Path) -> pd.DataFrame:
     """Costs that ``kerhrm publish`` has written; none where there is no such file."""
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS)
-    with reading(path, "restore it"):
+    with reading(path, f"git restore {path}"):
         costs = pd.read_csv(path, sep="\t", keep_default_na=False)[COLUMNS]
         return costs.astype({"seconds": float, "memory_mb": float})
 
@@ -72,9 +72,9 @@ def planned(targets: Sequence[str], config: Sequence[str] = ()) -> list[tuple[st
     command += ["--config", *config] if config else []
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        hint = "correct the targets or the configuration"
-        raise KerhrmError(f"no dry run: {' '.join(lines[-2:])}", hint)
+        said = [line for line in done.stderr.splitlines() if line.strip() and line[0] != " "]
+        problem = f"Snakemake cannot plan {' '.join(targets)}: {said[-1] if said else ''}"
+        raise KerhrmError(problem, "check the targets and --config")
     files = pd.read_csv(io.StringIO(done.stdout), sep="\t")
     files = files[files["plan"] == PENDING]
     return list(dict.fromkeys(zip(files["rule"], files["output_file"].map(place), strict=True)))
@@ -96,7 +96,7 @@ def place(file: str) -> str:
 def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) -> str:
     """What targets will take on a machine as that of ``results/reference``, in one line."""
     if cores < 1:
-        raise KerhrmError(f"cores={cores}: must be at least 1")
+        raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
     jobs = planned(targets, config)
     known, unknown = estimate(jobs, stored(Path("results/reference", FILE)))
     seconds, memory = known["seconds"].sum(), known["memory_mb"].max() if len(known) else 0.0

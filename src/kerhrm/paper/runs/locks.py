@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 
 #: in a run's folder: locks and checkpoints of its jobs
 TEMPORARY = "temporary"
@@ -32,7 +32,7 @@ def acquire(path: Path) -> FileLock | None:
     except Timeout:
         return None
     except OSError as error:
-        raise KerhrmError(
+        raise FileError(
             f"cannot lock {path}: {error.strerror}",
             "free disk space or make the folder writable, then run the same command again",
         ) from error
@@ -55,7 +55,7 @@ def holder(path: Path) -> str | None:
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock; wait for another process that holds it."""
     if who := holder(path):
-        log.info("waiting for %s, which does the same work", who)
+        log.info("waiting for %s (same job)", who)
     while (lock := acquire(path)) is None:
         time.sleep(POLL_SECONDS)
     try:

@@ -10,7 +10,7 @@ Snakemake was killed end by themselves; one that is still at work is waited for 
 import sys
 from pathlib import Path
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import FileError, KerhrmError
 from kerhrm.paper.runs.arrays import PART
 from kerhrm.paper.runs.locks import TEMPORARY, hold_run, holder
 
@@ -26,7 +26,7 @@ def recover(run: Path) -> None:
                 path.unlink(missing_ok=True)
     except OSError as error:
         hint = "make its folder writable, then run again"
-        raise KerhrmError(f"cannot remove {error.filename}: {error.strerror}", hint) from error
+        raise FileError(f"cannot remove {error.filename}: {error.strerror}", hint) from error
 
 
 if __name__ == "__main__":
