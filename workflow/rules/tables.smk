@@ -1,10 +1,10 @@
 # scores -> tables -> notebooks
 
-from kerhrm.paper.evaluation.endpoints import load_endpoints
+from kerhrm.paper.config.files import read_yaml
 
 ENDPOINTS = [
     name
-    for name in checked(load_endpoints, ROOT / "config/endpoints.yaml")["tables"]
+    for name in checked(read_yaml, ROOT / "config/endpoints.yaml")["tables"]
     if name in TABLES
 ]
 

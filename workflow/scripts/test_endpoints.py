@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerhrm.paper.evaluation.endpoints import endpoints, load_endpoints
+from kerhrm.paper.config.files import read_yaml
+from kerhrm.paper.evaluation.endpoints import endpoints
 from kerhrm.paper.evaluation.tables import load_paper_values
 from kerhrm.paper.reporting import forest
 from kerhrm.paper.reporting.figures import save
@@ -15,7 +16,7 @@ with job(snakemake):
     scores = {
         Path(path).name.partition(".")[0]: pd.read_csv(path) for path in snakemake.input.scores
     }
-    spec = load_endpoints(snakemake.input.endpoints)
+    spec = read_yaml(Path(snakemake.input.endpoints))
     paper = load_paper_values(snakemake.input.paper_values)
     found = endpoints(scores, spec, paper, snakemake.params.mark)
     write_text(snakemake.output.csv, found.to_csv(index=False))

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerhrm.paper.config.config import CHECKOUT
-from kerhrm.paper.evaluation.endpoints import endpoints, load_endpoints
+from kerhrm.paper.config.files import read_yaml
+from kerhrm.paper.evaluation.endpoints import endpoints
 from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, load_paper_values
 
-SPEC = load_endpoints(CHECKOUT / "config/endpoints.yaml")
+SPEC = read_yaml(CHECKOUT / "config/endpoints.yaml")
 PAPER = load_paper_values(CHECKOUT / "config/paper_values.yaml")
 PRINTED = {"KerHRM": (0.724, 0.686, 0.693), "ERM": (0.400, 0.325, 0.254)}
 RATES = ("r2=0.70", "r2=0.75", "r2=0.80")

@@ -14,17 +14,14 @@ n - 1 degrees of freedom.
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 from scipy import special
 
-from kerhrm.paper.evaluation.statistics import LEVEL, different, holm, standard_error, summarise
+from kerhrm.paper.evaluation.statistics import LEVEL, holm, summarise, tail
 from kerhrm.paper.evaluation.tables import CRITERIA, PRINTED_AS, base_setting, notice, primary
-from kerhrm.paper.runs.arrays import reading
 
 COLUMNS = [
     "table", "method", "metric", "n_settings", "n_seeds", "paper", "mean", "difference", "ci_low",
@@ -32,12 +29,6 @@ COLUMNS = [
 ]  # fmt: skip
 POWER = 0.8
 OUTCOMES = ("reproduced", "better", "worse", "open", "incomplete", "not comparable")
-
-
-def load_endpoints(path: str | Path) -> dict[str, Any]:
-    """The content of ``config/endpoints.yaml``."""
-    with reading(path, "restore the file that comes with the repository"):
-        return dict(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
 
 
 def endpoints(
@@ -116,13 +107,14 @@ def _endpoint(
     facts = summarise(wide.mean(axis=1).to_numpy())
     mean, std, n, reference = facts["mean"], facts["std"], int(facts["n_seeds"]), numbers.mean()
     margin = spec.get("margin") or spec["relative_margin"] * reference
-    error = standard_error(std, n, std / spec["runs"] ** 0.5)
+    more = std / spec["runs"] ** 0.5  # standard error of the paper's mean
+    error = float(np.hypot(std / n**0.5, more))
     t, power = (float(special.stdtrit(n - 1, q)) for q in (1 - LEVEL / 2, POWER))
     low, high = (mean - reference + side * t * error for side in (-1, 1))
     return row | {
         "n_settings": len(numbers), "n_seeds": n, "paper": reference, "mean": mean,
         "difference": mean - reference, "ci_low": low, "ci_high": high, "margin": margin,
-        "p": different(mean, std, n, reference, std / spec["runs"] ** 0.5),
+        "p": 2 * tail(abs(mean - reference), std, n, more),
         "detectable": (t + power) * error,
         "outcome": "reproduced" if -margin <= low and high <= margin else "",
     }  # fmt: skip

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.config.files import read_yaml
 from kerhrm.paper.evaluation import statistics
 from kerhrm.paper.runs.arrays import reading
 
@@ -71,8 +71,8 @@ def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
     """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed, metric)."""
     with reading(path, "restore the file that comes with the repository"):
         return {
-            (table, str(setting), method, metric): float(value)
-            for table, settings in yaml.safe_load(Path(path).read_text(encoding="utf-8")).items()
+            (table, setting, method, metric): float(value)
+            for table, settings in read_yaml(Path(path)).items()
             for setting, methods in settings.items()
             for method, metrics in methods.items()
             for metric, value in metrics.items()

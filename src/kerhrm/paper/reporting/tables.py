@@ -182,19 +182,6 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     return shown.map(lambda value: "" if pd.isna(value) else f"{value:.3f}")
 
 
-def endpoints(found: pd.DataFrame) -> pd.DataFrame:
-    """Difference from the paper with its interval, and the outcome, by method and table."""
-    numbers = found[["difference", "ci_low", "ci_high"]].to_numpy()
-    texts = [
-        one.outcome
-        if pd.isna(one.difference)
-        else "{:.2f} [{:.2f}, {:.2f}] ".format(*row) + one.outcome
-        for one, row in zip(found.itertuples(), numbers, strict=True)
-    ]
-    wide = found.assign(text=texts).pivot(index="method", columns="table", values="text")
-    return wide.loc[list(dict.fromkeys(found["method"]))].fillna("")
-
-
 def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     """Means over the settings by selection criterion, of methods that several have chosen for.
 
