@@ -293,13 +293,10 @@ def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
 
 def _index(feature: Any, features: Sequence[str]) -> int:
     """Number of a feature that is given by name or number."""
-    if isinstance(feature, str):
-        if feature not in features:
-            raise KerhrmError(f"there is no feature '{feature}'", suggest(feature, features))
+    if feature in features:
         return features.index(feature)
-    if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
-        raise KerhrmError(f"{feature!r} is not a feature", "give a name or a number")
-    if not -len(features) <= feature < len(features):
-        hint = f"the table has {len(features)}, and the first is 0"
-        raise KerhrmError(f"there is no feature {feature}", hint)
-    return int(feature) % len(features)
+    try:
+        return range(len(features))[feature]
+    except (TypeError, IndexError) as error:
+        hint = suggest(str(feature), features)
+        raise KerhrmError(f"there is no feature {feature!r}", hint) from error

@@ -135,9 +135,7 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     ``data/``, ``learners.yaml``, ``tables/``, ``selected/`` and ``choices.yaml``, then
     ``config.yaml``, the preset, further files and the command line.
     """
-    extra = [(shown(path), read_yaml(path)) for path in files]
-    machine, top = read_yaml(folder / "config.yaml"), dict(overrides)
-    general = [(shown(folder / "config.yaml"), machine), *extra, ("--config", top)]
+    general = [(shown(path), read_yaml(path)) for path in (folder / "config.yaml", *files)]
     sources = Sources()
     for name in ("data", "tables", "selected"):
         for path in sorted((folder / name).glob("*.yaml")):
@@ -151,18 +149,15 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
         if path.exists():
             sources.add(shown(path), (name,), read_yaml(path))
     presets = {path.stem: path for path in (folder / "presets").glob("*.yaml")}
-    name, content = [(n, c) for n, c in (general[0], *general) if "preset" in c or c is machine][-1]
-    preset = str(content.get("preset", "paper"))
+    place = len(sources.layers) + 1  # of the preset, behind config.yaml
+    for name, content in (*general, ("--config", dict(overrides))):
+        sources.add(name, (), content)
+        sources.changes = merge(sources.changes, content)
+    preset = str(sources.changes.get("preset", "paper"))
     if preset not in presets:
-        given = Sources([(name, (), content)])
-        raise given.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
+        raise sources.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
     own = read_yaml(presets[preset])
     if "preset" in own:
         raise KerhrmError(f"{shown(presets[preset])}: preset: a preset names no other one")
-    sources.add(general[0][0], (), machine)
-    sources.add(shown(presets[preset]), (), own)
-    for name, content in general[1:]:
-        sources.add(name, (), content)
-    for _, content in general:
-        sources.changes = merge(sources.changes, content)
+    sources.layers.insert(place, (shown(presets[preset]), (), own))
     return sources

@@ -12,14 +12,13 @@ from kerhrm.options import Count, Natural, NonEmpty, Options, Some, misfit, opti
 
 #: folders of a run and targets of the workflow
 RESERVED = (
-    *("bench", "benchmarks", "claims", "data", "features", "figures", "iterations", "logs"),
-    *("notebooks", "provenance", "raw", "reference", "scale", "scores", "selected", "studies"),
-    *("study", "tables", "all", "check_claims", "check_results", "compare", "extract_features"),
-    *("fetch_raw", "generate_data", "learn_direction", "learn_environments", "make_table"),
-    *("measure_choices", "own_table", "render_notebook", "render_report", "report", "score"),
-    *("select", "select_hyperparameters", "summarise", "test_heterogeneity", "train"),
-    *("train_network", "verify", "write_configuration"),
-)
+    "all", "benchmarks", "check_claims", "check_results", "claims", "data", "extract_features",
+    "features", "fetch_raw", "figures", "generate_data", "iterations", "learn_direction",
+    "learn_environments", "logs", "make_table", "measure_choices", "notebooks", "own_table",
+    "provenance", "raw", "render_notebook", "render_report", "report", "score", "scores", "select",
+    "select_hyperparameters", "selected", "studies", "tables", "temporary", "test_endpoints",
+    "test_heterogeneity", "train", "train_network", "verify", "write_configuration",
+)  # fmt: skip
 MAX_SEEDS = 10_000
 STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.files import read_yaml
 from kerhrm.paper.evaluation import statistics
 from kerhrm.paper.runs.arrays import reading
@@ -93,11 +92,7 @@ def make_table(
     Returns columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no value, ``not
     comparable`` where the paper's number is of another kind, else empty, and ``reason`` says why.
     Rows are in the order in which settings, methods and metrics first appear.
-
-    Raises KerhrmError if a cell has a seed twice, or other seeds than the setting's other cells of
-    its learner.
     """
-    _check_seeds(scores, table)
     rows: list[dict[str, Any]] = []
     scores = scores.assign(own=primary(scores))
     for values, group in scores.groupby([*KEYS, "own"], sort=False, dropna=False):
@@ -127,17 +122,6 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
     words = [mark] if mark else []
     words += sorted({source for source in rows["data_source"] if source.startswith(FALLBACK)})
     return "; ".join(words)
-
-
-def _check_seeds(scores: pd.DataFrame, table: str) -> None:
-    """Refuse scores with a seed twice, or without some seeds of a cell."""
-    learner = ["setting", "learner", "method"]
-    sizes = scores.groupby([*learner, *KEYS[2:]], dropna=False)["seed"].agg(["size", "nunique"])
-    most = sizes.groupby(learner, dropna=False)["size"].transform("max")
-    if (wrong := (sizes["size"] != sizes["nunique"]) | (sizes["size"] != most)).any():
-        where = ", ".join(map(str, sizes.index[wrong][0]))
-        problem = f"{table} lacks a seed of {where}, or has one twice"
-        raise KerhrmError(problem, f"delete scores/{table}.csv.gz and run again")
 
 
 def caveat(table: str, cell: Mapping[str, Any]) -> str:

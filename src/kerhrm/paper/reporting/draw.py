@@ -15,11 +15,15 @@ from kerhrm.paper.reporting.figures import (
     METHODS,
     REFERENCES,
     WIDTH,
+    Look,
+    curve,
     entry,
     figure2,
+    finish,
     fit_scale,
     intervals,
     line_entry,
+    name_rows,
     split,
     style,
 )
@@ -35,6 +39,7 @@ VERSIONS = {
 }
 LEVELS = {"ERM": ("ERM", "--"), "ref: invariant ceiling": ("bound", ":")}
 MODES = 0.7, 0.5  #: accuracies that part the two kinds of runs
+DOTS: Look = {"marker": "o", "markersize": 2.5}
 MANY = 6  #: changes that make a table a study of changes
 
 
@@ -78,11 +83,10 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
                 rows = cells[(cells["method"] == method) & (cells["variant"] == place)]
                 rows = rows.set_index("period").reindex(periods)
                 if rows["mean"].notna().any():
-                    colour, x = METHODS[method], np.arange(len(periods))
-                    axis.fill_between(x, rows["ci_low"].clip(1e-3), rows["ci_high"], color=colour,
-                                      alpha=0.1, linewidth=0)  # fmt: skip
-                    axis.plot(x, rows["mean"], line, color=colour, marker="o", markersize=2.5)
-                    ends[name] = float(rows["mean"].iloc[-1]), colour
+                    rows = rows.assign(x=range(len(rows)), ci_low=rows["ci_low"].clip(1e-3))
+                    own = {**DOTS, "color": METHODS[method], "linestyle": line}
+                    curve(axis, "x", rows, 0.1, **own)
+                    ends[name] = float(rows["mean"].iloc[-1]), METHODS[method]
             for method, (_, line) in REFERENCES.items():
                 rows = cells[(cells["method"] == method) & (cells["variant"] == "")]
                 if len(rows):
@@ -100,7 +104,7 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
         known = [REFERENCES[m] for m in REFERENCES if m in set(cells["method"])]
         entries = [line_entry(*one) for one in known]
         heading = "; ".join(filter(None, (f"bands: {intervals(cells)}", title)))
-        figure.legend(handles=entries, loc="outside lower center", ncols=3, title=heading)
+        finish(figure, entries, heading=heading, columns=3)
     return figure
 
 
@@ -141,13 +145,10 @@ def changes(cells: pd.DataFrame) -> Figure:
             axis.locator_params(axis="x", nbins=3)
             if metric.endswith("acc"):
                 axis.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
-        names = [escape(name.replace(",", ", "), "matplotlib") for name in (*rows, *others)]
-        axes.flat[0].set_yticks(range(len(names)), names)
-        axes.flat[0].set_ylim(len(names) - 0.5, -0.5)
+        name_rows(axes.flat[0], [name.replace(",", ", ") for name in (*rows, *others)])
         entries = [entry("network", BLUE, "o"), entry("linear predictor", ORANGE, "D")]
         entries += [line_entry(*level) for level in LEVELS.values()]
-        heading = f"{METRICS.get(metric, metric)}; bars: {intervals(cells)}"
-        figure.legend(handles=entries, loc="outside lower center", ncols=4, title=heading)
+        finish(figure, entries, heading=f"{METRICS.get(metric, metric)}; bars: {intervals(cells)}")
     return figure
 
 
@@ -182,9 +183,7 @@ def shift(cells: pd.DataFrame) -> Figure:
                 here = here.sort_values("share")
                 if here.empty:
                     continue
-                axis.fill_between("share", "ci_low", "ci_high", data=here, color=colour, alpha=0.16,
-                                  linewidth=0)  # fmt: skip
-                axis.plot("share", "mean", data=here, color=colour, marker="o", markersize=2.5)
+                curve(axis, "share", here, color=colour, **DOTS)
                 ends[method] = float(here["mean"].iloc[-1]), colour
             data, _, variant = panel.partition("|")
             variant = variant.replace("environments=one,", "single,").replace(",", ", ")
