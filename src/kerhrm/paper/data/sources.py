@@ -15,11 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 
-import pooch
+import lazy_loader
 import requests
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.runs.arrays import File, load_arrays, save_arrays
+
+pooch = lazy_loader.load("pooch")  # it takes a fifth of a second, and every Snakemake imports this
 
 TIMEOUT = (5, 30)  # seconds to connect, and between two bytes
 
