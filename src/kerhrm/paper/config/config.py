@@ -42,15 +42,6 @@ class Table:
         return list(dict.fromkeys((data, setting) for data, setting, _ in self.cells))
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """What a search trains on one data set."""
-
-    settings: list[str]
-    learners: list[str]
-    seeds: list[int]
-
-
 class Config:
     """Resolved configuration, of the content that ``resolve`` returns.
 
@@ -83,7 +74,7 @@ class Config:
         return dict(self._content["merged"])
 
     def params(self, data: str, setting: str, learner: str | None = None) -> dict[str, Any]:
-        """Parameters of a setting, or of a learner in a setting.
+        """Parameters of a setting, or of a learner in it.
 
         Of a setting ``generator``, ``options``, ``seeds`` (lists ``data``, ``network``,
         ``clustering``), ``replicates`` (their names), ``network``, ``features``, ``k_max`` (None:
@@ -108,10 +99,9 @@ class Config:
             raise KerhrmError(own["missing"], "run the preset tuning")
         return dict(settings[setting] | own)
 
-    def tuning(self, data: str) -> Tuning | None:
-        """What the preset ``tuning`` trains on a data set; None: nothing is selected on it."""
-        found = self._content["data"][data]["tuning"]
-        return found and Tuning(**found)
+    def tuning(self, data: str) -> dict[str, Any] | None:
+        """``settings``, ``learners`` and ``seeds`` of a search; None: nothing is selected."""
+        return self._content["data"][data]["tuning"]
 
 
 def load_config(

@@ -75,10 +75,6 @@ class Sources:
     layers: list[tuple[str, Key, Tree]] = field(default_factory=list)
     changes: Tree = field(default_factory=dict)  #: by further files and --config
 
-    def add(self, name: str, place: Key, content: Tree) -> None:
-        """Add a file whose content belongs at the key ``place``."""
-        self.layers.append((name, place, content))
-
     def tree(self) -> Tree:
         """All files merged."""
         whole: Tree = {}
@@ -143,15 +139,15 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
                 check_name(path.stem)
             except ValueError as error:
                 raise KerhrmError(f"{shown(path)}: {error}", "rename the file") from error
-            sources.add(shown(path), (name, path.stem), read_yaml(path))
+            sources.layers.append((shown(path), (name, path.stem), read_yaml(path)))
     for name in ("learners", "choices"):
         path = folder / f"{name}.yaml"
         if path.exists():
-            sources.add(shown(path), (name,), read_yaml(path))
+            sources.layers.append((shown(path), (name,), read_yaml(path)))
     presets = {path.stem: path for path in (folder / "presets").glob("*.yaml")}
     place = len(sources.layers) + 1  # of the preset, behind config.yaml
     for name, content in (*general, ("--config", dict(overrides))):
-        sources.add(name, (), content)
+        sources.layers.append((name, (), content))
         sources.changes = merge(sources.changes, content)
     preset = str(sources.changes.get("preset", "paper"))
     if preset not in presets:

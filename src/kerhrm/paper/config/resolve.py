@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.networks.build import NetworkOptions
-from kerhrm.paper.config.choices import add_choices, catalogue
+from kerhrm.paper.config.choices import add_choices
 from kerhrm.paper.config.files import Sources, Tree, read_sources
 from kerhrm.paper.config.learners import KERNEL_POINTS, Learners, dump, entry_of, known
 from kerhrm.paper.config.models import KINDS, NOTEBOOKS, Cell, DataSet, Table, Whole
@@ -109,7 +109,10 @@ class _Resolver:
             "data": data,
             "tables": tables,
             "cells": cells,
-            "choices": catalogue(whole),
+            "choices": {
+                name: [{**one.model_dump(), "name": one.name} for one in choice.alternatives]
+                for name, choice in whole.choices.items()
+            },
             "merged": {k: one for k, one in self.sources.tree().items() if k != "choices"},
         }
 

@@ -39,27 +39,16 @@ def endpoints(
 ) -> pd.DataFrame:
     """Test every method's mean over each table's settings against the paper's.
 
-    Parameters
-    ----------
-    scores : mapping of str to DataFrame
-        By table, of :func:`kerhrm.paper.evaluation.scores.score_table`.  Rows that the method's own
-        selection criterion has chosen count.
-    spec : mapping
-        The content of ``config/endpoints.yaml``.
-    paper : mapping
-        The printed numbers, of :func:`kerhrm.paper.evaluation.tables.load_paper_values`.
-    mark : str, optional
-        How the run differs from the published options.
+    ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`; rows that the
+    method's own selection criterion has chosen count.  ``spec`` is the content of
+    ``config/endpoints.yaml``, ``paper`` the printed numbers, and ``mark`` the run's.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over the rows of
-        the ``family``; ``detectable`` is the difference that the test finds with a power of 80 %.
-        ``outcome``: ``reproduced``, the 95 % interval is inside the margin; else ``better`` or
-        ``worse`` at 5 %, in the family after Holm's correction; else ``open``.  ``incomplete``: a
-        seed has no value, as ``reason`` says, and the row has no numbers.  ``not comparable``: the
-        scores are of other sizes than the paper's, or of fallback data.
+    Returns columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over the rows
+    of the ``family``; ``detectable`` is the difference that the test finds with a power of 80 %.
+    ``outcome``: ``reproduced``, the 95 % interval is inside the margin; else ``better`` or
+    ``worse`` at 5 %, in the family after Holm's correction; else ``open``.  ``incomplete``: a seed
+    has no value, as ``reason`` says, and the row has no numbers.  ``not comparable``: the scores
+    are of other sizes than the paper's, or of fallback data.
     """
     rows = [
         _endpoint(scores[table], method, table, at, paper)

@@ -29,9 +29,6 @@ PRINTED_AS = {
     "ref: ERM on grayscale images": "ref: perfect invariant model",
 }
 AUTHORS_CODE = "KerHRM (authors' code)"
-#: Key in a setting's name that the paper's name of it lacks: it has both values of H but does not
-#: say which one a number belongs to, so both are compared with it.
-UNNAMED = "H"
 
 
 def primary(cells: pd.DataFrame) -> pd.Series:
@@ -139,6 +136,8 @@ def caveat(table: str, cell: Mapping[str, Any]) -> str:
 
 
 def base_setting(setting: str) -> str:
-    """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
-    items = setting.split(",")
-    return ",".join(i for i in items if i.partition("=")[0] != UNNAMED)
+    """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``.
+
+    The paper has both values of H, but does not say which one a number belongs to.
+    """
+    return ",".join(i for i in setting.split(",") if not i.startswith("H="))

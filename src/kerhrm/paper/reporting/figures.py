@@ -17,8 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from kerhrm.paper.evaluation.tables import primary
-from kerhrm.paper.reporting.tables import METRICS, escape, results_of
+from kerhrm.paper.reporting.tables import METRICS, results_of
 from kerhrm.paper.runs.arrays import atomic
+from kerhrm.plots.axes import plain
 
 Look = dict[str, Any]  #: keywords of ``Axes.plot``
 #: inches; the text width of the paper's style
@@ -151,7 +152,7 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
                 axis.plot(values.mean(), y, "|", color=colour, markersize=8, markeredgewidth=1.8)
                 paper = printed.get((setting, method, metric), np.nan)
                 axis.plot(paper, y, "x", color="black", markersize=5, zorder=3)
-            axis.set_title(escape(setting, "matplotlib"))
+            axis.set_title(plain(setting))
             axis.grid(axis="x")
             name_rows(axis, methods)
             fit_scale(axis, scores["value"].to_numpy(), "x")
@@ -208,7 +209,7 @@ def curve(axis: Axes, x: str, rows: pd.DataFrame, alpha: float = 0.16, **own: An
 
 def name_rows(axis: Axes, names: Sequence[str]) -> None:
     """Names beside the rows of a figure, from top to bottom."""
-    axis.set_yticks(range(len(names)), [escape(name, "matplotlib") for name in names])
+    axis.set_yticks(range(len(names)), [plain(name) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
@@ -222,4 +223,4 @@ def finish(
         )
     if title:
         characters = int(figure.get_figwidth() * 72 / (0.55 * mpl.rcParams["font.size"]))
-        figure.suptitle(textwrap.fill(escape(title, "matplotlib"), characters))
+        figure.suptitle(textwrap.fill(plain(title), characters))

@@ -40,7 +40,7 @@ MANY, BLOCK = 9, 6
 CONSTANT = 1e-12
 
 
-def escape(text: object, kind: Kind | Literal["matplotlib"]) -> str:
+def escape(text: object, kind: Kind) -> str:
     r"""A name as plain text: no markup of a format has its meaning in it.
 
     Examples
@@ -51,8 +51,6 @@ def escape(text: object, kind: Kind | Literal["matplotlib"]) -> str:
     line = " ".join(str(text).split())
     if kind == "html":
         return html.escape(line)
-    if kind == "matplotlib":
-        return line.replace("$", r"\$")
     if kind == "latex":
         return "".join(LATEX.get(character, character) for character in line)
     return MARKDOWN.sub(r"\\\1", line).replace("\\<", "&lt;").replace("\\&", "&amp;")
