@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression
@@ -119,12 +119,10 @@ def relation(
     table["x"] = table.groupby("part")["x"].transform("mean")
     dodge = 0.012 * float(np.ptp(table["x"]))
     for e, name in enumerate(rows.names):
-        counts = table[likeliest == e].groupby("x")["second"].agg(["sum", "size"])
-        tests = [binomtest(int(k), int(n)) for k, n in counts.to_numpy()]
-        share = np.array([test.statistic for test in tests])
-        ends = np.array([test.proportion_ci(method="wilson") for test in tests]).reshape(-1, 2)
-        spread = np.abs(ends.T - share)
-        place = counts.index + dodge * (e - (len(rows.names) - 1) / 2)
+        own = dict(iter(table[likeliest == e].groupby("x")["second"]))
+        each = np.array([interval(part, True) for part in own.values()]).reshape(-1, 3)
+        share, spread = each[:, 0], np.abs(each[:, 1:] - each[:, :1]).T
+        place = np.array([*own]) + dodge * (e - (len(rows.names) - 1) / 2)
         ax.errorbar(place, share, spread, **style(e), elinewidth=1, label=plain(name))
     ax.set_ylim(-0.05, 1.05)
     ax.set_ylabel(plain(f"share of {rows.target} = {classes[-1]}"))
@@ -198,6 +196,17 @@ def points(
             ends = np.array([x.min(), x.max()])
             ax.plot(ends, fit.predict(ends[:, None]), color=style(e)["color"], zorder=3)
     legend(ax, 1.5)
+
+
+def interval(values: Any, shares: bool) -> tuple[float, float, float]:
+    """Mean and ends of its 95 % interval: Wilson's of a share, Student's of nonnegative numbers."""
+    if shares:
+        test = binomtest(int(values.sum()), len(values))
+        return test.statistic, *test.proportion_ci(method="wilson")
+    if len(values) < 2:
+        return float(values.mean()), np.nan, np.nan
+    low, high = ttest_1samp(values, 0).confidence_interval()
+    return float(values.mean()), max(0.0, low), high
 
 
 def moved_by_shuffling(

@@ -22,7 +22,6 @@ RESERVED = (
 MAX_SEEDS = 10_000
 STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
-Kind = Literal["accuracy", "shift", "mean_error", "period", "iterations"]
 #: kinds of scores by task of the data; the first one is the default
 KINDS = {
     "classification": ("accuracy", "shift", "iterations"),
@@ -181,7 +180,7 @@ class Table(Options):
 
     title: str = Field(description="of the table")
     about: str = option("", "what its notebook says first, Markdown")
-    kind: Kind | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
+    kind: str | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
     notebook: Literal[tuple(NOTEBOOKS)] = option("table", "that shows it")  # type: ignore[valid-type]
     in_all: bool = option(True, "whether `snakemake all` makes it; else its own target alone")
     criteria: Criteria | None = option(None, "shown: all or own; null: all if in_all, else own")
