@@ -59,20 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
     options = top.parse_args(arguments)
     try:
-        return int(options.command(options))
+        return int(options.command(options) or 0)
     except KerhrmError as error:
         print(f"kerhrm: error: {error}", file=sys.stderr)
         return 1
 
 
-def _explain(options: argparse.Namespace) -> int:
+def _explain(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.explain import explain
     from kerhrm.paper.reporting.run import Run
 
     cell = (options.table, options.setting, options.method, options.metric)
     found = explain(Run(options.run), *cell, selection=options.selection)
     print(json.dumps(found, indent=1, default=str))
-    return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -90,22 +89,20 @@ def _verify(options: argparse.Namespace) -> int:
     return int(len(departures) > 0)
 
 
-def _publish(options: argparse.Namespace) -> int:
+def _publish(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.publish import publish
     from kerhrm.paper.reporting.run import Run
 
     print(publish(Run(options.run), options.reference, options.tables))
-    return 0
 
 
-def _cost(options: argparse.Namespace) -> int:
+def _cost(options: argparse.Namespace) -> None:
     from kerhrm.paper.runs.costs import predict
 
     print(predict(options.targets, cores=options.cores, config=options.config))
-    return 0
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> None:
     from kerhrm.estimators.check import check, read_table
     from kerhrm.paper.runs.arrays import write_text
 
@@ -119,11 +116,9 @@ def _check(options: argparse.Namespace) -> int:
 
         write_text(options.html, page(found, options.csv.name))
         print(f"\nopen {options.html}")
-    return 0
 
 
-def _claims(options: argparse.Namespace) -> int:
+def _claims(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.run import Run
 
     print(Run(options.run).claims().to_string(index=False))
-    return 0

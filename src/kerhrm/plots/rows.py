@@ -9,7 +9,6 @@ from scipy.stats import binomtest, ttest_1samp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
@@ -214,10 +213,7 @@ def moved_by_shuffling(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation, (d + 1,), over permutations of each feature, and of the target.
 
-    Raises
-    ------
-    KerhrmError
-        If ``model`` cannot infer the environments of changed rows.
+    Raises KerhrmError if ``model`` cannot infer the environments of changed rows.
     """
     if not hasattr(model, "predict_environment_proba"):
         problem = "labels of environments do not say which features they come from"
@@ -242,10 +238,7 @@ def moved_by_shuffling(
 def read(model: Any, X: Any, y: Any) -> Rows:
     """Rows with their environments, of an estimator or as they are given.
 
-    Raises
-    ------
-    KerhrmError
-        If ``model`` has no environments, or for what is wrong with the table.
+    Raises KerhrmError if ``model`` has no environments, or for what is wrong with the table.
     """
     infers = hasattr(model, "predict_environment_proba")
     if infers:
@@ -273,12 +266,9 @@ def read(model: Any, X: Any, y: Any) -> Rows:
 
 def _labels(model: Any, n: int) -> np.ndarray:
     """Environments of n rows: labels themselves, or what an estimator has of its own rows."""
-    if isinstance(model, Pipeline):
-        hint = "give pipeline[-1], with pipeline[:-1].transform(X) for X"
-        raise KerhrmError("a Pipeline has no environments", hint)
     if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
         problem = f"{type(model).__name__} has no environments"
-        hint = "give KerHRMClassifier or KerHRMRegressor, or the environments of the rows"
+        hint = "give KerHRM, of a pipeline its last step, or the environments of the rows"
         raise KerhrmError(problem, hint)
     labels = np.asarray(getattr(model, "environments_", model))
     if labels.shape != (n,):

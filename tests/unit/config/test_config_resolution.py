@@ -183,7 +183,7 @@ def test_unknown_places_are_told(load: Load) -> None:
 def test_what_is_read_is_what_was_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the second call of Snakemake would see other parameters, and write them again."""
     monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path))
-    first, second = (load_config({"preset": "smoke"}).plain() for _ in range(2))
+    first, second = (load_config({"preset": "smoke"}).merged for _ in range(2))
     assert repr(first) == repr(second)
 
 

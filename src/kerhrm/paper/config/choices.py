@@ -21,7 +21,12 @@ def add_choices(sources: Sources, whole: Whole) -> None:
         source = f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}"
         sources.layers.append((source, place, content))
 
-    for key, one in whole.alternatives():
+    every = [
+        (("choices", name, "alternatives", number), one)
+        for name, choice in whole.choices.items()
+        for number, one in enumerate(choice.alternatives)
+    ]
+    for key, one in every:
         if one.set:
             learner = {"like": one.learner, "mark": one.name, "options": one.set}
             add(key, ("learners", one.learner_name), {**learner, "criteria": "own"})

@@ -48,7 +48,8 @@ class Config:
     Besides the run's keys, as in :class:`kerhrm.paper.config.models.Whole`: ``run``, its folder;
     ``mark``, how it differs from the published options, empty if it does not;
     ``data_sets``, names of the settings by data set; ``tables``, none in a search; ``with_steps``,
-    learners whose iterations are jobs; ``choices``, alternatives whose effects are measured.
+    learners whose iterations are jobs; ``choices``, alternatives whose effects are measured;
+    ``merged``, the files without the choices: what differs from the defaults.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -61,6 +62,7 @@ class Config:
         self.raw_dir: str | None = content["raw_dir"]
         self.on_missing: str = content["on_missing"]
         self.choices: dict[str, Any] = content["choices"]
+        self.merged: dict[str, Any] = content["merged"]
         cells = content["cells"].items()
         self.with_steps = sorted({key.split("/")[2] for key, one in cells if one["steps"]})
         self.data_sets = {name: list(one["settings"]) for name, one in content["data"].items()}
@@ -68,10 +70,6 @@ class Config:
             name: Table(name, **one | {"cells": [tuple(cell) for cell in one["cells"]]})
             for name, one in content["tables"].items()
         }
-
-    def plain(self) -> dict[str, Any]:
-        """The merged files without the choices, JSON-able: what differs from the defaults."""
-        return dict(self._content["merged"])
 
     def params(self, data: str, setting: str, learner: str | None = None) -> dict[str, Any]:
         """Parameters of a setting, or of a learner in it.

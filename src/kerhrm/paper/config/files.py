@@ -55,8 +55,7 @@ def read_yaml(path: Path) -> Tree:
 
 def shown(path: Path) -> str:
     """Path as errors show it: relative to the working directory where it lies below that."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:

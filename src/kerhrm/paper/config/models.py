@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -289,12 +288,6 @@ class Whole(Options):
     choices: Annotated[dict[str, Choice], BeforeValidator(_without_null)] = option(
         {}, "what the paper leaves open"
     )
-
-    def alternatives(self) -> Iterator[tuple[tuple[Any, ...], Alternative]]:
-        """The alternatives of all choices, each with its key."""
-        for name, choice in self.choices.items():
-            for number, one in enumerate(choice.alternatives):
-                yield ("choices", name, "alternatives", number), one
 
     def nearest(self, data: str, setting: str, field: str) -> tuple[tuple[str, ...], Any]:
         """Key and value of a field of a setting, or of its data set, where only that has it."""

@@ -68,6 +68,5 @@ def generate(
     """
     chosen = DATA_SETS[generator]
     parsed = chosen.options.parse(options, f"{generator}: ")
-    if chosen.raw is None:
-        return chosen.generate(parsed, seeds)
-    return chosen.generate(parsed, seeds, RAW[chosen.raw].load(str(raw)))
+    more = [RAW[chosen.raw].load(str(raw))] if chosen.raw else []
+    return chosen.generate(parsed, seeds, *more)

@@ -28,7 +28,6 @@ COLUMNS = [
     "ci_high", "p", "p_holm", "margin", "detectable", "outcome", "reason",
 ]  # fmt: skip
 POWER = 0.8
-OUTCOMES = ("reproduced", "better", "worse", "open", "incomplete", "not comparable")
 
 
 def endpoints(
@@ -64,8 +63,8 @@ def endpoints(
     sure = (found["outcome"] == "") & (decides <= LEVEL)
     signs = {name: one.merit(1.0) for name, one in CRITERIA.items() if one.merit}
     merit = found["metric"].map(signs).astype(float)
-    found.loc[sure & (found["difference"] * merit > 0), "outcome"] = "better"
-    found.loc[sure & (found["difference"] * merit < 0), "outcome"] = "worse"
+    better = np.where(found["difference"] * merit > 0, "better", "worse")
+    found["outcome"] = found["outcome"].mask(sure, better)
     found.loc[found["outcome"] == "", "outcome"] = "open"
     for table, own in found.groupby("table"):
         if why := notice(scores[str(table)], mark):

@@ -19,8 +19,6 @@ from kerhrm.algorithm.invariance import point_scores, worst_environment_score
 from kerhrm.paper.runs.arrays import load_arrays
 
 ORACLE = "oracle"
-#: a data set's file with the labels of each part of the points
-LABELS = {"train": "train", "validation": "validation", "test": "test_labels"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,8 @@ class Criterion:
         parts = (self.linear_parts if output == "linear" else ()) or self.parts
         outputs = np.concatenate([arrays[f"{output}/{part}"] for part in parts], axis=-1)
         n_seeds = len(outputs)
-        files = [load_arrays(folder / "data" / f"{LABELS[part]}.npz") for part in parts]
+        names = ["test_labels" if part == "test" else part for part in parts]
+        files = [load_arrays(folder / "data" / f"{name}.npz") for name in names]
         y = np.concatenate([labels["y"][:n_seeds] for labels, _ in files], axis=-1)
         task = files[0][1]["task"]
         points = point_scores(torch.from_numpy(outputs), torch.from_numpy(y)[:, None], task)

@@ -1,6 +1,7 @@
 """Figure 3, figures of the studies, and which figures a table has."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +25,7 @@ VERSIONS = {
 }
 LEVELS = {"ERM": ("ERM", "--"), "ref: invariant ceiling": ("bound", ":")}
 MODES = 0.7, 0.5  #: accuracies that part the two kinds of runs
-DOTS: figures.Look = {"marker": "o", "markersize": 2.5}
+DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}
 MANY = 6  #: changes that make a table a study of changes
 
 
@@ -86,8 +87,8 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
         for axis, ends in named:
             _name(axis, ends, 0.055)
         axes.flat[0].set_ylabel("mean squared error")
-        known = [REFERENCES[m] for m in REFERENCES if m in set(cells["method"])]
-        entries = [figures.line_entry(*one) for one in known]
+        known = set(cells["method"])
+        entries = [figures.line_entry(*one) for m, one in REFERENCES.items() if m in known]
         heading = "; ".join(filter(None, (f"bands: {figures.intervals(cells)}", title)))
         figures.finish(figure, entries, heading=heading, columns=3)
     return figure
@@ -148,11 +149,10 @@ def shift(cells: pd.DataFrame) -> Figure:
     parts = cells["setting"].str.extract(r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)")
     colours = parts["name"] == "e_test"
     share = parts["share"].astype(float)
-    cells = cells.assign(
-        share=np.where(colours, 1 - share, share),
-        panel=np.where(colours, "Colored MNIST|", "synthetic|") + parts["variant"],
-    )
-    panels = list(dict.fromkeys(cells["panel"]))
+    share = share.mask(colours, 1 - share)
+    cells = cells.assign(share=share, variant=parts["variant"])
+    data = np.where(colours, "Colored MNIST", "synthetic")
+    panels = list(cells.groupby([data, "variant"], sort=False))
     columns = 4 if len(panels) > 3 else len(panels)
     rows = -(-len(panels) // columns)
     with figures.style():
@@ -164,18 +164,15 @@ def shift(cells: pd.DataFrame) -> Figure:
             unused.remove()
         labelled = []
         for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+            (name, variant), own = panel
             ends: dict[str, tuple[float, str]] = {}
             for method, colour in CURVES.items():
-                here = cells[(cells["panel"] == panel) & (cells["method"] == method)]
-                here = here.sort_values("share")
-                if here.empty:
-                    continue
-                figures.curve(axis, "share", here, color=colour, **DOTS)
-                ends[method] = float(here["mean"].iloc[-1]), colour
-            data, _, variant = panel.partition("|")
+                here = own[own["method"] == method].sort_values("share")
+                if len(here):
+                    figures.curve(axis, "share", here, color=colour, **DOTS)
+                    ends[method] = float(here["mean"].iloc[-1]), colour
             variant = variant.replace("environments=one,", "single,").replace(",", ", ")
-            names = data, plain(variant or "two environments")
-            axis.set_title("\n".join(names), loc="left")
+            axis.set_title(f"{name}\n{plain(variant or 'two environments')}", loc="left")
             if number % columns == columns - 1 or number == len(panels) - 1:
                 labelled.append((axis, ends))
         for axis in grid[:, 0]:

@@ -21,7 +21,6 @@ from kerhrm.paper.reporting.tables import METRICS, results_of
 from kerhrm.paper.runs.arrays import atomic
 from kerhrm.plots.axes import plain
 
-Look = dict[str, Any]  #: keywords of ``Axes.plot``
 #: inches; the text width of the paper's style
 WIDTH = 5.5
 #: colours of methods, the same in every figure (Okabe and Ito 2008)
@@ -29,7 +28,7 @@ METHODS = {
     "ERM": "#000000", "DRO": "#E69F00", "EIIL": "#009E73", "HRM": "#CC79A7", "IRM": "#56B4E9",
     "JTT": "#D55E00", "KerHRM": "#0072B2", "KerHRM (linear predictor)": "#D55E00",
 }  # fmt: skip
-LINE: Look = {"linewidth": 1, "zorder": 1}  #: of references
+LINE: dict[str, Any] = {"linewidth": 1, "zorder": 1}  #: of references
 GREY = "0.42"  #: of lines and words that are no method's
 #: of files that may hold no date and no version, by format
 METADATA: dict[str, Sequence[str]] = {
@@ -64,7 +63,6 @@ REFERENCES = {
     "ref: least squares": ("least squares", "-."),
     "ref: each period's own mean": ("each period's own mean", ":"),
 }
-CEILING = 0.8  #: accuracy of a perfect invariant model
 #: Figure 2's columns, the method of each
 VERSIONS = {"KerHRM (linear predictor)": "our version", "KerHRM (authors' code)": "authors' code"}
 
@@ -95,7 +93,7 @@ def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
                                fontsize=8, color=GREY)  # fmt: skip
             above.axhline(0.5, color=GREY, linestyle=":", linewidth=1, label="chance")
             label = "perfect invariant model"
-            above.axhline(CEILING, color=GREY, linestyle="-.", linewidth=1, label=label)
+            above.axhline(0.8, color=GREY, linestyle="-.", linewidth=1, label=label)
             above.set_title(VERSIONS[name], loc="left")
             below.set_xlabel("iteration")
             below.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
@@ -116,9 +114,9 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
     scores = scores[primary(scores)]
     metrics = [m for m in ("train_acc",) if m in set(scores["metric"])] + results_of(scores)
     scores = scores[scores["metric"].isin(metrics)]
-    kinds = [("#0072B2", "s"), ("#009E73", "v")]
     results = [m for m in metrics if m != "train_acc"]
-    looks = {"train_acc": ("#E69F00", "o"), **dict(zip(results, kinds, strict=False))}
+    kinds = zip(results, (("#0072B2", "s"), ("#009E73", "v")), strict=False)
+    looks = {"train_acc": ("#E69F00", "o"), **dict(kinds)}
     settings, methods = (list(dict.fromkeys(scores[c])) for c in ("setting", "method"))
     lines = [method for method in methods if method in REFERENCES]
     methods = [method for method in methods if method not in lines]
