@@ -10,7 +10,6 @@ from typing import Any
 from kerhrm.errors import KerhrmError
 
 REFERENCE = Path("results/reference")
-LISTED = 20  #: departures that are shown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,7 +83,7 @@ def _verify(options: argparse.Namespace) -> int:
     departures = found.departures
     print(found)
     if len(departures):
-        shown = departures if options.all else departures.head(LISTED)
+        shown = departures if options.all else departures.head(20)
         print(shown.to_string(index=False, float_format="%.4g"))
     return int(len(departures) > 0)
 

@@ -189,8 +189,8 @@ def iterations(lab: Lab) -> Numbers:
 def low_rank(lab: Lab) -> Numbers:
     """Ridge regression on k and on all directions, and the network by ERM; on validation points."""
     regressed = Lab("regression", lab.seed, lab.size)
-    steps = 2 * lab.size.steps
-    network = train_erm(regressed.inputs, ERMOptions(steps=steps)).networks["model"]
+    options = ERMOptions(steps=2 * lab.size.steps)
+    network = train_erm(regressed.inputs, options).networks["model"]
     with torch.no_grad():
         outputs = network(regressed.inputs.x_validation).double()
     fits = {"k": True, "all": False}

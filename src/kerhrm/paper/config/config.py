@@ -133,10 +133,10 @@ def _cache(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Pat
     plugins = (entry_points(group=f"kerhrm.{kind}") for kind in ("methods", "data_sets"))
     if str(place) == "none" or any(plugins):  # their code may change
         return None
-    stats = [(f, f.stat()) for f in sorted(Path(__file__).parents[2].rglob("*.py"))]
     try:
         yaml = [(str(f), f.read_text("utf-8")) for f in (*files, *sorted(folder.rglob("*.yaml")))]
-        code = [(str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats]
+        stats = {str(f): f.stat() for f in sorted(Path(__file__).parents[2].rglob("*.py"))}
+        code = [(file, stat.st_mtime_ns, stat.st_size) for file, stat in stats.items()]
         digest = hashlib.sha256(json.dumps([overrides, str(Path.cwd()), yaml, code]).encode())
     except (OSError, TypeError, ValueError):  # resolve says what is wrong
         return None

@@ -37,8 +37,8 @@ def dump(sources: Sources, model: type[Options], places: Places) -> Tree:
     """Options with their defaults; an error names the file of the last place with the key."""
     values: Tree = functools.reduce(merge, (given for _, given in places), {})
     for name, field in model.model_fields.items():
-        if get_origin(field.annotation) is list and numbers(values.get(name)):
-            values[name] = numbers(values[name])
+        if get_origin(field.annotation) is list and isinstance(values.get(name), int | float):
+            values[name] = [values[name]]
     try:
         return model(**values).model_dump(mode="json")
     except ValidationError as error:

@@ -31,9 +31,7 @@ METHODS = {
 LINE: dict[str, Any] = {"linewidth": 1, "zorder": 1}  #: of references
 GREY = "0.42"  #: of lines and words that are no method's
 #: of files that may hold no date and no version, by format
-METADATA: dict[str, Sequence[str]] = {
-    "png": ["Software"], "pdf": ["Creator", "Producer", "CreationDate"]
-}  # fmt: skip
+METADATA = {"png": ["Software"], "pdf": ["Creator", "Producer", "CreationDate"]}
 
 
 def style() -> AbstractContextManager[None]:

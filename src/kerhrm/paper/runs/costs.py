@@ -100,8 +100,8 @@ def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) 
     wall = max(seconds / cores, known["seconds"].max() if len(known) else 0.0)
     text = f"{len(jobs)} jobs: {duration(wall)} on {cores} cores or more, "
     text += f"{duration(seconds)} of one core, {memory / 1000:.1f} GB of memory"
-    names = [f"{number} of {rule}" for rule, number in unknown.items()]
-    return text + (f"; besides what is not known: {', '.join(names)}" if names else "")
+    names = ", ".join(f"{number} of {rule}" for rule, number in unknown.items())
+    return text + (f"; besides what is not known: {names}" if names else "")
 
 
 def duration(seconds: float) -> str:
