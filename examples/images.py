@@ -19,8 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 from torch import nn
 
 from kerhrm import ERM, KerHRMClassifier
-from kerhrm.paper.data.colored_mnist import ColoredMnistData, generate
-from kerhrm.paper.data.registry import fetch
+from kerhrm.paper.data.colored_mnist import ColoredMnistData, Digits, generate
 
 
 def convolution(n_inputs: int) -> nn.Module:
@@ -72,6 +71,6 @@ if __name__ == "__main__":
     parser.add_argument("--images", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    digits = fetch("mnist", args.raw, "fallback")
+    digits = Digits.fetch(args.raw, "fallback")
     print(f"{digits.source}, {args.images} images, seed {args.seed}")
     print(compare(digits, args.images, args.seed).round(3).to_string(na_rep=""))

@@ -16,7 +16,7 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.paper.data.colored_mnist import colour
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import mixing_matrix
-from kerhrm.paper.data.registry import DATA_SETS, fetch
+from kerhrm.paper.data.registry import DATA_SETS, RAW
 from kerhrm.paper.runs.checkpoints import Checkpoint
 
 STYLE = Path(__file__).parents[1] / "src/kerhrm/paper/reporting/figures.mplstyle"
@@ -41,7 +41,7 @@ def _arrays(compute: Callable[[], pd.DataFrame]) -> dict[str, np.ndarray]:
 def draw(generator: str, options: dict[str, Any], seed: int, on_missing: Any = "fail") -> Dataset:
     """One replicate of a data set of the paper."""
     kind = DATA_SETS[generator]
-    raw = [fetch(kind.raw, on_missing=on_missing)] if kind.raw else []
+    raw = [RAW[kind.raw].fetch(on_missing=on_missing)] if kind.raw else []
     return kind.generate(kind.options(**options), [seed], *raw)
 
 

@@ -32,7 +32,7 @@ def _no_truth_value(value: Any) -> Any:
 
 
 Number = BeforeValidator(_no_truth_value)
-Count = Annotated[int, Field(gt=0), Number]
+Count = Annotated[int, Field(gt=0, le=1_000_000), Number]
 Natural = Annotated[int, Field(ge=0), Number]
 Finite = Annotated[float, Field(allow_inf_nan=False), Number]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), Number]

@@ -31,7 +31,7 @@ rule write_configuration:
         "<run>/benchmarks/write_configuration.tsv"
     localrule: True
     params:
-        config={"preset": CONFIG.preset, "mark": CONFIG.mark} | CONFIG.plain(),
+        config={"preset": CONFIG.preset, "mark": CONFIG.mark} | CONFIG.merged,
         code=code("write_configuration"),
     message:
         "Write the resolved configuration"

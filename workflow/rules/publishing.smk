@@ -56,8 +56,8 @@ def searched(name):
         search = CONFIG.tuning(wildcards.data)
         return [
             f"<run>/{wildcards.data}/{setting}/{learner}/{name}"
-            for setting in search.settings
-            for learner in search.learners
+            for setting in search["settings"]
+            for learner in search["learners"]
         ]
 
     return paths
@@ -67,15 +67,15 @@ def searched_data(name):
     """Input function: a file of each setting of a search."""
     return lambda wildcards: [
         f"<run>/{wildcards.data}/{setting}/data/{name}"
-        for setting in CONFIG.tuning(wildcards.data).settings
+        for setting in CONFIG.tuning(wildcards.data)["settings"]
     ]
 
 
 def searched_cells(wildcards):
     """What the search has to know of each setting and learner."""
     cells = {}
-    for setting in CONFIG.tuning(wildcards.data).settings:
-        for learner in CONFIG.tuning(wildcards.data).learners:
+    for setting in CONFIG.tuning(wildcards.data)["settings"]:
+        for learner in CONFIG.tuning(wildcards.data)["learners"]:
             found = parameters(wildcards.data, setting, learner)
             cells[f"{wildcards.data}/{setting}/{learner}"] = {
                 "criteria": found["criteria"],

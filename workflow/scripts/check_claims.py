@@ -1,6 +1,6 @@
 """The paper's claims, by the cells of a run and by small runs of the library."""
 
-from kerhrm.paper.claims import evaluate
+from kerhrm.paper.claims.check import evaluate
 from kerhrm.paper.runs.arrays import write_text
 from kerhrm.paper.runs.job import job, run_folder
 

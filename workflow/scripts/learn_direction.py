@@ -6,7 +6,7 @@ from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Environments, Problem
 from kerhrm.networks.base import resolve_device
-from kerhrm.paper.runs.arrays import load_records, save_records
+from kerhrm.paper.runs.arrays import load_records, save_stacked
 from kerhrm.paper.runs.job import job
 
 with job(snakemake), torch.inference_mode():
@@ -15,7 +15,7 @@ with job(snakemake), torch.inference_mode():
     environments = [load_records(Environments, file, device) for file in files.environments]
     problems = load_records(Problem, files.features, device)
     directions = [
-        learn_directions(problems[s], list(learned), options)
+        learn_directions(problems[s], list(learned), options).arrays()
         for s, learned in enumerate(zip(*environments, strict=True))
     ]
-    save_records(snakemake.output[0], directions)
+    save_stacked(snakemake.output[0], directions)

@@ -2,12 +2,12 @@
 
 import yaml
 
-from kerhrm.paper.evaluation.selection import best, search, tabulate
+from kerhrm.paper.evaluation.selection import best, search
 from kerhrm.paper.runs.arrays import write_text
 from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
-    table = tabulate(search(snakemake.params.cells, run_folder(snakemake.log[0])))
+    table = search(snakemake.params.cells, run_folder(snakemake.log[0]))
     write_text(snakemake.output.scores, table.to_csv(index=False))
     chosen = yaml.safe_dump(best(table), sort_keys=False, default_flow_style=None, width=100)
     write_text(snakemake.output.selected, chosen)

@@ -10,7 +10,6 @@ from typing import Any
 from kerhrm.errors import KerhrmError
 
 REFERENCE = Path("results/reference")
-LISTED = 20  #: departures that are shown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,20 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
     options = top.parse_args(arguments)
     try:
-        return int(options.command(options))
+        return int(options.command(options) or 0)
     except KerhrmError as error:
         print(f"kerhrm: error: {error}", file=sys.stderr)
         return 1
 
 
-def _explain(options: argparse.Namespace) -> int:
+def _explain(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.explain import explain
     from kerhrm.paper.reporting.run import Run
 
     cell = (options.table, options.setting, options.method, options.metric)
     found = explain(Run(options.run), *cell, selection=options.selection)
     print(json.dumps(found, indent=1, default=str))
-    return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -85,27 +83,25 @@ def _verify(options: argparse.Namespace) -> int:
     departures = found.departures
     print(found)
     if len(departures):
-        shown = departures if options.all else departures.head(LISTED)
+        shown = departures if options.all else departures.head(20)
         print(shown.to_string(index=False, float_format="%.4g"))
     return int(len(departures) > 0)
 
 
-def _publish(options: argparse.Namespace) -> int:
+def _publish(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.publish import publish
     from kerhrm.paper.reporting.run import Run
 
     print(publish(Run(options.run), options.reference, options.tables))
-    return 0
 
 
-def _cost(options: argparse.Namespace) -> int:
+def _cost(options: argparse.Namespace) -> None:
     from kerhrm.paper.runs.costs import predict
 
     print(predict(options.targets, cores=options.cores, config=options.config))
-    return 0
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> None:
     from kerhrm.estimators.check import check, read_table
     from kerhrm.paper.runs.arrays import write_text
 
@@ -119,11 +115,9 @@ def _check(options: argparse.Namespace) -> int:
 
         write_text(options.html, page(found, options.csv.name))
         print(f"\nopen {options.html}")
-    return 0
 
 
-def _claims(options: argparse.Namespace) -> int:
+def _claims(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.run import Run
 
     print(Run(options.run).claims().to_string(index=False))
-    return 0

@@ -27,10 +27,7 @@ def plain(name: Any) -> str:
 def new_axes(ax: Any, height: float = HEIGHT) -> "Axes":
     """The axes that are given, or those of a new figure ``height`` inches high.
 
-    Raises
-    ------
-    KerhrmError
-        If something else is given, or there is no matplotlib.
+    Raises KerhrmError if something else is given, or there is no matplotlib.
     """
     try:
         from matplotlib import pyplot as plt

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, ttest_1samp
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
 from kerhrm.plots.axes import GREY, legend, new_axes, plain, style
-from kerhrm.plots.rows import read
+from kerhrm.plots.rows import interval, read
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,7 +149,7 @@ def group_errors(models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" 
             problem = f"{len(predictions)} rows of X but {len(values)} of y"
             raise KerhrmError(problem, "give the same rows")
         losses = predictions != values if classifies else (predictions - values) ** 2
-        each = [_interval(losses[here], classifies) for here in parts.values()]
+        each = [interval(losses[here], classifies) for here in parts.values()]
         intervals[name] = np.array(each).T
     ax = new_axes(ax, height=1.2 + 0.35 * len(parts) * max(1, len(fits) / 3))
     reach = min(0.35, 0.12 * (len(fits) - 1))
@@ -168,17 +167,6 @@ def group_errors(models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" 
     ax.set_ylabel("group (rows)")
     legend(ax)
     return ax
-
-
-def _interval(losses: np.ndarray, classifies: bool) -> tuple[float, float, float]:
-    """Mean, and the ends of its 95 % interval; of one squared error there is none."""
-    if classifies:
-        test = binomtest(int(losses.sum()), len(losses))
-        return test.statistic, *test.proportion_ci(method="wilson")
-    if len(losses) < 2:
-        return float(losses.mean()), np.nan, np.nan
-    low, high = ttest_1samp(losses, 0).confidence_interval()
-    return float(losses.mean()), max(0.0, low), high
 
 
 def _fitted(model: Any, attribute: str) -> Any:

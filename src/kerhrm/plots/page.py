@@ -35,8 +35,9 @@ def picture(checked: Checked) -> Figure:
     for number, name in enumerate(errors):
         axes[0].plot(errors[name], range(len(errors)), ls="", label=name, **style(number))
     axes[0].set_yticks(range(len(errors)), map(plain, errors.index))
-    axes[0].set(ylim=(len(errors) - 0.5, -0.5), xlabel=checked.report.facts["error"])
-    axes[0].set_xlim(left=0)
+    axes[0].set(
+        ylim=(len(errors) - 0.5, -0.5), xlim=(0, None), xlabel=checked.report.facts["error"]
+    )
     legend(axes[0])
     if several:
         relation(checked.model, checked.X_test, checked.y_test, ax=axes[1])

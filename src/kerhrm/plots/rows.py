@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.stats import binomtest, ttest_1samp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
@@ -119,12 +118,10 @@ def relation(
     table["x"] = table.groupby("part")["x"].transform("mean")
     dodge = 0.012 * float(np.ptp(table["x"]))
     for e, name in enumerate(rows.names):
-        counts = table[likeliest == e].groupby("x")["second"].agg(["sum", "size"])
-        tests = [binomtest(int(k), int(n)) for k, n in counts.to_numpy()]
-        share = np.array([test.statistic for test in tests])
-        ends = np.array([test.proportion_ci(method="wilson") for test in tests]).reshape(-1, 2)
-        spread = np.abs(ends.T - share)
-        place = counts.index + dodge * (e - (len(rows.names) - 1) / 2)
+        own = dict(iter(table[likeliest == e].groupby("x")["second"]))
+        each = np.array([interval(part, True) for part in own.values()]).reshape(-1, 3)
+        share, spread = each[:, 0], np.abs(each[:, 1:] - each[:, :1]).T
+        place = np.array([*own]) + dodge * (e - (len(rows.names) - 1) / 2)
         ax.errorbar(place, share, spread, **style(e), elinewidth=1, label=plain(name))
     ax.set_ylim(-0.05, 1.05)
     ax.set_ylabel(plain(f"share of {rows.target} = {classes[-1]}"))
@@ -200,15 +197,23 @@ def points(
     legend(ax, 1.5)
 
 
+def interval(values: Any, shares: bool) -> tuple[float, float, float]:
+    """Mean and ends of its 95 % interval: Wilson's of a share, Student's of nonnegative numbers."""
+    if shares:
+        test = binomtest(int(values.sum()), len(values))
+        return test.statistic, *test.proportion_ci(method="wilson")
+    if len(values) < 2:
+        return float(values.mean()), np.nan, np.nan
+    low, high = ttest_1samp(values, 0).confidence_interval()
+    return float(values.mean()), max(0.0, low), high
+
+
 def moved_by_shuffling(
     model: Any, rows: Rows, random_state: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation, (d + 1,), over permutations of each feature, and of the target.
 
-    Raises
-    ------
-    KerhrmError
-        If ``model`` cannot infer the environments of changed rows.
+    Raises KerhrmError if ``model`` cannot infer the environments of changed rows.
     """
     if not hasattr(model, "predict_environment_proba"):
         problem = "labels of environments do not say which features they come from"
@@ -233,10 +238,7 @@ def moved_by_shuffling(
 def read(model: Any, X: Any, y: Any) -> Rows:
     """Rows with their environments, of an estimator or as they are given.
 
-    Raises
-    ------
-    KerhrmError
-        If ``model`` has no environments, or for what is wrong with the table.
+    Raises KerhrmError if ``model`` has no environments, or for what is wrong with the table.
     """
     infers = hasattr(model, "predict_environment_proba")
     if infers:
@@ -264,12 +266,9 @@ def read(model: Any, X: Any, y: Any) -> Rows:
 
 def _labels(model: Any, n: int) -> np.ndarray:
     """Environments of n rows: labels themselves, or what an estimator has of its own rows."""
-    if isinstance(model, Pipeline):
-        hint = "give pipeline[-1], with pipeline[:-1].transform(X) for X"
-        raise KerhrmError("a Pipeline has no environments", hint)
     if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
         problem = f"{type(model).__name__} has no environments"
-        hint = "give KerHRMClassifier or KerHRMRegressor, or the environments of the rows"
+        hint = "give KerHRM, of a pipeline its last step, or the environments of the rows"
         raise KerhrmError(problem, hint)
     labels = np.asarray(getattr(model, "environments_", model))
     if labels.shape != (n,):
@@ -293,13 +292,10 @@ def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
 
 def _index(feature: Any, features: Sequence[str]) -> int:
     """Number of a feature that is given by name or number."""
-    if isinstance(feature, str):
-        if feature not in features:
-            raise KerhrmError(f"feature '{feature}' does not exist", suggest(feature, features))
+    if feature in features:
         return features.index(feature)
-    if isinstance(feature, bool) or not isinstance(feature, int | np.integer):
-        raise KerhrmError(f"a feature must be a name or number; got {feature!r}", "see X.columns")
-    if not -len(features) <= feature < len(features):
-        hint = f"the table has {len(features)} features, counted from 0"
-        raise KerhrmError(f"feature {feature} does not exist", hint)
-    return int(feature) % len(features)
+    try:
+        return range(len(features))[feature]
+    except (TypeError, IndexError) as error:
+        hint = suggest(str(feature), features)
+        raise KerhrmError(f"feature {feature!r} does not exist", hint) from error

@@ -10,7 +10,8 @@ import torch
 import yaml
 from sklearn.linear_model import LinearRegression
 
-from kerhrm.paper.claims import check, evaluate
+from kerhrm.paper.claims import check
+from kerhrm.paper.claims.check import evaluate
 from kerhrm.paper.claims.small_runs import MEASURES, SMOKE, Lab, _explained
 from kerhrm.paper.config import load_config
 

@@ -51,7 +51,7 @@ def test_seeds_may_be_a_number_a_list_or_streams(load, seeds, data, network, nam
 def test_an_offset_shifts_the_seeds_of_tables_alone(load: Load) -> None:
     config = load(seed_offset=1000)
     assert config.params("made", "a")["replicates"] == [1000, 1001, 1002]
-    assert config.tuning("made").seeds == [100, 101]
+    assert config.tuning("made")["seeds"] == [100, 101]
 
 
 def test_some_learners_may_have_more_seeds(load: Load) -> None:
@@ -94,7 +94,7 @@ def test_every_criterion_is_trained_and_the_own_one_comes_first(load: Load) -> N
 def test_a_search_trains_all_candidates_at_its_settings_and_seeds(load: Load) -> None:
     config = load(preset="tuning")
     search = config.tuning("made")
-    assert (search.settings, search.learners) == (["a"], ["erm"])
+    assert (search["settings"], search["learners"]) == (["a"], ["erm"])
     params = config.params("made", "a", "erm")
     assert len(params["candidates"]) == 4
     assert params["replicates"] == config.params("made", "a")["replicates"] == [100, 101]
@@ -163,7 +163,7 @@ def test_choices_become_learners_settings_and_rows_of_their_table(load: Load) ->
     assert config.params("made", "a+n_test=20")["options"]["n_test"] == 20
     assert config.params("made", "a+wide")["network"]["widths"] == [16]
     assert [cell[2] for cell in table.cells if cell[1] == "a+wide"] == ["erm"]
-    names = [one["name"] for one in config.choices["start"]["alternatives"]]
+    names = [one["name"] for one in config.choices["start"]]
     assert names == ["n_init=1", "n_test=20", "wide"]
     assert {f"a,{name}" for name in names} <= {table.label(*cell) for cell in table.cells}
 
@@ -183,7 +183,7 @@ def test_unknown_places_are_told(load: Load) -> None:
 def test_what_is_read_is_what_was_resolved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the second call of Snakemake would see other parameters, and write them again."""
     monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path))
-    first, second = (load_config({"preset": "smoke"}).plain() for _ in range(2))
+    first, second = (load_config({"preset": "smoke"}).merged for _ in range(2))
     assert repr(first) == repr(second)
 
 

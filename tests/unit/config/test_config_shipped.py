@@ -76,8 +76,8 @@ def test_every_method_is_tuned_with_as_many_candidates() -> None:
     found = []
     for data in tuning.data_sets:
         search = tuning.tuning(data)
-        for setting in search.settings if search else ():
-            for learner in search.learners:
+        for setting in search["settings"] if search else ():
+            for learner in search["learners"]:
                 found.append(len(tuning.params(data, setting, learner)["candidates"]))
     assert set(found) == {8}
     assert len(found) > 40
@@ -90,12 +90,12 @@ def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(paper:
         with path.with_suffix(".csv").open() as file:
             rows = list(csv.DictReader(file))
         search = tuning.tuning(path.stem)
-        assert set(chosen) == set(search.learners)
+        assert set(chosen) == set(search["learners"])
         for learner, criteria in chosen.items():
             possible = METHODS[paper_method(paper, path.stem, learner)].criteria
             assert set(criteria) == {*possible, "oracle"}
             own = [row for row in rows if row["learner"] == learner]
-            tried = tuning.params(path.stem, search.settings[0], learner)["candidates"]
+            tried = tuning.params(path.stem, search["settings"][0], learner)["candidates"]
             for criterion, options in criteria.items():
                 best = max(own, key=lambda row: float(row[criterion]))
                 assert json.loads(best["options"]) == options, (path.stem, learner, criterion)
@@ -103,7 +103,7 @@ def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(paper:
 
 
 def paper_method(config: Config, data: str, learner: str) -> str:
-    return config.params(data, config.tuning(data).settings[0], learner)["method"]
+    return config.params(data, config.tuning(data)["settings"][0], learner)["method"]
 
 
 def test_every_number_of_the_paper_has_its_cell(paper: Config) -> None:
@@ -126,8 +126,8 @@ def test_every_number_of_the_paper_has_its_cell(paper: Config) -> None:
 def test_every_measured_choice_has_its_rows(paper: Config) -> None:
     tables = [table for name, table in paper.tables.items() if name.startswith("choices_")]
     labels = {(cell[0], table.label(*cell)) for table in tables for cell in table.cells}
-    for name, choice in paper.choices.items():
-        for one in choice["alternatives"]:
+    for name, alternatives in paper.choices.items():
+        for one in alternatives:
             for data in () if one["title"] else one["where"]:
                 assert any(d == data and t.endswith(f",{one['name']}") for d, t in labels), name
 

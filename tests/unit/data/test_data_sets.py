@@ -12,7 +12,7 @@ from housetools import small
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.data.colored_mnist import Digits
 from kerhrm.paper.data.dataset import Dataset, Split
-from kerhrm.paper.data.registry import DATA_SETS, RAW, fetch, generate
+from kerhrm.paper.data.registry import DATA_SETS, RAW, generate
 from kerhrm.paper.runs.arrays import load_arrays
 
 SEEDS = [101, 3]
@@ -144,14 +144,14 @@ def test_raw_data_are_fetched_by_name(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("KERHRM_OFFLINE", "1")
-    raw = fetch(name, on_missing="fallback")
+    raw = RAW[name].fetch(on_missing="fallback")
     assert raw.is_fallback
     raw.save(tmp_path / "raw.npz")
     again = type(raw).load(tmp_path / "raw.npz")
     for key, value in vars(raw).items():
         np.testing.assert_array_equal(getattr(again, key), value)
     with pytest.raises(KerhrmError, match=r"cannot get .*switched off"):
-        fetch(name, tmp_path)
+        RAW[name].fetch(tmp_path)
 
 
 def test_auxiliary_variable_is_for_every_method_and_no_feature(

@@ -36,7 +36,7 @@ TABLES = {
 
 
 def effects(**alternative: Any) -> pd.DataFrame:
-    return measure(TABLES, {"entry": {"alternatives": [MARKED | alternative]}})
+    return measure(TABLES, {"entry": [MARKED | alternative]})
 
 
 def test_a_marked_setting_is_compared_with_the_default_seed_by_seed() -> None:

@@ -178,5 +178,5 @@ def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
     found = reference_errors(RegressionData(r=r))
     reference = {name: errors.mean() for name, errors in found.items()}
     assert reference["zero"] == pytest.approx(2.17, abs=0.03)
-    assert reference["least_squares"] == pytest.approx(1.53, abs=0.02)
-    assert reference["structural"] == pytest.approx(0.885, abs=0.01)
+    assert reference["least squares on S"] == pytest.approx(1.53, abs=0.02)
+    assert reference["structural function"] == pytest.approx(0.885, abs=0.01)

@@ -269,14 +269,6 @@ def test_a_failed_seed_fails_its_cell() -> None:
     assert math.isnan(found["mean"])
 
 
-def test_scores_with_a_seed_twice_or_missing_are_refused() -> None:
-    scores = seeds_of()
-    with pytest.raises(KerhrmError, match="or has one twice"):
-        make_table(pd.concat([scores, scores.head(1)]), "t", "", PAPER)
-    with pytest.raises(KerhrmError, match="lacks a seed of s, erm, ERM"):
-        make_table(scores.iloc[1:], "t", "", PAPER)
-
-
 @pytest.mark.parametrize(
     "text", ["table1: {r2=0.70: {ERM: 3}}", "a: [", "- 1", "a: {b: {c: {d: x}}}"]
 )

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.evaluation.selection import COLUMNS, CRITERIA, best, search, tabulate
+from kerhrm.paper.evaluation.selection import CRITERIA, best, search
 from kerhrm.paper.runs.arrays import save_arrays
 
 S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
@@ -217,26 +217,27 @@ def mean(learner: str, setting: str, candidate: int, criterion: str) -> float:
     return float(np.mean(count / M))
 
 
-def test_the_search_has_a_row_per_learner_criterion_setting_and_candidate(run: Path) -> None:
+def test_the_search_has_a_row_per_learner_and_candidate(run: Path) -> None:
     scores = search(cells(), run)
-    assert list(scores.columns) == COLUMNS
-    keys = ["learner", "setting", "selection", "candidate"]
+    keys = ["learner", "candidate", "options"]
     assert [tuple(row) for row in scores[keys].to_numpy()] == [
-        (m, s, r, c) for m in CANDIDATES for s in SETTINGS for r in (*HAVE[m], ORACLE)
-        for c in range(len(CANDIDATES[m]))
-    ]  # fmt: skip
-    for row in scores.itertuples():
-        assert json.loads(row.options) == CANDIDATES[row.learner][row.candidate]
-        expected = mean(row.learner, row.setting, row.candidate, row.selection)
-        assert (row.score, row.n_seeds) == (pytest.approx(expected), 2)
-    dro = scores[(scores["learner"] == "dro") & (scores["setting"] == "r2=0.75")]
-    dro = dro[dro["selection"] == POOLED]
-    sd = [abs(a - b) / M / 2**0.5 for a, b in HITS["dro", "r2=0.75"].T]
-    np.testing.assert_allclose(dro["std"], sd)
+        (m, c, json.dumps(options)) for m in CANDIDATES for c, options in enumerate(CANDIDATES[m])
+    ]
+    for row in scores.to_dict("records"):
+        for criterion in (*HAVE[row["learner"]], ORACLE):
+            each = [mean(row["learner"], s, row["candidate"], criterion) for s in SETTINGS]
+            assert row[criterion] == pytest.approx(np.mean(each))
+
+
+def test_options_that_all_candidates_share_are_left_out(run: Path) -> None:
+    shared = cells()
+    for cell in shared.values():
+        cell["candidates"] = [{"steps": 5, **one} for one in cell["candidates"]]
+    pd.testing.assert_frame_equal(search(shared, run), search(cells(), run))
 
 
 def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
-    found = best(tabulate(search(cells(), run)))
+    found = best(search(cells(), run))
     for learner, candidates in CANDIDATES.items():
         for criterion in (*HAVE[learner], ORACLE):
             means = [
@@ -249,11 +250,11 @@ def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
 
 def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(run: Path) -> None:
     """The oracle's flips, so that the permutation is one that matters."""
-    before = best(tabulate(search(cells(), run)))
+    before = best(search(cells(), run))
     for setting in SETTINGS:
         test = {"y": -np.ones((2, M)), "unit": np.ones(2)}
         save_arrays(run / "d" / setting / "data/test_labels.npz", test, task="classification")
-    after = best(tabulate(search(cells(), run)))
+    after = best(search(cells(), run))
     for learner in CANDIDATES:
         oracles = before[learner].pop(ORACLE), after[learner].pop(ORACLE)
         assert oracles[0] != oracles[1]
@@ -272,10 +273,9 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
     params = {"candidates": [{"k": 10}, {"k": 20}], "outputs": ["network", "linear"],
               "criteria": [INFERRED, POOLED]}  # fmt: skip
     scores = search({"d/r2=0.70/kerhrm": params}, run)
-    found = {name: list(part["score"]) for name, part in scores.groupby("selection")}
-    assert found[POOLED] == pytest.approx([(4 + 2) / 2 / M, (6 + 8) / 2 / M])
+    assert list(scores[POOLED]) == pytest.approx([(4 + 2) / 2 / M, (6 + 8) / 2 / M])
     inferred = [(4 + (0 + 2) / 2) / 2 / M, (6 + (8 + 8) / 2) / 2 / M]
-    assert found[INFERRED] == pytest.approx(inferred)
+    assert list(scores[INFERRED]) == pytest.approx(inferred)
 
 
 @pytest.mark.parametrize(
@@ -289,11 +289,9 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
     ],
 )
 def test_equals_go_to_the_first_candidate(values: list[list[float]], winner: int) -> None:
-    rows = [
-        ("dro", POOLED, str(s), c, json.dumps(CANDIDATES["dro"][c]), value, 0.0, 1)
-        for s, setting in enumerate(values)
-        for c, value in enumerate(setting)
-    ]
-    scores = pd.DataFrame(rows, columns=COLUMNS)
+    means = np.mean(values, axis=0)
+    options = [json.dumps(one) for one in CANDIDATES["dro"]]
+    table = pd.DataFrame({"learner": "dro", "candidate": range(3), "options": options})
+    table[POOLED] = means
     expected = {"dro": {POOLED: CANDIDATES["dro"][winner]}}
-    assert best(tabulate(scores)) == best(tabulate(scores.iloc[::-1])) == expected
+    assert best(table) == best(table.iloc[::-1]) == expected

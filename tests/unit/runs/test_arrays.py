@@ -15,7 +15,7 @@ from kerhrm.paper.runs.arrays import (
     load_arrays,
     load_records,
     save_arrays,
-    save_records,
+    save_stacked,
     write_text,
 )
 
@@ -106,7 +106,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, damage: Callable[[bytes], bytes]
 def test_records_of_all_seeds_come_back(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     records = [Direction(torch.arange(3.0) + s, s, 0.5 * s, 0.0, 1) for s in range(4)]
-    save_records(path, records, rule="test")
+    save_stacked(path, [record.arrays() for record in records], rule="test")
     assert load_arrays(path)[0]["theta"].shape == (4, 3)
     assert load_arrays(path)[1] == {"rule": "test"}
     for one, again in zip(records, load_records(Direction, path), strict=True):

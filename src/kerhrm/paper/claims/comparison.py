@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from kerhrm.paper.evaluation.statistics import LEVEL, different, equivalence, summarise
+from kerhrm.paper.evaluation.statistics import LEVEL, summarise, tail
 
 NAN = float("nan")
 
@@ -51,15 +51,15 @@ class Comparison:
 def more(name: str, values: ArrayLike, than: float = 0.0) -> Comparison:
     """The mean over seeds exceeds a number: the t test; the effect is the mean."""
     facts = summarise(values)
-    p = different(facts["mean"], facts["std"], int(facts["n_seeds"]), than) / 2
-    return _single(name, facts, p if facts["mean"] > than else 1 - p)
+    p_for = tail(facts["mean"] - than, facts["std"], int(facts["n_seeds"]))
+    return _single(name, facts, p_for)
 
 
 def alike(name: str, values: ArrayLike, within: float) -> Comparison:
     """The mean is off zero by less than ``within``: two one-sided t tests."""
     facts = summarise(values)
-    n = int(facts["n_seeds"])
-    return _single(name, facts, equivalence(facts["mean"], facts["std"], n, 0.0, 0.0, within))
+    p_for = tail(within - abs(facts["mean"]), facts["std"], int(facts["n_seeds"]))
+    return _single(name, facts, p_for)
 
 
 def steady(name: str, values: ArrayLike, below: float) -> Comparison:

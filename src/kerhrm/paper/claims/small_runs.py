@@ -7,7 +7,7 @@ measured by the divergence of P(Y | A) between them, A being the spurious attrib
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -189,20 +189,15 @@ def iterations(lab: Lab) -> Numbers:
 def low_rank(lab: Lab) -> Numbers:
     """Ridge regression on k and on all directions, and the network by ERM; on validation points."""
     regressed = Lab("regression", lab.seed, lab.size)
-    steps = 2 * lab.size.steps
-    network = train_erm(regressed.inputs, ERMOptions(steps=steps)).networks["model"]
+    options = ERMOptions(steps=2 * lab.size.steps)
+    network = train_erm(regressed.inputs, options).networks["model"]
     with torch.no_grad():
         outputs = network(regressed.inputs.x_validation).double()
-    of_k, of_all = _best_ridge(regressed, True)[1], _best_ridge(regressed, False)[1]
-    return {
-        "accuracy with k": _best_ridge(lab, True)[0],
-        "accuracy with all": _best_ridge(lab, False)[0],
-        "error with k": of_k,
-        "error with all": of_all,
-        "error of the trained network": float(
-            ((outputs - regressed.problem.y_validation) ** 2).mean()
-        ),
-    }
+    fits = {"k": True, "all": False}
+    numbers = {f"accuracy with {name}": _best_ridge(lab, one)[0] for name, one in fits.items()}
+    numbers |= {f"error with {name}": _best_ridge(regressed, one)[1] for name, one in fits.items()}
+    error = ((outputs - regressed.problem.y_validation) ** 2).mean()
+    return numbers | {"error of the trained network": float(error)}
 
 
 def _best_ridge(lab: Lab, reduced: bool) -> tuple[float, float]:
@@ -291,9 +286,7 @@ MEASURES: dict[str, Callable[[Lab], Numbers]] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=16)
-def _lab(seed: int, size: Size) -> Lab:
-    return Lab("classification", seed, size)
+_lab = lru_cache(maxsize=16)(partial(Lab, "classification"))
 
 
 def run(measure: str, smoke: bool = False) -> pd.DataFrame:

@@ -18,9 +18,15 @@ def add_choices(sources: Sources, whole: Whole) -> None:
         if place in taken:
             raise sources.error(key, f"{'.'.join(place)} exists already", "choose another mark")
         taken.add(place)
-        sources.add(f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}", place, content)
+        source = f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}"
+        sources.layers.append((source, place, content))
 
-    for key, one in whole.alternatives():
+    every = [
+        (("choices", name, "alternatives", number), one)
+        for name, choice in whole.choices.items()
+        for number, one in enumerate(choice.alternatives)
+    ]
+    for key, one in every:
         if one.set:
             learner = {"like": one.learner, "mark": one.name, "options": one.set}
             add(key, ("learners", one.learner_name), {**learner, "criteria": "own"})
@@ -41,13 +47,4 @@ def add_choices(sources: Sources, whole: Whole) -> None:
             add(key, ("data", data, "settings", place.split("/")[1]), setting)
             shown[place] = {"label": f"{table.labels[base]},{one.name}", "learners": table.choices}
     for name, settings in rows.items():
-        sources.add("choices.yaml", ("tables", name, "settings"), settings)
-
-
-def catalogue(whole: Whole) -> Tree:
-    """The alternatives of every choice, JSON-able, as their effects are measured."""
-    fields = {"where", "only", "title", "instead", "selection"}
-    found: Tree = {entry: {"alternatives": []} for entry in whole.choices}
-    for key, one in whole.alternatives():
-        found[key[1]]["alternatives"].append({**one.model_dump(include=fields), "name": one.name})
-    return found
+        sources.layers.append(("choices.yaml", ("tables", name, "settings"), settings))

@@ -42,22 +42,14 @@ class Table:
         return list(dict.fromkeys((data, setting) for data, setting, _ in self.cells))
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """What a search trains on one data set."""
-
-    settings: list[str]
-    learners: list[str]
-    seeds: list[int]
-
-
 class Config:
     """Resolved configuration, of the content that ``resolve`` returns.
 
     Besides the run's keys, as in :class:`kerhrm.paper.config.models.Whole`: ``run``, its folder;
     ``mark``, how it differs from the published options, empty if it does not;
     ``data_sets``, names of the settings by data set; ``tables``, none in a search; ``with_steps``,
-    learners whose iterations are jobs; ``choices``, alternatives whose effects are measured.
+    learners whose iterations are jobs; ``choices``, alternatives whose effects are measured;
+    ``merged``, the files without the choices: what differs from the defaults.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -70,6 +62,7 @@ class Config:
         self.raw_dir: str | None = content["raw_dir"]
         self.on_missing: str = content["on_missing"]
         self.choices: dict[str, Any] = content["choices"]
+        self.merged: dict[str, Any] = content["merged"]
         cells = content["cells"].items()
         self.with_steps = sorted({key.split("/")[2] for key, one in cells if one["steps"]})
         self.data_sets = {name: list(one["settings"]) for name, one in content["data"].items()}
@@ -78,12 +71,8 @@ class Config:
             for name, one in content["tables"].items()
         }
 
-    def plain(self) -> dict[str, Any]:
-        """The merged files without the choices, JSON-able: what differs from the defaults."""
-        return dict(self._content["merged"])
-
     def params(self, data: str, setting: str, learner: str | None = None) -> dict[str, Any]:
-        """Parameters of a setting, or of a learner in a setting.
+        """Parameters of a setting, or of a learner in it.
 
         Of a setting ``generator``, ``options``, ``seeds`` (lists ``data``, ``network``,
         ``clustering``), ``replicates`` (their names), ``network``, ``features``, ``k_max`` (None:
@@ -110,10 +99,9 @@ class Config:
             raise KerhrmError(own["missing"], "run snakemake select --config preset=tuning")
         return dict(settings[setting] | own)
 
-    def tuning(self, data: str) -> Tuning | None:
-        """What the preset ``tuning`` trains on a data set; None: nothing is selected on it."""
-        found = self._content["data"][data]["tuning"]
-        return found and Tuning(**found)
+    def tuning(self, data: str) -> dict[str, Any] | None:
+        """``settings``, ``learners`` and ``seeds`` of a search; None: nothing is selected."""
+        return self._content["data"][data]["tuning"]
 
 
 def load_config(
@@ -147,10 +135,10 @@ def _cache(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Pat
     plugins = (entry_points(group=f"kerhrm.{kind}") for kind in ("methods", "data_sets"))
     if str(place) == "none" or any(plugins):  # their code may change
         return None
-    stats = [(f, f.stat()) for f in sorted(Path(__file__).parents[2].rglob("*.py"))]
     try:
         yaml = [(str(f), f.read_text("utf-8")) for f in (*files, *sorted(folder.rglob("*.yaml")))]
-        code = [(str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats]
+        stats = {str(f): f.stat() for f in sorted(Path(__file__).parents[2].rglob("*.py"))}
+        code = [(file, stat.st_mtime_ns, stat.st_size) for file, stat in stats.items()]
         digest = hashlib.sha256(json.dumps([overrides, str(Path.cwd()), yaml, code]).encode())
     except (OSError, TypeError, ValueError):  # resolve says what is wrong
         return None

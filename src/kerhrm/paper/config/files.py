@@ -57,8 +57,7 @@ def read_yaml(path: Path) -> Tree:
 
 def shown(path: Path) -> str:
     """Path as errors show it: relative to the working directory where it lies below that."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
@@ -85,10 +84,6 @@ class Sources:
 
     layers: list[tuple[str, Key, Tree]] = field(default_factory=list)
     changes: Tree = field(default_factory=dict)  #: by further files and --config
-
-    def add(self, name: str, place: Key, content: Tree) -> None:
-        """Add a file whose content belongs at the key ``place``."""
-        self.layers.append((name, place, content))
 
     def tree(self) -> Tree:
         """All files merged."""
@@ -153,11 +148,10 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     ``config.yaml``, the preset, further files and the command line.
     """
     extra = [(shown(path), read_yaml(path)) for path in files]
-    # Snakemake hands over both together
-    machine, top = read_yaml(folder / "config.yaml"), dict(overrides)
+    top = dict(overrides)  # Snakemake hands over both together
     for _, content in extra:
         top = beyond(top, content)
-    general = [(shown(folder / "config.yaml"), machine), *extra, ("--config", top)]
+    general = [(shown(folder / "config.yaml"), read_yaml(folder / "config.yaml")), *extra]
     sources = Sources()
     for name in ("data", "tables", "selected"):
         for path in sorted((folder / name).glob("*.yaml")):
@@ -165,25 +159,22 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
                 check_name(path.stem)
             except ValueError as error:
                 raise KerhrmError(f"{shown(path)}: {error}", "rename the file") from error
-            sources.add(shown(path), (name, path.stem), read_yaml(path))
+            sources.layers.append((shown(path), (name, path.stem), read_yaml(path)))
     for name in ("learners", "choices"):
         path = folder / f"{name}.yaml"
         if path.exists():
-            sources.add(shown(path), (name,), read_yaml(path))
+            sources.layers.append((shown(path), (name,), read_yaml(path)))
     presets = {path.stem: path for path in (folder / "presets").glob("*.yaml")}
-    name, content = [(n, c) for n, c in (general[0], *general) if "preset" in c or c is machine][-1]
-    preset = str(content.get("preset", "paper"))
+    place = len(sources.layers) + 1  # of the preset, behind config.yaml
+    for name, content in (*general, ("--config", top)):
+        sources.layers.append((name, (), content))
+        sources.changes = merge(sources.changes, content)
+    preset = str(sources.changes.get("preset", "paper"))
     if preset not in presets:
-        given = Sources([(name, (), content)])
-        raise given.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
+        raise sources.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
     own = read_yaml(presets[preset])
     if "preset" in own:
         problem = f"{shown(presets[preset])}: preset: a preset must not name another one"
         raise KerhrmError(problem, "delete the key preset")
-    sources.add(general[0][0], (), machine)
-    sources.add(shown(presets[preset]), (), own)
-    for name, content in general[1:]:
-        sources.add(name, (), content)
-    for _, content in general:
-        sources.changes = merge(sources.changes, content)
+    sources.layers.insert(place, (shown(presets[preset]), (), own))
     return sources

@@ -16,10 +16,7 @@ from kerhrm.options import Options, Task, suggest
 from kerhrm.paper.config.files import Key, Sources, Tree, merge
 from kerhrm.paper.config.models import At, Learner, Whole
 
-POINTS = 5_000_000  #: training points
-KERNEL_POINTS = 30_000  #: of which a machine holds the kernel matrix
-#: number in options, else 1e12
-LARGEST = {"n_init": 10_000, "widths": 1_000_000}
+KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
 DEFAULTS = "library defaults"  #: in the place of a selection criterion: nothing was selected
 Places = list[tuple[Key, Tree]]  #: options, and the key where they stand; later ones win
 CANDIDATES = 1000  #: of a learner
@@ -40,29 +37,13 @@ def dump(sources: Sources, model: type[Options], places: Places) -> Tree:
     """Options with their defaults; an error names the file of the last place with the key."""
     values: Tree = functools.reduce(merge, (given for _, given in places), {})
     for name, field in model.model_fields.items():
-        if get_origin(field.annotation) is list and numbers(values.get(name)):
-            values[name] = numbers(values[name])
+        if get_origin(field.annotation) is list and isinstance(values.get(name), int | float):
+            values[name] = [values[name]]
     try:
-        dumped = model(**values).model_dump(mode="json")
+        return model(**values).model_dump(mode="json")
     except ValidationError as error:
         key = next(iter(error.errors()[0]["loc"]), None)
         raise sources.invalid(place_of(places, key), error) from error
-    for name, value in dumped.items():
-        limit = LARGEST.get(name, 1e12)
-        if too_large := [number for number in numbers(value) if abs(number) > limit]:
-            problem = f"{too_large[0]:g} is larger than {limit:g}"
-            raise sources.error((*place_of(places, name), name), problem, "write a smaller number")
-    return dumped
-
-
-def too_many_points(n: int, whole_kernel: bool) -> tuple[str, str] | None:
-    """What is wrong with a number of training points, and a hint."""
-    if n > POINTS:
-        return f"n={n} training points are more than {POINTS}", "lower n"
-    if whole_kernel and n > KERNEL_POINTS:
-        problem = f"n={n} training points are too many for a whole kernel matrix"
-        return problem, "set features: {n_landmarks: 8000}"
-    return None
 
 
 def misfit(

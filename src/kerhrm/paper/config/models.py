@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -12,19 +11,17 @@ from kerhrm.options import Count, Natural, NonEmpty, Options, Some, misfit, opti
 
 #: folders of a run and targets of the workflow
 RESERVED = (
-    *("bench", "benchmarks", "claims", "data", "features", "figures", "iterations", "logs"),
-    *("notebooks", "provenance", "raw", "reference", "scale", "scores", "selected", "studies"),
-    *("study", "tables", "all", "check_claims", "check_results", "compare", "extract_features"),
-    *("fetch_raw", "generate_data", "learn_direction", "learn_environments", "make_table"),
-    *("measure_choices", "own_table", "render_notebook", "render_report", "report", "score"),
-    *("select", "select_hyperparameters", "summarise", "test_heterogeneity", "train"),
-    *("train_network", "verify", "write_configuration"),
-)
+    "all", "benchmarks", "check_claims", "check_results", "claims", "data", "extract_features",
+    "features", "fetch_raw", "figures", "generate_data", "iterations", "learn_direction",
+    "learn_environments", "logs", "make_table", "measure_choices", "notebooks", "own_table",
+    "provenance", "raw", "render_notebook", "render_report", "report", "score", "scores", "select",
+    "select_hyperparameters", "selected", "studies", "tables", "temporary", "test_endpoints",
+    "test_heterogeneity", "train", "train_network", "verify", "write_configuration",
+)  # fmt: skip
 MAX_SEEDS = 10_000
 DEVICES = "auto, cpu, cuda or cuda:N"
 STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
-Kind = Literal["accuracy", "shift", "mean_error", "period", "iterations"]
 #: kinds of scores by task of the data; the first one is the default
 KINDS = {
     "classification": ("accuracy", "shift", "iterations"),
@@ -194,7 +191,7 @@ class Table(Options):
 
     title: str = Field(description="of the table")
     about: str = option("", "what its notebook says first, Markdown")
-    kind: Kind | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
+    kind: str | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
     notebook: Literal[tuple(NOTEBOOKS)] = option("table", "that shows it")  # type: ignore[valid-type]
     in_all: bool = option(True, "whether `snakemake all` makes it; else its own target alone")
     criteria: Criteria | None = option(None, "shown: all or own; null: all if in_all, else own")
@@ -303,12 +300,6 @@ class Whole(Options):
     choices: Annotated[dict[str, Choice], BeforeValidator(_without_null)] = option(
         {}, "what the paper leaves open"
     )
-
-    def alternatives(self) -> Iterator[tuple[tuple[Any, ...], Alternative]]:
-        """The alternatives of all choices, each with its key."""
-        for name, choice in self.choices.items():
-            for number, one in enumerate(choice.alternatives):
-                yield ("choices", name, "alternatives", number), one
 
     def nearest(self, data: str, setting: str, field: str) -> tuple[tuple[str, ...], Any]:
         """Key and value of a field of a setting, or of its data set, where only that has it."""

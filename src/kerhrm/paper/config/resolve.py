@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.networks.build import NetworkOptions
-from kerhrm.paper.config.choices import add_choices, catalogue
+from kerhrm.paper.config.choices import add_choices
 from kerhrm.paper.config.files import Sources, Tree, read_sources
-from kerhrm.paper.config.learners import Learners, dump, entry_of, known, too_many_points
+from kerhrm.paper.config.learners import KERNEL_POINTS, Learners, dump, entry_of, known
 from kerhrm.paper.config.models import KINDS, NOTEBOOKS, Cell, DataSet, Table, Whole
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
@@ -98,8 +98,10 @@ class _Resolver:
         for name, one in data.items():
             for params in one["settings"].values():
                 whole_kernel = params["k_max"] is not None and not params["features"]
-                if problem := too_many_points(params["n_points"], whole_kernel):
-                    raise self.sources.error(("data", name, "options"), *problem)
+                if whole_kernel and (n := params["n_points"]) > KERNEL_POINTS:
+                    problem = f"n={n} training points are too many for a whole kernel matrix"
+                    hint = "set features: {n_landmarks: 8000}"
+                    raise self.sources.error(("data", name, "options"), problem, hint)
         keys = ("preset", "results", "raw_dir", "on_missing", "device", "threads")
         return {
             **{key: getattr(whole, key) for key in keys},
@@ -107,7 +109,10 @@ class _Resolver:
             "data": data,
             "tables": tables,
             "cells": cells,
-            "choices": catalogue(whole),
+            "choices": {
+                name: [{**one.model_dump(), "name": one.name} for one in choice.alternatives]
+                for name, choice in whole.choices.items()
+            },
             "merged": {k: one for k, one in self.sources.tree().items() if k != "choices"},
         }
 

@@ -114,9 +114,7 @@ class ColoredMnistData(Options):
     def _are_there(self) -> Self:
         n = 2 * (self.n_per_environment + self.n_validation_per_environment)
         if n > 60_000 or len(self.test_flip) * self.n_test > 10_000:
-            raise ValueError(
-                "MNIST has 60000 images to train on and 10000 for the test; lower the sizes"
-            )
+            raise ValueError("MNIST has 60000 training and 10000 test images; lower the sizes")
         return self
 
     @property

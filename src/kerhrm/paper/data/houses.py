@@ -107,9 +107,7 @@ class HousesData(Options):
     def _leaves_some(self) -> Self:
         n_validation = round(self.validation_fraction * (n := BUILT_BEFORE[self.built_before]))
         if min(self.n_points, n_validation, n - self.n_points - n_validation) < 1:
-            raise ValueError(
-                "train_fraction and validation_fraction must leave a house for each part"
-            )
+            raise ValueError("the two fractions must leave a house for each part; change them")
         return self
 
 

@@ -7,7 +7,7 @@ add theirs by an entry point of the group ``kerhrm.data_sets`` that loads to a
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from kerhrm.paper.data import (
     classification,
@@ -64,19 +64,9 @@ def generate(
 ) -> Dataset:
     """Make one setting's data set of the name ``generator``, a replicate per seed.
 
-    ``raw`` is the file of raw data (:func:`fetch`), for the data sets that are made from them.
+    ``raw`` is the file of raw data, for the data sets that are made from them.
     """
     chosen = DATA_SETS[generator]
     parsed = chosen.options.parse(options, f"{generator}: ")
-    if chosen.raw is None:
-        return chosen.generate(parsed, seeds)
-    return chosen.generate(parsed, seeds, RAW[chosen.raw].load(str(raw)))
-
-
-def fetch(
-    name: str,
-    raw_dir: str | os.PathLike[str] | None = None,
-    on_missing: Literal["fallback", "fail"] = "fail",
-) -> RawData:
-    """:meth:`~kerhrm.paper.data.sources.RawData.fetch` of the raw data ``name``."""
-    return RAW[name].fetch(raw_dir, on_missing)
+    more = [RAW[chosen.raw].load(str(raw))] if chosen.raw else []
+    return chosen.generate(parsed, seeds, *more)

@@ -37,10 +37,6 @@ class RawFile:
     size: int  #: bytes
     urls: tuple[str, ...] = ()
 
-    def is_at(self, path: Path) -> bool:
-        """Whether this file, and no damaged one, is there."""
-        return bool(pooch.file_hash(path) == self.sha256)
-
 
 class RawDataUnavailable(FileError):
     """A raw file is in no source; the message lists every source and its reason."""
@@ -131,7 +127,7 @@ def locate(
     for file in files:
         paths = [path for f in folders for path in (f / name / file.name, f / file.name)]
         found.append(path := next((path for path in paths if path.is_file()), None))
-        if path and not file.is_at(path):
+        if path and pooch.file_hash(path) != file.sha256:
             problem = f"{path} is damaged: its sha256 is not {file.sha256}"
             raise KerhrmError(problem, "replace it by the published file or remove it")
     return [
@@ -143,7 +139,7 @@ def locate(
 def _in_cache(file: RawFile, cache: Path, reasons: list[str], offline: bool) -> Path:
     """The file in the cache, downloaded from the first mirror that has it."""
     path = cache / file.name
-    if path.is_file() and file.is_at(path):
+    if path.is_file() and pooch.file_hash(path) == file.sha256:
         return path
     reasons.append(f"{path}: {'damaged' if path.is_file() else 'no such file'}")
     offline = offline or os.environ.get("KERHRM_OFFLINE", "") not in ("", "0")

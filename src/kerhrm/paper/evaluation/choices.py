@@ -34,8 +34,8 @@ def measure(scores: Mapping[str, pd.DataFrame], choices: Mapping[str, Any]) -> p
     whole = _prepare(pd.concat(scores.values(), ignore_index=True))
     rows = [
         {"choice": choice, "alternative": one["name"], "data": data, **row}
-        for choice, entry in choices.items()
-        for one in entry["alternatives"]
+        for choice, alternatives in choices.items()
+        for one in alternatives
         for data in one["where"]
         for row in _effects(one, whole[whole["data"] == data])
     ]

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from kerhrm.paper.evaluation.statistics import LEVEL, different, holm, standard_error, summarise
+from kerhrm.paper.evaluation.statistics import LEVEL, holm, summarise, tail
 from kerhrm.paper.evaluation.tables import CRITERIA, PRINTED_AS, base_setting, notice, primary
 
 COLUMNS = [
@@ -28,7 +28,6 @@ COLUMNS = [
     "ci_high", "p", "p_holm", "margin", "detectable", "outcome", "reason",
 ]  # fmt: skip
 POWER = 0.8
-OUTCOMES = ("reproduced", "better", "worse", "open", "incomplete", "not comparable")
 
 
 def endpoints(
@@ -39,27 +38,16 @@ def endpoints(
 ) -> pd.DataFrame:
     """Test every method's mean over each table's settings against the paper's.
 
-    Parameters
-    ----------
-    scores : mapping of str to DataFrame
-        By table, of :func:`kerhrm.paper.evaluation.scores.score_table`.  Rows that the method's own
-        selection criterion has chosen count.
-    spec : mapping
-        The content of ``config/endpoints.yaml``.
-    paper : mapping
-        The printed numbers, of :func:`kerhrm.paper.evaluation.tables.load_paper_values`.
-    mark : str, optional
-        How the run differs from the published options.
+    ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`; rows that the
+    method's own selection criterion has chosen count.  ``spec`` is the content of
+    ``config/endpoints.yaml``, ``paper`` the printed numbers, and ``mark`` the run's.
 
-    Returns
-    -------
-    DataFrame
-        Columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over the rows of
-        the ``family``; ``detectable`` is the difference that the test finds with a power of 80 %.
-        ``outcome``: ``reproduced``, the 95 % interval is inside the margin; else ``better`` or
-        ``worse`` at 5 %, in the family after Holm's correction; else ``open``.  ``incomplete``: a
-        seed has no value, as ``reason`` says, and the row has no numbers.  ``not comparable``: the
-        scores are of other sizes than the paper's, or of fallback data.
+    Returns columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over the rows
+    of the ``family``; ``detectable`` is the difference that the test finds with a power of 80 %.
+    ``outcome``: ``reproduced``, the 95 % interval is inside the margin; else ``better`` or
+    ``worse`` at 5 %, in the family after Holm's correction; else ``open``.  ``incomplete``: a seed
+    has no value, as ``reason`` says, and the row has no numbers.  ``not comparable``: the scores
+    are of other sizes than the paper's, or of fallback data.
     """
     rows = [
         _endpoint(scores[table], method, table, at, paper)
@@ -75,8 +63,8 @@ def endpoints(
     sure = (found["outcome"] == "") & (decides <= LEVEL)
     signs = {name: one.merit(1.0) for name, one in CRITERIA.items() if one.merit}
     merit = found["metric"].map(signs).astype(float)
-    found.loc[sure & (found["difference"] * merit > 0), "outcome"] = "better"
-    found.loc[sure & (found["difference"] * merit < 0), "outcome"] = "worse"
+    better = np.where(found["difference"] * merit > 0, "better", "worse")
+    found["outcome"] = found["outcome"].mask(sure, better)
     found.loc[found["outcome"] == "", "outcome"] = "open"
     for table, own in found.groupby("table"):
         if why := notice(scores[str(table)], mark):
@@ -107,13 +95,14 @@ def _endpoint(
     facts = summarise(wide.mean(axis=1).to_numpy())
     mean, std, n, reference = facts["mean"], facts["std"], int(facts["n_seeds"]), numbers.mean()
     margin = spec.get("margin") or spec["relative_margin"] * reference
-    error = standard_error(std, n, std / spec["runs"] ** 0.5)
+    more = std / spec["runs"] ** 0.5  # standard error of the paper's mean
+    error = float(np.hypot(std / n**0.5, more))
     t, power = (float(special.stdtrit(n - 1, q)) for q in (1 - LEVEL / 2, POWER))
     low, high = (mean - reference + side * t * error for side in (-1, 1))
     return row | {
         "n_settings": len(numbers), "n_seeds": n, "paper": reference, "mean": mean,
         "difference": mean - reference, "ci_low": low, "ci_high": high, "margin": margin,
-        "p": different(mean, std, n, reference, std / spec["runs"] ** 0.5),
+        "p": 2 * tail(abs(mean - reference), std, n, more),
         "detectable": (t + power) * error,
         "outcome": "reproduced" if -margin <= low and high <= margin else "",
     }  # fmt: skip

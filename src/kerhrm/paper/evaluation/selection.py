@@ -13,13 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import torch
 
+from kerhrm.algorithm.invariance import point_scores, worst_environment_score
 from kerhrm.paper.runs.arrays import load_arrays
 
 ORACLE = "oracle"
-#: a data set's file with the labels of each part of the points
-LABELS = {"train": "train", "validation": "validation", "test": "test_labels"}
-COLUMNS = ["learner", "selection", "setting", "candidate", "options", "score", "std", "n_seeds"]
 
 
 @dataclass(frozen=True)
@@ -42,23 +41,23 @@ class Criterion:
         parts = (self.linear_parts if output == "linear" else ()) or self.parts
         outputs = np.concatenate([arrays[f"{output}/{part}"] for part in parts], axis=-1)
         n_seeds = len(outputs)
-        files = [load_arrays(folder / "data" / f"{LABELS[part]}.npz") for part in parts]
+        names = ["test_labels" if part == "test" else part for part in parts]
+        files = [load_arrays(folder / "data" / f"{name}.npz") for name in names]
         y = np.concatenate([labels["y"][:n_seeds] for labels, _ in files], axis=-1)
         task = files[0][1]["task"]
-        points = point_scores(outputs, y[:, None], task)
+        points = point_scores(torch.from_numpy(outputs), torch.from_numpy(y)[:, None], task)
         if self.environments is None:
-            scores = points.mean(-1)
+            scores = points.mean(-1).numpy()
         else:
             if self.environments == "inferred":  # (S, C, n + m, K): training points come first
                 inferred = arrays["environments"][:, :, -outputs.shape[-1] :].swapaxes(2, 3)
-                memberships = inferred.reshape(n_seeds, -1, outputs.shape[-1]).astype(np.float64)
+                memberships = inferred.reshape(n_seeds, -1, outputs.shape[-1])
             else:
                 true, _ = load_arrays(folder / "data" / "environments.npz")
                 environment = true["validation"][:n_seeds, None]
-                numbers = np.arange(environment.max() + 1)[:, None]
-                memberships = (environment == numbers).astype(np.float64)
-            with np.errstate(invalid="ignore"):  # of points that are not finite
-                scores = worst_environment_score(points, memberships)
+                memberships = environment == np.arange(environment.max() + 1)[:, None]
+            each = zip(points, torch.from_numpy(memberships).double(), strict=True)
+            scores = torch.stack([worst_environment_score(*seed) for seed in each]).numpy()
         if task == "regression" and parts == ("test",):  # comparable between seeds
             scores = scores * files[0][0]["unit"][:n_seeds, None] ** 2
         return np.where(np.isfinite(outputs).all(-1), scores, -np.inf)
@@ -74,67 +73,35 @@ CRITERIA = {
 }
 
 
-def point_scores(outputs: np.ndarray, y: np.ndarray, task: str) -> np.ndarray:
-    """Score of every point: correct (0 or 1) or minus the squared error; (..., m), float64."""
-    if task == "classification":
-        return ((outputs > 0) == (y > 0)).astype(np.float64)
-    return -((outputs - y).astype(np.float64) ** 2)
-
-
-def worst_environment_score(scores: np.ndarray, memberships: np.ndarray) -> np.ndarray:
-    """Lowest mean score over soft environments: (S, C, m), (S, E, m) to (S, C).
-
-    Environments without any point are left out.
-    """
-    weight = memberships.sum(-1)  # (S, E)
-    means = scores @ memberships.swapaxes(1, 2) / weight.clip(1e-9)[:, None]
-    return np.where((weight > 1e-9)[:, None], means, np.inf).min(-1)
-
-
 def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFrame:
     """Score every candidate of every learner by every criterion that it can have, and the oracle.
 
     ``cells`` has by ``DATA/SETTING/LEARNER`` its ``candidates``, ``outputs`` and ``criteria``,
     ``run`` is the folder of the run of the preset ``tuning``.
 
-    Returns columns :data:`COLUMNS`; ``score`` is a mean over seeds, ``std`` has ddof = 1. The score
-    of a learner with two outputs is the mean of both: one candidate has to serve both.
+    Returns one row per learner and candidate: its options without those that all candidates share,
+    and its mean score over settings and seeds by every criterion.  The score of a learner with two
+    outputs is the mean of both: one candidate has to serve both.
     """
-    rows = []
+    rows, keys = [], ["learner", "candidate", "options"]
     for cell, params in cells.items():
         data, setting, learner = cell.split("/")
         arrays, _ = load_arrays(Path(run, cell, "predictions.npz"))
-        folder = Path(run, data, setting)
+        folder, every = Path(run, data, setting), params["candidates"]
         for name in (*params["criteria"], ORACLE):
             parts = [CRITERIA[name].score(arrays, o, folder) for o in params["outputs"]]
             for number, score in enumerate(np.mean(parts, axis=0).T):
-                std = float(score.std(ddof=1)) if len(score) > 1 else float("nan")
-                options = json.dumps(params["candidates"][number], sort_keys=True)
-                mean = float(score.mean())
-                rows.append((learner, name, setting, number, options, mean, std, len(score)))
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def tabulate(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row per learner and candidate: its options, and its mean score by every criterion.
-
-    The score of a candidate is its mean over the settings of the search.  Options that all
-    candidates of a learner share are left out: the configuration has them.
-    """
-    keys = ["learner", "candidate", "options"]
-    wide = scores.pivot_table("score", keys, "selection", sort=False).reset_index()
-    for _, group in wide.groupby("learner"):
-        every = [json.loads(options) for options in group["options"]]
-        for row, own in zip(group.index, every, strict=True):
-            different = {k: v for k, v in own.items() if any(one[k] != v for one in every)}
-            wide.loc[row, "options"] = json.dumps(different)
-    return wide
+                own = {k: v for k, v in every[number].items() if any(one[k] != v for one in every)}
+                options = json.dumps(own, sort_keys=True)
+                rows.append((learner, number, options, name, float(score.mean())))
+    scores = pd.DataFrame(rows, columns=[*keys, "selection", "score"])
+    return scores.pivot_table("score", keys, "selection", sort=False).reset_index()
 
 
 def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     """Options by learner and criterion of the best candidate; the first one among equals.
 
-    ``table`` is of :func:`tabulate`.
+    ``table`` is of :func:`search`.
     """
     chosen: dict[str, dict[str, dict[str, Any]]] = {}
     for learner, group in table.groupby("learner", sort=False):

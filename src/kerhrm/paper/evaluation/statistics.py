@@ -39,30 +39,25 @@ def difference(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
     """
     change = np.subtract(a, b, dtype=float)
     mean, std, n, low, high = summarise(change).values()
-    p = different(mean, std, int(n), 0.0)
+    p = 2 * tail(abs(mean), std, int(n))
     return {"difference": mean, "ci_low": low, "ci_high": high, "p": p}
 
 
-def different(mean: float, std: float, n: int, reference: float, error: float = 0.0) -> float:
-    """p-value of a mean's difference from a reference: the two-sided t test.
+def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
+    """p-value of a mean's distance from a reference: the one-sided t test.
 
-    ``mean`` and ``std`` (ddof = 1) are over n seeds; ``error`` is the standard error of the
+    The mean and ``std`` (ddof = 1) are over n seeds; ``error`` is the standard error of the
     reference.  There are n - 1 degrees of freedom: all that is known of either spread comes from
-    the seeds.  NaN with a single one.
+    the seeds.  NaN with a single one.  Twice the tail of the absolute distance is the two-sided
+    test's, and the tail of what is missing to a margin that of equivalence: two one-sided tests
+    (Schuirmann 1987), at most 5 % exactly where the 90 % interval lies within the margin.
     """
-    return float(2 * _tail(abs(mean - reference), std, n, error))
-
-
-def equivalence(
-    mean: float, std: float, n: int, reference: float, error: float, margin: float
-) -> float:
-    """p-value of a mean's distance from a reference being ``margin`` or more.
-
-    The larger one of two one-sided t tests (Schuirmann 1987), that is of mean - reference <=
-    -margin and of mean - reference >= margin.  It is at most 5 % exactly where the 90 % interval of
-    the difference lies within the margin.  Arguments as of :func:`different`.
-    """
-    return _tail(margin - abs(mean - reference), std, n, error)
+    if n < 2 or np.isnan(distance) or np.isnan(std):
+        return float("nan")
+    spread = float(np.hypot(std / n**0.5, error))
+    if spread == 0:  # certain: none beyond a distance, but half of the tail at zero
+        return 0.5 if distance == 0 else float(distance < 0)
+    return float(special.stdtr(n - 1, -distance / spread))
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -77,18 +72,3 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     steps = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
-
-
-def standard_error(std: float, n: int, error: float = 0.0) -> float:
-    """Of the difference between a mean over n seeds and a reference with its own error."""
-    return float(np.hypot(std / n**0.5, error))
-
-
-def _tail(distance: float, std: float, n: int, error: float) -> float:
-    """Probability of t with n - 1 degrees of freedom beyond a distance in standard errors."""
-    if n < 2 or np.isnan(distance) or np.isnan(std):
-        return float("nan")
-    spread = standard_error(std, n, error)
-    if spread == 0:  # certain: none beyond a distance, but half of the tail at zero
-        return 0.5 if distance == 0 else float(distance < 0)
-    return float(special.stdtr(n - 1, -distance / spread))

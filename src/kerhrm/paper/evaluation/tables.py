@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
-from kerhrm.errors import KerhrmError
+from kerhrm.paper.config.files import read_yaml
 from kerhrm.paper.evaluation import statistics
 from kerhrm.paper.runs.arrays import reading
 
@@ -30,9 +29,6 @@ PRINTED_AS = {
     "ref: ERM on grayscale images": "ref: perfect invariant model",
 }
 AUTHORS_CODE = "KerHRM (authors' code)"
-#: Key in a setting's name that the paper's name of it lacks: it has both values of H but does not
-#: say which one a number belongs to, so both are compared with it.
-UNNAMED = "H"
 
 
 def primary(cells: pd.DataFrame) -> pd.Series:
@@ -71,8 +67,8 @@ def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
     """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed, metric)."""
     with reading(path, "restore the file that comes with the repository"):
         return {
-            (table, str(setting), method, metric): float(value)
-            for table, settings in yaml.safe_load(Path(path).read_text(encoding="utf-8")).items()
+            (table, setting, method, metric): float(value)
+            for table, settings in read_yaml(Path(path)).items()
             for setting, methods in settings.items()
             for method, metrics in methods.items()
             for metric, value in metrics.items()
@@ -93,11 +89,7 @@ def make_table(
     Returns columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no value, ``not
     comparable`` where the paper's number is of another kind, else empty, and ``reason`` says why.
     Rows are in the order in which settings, methods and metrics first appear.
-
-    Raises KerhrmError if a cell has a seed twice, or other seeds than the setting's other cells of
-    its learner.
     """
-    _check_seeds(scores, table)
     rows: list[dict[str, Any]] = []
     scores = scores.assign(own=primary(scores))
     for values, group in scores.groupby([*KEYS, "own"], sort=False, dropna=False):
@@ -129,17 +121,6 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
     return "; ".join(words)
 
 
-def _check_seeds(scores: pd.DataFrame, table: str) -> None:
-    """Refuse scores with a seed twice, or without some seeds of a cell."""
-    learner = ["setting", "learner", "method"]
-    sizes = scores.groupby([*learner, *KEYS[2:]], dropna=False)["seed"].agg(["size", "nunique"])
-    most = sizes.groupby(learner, dropna=False)["size"].transform("max")
-    if (wrong := (sizes["size"] != sizes["nunique"]) | (sizes["size"] != most)).any():
-        where = ", ".join(map(str, sizes.index[wrong][0]))
-        problem = f"{table} lacks a seed of {where}, or has one twice"
-        raise KerhrmError(problem, f"delete scores/{table}.csv.gz and run again")
-
-
 def caveat(table: str, cell: Mapping[str, Any]) -> str:
     """Why the paper's number cannot be compared with a cell of its sizes; empty if it can."""
     method = cell["method"]
@@ -155,6 +136,8 @@ def caveat(table: str, cell: Mapping[str, Any]) -> str:
 
 
 def base_setting(setting: str) -> str:
-    """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``."""
-    items = setting.split(",")
-    return ",".join(i for i in items if i.partition("=")[0] != UNNAMED)
+    """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``.
+
+    The paper has both values of H, but does not say which one a number belongs to.
+    """
+    return ",".join(i for i in setting.split(",") if not i.startswith("H="))

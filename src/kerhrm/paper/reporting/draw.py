@@ -1,6 +1,7 @@
 """Figure 3, figures of the studies, and which figures a table has."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,21 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm.paper.evaluation.tables import RESULTS, primary
-from kerhrm.paper.reporting.figures import (
-    GREY,
-    LINE,
-    METHODS,
-    REFERENCES,
-    WIDTH,
-    entry,
-    figure2,
-    fit_scale,
-    intervals,
-    line_entry,
-    split,
-    style,
-)
-from kerhrm.paper.reporting.tables import METRICS, escape
+from kerhrm.paper.reporting import figures
+from kerhrm.paper.reporting.figures import GREY, LINE, METHODS, REFERENCES, WIDTH
+from kerhrm.paper.reporting.tables import METRICS
+from kerhrm.plots.axes import plain
 
 BLUE, ORANGE = METHODS["KerHRM"], METHODS["JTT"]
 CURVES = {name: METHODS[name] for name in ("ERM", "JTT", "EIIL", "KerHRM")}
@@ -35,6 +25,7 @@ VERSIONS = {
 }
 LEVELS = {"ERM": ("ERM", "--"), "ref: invariant ceiling": ("bound", ":")}
 MODES = 0.7, 0.5  #: accuracies that part the two kinds of runs
+DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}
 MANY = 6  #: changes that make a table a study of changes
 
 
@@ -42,7 +33,7 @@ def of(cells: pd.DataFrame, scores: pd.DataFrame) -> list[Figure]:
     """The figures of a table's own, by what its settings and methods are; none of most tables."""
     first = str(cells["setting"].iloc[0])
     if first.startswith("iteration="):
-        return [figure2(cells)]
+        return [figures.figure2(cells)]
     if first.startswith("period=") and "," not in first:  # a variant alone has no main panel
         return [figure3(cells)]
     if "_test=" in first:
@@ -59,11 +50,11 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
 
     Dashed: KerHRM without its pre-test.  Grey: references that need no predictor.
     """
-    cells = split(cells, "period")
+    cells = figures.split(cells, "period")
     cells = cells[cells["metric"] == "mse"]
     periods = list(dict.fromkeys(cells["period"]))
     variants = [v for v in dict.fromkeys(cells["variant"]) if UNTESTED not in v]
-    with style():
+    with figures.style():
         figure, axes = plt.subplots(
             1, len(variants), figsize=(WIDTH, 3.2), sharey=True, squeeze=False
         )
@@ -78,29 +69,28 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
                 rows = cells[(cells["method"] == method) & (cells["variant"] == place)]
                 rows = rows.set_index("period").reindex(periods)
                 if rows["mean"].notna().any():
-                    colour, x = METHODS[method], np.arange(len(periods))
-                    axis.fill_between(x, rows["ci_low"].clip(1e-3), rows["ci_high"], color=colour,
-                                      alpha=0.1, linewidth=0)  # fmt: skip
-                    axis.plot(x, rows["mean"], line, color=colour, marker="o", markersize=2.5)
-                    ends[name] = float(rows["mean"].iloc[-1]), colour
+                    rows = rows.assign(x=range(len(rows)), ci_low=rows["ci_low"].clip(1e-3))
+                    own = {**DOTS, "color": METHODS[method], "linestyle": line}
+                    figures.curve(axis, "x", rows, 0.1, **own)
+                    ends[name] = float(rows["mean"].iloc[-1]), METHODS[method]
             for method, (_, line) in REFERENCES.items():
                 rows = cells[(cells["method"] == method) & (cells["variant"] == "")]
                 if len(rows):
                     axis.plot(range(len(rows)), rows["mean"], color=GREY, linestyle=line, **LINE)
-            axis.set(xlabel="built", title=escape(variant or "as in the paper", "matplotlib"))
+            axis.set(xlabel="built", title=plain(variant or "as in the paper"))
             axis.set_xticks(range(0, len(periods), 2), [p[:4] for p in periods[::2]])
             named.append((axis, ends))
         means = cells["mean"].dropna()
         for axis in axes.flat:
-            fit_scale(axis, means.to_numpy(), "y")
+            figures.fit_scale(axis, means.to_numpy(), "y")
         axes.flat[0].set_ylim(means.min() / 1.3, means.max() * 1.3)
         for axis, ends in named:
             _name(axis, ends, 0.055)
         axes.flat[0].set_ylabel("mean squared error")
-        known = [REFERENCES[m] for m in REFERENCES if m in set(cells["method"])]
-        entries = [line_entry(*one) for one in known]
-        heading = "; ".join(filter(None, (f"bands: {intervals(cells)}", title)))
-        figure.legend(handles=entries, loc="outside lower center", ncols=3, title=heading)
+        known = set(cells["method"])
+        entries = [figures.line_entry(*one) for m, one in REFERENCES.items() if m in known]
+        heading = "; ".join(filter(None, (f"bands: {figures.intervals(cells)}", title)))
+        figures.finish(figure, entries, heading=heading, columns=3)
     return figure
 
 
@@ -115,7 +105,7 @@ def changes(cells: pd.DataFrame) -> Figure:
     known = (*outputs, *LEVELS, "ref: majority")
     others = [m for m in dict.fromkeys(cells["method"]) if m not in known and "ref:" not in m]
     bases = list(dict.fromkeys(cells["base"]))
-    with style():
+    with figures.style():
         size = WIDTH, 1.1 + 0.19 * (len(rows) + len(others))
         figure, axes = plt.subplots(
             1, len(bases), figsize=size, sharex=True, sharey=True, squeeze=False
@@ -136,18 +126,17 @@ def changes(cells: pd.DataFrame) -> Figure:
                     continue
                 axis.plot([row.ci_low, row.ci_high], [y, y], color=colour, linewidth=1)
                 axis.plot(row.mean, y, marker, color=colour, markersize=3)
-            axis.set_title(escape(base, "matplotlib"))
+            axis.set_title(plain(base))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=3)
             if metric.endswith("acc"):
                 axis.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
-        names = [escape(name.replace(",", ", "), "matplotlib") for name in (*rows, *others)]
-        axes.flat[0].set_yticks(range(len(names)), names)
-        axes.flat[0].set_ylim(len(names) - 0.5, -0.5)
-        entries = [entry("network", BLUE, "o"), entry("linear predictor", ORANGE, "D")]
-        entries += [line_entry(*level) for level in LEVELS.values()]
-        heading = f"{METRICS.get(metric, metric)}; bars: {intervals(cells)}"
-        figure.legend(handles=entries, loc="outside lower center", ncols=4, title=heading)
+        figures.name_rows(axes.flat[0], [name.replace(",", ", ") for name in (*rows, *others)])
+        looks = ("network", BLUE, "o"), ("linear predictor", ORANGE, "D")
+        entries = [figures.entry(*one) for one in looks]
+        entries += [figures.line_entry(*level) for level in LEVELS.values()]
+        heading = f"{METRICS.get(metric, metric)}; bars: {figures.intervals(cells)}"
+        figures.finish(figure, entries, heading=heading)
     return figure
 
 
@@ -160,14 +149,13 @@ def shift(cells: pd.DataFrame) -> Figure:
     parts = cells["setting"].str.extract(r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)")
     colours = parts["name"] == "e_test"
     share = parts["share"].astype(float)
-    cells = cells.assign(
-        share=np.where(colours, 1 - share, share),
-        panel=np.where(colours, "Colored MNIST|", "synthetic|") + parts["variant"],
-    )
-    panels = list(dict.fromkeys(cells["panel"]))
+    share = share.mask(colours, 1 - share)
+    cells = cells.assign(share=share, variant=parts["variant"])
+    data = np.where(colours, "Colored MNIST", "synthetic")
+    panels = list(cells.groupby([data, "variant"], sort=False))
     columns = 4 if len(panels) > 3 else len(panels)
     rows = -(-len(panels) // columns)
-    with style():
+    with figures.style():
         figure, grid = plt.subplots(
             rows, columns, figsize=(WIDTH, 0.6 + 1.55 * rows), sharex=True, sharey=True,
             squeeze=False,
@@ -176,20 +164,15 @@ def shift(cells: pd.DataFrame) -> Figure:
             unused.remove()
         labelled = []
         for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+            (name, variant), own = panel
             ends: dict[str, tuple[float, str]] = {}
             for method, colour in CURVES.items():
-                here = cells[(cells["panel"] == panel) & (cells["method"] == method)]
-                here = here.sort_values("share")
-                if here.empty:
-                    continue
-                axis.fill_between("share", "ci_low", "ci_high", data=here, color=colour, alpha=0.16,
-                                  linewidth=0)  # fmt: skip
-                axis.plot("share", "mean", data=here, color=colour, marker="o", markersize=2.5)
-                ends[method] = float(here["mean"].iloc[-1]), colour
-            data, _, variant = panel.partition("|")
+                here = own[own["method"] == method].sort_values("share")
+                if len(here):
+                    figures.curve(axis, "share", here, color=colour, **DOTS)
+                    ends[method] = float(here["mean"].iloc[-1]), colour
             variant = variant.replace("environments=one,", "single,").replace(",", ", ")
-            names = data, escape(variant or "two environments", "matplotlib")
-            axis.set_title("\n".join(names), loc="left")
+            axis.set_title(f"{name}\n{plain(variant or 'two environments')}", loc="left")
             if number % columns == columns - 1 or number == len(panels) - 1:
                 labelled.append((axis, ends))
         for axis in grid[:, 0]:
@@ -198,7 +181,7 @@ def shift(cells: pd.DataFrame) -> Figure:
         for axis, ends in labelled:
             _name(axis, ends)
         text = "share of test rows whose spurious feature agrees with the label"
-        figure.supxlabel(f"{text}\nbands: {intervals(cells)}", fontsize="medium")
+        figure.supxlabel(f"{text}\nbands: {figures.intervals(cells)}", fontsize="medium")
     return figure
 
 
@@ -209,7 +192,7 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
     """
     scores = scores[primary(scores) & (scores["metric"] == "test_acc")]
     printed = cells[(cells["metric"] == "test_acc") & (cells["method"] == "KerHRM")]["paper"]
-    with style():
+    with figures.style():
         figure, axis = plt.subplots(figsize=(WIDTH, 2.3))
         names: list[str] = []
         for y, (method, name) in enumerate(VERSIONS.items()):
@@ -225,9 +208,8 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
             axis.axvline(level, color=GREY, linestyle=line, linewidth=1, zorder=0)
             axis.annotate(label, (level, 1.0), xycoords=axis.get_xaxis_transform(), ha="center",
                           va="bottom", fontsize=8, color=GREY)  # fmt: skip
-        axis.set_yticks(range(len(names)), names)
-        axis.set(xlabel="test accuracy; dots: runs, bar: mean, cross: paper", xlim=(0, 1),
-                 ylim=(len(names) - 0.5, -0.5))  # fmt: skip
+        figures.name_rows(axis, names)
+        axis.set(xlabel="test accuracy; dots: runs, bar: mean, cross: paper", xlim=(0, 1))
         axis.grid(axis="x")
     return figure
 

@@ -17,10 +17,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from kerhrm.paper.evaluation.tables import primary
-from kerhrm.paper.reporting.tables import METRICS, escape, results_of
+from kerhrm.paper.reporting.tables import METRICS, results_of
 from kerhrm.paper.runs.arrays import atomic
+from kerhrm.plots.axes import plain
 
-Look = dict[str, Any]  #: keywords of ``Axes.plot``
 #: inches; the text width of the paper's style
 WIDTH = 5.5
 #: colours of methods, the same in every figure (Okabe and Ito 2008)
@@ -28,17 +28,10 @@ METHODS = {
     "ERM": "#000000", "DRO": "#E69F00", "EIIL": "#009E73", "HRM": "#CC79A7", "IRM": "#56B4E9",
     "JTT": "#D55E00", "KerHRM": "#0072B2", "KerHRM (linear predictor)": "#D55E00",
 }  # fmt: skip
-LINE: Look = {"linewidth": 1, "zorder": 1}  #: of references
+LINE: dict[str, Any] = {"linewidth": 1, "zorder": 1}  #: of references
 GREY = "0.42"  #: of lines and words that are no method's
 #: of files that may hold no date and no version, by format
-METADATA: dict[str, Sequence[str]] = {
-    "png": ["Software"], "pdf": ["Creator", "Producer", "CreationDate"]
-}  # fmt: skip
-
-
-def look(colour: str, marker: str, line: Any = "") -> Look:
-    """Keywords of a curve or marker."""
-    return {"color": colour, "marker": marker, "linestyle": line}
+METADATA = {"png": ["Software"], "pdf": ["Creator", "Producer", "CreationDate"]}
 
 
 def style() -> AbstractContextManager[None]:
@@ -54,11 +47,11 @@ def save(figure: Figure, stem: str | Path) -> None:
                 figure.savefig(handle, format=ending, metadata=dict.fromkeys(metadata))
 
 
-#: Figure 2's curves, with their names in the legend
-CURVES = {
-    "train_acc": ("training accuracy", look("#E69F00", "o", (0, (4, 1.5)))),
-    "test_acc": ("test accuracy", look("#0072B2", "s", "-")),
-    "d_kl": ("KL divergence", look("#009E73", "D", "-")),
+#: Figure 2's curves: name in the legend, colour, marker, line
+CURVES: dict[str, tuple[str, str, str, Any]] = {
+    "train_acc": ("training accuracy", "#E69F00", "o", (0, (4, 1.5))),
+    "test_acc": ("test accuracy", "#0072B2", "s", "-"),
+    "d_kl": ("KL divergence", "#009E73", "D", "-"),
 }
 #: references that are lines of the figures of seeds and of house prices, with their names there
 REFERENCES = {
@@ -68,7 +61,6 @@ REFERENCES = {
     "ref: least squares": ("least squares", "-."),
     "ref: each period's own mean": ("each period's own mean", ":"),
 }
-CEILING = 0.8  #: accuracy of a perfect invariant model
 #: Figure 2's columns, the method of each
 VERSIONS = {"KerHRM (linear predictor)": "our version", "KerHRM (authors' code)": "authors' code"}
 
@@ -90,17 +82,16 @@ def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
         for name, (above, below) in zip(versions, grid.T, strict=True):
             begin = (cells["t"] == 0) & (cells["method"] == versions[0])
             drawn = cells[begin | (cells["method"] == name)].sort_values("t")
-            for metric, (label, own) in CURVES.items():
+            for metric, (label, colour, marker, line) in CURVES.items():
                 axis, rows = below if metric == "d_kl" else above, drawn[drawn["metric"] == metric]
-                axis.fill_between("t", "ci_low", "ci_high", data=rows, color=own["color"],
-                                  alpha=0.16, linewidth=0)  # fmt: skip
-                axis.plot("t", "mean", data=rows, label=label, markersize=3.5, **own)
+                own = {"color": colour, "marker": marker, "markersize": 3.5, "linestyle": line}
+                curve(axis, "t", rows, label=label, **own)
             for value in drawn.loc[(drawn["t"] == 0) & (drawn["metric"] == "test_acc"), "mean"]:
                 above.annotate("ERM", (0, value), (5, 0), textcoords="offset points", va="center",
                                fontsize=8, color=GREY)  # fmt: skip
             above.axhline(0.5, color=GREY, linestyle=":", linewidth=1, label="chance")
             label = "perfect invariant model"
-            above.axhline(CEILING, color=GREY, linestyle="-.", linewidth=1, label=label)
+            above.axhline(0.8, color=GREY, linestyle="-.", linewidth=1, label=label)
             above.set_title(VERSIONS[name], loc="left")
             below.set_xlabel("iteration")
             below.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
@@ -109,7 +100,7 @@ def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
         above.set(ylabel="accuracy", ylim=(0, 1))
         below.set_ylabel("KL divergence\nof P(Y | C) (nats)")
         below.set_ylim(0, 1.15 * max(axis.dataLim.y1 for axis in grid[1]))  # room for markers
-        _finish(figure, above.get_legend_handles_labels()[0], title, f"bands: {intervals(cells)}")
+        finish(figure, above.get_legend_handles_labels()[0], title, f"bands: {intervals(cells)}")
     return figure
 
 
@@ -121,9 +112,9 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
     scores = scores[primary(scores)]
     metrics = [m for m in ("train_acc",) if m in set(scores["metric"])] + results_of(scores)
     scores = scores[scores["metric"].isin(metrics)]
-    kinds = [("#0072B2", "s"), ("#009E73", "v")]
     results = [m for m in metrics if m != "train_acc"]
-    looks = {"train_acc": ("#E69F00", "o"), **dict(zip(results, kinds, strict=False))}
+    kinds = zip(results, (("#0072B2", "s"), ("#009E73", "v")), strict=False)
+    looks = {"train_acc": ("#E69F00", "o"), **dict(kinds)}
     settings, methods = (list(dict.fromkeys(scores[c])) for c in ("setting", "method"))
     lines = [method for method in methods if method in REFERENCES]
     methods = [method for method in methods if method not in lines]
@@ -157,9 +148,9 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
                 axis.plot(values.mean(), y, "|", color=colour, markersize=8, markeredgewidth=1.8)
                 paper = printed.get((setting, method, metric), np.nan)
                 axis.plot(paper, y, "x", color="black", markersize=5, zorder=3)
-            axis.set_title(escape(setting, "matplotlib"))
+            axis.set_title(plain(setting))
             axis.grid(axis="x")
-            _name_rows(axis, methods)
+            name_rows(axis, methods)
             fit_scale(axis, scores["value"].to_numpy(), "x")
             axis.tick_params(labelbottom=True)
             label = " and ".join(METRICS.get(m, m) for m in metrics)
@@ -167,7 +158,7 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
         entries = [entry(f"{METRICS.get(m, m)}, one seed", *looks[m]) for m in metrics]
         entries += [entry("mean over seeds", "0.3", "|"), entry("paper", "black", "x")]
         entries += [line_entry(*REFERENCES[method]) for method in lines]
-        _finish(figure, entries, title)
+        finish(figure, entries, title)
     return figure
 
 
@@ -197,7 +188,7 @@ def intervals(cells: pd.DataFrame) -> str:
 
 def entry(label: str, colour: str, marker: str) -> Line2D:
     """A marker's entry in a legend."""
-    return Line2D([], [], label=label, markersize=4, **look(colour, marker))
+    return Line2D([], [], label=label, color=colour, marker=marker, markersize=4, linestyle="")
 
 
 def line_entry(label: str, line: Any) -> Line2D:
@@ -205,16 +196,27 @@ def line_entry(label: str, line: Any) -> Line2D:
     return Line2D([], [], label=label, color=GREY, linestyle=line, **LINE)
 
 
-def _name_rows(axis: Axes, names: Sequence[str]) -> None:
+def curve(axis: Axes, x: str, rows: pd.DataFrame, alpha: float = 0.16, **own: Any) -> None:
+    """Means over the column ``x``, in a band of their intervals."""
+    band = {"color": own["color"], "alpha": alpha, "linewidth": 0}
+    axis.fill_between(x, "ci_low", "ci_high", data=rows, **band)
+    axis.plot(x, "mean", data=rows, **own)
+
+
+def name_rows(axis: Axes, names: Sequence[str]) -> None:
     """Names beside the rows of a figure, from top to bottom."""
-    axis.set_yticks(range(len(names)), [escape(name, "matplotlib") for name in names])
+    axis.set_yticks(range(len(names)), [plain(name) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
-def _finish(figure: Figure, entries: Sequence[Any], title: str, heading: str | None = None) -> None:
+def finish(
+    figure: Figure, entries: Sequence[Any], title: str = "", heading: str = "", columns: int = 4
+) -> None:
     """A legend below, if there are entries, and a title of as many lines as the width asks for."""
     if entries:
-        figure.legend(handles=entries, loc="outside lower center", ncols=4, title=heading)
+        figure.legend(
+            handles=entries, loc="outside lower center", ncols=columns, title=heading or None
+        )
     if title:
         characters = int(figure.get_figwidth() * 72 / (0.55 * mpl.rcParams["font.size"]))
-        figure.suptitle(textwrap.fill(escape(title, "matplotlib"), characters))
+        figure.suptitle(textwrap.fill(plain(title), characters))

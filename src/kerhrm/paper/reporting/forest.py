@@ -1,17 +1,15 @@
 """Every method by table: its difference from the paper; what the selection criterion changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from kerhrm.paper.evaluation.tables import CRITERIA
-from kerhrm.paper.reporting.figures import WIDTH, style
-from kerhrm.paper.reporting.tables import escape, results_of
+from kerhrm.paper.reporting.figures import WIDTH, entry, finish, name_rows, style
+from kerhrm.paper.reporting.tables import results_of
 
 #: colour (Okabe and Ito) and marker of a selection criterion
 CRITERIA_LOOKS = {
@@ -54,16 +52,10 @@ def endpoints(found: pd.DataFrame) -> Figure:
                 axis.plot([row.ci_low, row.ci_high], [y, y], color=colour, linewidth=1.2)
                 axis.plot(row.difference, y, marker, color=colour, markersize=4.5)
             _entitle(axis, table, metric)
-        _name_rows(axes.flat[0], methods)
-        shown = [outcome for outcome in OUTCOMES if outcome in set(found["outcome"])]
-        entries = [
-            Line2D([], [], label=o, color=OUTCOMES[o][0], marker=OUTCOMES[o][1], linestyle="")
-            for o in shown
-        ]
-        figure.legend(
-            handles=entries, loc="outside lower center", ncols=len(entries),
-            title="difference from the paper, 95 % interval; right is better; band: margin",
-        )  # fmt: skip
+        name_rows(axes.flat[0], methods)
+        entries = [entry(o, *own) for o, own in OUTCOMES.items() if o in set(found["outcome"])]
+        heading = "difference from the paper, 95 % interval; right is better; band: margin"
+        finish(figure, entries, heading=heading, columns=len(entries))
     return figure
 
 
@@ -91,13 +83,10 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
                 y = methods.index(method)
                 axis.plot(mean, y, marker, color=colour, markersize=4.5, alpha=0.8)
             _entitle(axis, table, metric)
-        _name_rows(axes.flat[0], methods)
-        entries = [
-            Line2D([], [], label=name, color=colour, marker=marker, linestyle="")
-            for name, (colour, marker) in CRITERIA_LOOKS.items()
-        ]
+        name_rows(axes.flat[0], methods)
+        entries = [entry(name, *own) for name, own in CRITERIA_LOOKS.items()]
         heading = "what chose the hyperparameters; the oracle saw test points"
-        figure.legend(handles=entries, loc="outside lower center", ncols=3, title=heading)
+        finish(figure, entries, heading=heading, columns=3)
     return figure
 
 
@@ -109,8 +98,3 @@ def _entitle(axis: Axes, table: str, metric: str) -> None:
     axis.set_title(f"{table.replace('table', 'Table ')}\n{'accuracy' if better else 'error'}")
     axis.grid(axis="x")
     axis.locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])
-
-
-def _name_rows(axis: Axes, methods: Sequence[str]) -> None:
-    axis.set_yticks(np.arange(len(methods)), [escape(m, "matplotlib") for m in methods])
-    axis.set_ylim(len(methods) - 0.5, -0.5)

@@ -83,8 +83,8 @@ def write_provenance(target: Path, tables: dict[str, Any]) -> None:
 def facts(preset: str, root: Path) -> dict[str, Any]:
     """Preset, commit (which locks the packages), interpreter, machine and command of a run."""
     command = f"snakemake --cores 2 all --config preset={preset}"
-    facts = {"preset": preset, "commit": commit(root), "command": command}
-    return facts | {"python": platform.python_version(), "platform": platform.platform()}
+    machine = {"python": platform.python_version(), "platform": platform.platform()}
+    return {"preset": preset, "commit": commit(root), "command": command, **machine}
 
 
 def commit(root: Path) -> str | None:

@@ -92,10 +92,6 @@ class Run:
         """The paper's claims and how they fared."""
         return self._csv("claims.csv")
 
-    def choices(self) -> pd.DataFrame:
-        """Effects of the choices that the paper leaves open: alternative less default."""
-        return self._csv("choices.csv")
-
     def has(self, name: str) -> bool:
         """Whether a file is there."""
         return (self.folder / name).exists()

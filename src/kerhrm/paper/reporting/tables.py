@@ -36,11 +36,9 @@ LATEX = {
 }  # fmt: skip
 #: from this number of settings on they are rows, if methods are few, or stand in blocks
 MANY, BLOCK = 9, 6
-#: a smaller standard deviation is rounding
-CONSTANT = 1e-12
 
 
-def escape(text: object, kind: Kind | Literal["matplotlib"]) -> str:
+def escape(text: object, kind: Kind) -> str:
     r"""A name as plain text: no markup of a format has its meaning in it.
 
     Examples
@@ -51,8 +49,6 @@ def escape(text: object, kind: Kind | Literal["matplotlib"]) -> str:
     line = " ".join(str(text).split())
     if kind == "html":
         return html.escape(line)
-    if kind == "matplotlib":
-        return line.replace("$", r"\$")
     if kind == "latex":
         return "".join(LATEX.get(character, character) for character in line)
     return MARKDOWN.sub(r"\\\1", line).replace("\\<", "&lt;").replace("\\&", "&amp;")
@@ -155,7 +151,7 @@ def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
     if cell["verdict"] == "failed":
         return "failed"
     text = f"{cell['mean']:.3f}"
-    if cell["n_seeds"] > 1 and cell["std"] > CONSTANT:
+    if cell["n_seeds"] > 1 and cell["std"] > 0:
         sign = "$\\pm$" if kind == "latex" else "\N{PLUS-MINUS SIGN}"
         text += f" {sign} {cell['std']:.3f}"
     if pd.isna(cell["paper"]) or not cell["own"]:
@@ -173,26 +169,11 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     """
     rows = cells[primary(cells) & cells["metric"].isin(RESULTS)]
     rows = rows[rows["table"].isin(rows.loc[rows["paper"].notna(), "table"])]
-    groups = rows.groupby(["method", "table"], sort=False)
-    shown = groups.agg(paper=("paper", "mean"), here=("mean", "mean")).unstack("table")
-    shown.columns = shown.columns.swaplevel()
-    order = [method for method in dict.fromkeys(rows["method"]) if method in shown.index]
-    shown = shown.loc[order].sort_index(axis=1).dropna(axis=1, how="all")
+    rows = rows.rename(columns={"mean": "here"})
+    shown = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
+    shown = shown.swaplevel(axis=1).sort_index(axis=1)
     shown = shown.rename_axis(None).rename_axis([None, None], axis=1)
     return shown.map(lambda value: "" if pd.isna(value) else f"{value:.3f}")
-
-
-def endpoints(found: pd.DataFrame) -> pd.DataFrame:
-    """Difference from the paper with its interval, and the outcome, by method and table."""
-    numbers = found[["difference", "ci_low", "ci_high"]].to_numpy()
-    texts = [
-        one.outcome
-        if pd.isna(one.difference)
-        else "{:.2f} [{:.2f}, {:.2f}] ".format(*row) + one.outcome
-        for one, row in zip(found.itertuples(), numbers, strict=True)
-    ]
-    wide = found.assign(text=texts).pivot(index="method", columns="table", values="text")
-    return wide.loc[list(dict.fromkeys(found["method"]))].fillna("")
 
 
 def criteria(cells: pd.DataFrame) -> pd.DataFrame:
@@ -208,5 +189,4 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     if rows.empty:
         return rows
     wide = rows.pivot_table("mean", ["metric", "method"], "selection", sort=False)
-    columns = [name for name in PANEL if name in wide]
-    return wide[columns + [name for name in wide if name not in columns]]
+    return wide[sorted(wide, key=(*PANEL, *wide).index)]

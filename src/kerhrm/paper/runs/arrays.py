@@ -91,16 +91,8 @@ def save_stacked(path: File, each: Sequence[Mapping[str, np.ndarray]], **meta: A
     save_arrays(path, {name: np.stack([one[name] for one in each]) for name in each[0]}, **meta)
 
 
-def save_records(path: File, records: Sequence[Any], **meta: Any) -> None:
-    """Write the records of all seeds to one file, as :func:`save_stacked`.
-
-    A record is a dataclass of tensors that can be written as arrays, as ``Environments``.
-    """
-    save_stacked(path, [record.arrays() for record in records], **meta)
-
-
 def load_records(kind: Any, path: File, device: Any = None) -> list[Any]:
-    """Read what :func:`save_records` wrote: a record for each seed, in their order."""
+    """Read the ``arrays()`` of records, as ``Environments``, that :func:`save_stacked` wrote."""
     arrays, _ = load_arrays(path)
     with reading(path):
         n_seeds = {len(array) for array in arrays.values()}

@@ -19,17 +19,17 @@ Result = Mapping[str, np.ndarray]
 
 
 class Checkpoint:
-    """Results of a job's units, in a folder; without one nothing is kept.
+    """Results of a job's units, in a folder.
 
     ``interval`` is the number of seconds between two writings.
     """
 
-    def __init__(self, folder: Path | None = None, interval: float = 10.0) -> None:
+    def __init__(self, folder: Path, interval: float = 10.0) -> None:
         self.folder, self.interval = folder, interval
         self.done: dict[str, dict[str, np.ndarray]] = {}
         self.unsaved: dict[str, Result] = {}
         self.written = time.monotonic()
-        for path in sorted(folder.glob("*.npz")) if folder else ():
+        for path in sorted(folder.glob("*.npz")):
             for key, array in load_arrays(path)[0].items():
                 unit, _, name = key.partition("|")
                 self.done.setdefault(unit, {})[name] = array
@@ -39,15 +39,14 @@ class Checkpoint:
         if unit in self.done:
             return self.done[unit]
         result = compute()
-        if self.folder is not None:
-            self.unsaved[unit] = result
-            if time.monotonic() - self.written >= self.interval:
-                self.save()
+        self.unsaved[unit] = result
+        if time.monotonic() - self.written >= self.interval:
+            self.save()
         return result
 
     def save(self) -> None:
         """Write what has been computed since the last writing."""
-        if self.folder is None or not self.unsaved:
+        if not self.unsaved:
             return
         names = (self.folder / f"{number:06d}.npz" for number in itertools.count())
         free = next(path for path in names if not path.exists())
@@ -58,5 +57,4 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove what was written: the job is done."""
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -16,10 +16,8 @@ from pathlib import Path
 
 from kerhrm.errors import FileError, KerhrmError
 
-PACKAGE = "kerhrm"
 
-
-def code_hash(script: str | Path, *modules: str, package: str = PACKAGE) -> str:
+def code_hash(script: str | Path, *modules: str, package: str = "kerhrm") -> str:
     """Hash of a script or notebook, and of all modules of the package that it imports.
 
     ``modules`` are loaded by name, as ``kerhrm.methods.erm`` or ``plugin.method:METHOD``; those of
@@ -31,7 +29,7 @@ def code_hash(script: str | Path, *modules: str, package: str = PACKAGE) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def sources(script: str | Path, *modules: str, package: str = PACKAGE) -> list[Path]:
+def sources(script: str | Path, *modules: str, package: str = "kerhrm") -> list[Path]:
     """The files that :func:`code_hash` is of: the script, and the modules in their order."""
     entries = [name.partition(":")[0] for name in modules]
     tops = {package, *(name.split(".")[0] for name in entries)}

@@ -20,8 +20,6 @@ FILE = "costs.tsv"  #: in results/reference
 COLUMNS = ["rule", "place", "seconds", "memory_mb"]
 #: a finished run lists its jobs here
 BENCHMARKS = "benchmarks"
-#: Snakemake's word in the column ``plan`` of a job that is to run
-PENDING = "update pending"
 
 
 def measured(run: Path) -> pd.DataFrame:
@@ -53,12 +51,11 @@ def estimate(
     Returns seconds and memory of each, and by rule the number of jobs of which none has run.
     """
     known, unknown = [], Counter[str]()
-    rules = {str(rule): rows for rule, rows in costs.groupby("rule")}
     for rule, place in jobs:
-        if rule not in rules:
+        own = costs[costs["rule"] == rule]
+        if own.empty:
             unknown[rule] += 1
             continue
-        own = rules[rule]
         alike = own[own["place"].str.partition("/")[0] == place.partition("/")[0]]
         same = own[own["place"] == place]
         others = next(rows for rows in (same, alike, own) if len(rows))
@@ -76,7 +73,7 @@ def planned(targets: Sequence[str], config: Sequence[str] = ()) -> list[tuple[st
         problem = f"Snakemake cannot plan {' '.join(targets)}: {said[-1] if said else ''}"
         raise KerhrmError(problem, "check the targets and --config")
     files = pd.read_csv(io.StringIO(done.stdout), sep="\t")
-    files = files[files["plan"] == PENDING]
+    files = files[files["plan"] == "update pending"]
     return list(dict.fromkeys(zip(files["rule"], files["output_file"].map(place), strict=True)))
 
 
@@ -103,8 +100,8 @@ def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) 
     wall = max(seconds / cores, known["seconds"].max() if len(known) else 0.0)
     text = f"{len(jobs)} jobs: {duration(wall)} on {cores} cores or more, "
     text += f"{duration(seconds)} of one core, {memory / 1000:.1f} GB of memory"
-    names = [f"{number} of {rule}" for rule, number in unknown.items()]
-    return text + (f"; besides what is not known: {', '.join(names)}" if names else "")
+    names = ", ".join(f"{number} of {rule}" for rule, number in unknown.items())
+    return text + (f"; besides what is not known: {names}" if names else "")
 
 
 def duration(seconds: float) -> str:

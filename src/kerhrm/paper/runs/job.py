@@ -23,8 +23,6 @@ from kerhrm.paper.runs.locks import TEMPORARY, locked
 
 #: exit status of a job that was stopped and has saved its checkpoint, as after SIGTERM
 STOPPED = 143
-#: seconds between two looks at whether the process that started the job still lives
-WATCH_SECONDS = 1.0
 
 log = logging.getLogger("kerhrm")
 
@@ -101,7 +99,7 @@ def _stopped(parent: int, checkpoint: Checkpoint) -> Iterator[None]:
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(WATCH_SECONDS)
+            time.sleep(1.0)
         os.kill(os.getpid(), signal.SIGTERM)
 
     signals = (signal.SIGTERM, signal.SIGINT)

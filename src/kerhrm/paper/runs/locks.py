@@ -16,7 +16,6 @@ from kerhrm.errors import FileError, KerhrmError
 TEMPORARY = "temporary"
 #: in that folder: the lock of the Snakemake that is at work
 SNAKEMAKE = "snakemake.lock"
-POLL_SECONDS = 0.2
 
 log = logging.getLogger(__name__)
 _held: list[FileLock] = []  # for the life of this process
@@ -57,7 +56,7 @@ def locked(path: Path) -> Iterator[None]:
     if who := holder(path):
         log.info("waiting for %s (same job)", who)
     while (lock := acquire(path)) is None:
-        time.sleep(POLL_SECONDS)
+        time.sleep(0.2)
     try:
         yield
     finally:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.arrays import write_text
+from kerhrm.paper.runs.arrays import File, write_text
 
 PROVENANCE = "provenance"  #: folder in the run's
-File = str | os.PathLike[str]
 
 
 def digest(path: File) -> str:
