@@ -41,11 +41,13 @@ copybutton_prompt_is_regexp = True
 html_title = "KerHRM"
 html_theme = "pydata_sphinx_theme"
 html_show_sourcelink = False
+html_sidebars = {"**": []}
 html_show_copyright = False
 html_math_renderer = "mathml"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_theme_options = {
+    "header_links_before_dropdown": 4,
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "show_toc_level": 2,
