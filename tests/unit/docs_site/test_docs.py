@@ -39,7 +39,7 @@ def test_python_blocks_run(
         example.evaluate()
     if page.name == "README.md":  # its command leaves the file to the reader
         X, y = document.namespace["X"], document.namespace["y"]
-        pd.DataFrame(X).assign(pay=y).to_csv("pay.csv", index=False)
+        pd.DataFrame(X).assign(y=y).to_csv("data.csv", index=False)
     changed = [line[1:].split() for diff in blocks(page, "diff") for line in diff.splitlines()]
     checks = commands(page) + changed[1::2]  # the second line of a diff
     shown = iter(blocks(page, "text"))
