@@ -54,7 +54,6 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     (PLACE, {"settings": {"made": {}}}, "settings.made"),
     (PLACE, {"settings": {"made/c": {}}}, "settings.made/c"),
     (PLACE, {"learners": ["er"]}, "learners"),
-    (PLACE, {"notebook": "figure2"}, "notebook"),
     (PLACE, {"kind": "period"}, "kind"),
     (PLACE, {"outputs": {"erm": ["network"]}}, "outputs"),
     ("tables/all.yaml", {"title": "x", "settings": ["made/a"], "learners": ["erm"]}, ""),

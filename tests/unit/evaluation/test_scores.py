@@ -67,7 +67,7 @@ TUNED = KERHRM | {"shown": {POOLED: 2, "oracle": 1}, "candidates": [{}, {}, {}]}
 def table(kind: str = "accuracy", **more: Any) -> Table:
     cells = [("d", "s,x=1", "erm"), ("d", "s,x=1", "kerhrm"), ("d", "s,x=1", "kerhrm_tuned")]
     values = {
-        "name": "t", "title": "T", "kind": kind, "notebook": "table", "in_all": True,
+        "name": "t", "title": "T", "kind": kind, "in_all": True,
         "criteria": "all", "outputs": None, "cells": cells, "labels": {"d/s,x=1": "s,x=1"},
     }  # fmt: skip
     return Table(**values | more)

@@ -27,8 +27,6 @@ KINDS = {
     "classification": ("accuracy", "shift", "iterations"),
     "regression": ("mean_error", "period"),
 }
-#: kind that a notebook needs
-NOTEBOOKS = {"table": None, "figure2": "iterations", "figure3": "period"}
 
 
 def check_name(name: str) -> str:
@@ -192,7 +190,6 @@ class Table(Options):
     title: str = Field(description="of the table")
     about: str = option("", "what its notebook says first, Markdown")
     kind: str | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
-    notebook: Literal[tuple(NOTEBOOKS)] = option("table", "that shows it")  # type: ignore[valid-type]
     in_all: bool = option(True, "whether `snakemake all` makes it; else its own target alone")
     criteria: Criteria | None = option(None, "shown: all or own; null: all if in_all, else own")
     outputs: dict[str, Some[str]] = option({}, "shown, by learner or pattern with *; else all")
