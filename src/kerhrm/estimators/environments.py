@@ -8,13 +8,11 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
 from kerhrm.estimators import DataWarning
-from kerhrm.estimators._data import first_row
+from kerhrm.estimators._data import read_labels
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.irm import PointLoss
@@ -306,12 +304,5 @@ def environment_labels(environments: Any, n: int) -> Tensor:
         text = "no environments given: all rows count as one; pass environments= to fit"
         warnings.warn(text, DataWarning, stacklevel=5)
         environments = np.zeros(n)
-    labels = np.asarray(environments)
-    if labels.shape != (n,):
-        problem = f"environments have shape {labels.shape} for {n} rows"
-        raise KerhrmError(problem, "give one label for each row")
-    if missing := int(pd.isna(labels).sum()):
-        where = first_row(pd.isna(labels), environments)
-        problem = f"environments are missing in {missing} rows, the first is {where}"
-        raise KerhrmError(problem, "drop these rows, or name their environment")
+    labels = read_labels(environments, n, "environments")
     return torch.from_numpy(np.unique(labels, return_inverse=True)[1])

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import read_features, read_target
+from kerhrm.estimators._data import read_features, read_labels, read_target
 from kerhrm.options import Task, suggest
 from kerhrm.plots.axes import GREY, legend, new_axes, plain, style
 
@@ -270,13 +270,7 @@ def _labels(model: Any, n: int) -> np.ndarray:
         problem = f"{type(model).__name__} has no environments"
         hint = "give KerHRM, of a pipeline its last step, or the environments of the rows"
         raise KerhrmError(problem, hint)
-    labels = np.asarray(getattr(model, "environments_", model))
-    if labels.shape != (n,):
-        problem = f"environments have shape {labels.shape} for {n} rows"
-        raise KerhrmError(problem, "give one for each row")
-    if missing := int(pd.isna(labels).sum()):
-        raise KerhrmError(f"environments are missing in {missing} rows", "drop these rows")
-    return labels
+    return read_labels(getattr(model, "environments_", model), n, "environments")
 
 
 def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
