@@ -67,11 +67,6 @@ class HeterogeneityResult(Record):
         return float(shares) if self.n_points else math.nan
 
     @property
-    def excess(self) -> float:
-        """Gain over the permutations' mean, in nats per point."""
-        return self.gain - float(np.nanmean(self.null))
-
-    @property
     def homogeneous(self) -> bool:
         """True if the test was possible and detected nothing, so that ERM is the answer."""
         return not self.detected and not np.isnan(self.p_value)

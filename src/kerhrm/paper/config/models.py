@@ -189,8 +189,9 @@ class Table(Options):
     title: str = Field(description="of the table")
     about: str = option("", "what its notebook says first, Markdown")
     kind: str | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
-    in_all: bool = option(True, "whether `snakemake all` makes it; else its own target alone")
-    criteria: Criteria | None = option(None, "shown: all or own; null: all if in_all, else own")
+    in_all: bool = option(
+        True, "whether `snakemake all` makes it, and all criteria are shown; else own ones"
+    )
     outputs: dict[str, Some[str]] = option({}, "shown, by learner or pattern with *; else all")
     learners: list[Name] = option([], "learners of every setting")
     marks: dict[Name, str] = option({}, "mark of a learner in this table, in place of its own")

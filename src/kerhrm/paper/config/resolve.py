@@ -181,7 +181,7 @@ class _Resolver:
         return {
             **table.model_dump(include={"title", "in_all"}),
             "kind": kind,
-            "criteria": table.criteria or ("all" if table.in_all else "own"),
+            "criteria": "all" if table.in_all else "own",
             "outputs": outputs,
             "cells": cells,
             "labels": table.labels,
