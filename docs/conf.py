@@ -5,6 +5,11 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
 project = "KerHRM"
 version = release = version_of("kerhrm")
 copyright = ""
@@ -15,7 +20,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
@@ -37,8 +41,32 @@ copybutton_prompt_is_regexp = True
 html_title = "KerHRM"
 html_theme = "pydata_sphinx_theme"
 html_show_sourcelink = False
+html_sidebars = {"**": []}
 html_show_copyright = False
-html_theme_options = {"navbar_align": "left", "show_toc_level": 2}
+html_math_renderer = "mathml"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "header_links_before_dropdown": 4,
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
+    "show_toc_level": 2,
+}
+
+
+def setup(app: Sphinx) -> None:
+    """Formulas as MathML, which browsers draw without a script."""
+
+    def visit(translator: HTML5Translator, node: nodes.Element) -> None:
+        if isinstance(node, nodes.math_block):  # a frame that scrolls, also by keyboard
+            formula = convert(node.astext(), display="block")
+            translator.body.append(f'<div class="formula" tabindex="0">{formula}</div>')
+        else:
+            translator.body.append(convert(node.astext()))
+        raise nodes.SkipNode
+
+    app.add_html_math_renderer("mathml", (visit, None), (visit, None))
+
 
 generated = Path(__file__).parent / "generated"
 generated.mkdir(exist_ok=True)

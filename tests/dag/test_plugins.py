@@ -1,4 +1,4 @@
-"""A method of another package, from its entry point to a row of a table."""
+"""Methods, penalties and data sets of other packages, from entry points to rows of tables."""
 
 import os
 from collections.abc import Callable
@@ -6,25 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 from dagtools import SMOKE, Checkout
+from pagetools import ROOT, blocks, files
 from plugintools import install, write_info
 
 pytestmark = pytest.mark.dag
 
-MINE = {
-    "learners": {"cvar": {"method": "cvar", "titles": {"model": "CVaR"}, "options": {"steps": 9}}},
-    "tables": {
-        "mine": {
-            "title": "Of another package",
-            "kind": "accuracy",
-            "in_all": False,
-            "settings": ["classification/r2=0.70"],
-            "learners": ["cvar", "erm"],
-        }
-    },
-}
-TABLE = "results/smoke/tables/mine.csv"
+PAGE = ROOT / "docs/extending.md"
+TABLES = "results/smoke/tables"
 
 
 @pytest.fixture
@@ -37,15 +26,31 @@ def copy(copies: Callable[[], Path], tmp_path: Path) -> Checkout:
     return checkout
 
 
-def test_a_method_of_another_package(copy: Checkout, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.yaml"
-    mine.write_text(yaml.safe_dump(MINE))
-    options = (TABLE, "--configfile", str(mine), *SMOKE)
+def test_the_page_about_extending(copy: Checkout, tmp_path: Path) -> None:
+    """Its method, penalty, data set and tables, as a package of their own has them."""
+    method, penalty, _, data = blocks(PAGE, "python")
+    (project,) = blocks(PAGE, "toml")
+    example = copy.folder / "examples" / "outside_method"
+    assert (example / "kerhrm_cvar.py").read_text() == method
+    assert (example / "pyproject.toml").read_text() == project
+    site = tmp_path / "site"
+    (site / "penalty.py").write_text(penalty)
+    (site / "data.py").write_text(data)
+    groups = {"penalties": {"curvature": "penalty:CurvatureVariance"}}
+    groups["data_sets"] = {"flipped": "data:FLIPPED"}
+    write_info(site, "page", {f"kerhrm.{group}": names for group, names in groups.items()})
+    written = files(PAGE) | {
+        "curvature.yaml": "learners: {kerhrm: {options: {penalty: curvature}}}"
+    }
+    for name, text in written.items():
+        (copy.folder / name).write_text(text)
+    options = ("with_cvar", "flipped", "--configfile", *written, *SMOKE)
     copy.run(*options)
-    assert {"CVaR", "ERM"} <= set(pd.read_csv(copy.folder / TABLE)["method"])
+    assert {"CVaR", "ERM"} <= set(pd.read_csv(copy.folder / TABLES / "with_cvar.csv")["method"])
+    assert {"few", "many"} == set(pd.read_csv(copy.folder / TABLES / "flipped.csv")["setting"])
     # an edit of the package trains it again, and nothing before it
     assert copy.plan(*options) == []
-    source = tmp_path / "site" / "kerhrm_cvar.py"
+    source = site / "kerhrm_cvar.py"
     source.write_text(source.read_text() + "EDITED = True\n")
     planned = {job.rule for job in copy.plan(*options)}
     assert "train" in planned

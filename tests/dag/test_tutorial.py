@@ -1,31 +1,31 @@
 """The commands and files of docs/tutorial.md, as a reader would type them."""
 
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 from dagtools import Checkout
+from pagetools import ROOT, blocks, commands, files
 
 pytestmark = pytest.mark.dag
-ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/tutorial.md"
 
 
-def blocks(language: str) -> list[str]:
-    page = (ROOT / "docs/tutorial.md").read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+def halves(diff: str) -> tuple[str, str]:
+    """What a diff's lines replace, and what they put there."""
+    lines = diff.splitlines(keepends=True)
+    return tuple("".join(x[1:] for x in lines if x[0] != sign) for sign in "+-")  # type: ignore[return-value]
 
 
 def test_one_thing_is_changed_and_its_table_is_marked(smoke: Checkout, tmp_path: Path) -> None:
     copy = smoke.copy(tmp_path / "kerhrm")
-    first, second, _ = blocks("sh")
-    setting, learner = blocks("yaml")
-    mine = setting.replace("[erm, irm, kerhrm]", "[erm, irm, kerhrm, kerhrm_no_penalty]") + learner
-    (copy.folder / "mine.yaml").write_text(mine)
-    for command in (first, second):
-        _, cores, _, *words = shlex.split(command)
-        assert cores == "--cores"
-        copy.run(*words)
+    setting, learners = map(halves, blocks(PAGE, "diff"))
+    assert setting[0] in (ROOT / "config/data/classification.yaml").read_text()
+    (mine,) = files(PAGE).values()
+    assert learners[0] in mine
+    (copy.folder / "mine.yaml").write_text(mine.replace(*learners))
+    for words in commands(PAGE):
+        if words[:2] == ["snakemake", "--cores"]:
+            copy.run(*words[3:])
     table = (copy.folder / "results/smoke/tables/mine.md").read_text()
     assert "KerHRM without penalty" in table
     assert "smoke sizes; options differ from the published: data.classification" in table

@@ -19,7 +19,6 @@ is a large change.  What is left of it the squared error learns, the longer the 
 is large.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
@@ -33,8 +32,6 @@ from kerhrm.algorithm.records import Direction, Environments, Problem
 from kerhrm.networks.training import BestWeights, Callback, EarlyStopping, N, train
 
 SMOOTHING = 0.1  # c of the first step
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,6 @@ def train_network(
 
     trained: list[tuple[N, dict[str, float]]] = []
     for weight in options.cosine_weight if direction.iteration > 0 else [0.0]:
-        log.info("training along theta_inv with cosine_weight=%g", weight)
         best = None
         if options.check_every:
             best = BestWeights(network, rule, every=options.check_every, steps=options.steps)

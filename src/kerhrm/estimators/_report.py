@@ -50,7 +50,8 @@ class Report:
         """Two tables; names from the data are escaped."""
         cells = {html.escape(name): html.escape(value) for name, value in self.facts.items()}
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells.items())
-        return f"{self.errors.to_html(float_format='%.4g', border=0)}<table>{rows}</table>"
+        errors = self.errors.rename_axis(columns="part")
+        return f"{errors.to_html(float_format='%.4g', border=0)}<table>{rows}</table>"
 
     _repr_html_ = to_html
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import kerhrm
 from kerhrm.errors import KerhrmError
 
 REFERENCE = Path("results/reference")
@@ -15,6 +16,7 @@ REFERENCE = Path("results/reference")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error that the user can correct is one line and status 1."""
     top = argparse.ArgumentParser(prog="kerhrm", description=__doc__)
+    top.add_argument("--version", action="version", version=f"kerhrm {kerhrm.__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
     where: dict[str, Any] = {"type": Path, "default": REFERENCE, "help": "default: %(default)s"}

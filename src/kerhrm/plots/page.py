@@ -18,11 +18,14 @@ def page(checked: Checked, title: str) -> str:
     picture(checked).savefig(buffer, format="png", dpi=120)
     image = base64.b64encode(buffer.getvalue()).decode()
     return (
-        f"<!DOCTYPE html><meta charset='utf-8'><title>{html.escape(title)}</title>"
+        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width'>"
+        f"<title>{html.escape(title)}</title>"
         "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
-        "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}</style>"
-        f"<h1>{html.escape(title)}</h1>{checked.report.to_html()}"
-        f"<img alt='errors by environment and group' src='data:image/png;base64,{image}'>"
+        "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"
+        "div{overflow-x:auto}</style>"
+        f"<main><h1>{html.escape(title)}</h1><div tabindex='0'>{checked.report.to_html()}</div>"
+        f"<img alt='errors by environment and group' src='data:image/png;base64,{image}'></main>"
     )
 
 

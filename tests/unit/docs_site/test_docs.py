@@ -7,15 +7,16 @@ import doctest
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from numpydoc.validate import validate
+from pagetools import PAGES, ROOT, blocks, commands
 from sybil import Document
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 import kerhrm
+from kerhrm.paper.cli import main
 
-ROOT = Path(__file__).parents[3]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PARSER = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
 CHECKS = set(
     tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]["checks"]
@@ -25,11 +26,29 @@ WITHOUT_PARAMETERS = {"KerHRMOptions", "NetworkOptions", "Problem", "Fit", "NTFM
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=str)
-def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_blocks_run(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     if page.name != "configuration.md":  # reads config/ of the checkout
         monkeypatch.chdir(tmp_path)
-    for example in Document.parse(str(page), PARSER):
+    document = Document.parse(str(page), PARSER)
+    for example in document:
         example.evaluate()
+    if page.name == "README.md":  # its command leaves the file to the reader
+        X, y = document.namespace["X"], document.namespace["y"]
+        pd.DataFrame(X).assign(y=y).to_csv("data.csv", index=False)
+    changed = [line[1:].split() for diff in blocks(page, "diff") for line in diff.splitlines()]
+    checks = commands(page) + changed[1::2]  # the second line of a diff
+    shown = iter(blocks(page, "text"))
+    for words in (words for words in checks if words[:2] == ["kerhrm", "check"]):
+        assert main(words[1:]) == 0
+        found = " ".join(capsys.readouterr().out.split())
+        for line in next(shown, "").splitlines():
+            if line.startswith(("predicts", "test")):
+                assert " ".join(line.split()).removesuffix(" ...") in found
 
 
 @pytest.mark.parametrize("name", sorted(set(kerhrm.__all__) - {"METHODS", "plots"}))

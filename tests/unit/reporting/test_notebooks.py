@@ -94,7 +94,9 @@ def test_a_page_runs_no_script_and_asks_for_nothing(
 
 def test_scripts_of_any_output_are_text(tmp_path: Path) -> None:
     cell = new_code_cell("1")
-    data = {"text/html": f"<script>1</script>{EVIL}<b onclick='1'>b</b>", "text/plain": "x"}
+    inside = "<p id='<table><img src=x onerror=1>'>p</p><table><tr><th></th></tr></table>"
+    evil = f"<script>1</script>{EVIL}<b onclick='1'>b</b>{inside}"
+    data = {"text/html": evil, "text/plain": "x"}
     cell.outputs = [
         nbformat.v4.new_output("display_data", data),
         nbformat.v4.new_output("display_data", {"application/javascript": "document.title=1"}),
@@ -107,3 +109,5 @@ def test_scripts_of_any_output_are_text(tmp_path: Path) -> None:
     assert not re.findall(r"<img[^>]*(?:onerror|src=x)", page)
     assert "document.title=1</" not in page
     assert 'href="javascript' not in page
+    # a table's frame scrolls, also by keyboard, and an empty header is no header
+    assert re.search(r'<div class="frame" tabindex="0"><table>(<tbody>)?<tr><td></td></tr>', page)

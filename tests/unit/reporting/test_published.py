@@ -15,7 +15,7 @@ from kerhrm.paper.evaluation.tables import CRITERIA, primary
 from kerhrm.paper.reporting.explain import explain
 from kerhrm.paper.reporting.publish import publish
 from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.tables import results_of
+from kerhrm.paper.reporting.tables import render, results_of
 from kerhrm.paper.runs import provenance
 
 ROOT = Path(__file__).parents[3]
@@ -175,3 +175,10 @@ def test_who_is_worse_than_with_the_librarys_defaults_is_known() -> None:
                 if change["difference"] < 0 and change["p"] <= 0.05:
                     worse.add((table, method))
     assert worse == WORSE
+
+
+@pytest.mark.parametrize("table", Run(REFERENCE).tables)
+def test_latex_fits_a_page(table: str) -> None:
+    text = render(Run(REFERENCE).cells(table), "latex")
+    assert len(text.splitlines()) <= 60
+    assert text.count(r"\begin") == text.count(r"\end") == 3

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from kerhrm.paper.runs import checkpoints
 from kerhrm.paper.runs.checkpoints import Checkpoint, Result
 
 
@@ -46,3 +48,14 @@ def test_nothing_is_written_before_the_interval_or_a_stop(tmp_path: Path) -> Non
     checkpoint.save()
     assert len(list(folder.iterdir())) == 1
     assert computed(Checkpoint(folder), 4) == [3]
+
+
+def test_a_long_job_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "kerhrm")
+    computed(Checkpoint(tmp_path), 2)
+    assert not caplog.messages
+    monkeypatch.setattr(checkpoints, "PROGRESS_SECONDS", 0.0)
+    computed(Checkpoint(tmp_path), 2)
+    assert caplog.messages[-1] == "2 fits done, the last one of seed=1,candidate=0"

@@ -13,6 +13,7 @@ import bleach
 import nbformat
 import papermill
 from bleach.css_sanitizer import CSSSanitizer
+from bs4 import BeautifulSoup
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
@@ -87,13 +88,30 @@ def to_html(notebook: str | Path, title: str) -> str:
         exclude_input_prompt=True, exclude_output_prompt=True, exclude_anchor_links=True,
     )  # fmt: skip
     exporter.register_filter("clean_html", _clean)  # nbconvert's own allows no tables
-    body, _ = exporter.from_notebook_node(nbformat.read(notebook, as_version=4))
+    content = nbformat.read(notebook, as_version=4)
+    heading = title
+    for cell in content.cells:
+        if cell.cell_type == "markdown":
+            heading = (re.findall(r"^#+ (.+)", cell.source, re.MULTILINE) or [heading])[-1]
+        for output in cell.get("outputs", []):
+            png = output.get("metadata", {}).setdefault("image/png", {})
+            png["alt"] = f"Figure: {heading}"
+    body, _ = exporter.from_notebook_node(content)
     page = (files("kerhrm.paper.reporting") / "page.html").read_text(encoding="utf-8")
     return page.replace("{title}", escape(title), 1).replace("{body}", body, 1)
 
 
 def _clean(markup: str) -> str:
-    """HTML without scripts, requests and the style sheets of data frames."""
+    """HTML without scripts, requests and the style sheets of data frames.
+
+    A table gets a frame that scrolls, also by keyboard; an empty header is no header.
+    """
     markup = re.sub(r"<style.*?</style>", "", markup, flags=re.DOTALL)
     css = CSSSanitizer(allowed_css_properties=["background-color"])
-    return bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css)
+    page = BeautifulSoup(bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css), "html.parser")
+    for table in page.find_all("table"):
+        table.wrap(page.new_tag("div", attrs={"class": "frame", "tabindex": "0"}))
+    for header in page.find_all("th"):
+        if not header.get_text(strip=True):
+            header.name = "td"
+    return str(page)

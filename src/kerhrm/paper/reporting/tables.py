@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,8 +34,8 @@ LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     **{character: rf"\{character}" for character in "&%$#_{}"},
 }  # fmt: skip
-#: from this number of settings on they are rows, if methods are few, or stand in blocks
-MANY, BLOCK = 9, 6
+MANY = 9  #: settings that are rows
+NARROW = 4  #: columns that fit into one of print's two
 
 
 def escape(text: object, kind: Kind) -> str:
@@ -71,17 +71,6 @@ def main(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[primary(cells) & cells["metric"].isin(results_of(cells)[:1])]
 
 
-def blocks(cells: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Cells by metric; where settings and methods are many, by groups of settings, too."""
-    for metric in metrics_of(cells):
-        rows = cells[cells["metric"] == metric]
-        settings = list(dict.fromkeys(rows["setting"]))
-        lines = len(rows.drop_duplicates(["method", "selection"]))
-        step = BLOCK if len(settings) >= MANY and lines >= MANY else len(settings)
-        for first in range(0, len(settings), step):
-            yield metric, rows[rows["setting"].isin(settings[first : first + step])]
-
-
 def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column of one metric's cells: methods with their criteria as rows, settings as columns.
 
@@ -104,9 +93,11 @@ def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def style(cells: pd.DataFrame, kind: Kind) -> Styler:
-    """One block of :func:`blocks`, ready to be written in a format."""
+    """Cells of one metric, ready to be written in a format."""
     records = cells.assign(own=primary(cells)).to_dict("records")
     texts = pivot(cells.assign(text=[_text(cell, kind) for cell in records]), "text")
+    if kind == "latex":
+        texts = texts.drop(columns="selection", errors="ignore")
     names = [name for name in ("method", "selection", "setting") if name in texts]
     texts[names] = texts[names].map(lambda name: escape(name, kind))
     texts.columns = pd.Index([escape(name, kind) for name in texts.columns])
@@ -114,24 +105,27 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
 
 
 def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
-    """All cells of a table in a format; LaTeX needs the packages booktabs and adjustbox.
+    """All cells of a table in a format; in LaTeX those of :func:`main`, for print.
 
     For each metric a table with ``title`` above it: mean ± standard deviation over the seeds and,
-    in the rows of the methods' own criteria, the paper's value in brackets.
+    in the rows of the methods' own criteria, the paper's value in brackets.  LaTeX needs the
+    packages booktabs and adjustbox; wide tables span both columns of a page that has two.
     """
     parts = []
-    for metric, block in blocks(cells):
+    cells = main(cells) if kind == "latex" else cells
+    for metric in metrics_of(cells):
         name = METRICS.get(metric, metric)
         caption = escape(f"{title}: {name}" if title else name, kind)
-        styler = style(block, kind)
+        styler = style(cells[cells["metric"] == metric], kind)
         if kind == "html":
             parts.append(styler.set_caption(caption).to_html(exclude_styles=True))
         elif kind == "latex":
+            place = "table*" if len(styler.columns) > NARROW else "table"
             body = styler.to_latex(hrules=True)
             parts.append(
-                f"\\begin{{table}}\n\\centering\n\\caption{{{caption}}}\n"
-                f"\\begin{{adjustbox}}{{max width=\\textwidth}}\n{body}\\end{{adjustbox}}\n"
-                "\\end{table}\n"
+                f"\\begin{{{place}}}\n\\centering\n\\caption{{{caption}}}\n"
+                f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{body}\\end{{adjustbox}}\n"
+                f"\\end{{{place}}}\n"
             )
         else:
             frame: pd.DataFrame = styler.data

@@ -2,10 +2,12 @@
 
 A job consists of units, as a seed and a candidate, whose results are arrays.  They are
 written every ten seconds and when the job is stopped; a job that is started again with the
-same inputs, parameters and code takes the results of the units that were done.
+same inputs, parameters and code takes the results of the units that were done.  Once a minute
+the log says how far the job is.
 """
 
 import itertools
+import logging
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +18,9 @@ import numpy as np
 from kerhrm.paper.runs.arrays import load_arrays, save_arrays
 
 Result = Mapping[str, np.ndarray]
+PROGRESS_SECONDS = 60.0  #: between two lines in the log
+
+log = logging.getLogger("kerhrm")
 
 
 class Checkpoint:
@@ -28,7 +33,8 @@ class Checkpoint:
         self.folder, self.interval = folder, interval
         self.done: dict[str, dict[str, np.ndarray]] = {}
         self.unsaved: dict[str, Result] = {}
-        self.written = time.monotonic()
+        self.written = self.told = time.monotonic()
+        self.n_computed = 0
         for path in sorted(folder.glob("*.npz")):
             for key, array in load_arrays(path)[0].items():
                 unit, _, name = key.partition("|")
@@ -40,6 +46,10 @@ class Checkpoint:
             return self.done[unit]
         result = compute()
         self.unsaved[unit] = result
+        self.n_computed += 1
+        if time.monotonic() - self.told >= PROGRESS_SECONDS:
+            log.info("%d fits done, the last one of %s", len(self.done) + self.n_computed, unit)
+            self.told = time.monotonic()
         if time.monotonic() - self.written >= self.interval:
             self.save()
         return result

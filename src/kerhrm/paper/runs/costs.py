@@ -48,7 +48,7 @@ def estimate(
 ) -> tuple[pd.DataFrame, Counter[str]]:
     """What jobs take: as the same job, else on average of its rule on the same data, or at all.
 
-    Returns seconds and memory of each, and by rule the number of jobs of which none has run.
+    Returns rule, seconds and memory of each, and by rule the number of jobs of which none has run.
     """
     known, unknown = [], Counter[str]()
     for rule, place in jobs:
@@ -59,8 +59,9 @@ def estimate(
         alike = own[own["place"].str.partition("/")[0] == place.partition("/")[0]]
         same = own[own["place"] == place]
         others = next(rows for rows in (same, alike, own) if len(rows))
-        known.append((others["seconds"].mean(), others["memory_mb"].max()))
-    return pd.DataFrame(known, columns=COLUMNS[2:], dtype=float), unknown
+        known.append((rule, others["seconds"].mean(), others["memory_mb"].max()))
+    frame = pd.DataFrame(known, columns=["rule", *COLUMNS[2:]])
+    return frame.astype(dict.fromkeys(COLUMNS[2:], float)), unknown
 
 
 def planned(targets: Sequence[str], config: Sequence[str] = ()) -> list[tuple[str, str]]:
@@ -91,7 +92,7 @@ def place(file: str) -> str:
 
 
 def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) -> str:
-    """What targets will take on a machine as that of ``results/reference``, in one line."""
+    """What targets will take on a machine as that of ``results/reference``: in all, and by rule."""
     if cores < 1:
         raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
     jobs = planned(targets, config)
@@ -101,7 +102,10 @@ def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) 
     text = f"{len(jobs)} jobs: {duration(wall)} on {cores} cores or more, "
     text += f"{duration(seconds)} of one core, {memory / 1000:.1f} GB of memory"
     names = ", ".join(f"{number} of {rule}" for rule, number in unknown.items())
-    return text + (f"; besides what is not known: {names}" if names else "")
+    text += f"; besides what is not known: {names}" if names else ""
+    rules = known.groupby("rule")["seconds"].agg(jobs="size", core_seconds="sum")
+    table = rules.sort_values("core_seconds", ascending=False).reset_index()
+    return text if table.empty else f"{text}\n{table.to_string(index=False, float_format='%.0f')}"
 
 
 def duration(seconds: float) -> str:
