@@ -56,37 +56,26 @@ class Options(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, values: Any) -> Any:
-        return only(cls.model_fields, values)
+        for key in values if isinstance(values, Mapping) else ():
+            if key not in cls.model_fields:
+                raise misfit(f"no such key; {suggest(key, cls.model_fields)}", key)
+        return values
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], where: str = "") -> Self:
-        """Build the options; invalid ones raise a one-line error.
+        """Build the options from values by field.
 
-        Parameters
-        ----------
-        values : mapping
-            Values by field.
-        where : str
-            Start of the error's text, for example ``"config/learners.yaml: erm.options."``.
-
-        Raises
-        ------
-        KerhrmError
-            Naming the first invalid key, its value and the constraint.
+        Raises KerhrmError naming the first invalid key, with ``where`` in front, its value and the
+        constraint.
         """
         try:
             return cls(**values)
         except ValidationError as error:
-            raise readable(error, where) from error
-
-
-def readable(error: ValidationError, where: str = "") -> KerhrmError:
-    """First problem of a validation error as a one-line error, ``where`` in front of its key."""
-    first = error.errors()[0]
-    key = where + ".".join(str(part) for part in first["loc"])
-    problem, hint = worded(first)
-    value = "" if first["type"] == "misfit" else f"={first['input']!r}"
-    return KerhrmError(f"{key.rstrip('.')}{value}: {problem}", hint)
+            first = error.errors()[0]
+            key = where + ".".join(str(part) for part in first["loc"])
+            problem, hint = worded(first)
+            value = "" if first["type"] == "misfit" else f"={first['input']!r}"
+            raise KerhrmError(f"{key.rstrip('.')}{value}: {problem}", hint) from error
 
 
 def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -94,14 +83,6 @@ def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     text = re.sub(r"^\w+ should", "must", detail["msg"].removeprefix("Value error, "))
     problem, _, hint = text.partition("; ")
     return problem, hint or None
-
-
-def only(known: Collection[str], values: Any) -> Any:
-    """Refuse a mapping with an unknown key."""
-    for key in values if isinstance(values, Mapping) else ():
-        if key not in known:
-            raise misfit(f"no such key; {suggest(key, known)}", key)
-    return values
 
 
 def suggest(word: str, known: Collection[str]) -> str:

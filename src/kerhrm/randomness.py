@@ -20,18 +20,8 @@ def entropy(seed: int, *name: str) -> int:
 
 
 def stream(seed: int, *name: str) -> np.random.Generator:
-    """The random stream ``name`` of ``seed``.
+    """PCG64 seeded with the first 128 bits of ``SHA-256("<seed>/<name>")``.
 
-    Parameters
-    ----------
-    seed : int
-        Number of the replicate (the paper's "run").
-    *name : str
-        What the numbers are for, for example ``"clustering", "k=15"``.
-
-    Returns
-    -------
-    numpy.random.Generator
-        PCG64 seeded with the first 128 bits of ``SHA-256("<seed>/<name>")``.
+    The name says what the numbers are for, for example ``"clustering", "k=15"``.
     """
     return np.random.Generator(np.random.PCG64(entropy(seed, *name)))

@@ -63,7 +63,7 @@ rule make_table:
 
 rule render_notebook:
     input:
-        notebook=lambda w: own(f"notebooks/{TABLES[w.table].notebook}.ipynb"),
+        notebook=own("notebooks/table.ipynb"),
         config="<run>/config.yaml",
         table="<run>/tables/{table}.csv",
         comparisons="<run>/tables/{table}-comparisons.csv",
@@ -78,9 +78,7 @@ rule render_notebook:
         "<run>/benchmarks/render_notebook/{table}.tsv"
     localrule: True
     params:
-        notebook=lambda w: code_hash(
-            ROOT / f"notebooks/{TABLES[w.table].notebook}.ipynb"
-        ),
+        notebook=checked(code_hash, ROOT / "notebooks/table.ipynb"),
         code=code("render_notebook"),
     message:
         "Execute the notebook: {wildcards.table}"

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from kerhrm.paper.reporting.notebooks import execute
+from kerhrm.paper.reporting.notebooks import render
 from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
-    execute(
+    render(
         snakemake.input.notebook,
         snakemake.output.notebook,
         run=str(run_folder(snakemake.log[0])),

@@ -48,6 +48,10 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     device: str
     n_jobs: int | None
 
+    def _keep_parameters(self, given: dict[str, Any]) -> None:
+        """Make attributes of the parameters, the ``locals()`` of an ``__init__``."""
+        self.__dict__.update({name: value for name, value in given.items() if name != "self"})
+
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
         """Outputs (m,) of a network, at points (m, d)."""
         return predictor(x.double())

@@ -105,6 +105,21 @@ def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     return np.maximum(weights / weights.max(), NO_WEIGHT)
 
 
+def read_labels(labels: Any, n: int, what: str) -> np.ndarray:
+    """Labels of any kind, ``what`` in the plural: (n,), one for each row.
+
+    Raises KerhrmError if there is not one for each row.
+    """
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        problem = f"{what} have shape {values.shape} for {n} rows"
+        raise KerhrmError(problem, "give one label for each row")
+    if (missing := pd.isna(values)).any():
+        rows = f"{missing.sum()} rows, the first is {first_row(missing, labels)}"
+        raise KerhrmError(f"{what} are missing in {rows}", "drop these rows, or label them")
+    return values
+
+
 def first_row(bad: Any, table: Any = None) -> str:
     """Name the first of some rows as pandas counts: by its index, or from 0 if it has none."""
     row, index = int(np.argmax(bad)), getattr(table, "index", None)

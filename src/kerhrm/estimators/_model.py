@@ -42,7 +42,7 @@ from kerhrm.estimators.columns import AuxiliaryColumns
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.features.ridge import RidgeModel
-from kerhrm.heterogeneity.test import test_distinct
+from kerhrm.heterogeneity.test import test_problem
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
@@ -129,7 +129,8 @@ class InvariantEstimator(TableEstimator):
             self.singular_values_ = problem.s.double().cpu().numpy()
             self.report_, result, alone = None, None, None
             if auxiliary is None:
-                self.heterogeneity_ = test_distinct(problem, inputs.x, options.pretest)
+                how = options.pretest if inputs.task == "regression" else None
+                self.heterogeneity_ = test_problem(problem, inputs.x, how) if how else None
                 if self.n_environments is None and not_detected(self.heterogeneity_) is None:
                     K = choose_n_environments(problem, options, min(MAX_ENVIRONMENTS, n // 2))
                     options = options.model_copy(update={"n_environments": max(K, 2)})

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import first_row
+from kerhrm.estimators._data import read_labels
 from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
@@ -76,18 +75,10 @@ def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
 
     Raises KerhrmError if there is not one label, of any kind, for each row.
     """
-    labels = pd.Series(np.asarray(groups)) if np.ndim(groups) == 1 else pd.Series(dtype=object)
-    if len(labels) != n:
-        problem = f"groups have shape {np.shape(groups)} for {n} rows"
-        raise KerhrmError(problem, "give one label for each row")
-    if missing := int(labels.isna().sum()):
-        problem = f"{missing} rows have no group, the first is {first_row(labels.isna())}"
-        raise KerhrmError(problem, "drop these rows, or name their group")
-    name = getattr(groups, "name", None)
+    labels, name = pd.Series(read_labels(groups, n, "groups")), getattr(groups, "name", None)
     name = "group" if name is None else name
-    return {
-        f"{name} {one}": (labels == one).to_numpy(float) for one in sorted(labels.unique(), key=str)
-    }
+    every = sorted(labels.unique(), key=str)
+    return {f"{name} {one}": (labels == one).to_numpy(float) for one in every}
 
 
 def compare(

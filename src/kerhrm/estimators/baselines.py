@@ -33,22 +33,7 @@ class Baseline(TableEstimator):
 
     _method: str
     _holds_out = True  #: whether some rows validate
-
-    def __init__(
-        self,
-        task: Task,
-        network: Any,
-        validation_fraction: float,
-        random_state: Any,
-        device: str,
-        n_jobs: int | None,
-    ) -> None:
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    task: Task
 
     @property
     def _task(self) -> Task:  # type: ignore[override]
@@ -145,10 +130,7 @@ class ERM(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(task, network, validation_fraction, random_state, device, n_jobs)
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.evaluate_every = evaluate_every
+        self._keep_parameters(locals())
 
 
 class TangentRidge(Baseline):
@@ -161,10 +143,8 @@ class TangentRidge(Baseline):
     ----------
     n_landmarks : int
         Rows whose tangent features span the others'.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    network, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
+    task, network, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
 
     Examples
     --------
@@ -177,6 +157,7 @@ class TangentRidge(Baseline):
 
     _method = "ridge"
     _holds_out = False
+    validation_fraction = 0.2
 
     def __init__(
         self,
@@ -188,8 +169,7 @@ class TangentRidge(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(task, network, 0.2, random_state, device, n_jobs)
-        self.n_landmarks = n_landmarks
+        self._keep_parameters(locals())
 
     def fit(self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None) -> Self:
         """Fit to a table whose rows may have weights; rows for ``validation`` change nothing."""
@@ -207,10 +187,8 @@ class ChiSquareDRO(Baseline):
         Radius of the ball.
     steps, learning_rate : int, float
         Of Adam, on all points.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    network, validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
+    task, network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
 
     Examples
     --------
@@ -235,7 +213,4 @@ class ChiSquareDRO(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(task, network, validation_fraction, random_state, device, n_jobs)
-        self.rho = rho
-        self.steps = steps
-        self.learning_rate = learning_rate
+        self._keep_parameters(locals())

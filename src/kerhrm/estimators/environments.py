@@ -8,13 +8,11 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
 from kerhrm.estimators import DataWarning
-from kerhrm.estimators._data import first_row
+from kerhrm.estimators._data import read_labels
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.irm import PointLoss
@@ -47,10 +45,8 @@ class IRM(_Labelled):
         Steps before the penalty's weight applies.
     steps, learning_rate, weight_decay : int, float, float
         Of Adam, on all points; the decay is part of the objective.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    network, validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
+    task, network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
 
     Examples
     --------
@@ -78,13 +74,7 @@ class IRM(_Labelled):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(task, network, validation_fraction, random_state, device, n_jobs)
-        self.loss = loss
-        self.penalty_weight = penalty_weight
-        self.anneal = anneal
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
+        self._keep_parameters(locals())
 
 
 class GroupDRO(_Labelled):
@@ -101,10 +91,8 @@ class GroupDRO(_Labelled):
         Step size of the environments' weights; 0 weighs them equally.
     steps, learning_rate, weight_decay : int, float, float
         Of Adam, on all points; the decay is part of the objective.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    network, validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
+    task, network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
 
     Examples
     --------
@@ -132,12 +120,7 @@ class GroupDRO(_Labelled):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(task, network, validation_fraction, random_state, device, n_jobs)
-        self.loss = loss
-        self.eta = eta
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
+        self._keep_parameters(locals())
 
 
 class EIIL(Baseline):
@@ -160,10 +143,8 @@ class EIIL(Baseline):
         Steps of the reference network.
     inference_steps, inference_rate : int, float
         Of Adam on the soft assignment.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    network, validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
+    task, network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
 
     Examples
     --------
@@ -194,16 +175,7 @@ class EIIL(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(task, network, validation_fraction, random_state, device, n_jobs)
-        self.loss = loss
-        self.penalty_weight = penalty_weight
-        self.anneal = anneal
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.reference_steps = reference_steps
-        self.inference_steps = inference_steps
-        self.inference_rate = inference_rate
+        self._keep_parameters(locals())
 
 
 class JTT(Baseline):
@@ -223,7 +195,7 @@ class JTT(Baseline):
     steps, learning_rate : int, float
         Of Adam, on all points; the rate is that of both networks.
     network, validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
+        As in :class:`~kerhrm.ERM`.
 
     Examples
     --------
@@ -234,6 +206,7 @@ class JTT(Baseline):
     """
 
     _method = "jtt"
+    task: Task = "classification"
 
     def __init__(
         self,
@@ -249,13 +222,7 @@ class JTT(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        arguments = network, validation_fraction, random_state, device, n_jobs
-        super().__init__("classification", *arguments)
-        self.identification_steps = identification_steps
-        self.upweight = upweight
-        self.loss = loss
-        self.steps = steps
-        self.learning_rate = learning_rate
+        self._keep_parameters(locals())
 
 
 class HRM(Baseline):
@@ -281,10 +248,8 @@ class HRM(Baseline):
         Alpha, of the gradients' variance, and a factor of both weights per iteration.
     threshold : float
         Gate probability above which a column is selected.
-    task : {"classification", "regression"}
-        Of two labels of any kind, or of numbers.
-    validation_fraction, random_state, device, n_jobs : optional
-        As in :class:`~kerhrm.KerHRMClassifier`.
+    task, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
 
     Examples
     --------
@@ -296,6 +261,7 @@ class HRM(Baseline):
     """
 
     _method = "hrm"
+    network = ()
 
     def __init__(
         self,
@@ -320,21 +286,7 @@ class HRM(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(task, (), validation_fraction, random_state, device, n_jobs)
-        self.n_environments = n_environments
-        self.n_iterations = n_iterations
-        self.cluster_steps = cluster_steps
-        self.cluster_rounds = cluster_rounds
-        self.cluster_rate = cluster_rate
-        self.cluster_l1 = cluster_l1
-        self.gate_steps = gate_steps
-        self.gate_rate = gate_rate
-        self.gate_noise = gate_noise
-        self.gate_cost = gate_cost
-        self.gate_goal = gate_goal
-        self.penalty_weight = penalty_weight
-        self.growth = growth
-        self.threshold = threshold
+        self._keep_parameters(locals())
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         """Linear model as a network without hidden layers."""
@@ -352,12 +304,5 @@ def environment_labels(environments: Any, n: int) -> Tensor:
         text = "no environments given: all rows count as one; pass environments= to fit"
         warnings.warn(text, DataWarning, stacklevel=5)
         environments = np.zeros(n)
-    labels = np.asarray(environments)
-    if labels.shape != (n,):
-        problem = f"environments have shape {labels.shape} for {n} rows"
-        raise KerhrmError(problem, "give one label for each row")
-    if missing := int(pd.isna(labels).sum()):
-        where = first_row(pd.isna(labels), environments)
-        problem = f"environments are missing in {missing} rows, the first is {where}"
-        raise KerhrmError(problem, "drop these rows, or name their environment")
+    labels = read_labels(environments, n, "environments")
     return torch.from_numpy(np.unique(labels, return_inverse=True)[1])

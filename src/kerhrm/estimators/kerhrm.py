@@ -125,9 +125,7 @@ class _KerHRM(InvariantEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        parameters = dict(locals())
-        del parameters["self"]
-        self.__dict__.update(parameters)
+        self._keep_parameters(locals())
 
 
 class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]

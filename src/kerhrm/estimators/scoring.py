@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import first_row
+from kerhrm.estimators._data import read_labels
 
 Scorer = Callable[[Any, Any, Any], float]
 
@@ -63,12 +63,9 @@ def _worst(estimator: Any, X: Any, y: Any, *, groups: pd.Series, scoring: Any) -
     if not isinstance(X, pd.DataFrame):
         problem = f"X must be a DataFrame with the index of groups; got {type(X).__name__}"
         raise KerhrmError(problem, "give a DataFrame to the search or cross-validation")
-    labels = groups.reindex(X.index)
-    if missing := int(labels.isna().sum()):
-        problem = f"{missing} rows have no group, the first is {first_row(labels.isna(), labels)}"
-        raise KerhrmError(problem, "drop these rows, or name their group")
+    values = read_labels(groups.reindex(X.index), len(X), "groups")
     if scoring is None:
         scoring = "accuracy" if is_classifier(estimator) else "neg_root_mean_squared_error"
     score = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    values, y = labels.to_numpy(), pd.Series(y).to_numpy()
+    y = pd.Series(y).to_numpy()
     return min(float(score(estimator, X[values == one], y[values == one])) for one in set(values))

@@ -24,7 +24,7 @@ import numpy as np
 from torch import Tensor
 
 from kerhrm.algorithm.records import Problem
-from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, orthonormal
+from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, impossible, orthonormal
 from kerhrm.randomness import stream
 
 
@@ -40,8 +40,7 @@ def permute_cells(
     features, y, numbers = (t.cpu().numpy() for t in (psi, problem.target, cells))
     n = len(y)
     if n < MIN_POINTS:
-        nan = float("nan")
-        return HeterogeneityResult(nan, np.full(n_permutations, nan), nan, detected=False)
+        return impossible(n_permutations)
     features = orthonormal(np.column_stack([features, np.ones(n)]))
     random = stream(problem.seed, "auxiliary", "permutations")
     squares = (y - features @ (features.T @ y) / n) ** 2

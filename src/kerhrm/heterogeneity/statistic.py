@@ -31,7 +31,6 @@ few such directions and that of E[e psi], so that many features cost neither tim
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -60,29 +59,13 @@ DIRECTIONS = 2  #: of second moments that EM starts with
 SUBSPACE = 6  #: directions of second moments that the mixture's regressions are linear in
 
 
-@dataclass(frozen=True)
-class ScaledResiduals:
-    """Residuals of n points, out of fold.
+def scaled_residuals(
+    x: np.ndarray, y: np.ndarray, folds: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Normal scores of (y - m) / s (n,), out of fold, and s (n,) in units of its median.
 
-    Attributes
-    ----------
-    scores : ndarray, (n,)
-        Normal scores of (y - m) / s: whatever the shape of the noise, their set is the same.
-    scale : ndarray, (n,)
-        s, in units of its median.
-    scale_model : str
-        Name of the model that predicted it best.
-    """
-
-    scores: np.ndarray
-    scale: np.ndarray
-    scale_model: str
-
-
-def scaled_residuals(x: np.ndarray, y: np.ndarray, folds: int, seed: int) -> ScaledResiduals:
-    """Residuals of labels y (n,) given inputs x (n, d), float64.
-
-    ``seed`` draws the folds of the scale's cross-validation.
+    Of labels y (n,) given inputs x (n, d), float64; ``seed`` draws the folds of the scale's
+    cross-validation.
     """
     y = (y - y.mean()) / y.std()
     inputs = torch.from_numpy(StandardScaler().fit_transform(x).astype(np.float32))
@@ -93,10 +76,10 @@ def scaled_residuals(x: np.ndarray, y: np.ndarray, folds: int, seed: int) -> Sca
     size = np.maximum(size / size.mean(), 1e-3)  # gamma deviance wants positive values
     known = np.column_stack([x, mean, np.abs(mean - np.median(mean))])
     parts = KFold(folds, shuffle=True, random_state=seed)
-    found = {k: cross_val_predict(m, known, size, cv=parts) for k, m in scale_models().items()}
-    scale_model, scale = min(found.items(), key=lambda item: mean_gamma_deviance(size, item[1]))
+    found = [cross_val_predict(model, known, size, cv=parts) for model in scale_models()]
+    scale = min(found, key=lambda predicted: mean_gamma_deviance(size, predicted))
     scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
-    return ScaledResiduals(normal_scores((y - mean) / scale), scale, scale_model)
+    return normal_scores((y - mean) / scale), scale
 
 
 def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
@@ -136,23 +119,17 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
     return np.asarray(stats.norm.ppf((stats.rankdata(values) - 0.5) / len(values)))
 
 
-def scale_models() -> dict[str, BaseEstimator]:
-    """Candidates for s(x), by name; all of them predict positive numbers."""
-    models: dict[str, BaseEstimator] = {
-        "constant": DummyRegressor(),
-        "boosting": HistGradientBoostingRegressor(
-            loss="gamma", learning_rate=0.1, max_iter=30, max_leaf_nodes=8,
-            l2_regularization=1.0, random_state=0,
-        ),
-    }  # fmt: skip
-    for penalty in (0.03, 0.3):
-        models[f"log-linear, {penalty:g}"] = make_pipeline(
-            StandardScaler(),
-            FunctionTransformer(_bent),
-            StandardScaler(),
-            GammaRegressor(alpha=penalty, solver="newton-cholesky", max_iter=300),
-        )
-    return models
+def scale_models() -> Iterator[BaseEstimator]:
+    """Candidates for s(x); all of them predict positive numbers."""
+    yield DummyRegressor()
+    yield HistGradientBoostingRegressor(
+        loss="gamma", learning_rate=0.1, max_iter=30, max_leaf_nodes=8, l2_regularization=1.0,
+        random_state=0,
+    )  # fmt: skip
+    for penalty in (0.03, 0.3):  # log-linear
+        model = GammaRegressor(alpha=penalty, solver="newton-cholesky", max_iter=300)
+        bent = StandardScaler(), FunctionTransformer(_bent), StandardScaler()
+        yield make_pipeline(*bent, model)
 
 
 def _bent(x: np.ndarray) -> np.ndarray:

@@ -49,32 +49,13 @@ VISIBLE = {80: 1.0, 125: 0.9, 250: 0.65, 500: 0.5, 1000: 0.42, 2000: 0.36, 4000:
 
 @dataclass(frozen=True)
 class HeterogeneityResult(Record):
-    """Result of the test; numbers are NaN for binary labels, which cannot be tested.
+    """Result of the test; numbers are NaN for binary labels, which cannot be tested."""
 
-    Attributes
-    ----------
-    gain : float
-        Gain of two environments over one, in nats per point.
-    null : ndarray, (n_permutations,)
-        The same of permuted residuals; NaN where the test had ended.
-    p_value : float
-        Of the permutations; at least 1 / (1 + n_permutations).
-    detected : bool
-        Whether the p-value counts.
-    n_points : int
-        Points that were compared; 0 where an auxiliary column was tested.
-    """
-
-    gain: float
-    null: np.ndarray
-    p_value: float
-    detected: bool
-    n_points: int = 0
-
-    @property
-    def least_p_value(self) -> float:
-        """The least p-value that was possible: 1 / (1 + n_permutations)."""
-        return 1 / (1 + len(self.null))
+    gain: float  #: of two environments over one, in nats per point
+    null: np.ndarray  #: (n_permutations,), the same of permuted residuals; NaN after the test's end
+    p_value: float  #: of the permutations; at least 1 / (1 + n_permutations)
+    detected: bool  #: whether the p-value counts
+    n_points: int = 0  #: that were compared; 0 where an auxiliary column was tested
 
     @property
     def visible(self) -> float:
@@ -86,14 +67,16 @@ class HeterogeneityResult(Record):
         return float(shares) if self.n_points else math.nan
 
     @property
-    def excess(self) -> float:
-        """Gain over the permutations' mean, in nats per point."""
-        return self.gain - float(np.nanmean(self.null))
-
-    @property
     def homogeneous(self) -> bool:
         """True if the test was possible and detected nothing, so that ERM is the answer."""
         return not self.detected and not np.isnan(self.p_value)
+
+
+def impossible(n_permutations: int) -> HeterogeneityResult:
+    """The result where no test is possible."""
+    return HeterogeneityResult(
+        math.nan, np.full(n_permutations, math.nan), math.nan, detected=False
+    )
 
 
 def test_heterogeneity(
@@ -159,36 +142,21 @@ def test_heterogeneity(
     rows = beside_atom(y)
     features, x, y = features[rows], x[rows], y[rows]
     if len(np.unique(y)) <= 2 or len(y) < MIN_POINTS:
-        null = np.full(options.n_permutations, math.nan)
-        return HeterogeneityResult(math.nan, null, math.nan, detected=False)
+        return impossible(options.n_permutations)
     features = features[:, : len(y) // POINTS_PER_FEATURE]
     y = spread_ties(y, stream(seed, "heterogeneity", "ties"))
     folds = int(stream(seed, "heterogeneity", "folds").integers(2**31))
-    noise = scaled_residuals(x, y, options.folds, folds)
-    features = orthonormal(features / noise.scale[:, None])
-    return against_permutations(features, noise.scores, options, seed)
+    scores, scale = scaled_residuals(x, y, options.folds, folds)
+    return against_permutations(orthonormal(features / scale[:, None]), scores, options, seed)
 
 
 def test_problem(problem: Problem, x: Tensor, options: HeterogeneityOptions) -> HeterogeneityResult:
-    """Test the training points of a problem, whose inputs are x (n, d).
-
-    Raises KerhrmError as :func:`test_heterogeneity`.
-    """
-    psi, _ = problem.reduced(min(options.k, len(problem.s)))
-    return test_rows(psi, problem.y, x, options, problem.seed)
-
-
-def test_distinct(
-    problem: Problem, x: Tensor, options: HeterogeneityOptions | None
-) -> HeterogeneityResult | None:
-    """Test the training points x (n, d), of copies of a row one: rows should be independent."""
-    if problem.task == "classification" or options is None:
-        return None
+    """Test the training points x (n, d) of a problem, of copies in a row one: points are draws."""
     points = torch.column_stack([x, problem.y.to(x)]).cpu().numpy()
-    rows = np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))  # they are sorted
+    rows = np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))
     rows = rows[problem.counts[0].cpu().numpy()[rows] > NO_WEIGHT * len(points)]
     if len(rows) < MIN_POINTS:
-        return HeterogeneityResult(math.nan, np.array([]), math.nan, detected=False)
+        return impossible(options.n_permutations)
     if len(rows) > MAX_TESTED:
         drawn = stream(problem.seed, "heterogeneity", "rows")
         rows = rows[np.sort(drawn.choice(len(rows), MAX_TESTED, replace=False))]
@@ -213,7 +181,7 @@ def test_rows(
     return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
 
 
-for _function in (test_heterogeneity, test_problem, test_distinct, test_rows):
+for _function in (test_heterogeneity, test_problem, test_rows):
     _function.__test__ = False  # type: ignore[union-attr]  # not a test of pytest's
 
 

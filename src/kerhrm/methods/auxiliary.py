@@ -23,30 +23,14 @@ from kerhrm.methods.inputs import Fitted, Inputs
 
 @dataclass(frozen=True)
 class AuxiliaryFit:
-    """Result of learning with an auxiliary variable.
-
-    Attributes
-    ----------
-    cells : Cells
-        Of the auxiliary variable.
-    result : HeterogeneityResult or None
-        Of the permutation test, where there is one.
-    environments : Environments or None
-        One candidate for each k; None where nothing is detected.
-    memberships : Tensor, (C, K)
-        Environments of every cell, by the chosen k; one environment where nothing is detected.
-    directions : Directions or None
-        Candidates (k, alpha); None where nothing is detected.
-    direction : Direction
-        Of ERM, with iteration 0, where nothing is detected.
-    """
+    """Result of learning with an auxiliary variable; where nothing is detected it is ERM's."""
 
     cells: Cells
-    result: HeterogeneityResult | None
-    environments: Environments | None
-    memberships: Tensor
-    directions: Directions | None
-    direction: Direction
+    result: HeterogeneityResult | None  #: of the permutation test, where there is one
+    environments: Environments | None  #: one candidate for each k; None in ERM
+    memberships: Tensor  #: (C, K), environments of every cell by the chosen k; one in ERM
+    directions: Directions | None  #: candidates (k, alpha); None in ERM
+    direction: Direction  #: the chosen one; ERM's has iteration 0
 
     @property
     def iteration(self) -> Fit | None:

@@ -23,7 +23,6 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.networks.training import train
 from kerhrm.options import Count, Options, PositiveFloat, option
 
 BISECTIONS = 40  # the bracket shrinks below float32's precision
@@ -39,13 +38,7 @@ class DROOptions(Options):
 
 def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:
     """Train a network on the worst reweighting of its points; the loss is (f - y)^2."""
-    network = train(
-        inputs.network,
-        inputs.x,
-        lambda f, *_: worst_mean((f - inputs.y) ** 2, options.rho),
-        steps=options.steps,
-        learning_rate=options.learning_rate,
-    )
+    network = inputs.train(lambda f, *_: worst_mean((f - inputs.y) ** 2, options.rho), options)
     return Fitted({"model": network})
 
 

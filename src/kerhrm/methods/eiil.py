@@ -25,10 +25,9 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
-from kerhrm.methods.irm import LOSS, IRMOptions, PointLoss, decay, point_loss, scale_gradient
+from kerhrm.methods.irm import LOSS, IRMOptions, PointLoss, scale_gradient, train_pooled
 from kerhrm.methods.irm import train_irm as train_on_environments
-from kerhrm.networks.base import Network
-from kerhrm.networks.training import Adam, train
+from kerhrm.networks.training import Adam
 from kerhrm.options import Count, PositiveFloat, option
 from kerhrm.randomness import stream
 
@@ -47,18 +46,7 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
 
     By the same reference and the same inference the validation points are split, too.
     """
-
-    def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:
-        risk = point_loss(f, inputs.y, options.loss).mean()
-        return risk + decay(network, options.weight_decay)
-
-    reference = train(
-        inputs.network,
-        inputs.x,
-        pooled_risk,
-        steps=options.reference_steps,
-        learning_rate=options.learning_rate,
-    )
+    reference = train_pooled(inputs, options, options.reference_steps)
 
     def split(x: Tensor, y: Tensor, name: str) -> Tensor:
         with torch.no_grad():

@@ -9,7 +9,7 @@ from torch import Tensor
 from kerhrm.algorithm.invariance import point_scores
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.base import Network
-from kerhrm.networks.training import BestWeights, train
+from kerhrm.networks.training import BestWeights
 from kerhrm.options import Count, Options, PositiveFloat, option
 
 
@@ -29,12 +29,5 @@ def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
         return point_scores(outputs, inputs.y_validation, inputs.task).mean()
 
     best = BestWeights(inputs.network, score, every=options.evaluate_every, steps=options.steps)
-    train(
-        inputs.network,
-        inputs.x,
-        lambda f, *_: ((f - inputs.y) ** 2).mean(),
-        steps=options.steps,
-        learning_rate=options.learning_rate,
-        callbacks=[best],
-    )
+    inputs.train(lambda f, *_: ((f - inputs.y) ** 2).mean(), options, callbacks=[best])
     return Fitted({"model": best.network})

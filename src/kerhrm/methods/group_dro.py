@@ -20,7 +20,6 @@ from torch import Tensor
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.irm import PointLoss, decay, environment_means, loss_of, point_loss
 from kerhrm.networks.base import Network
-from kerhrm.networks.training import train
 from kerhrm.options import Count, NonNegative, Options, PositiveFloat, option
 
 
@@ -46,11 +45,4 @@ def train_group_dro(inputs: Inputs, options: GroupDROOptions) -> Fitted:
         worst = torch.softmax(log_weights, 0) @ risks
         return worst + decay(network, options.weight_decay)
 
-    network = train(
-        inputs.network,
-        inputs.x,
-        objective,
-        steps=options.steps,
-        learning_rate=options.learning_rate,
-    )
-    return Fitted({"model": network})
+    return Fitted({"model": inputs.train(objective, options)})

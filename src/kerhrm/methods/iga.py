@@ -20,7 +20,6 @@ from torch import Tensor
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.irm import LOSS, PointLoss, environment_means, point_loss
 from kerhrm.networks.base import Network
-from kerhrm.networks.training import train
 from kerhrm.options import Count, NonNegative, Options, PositiveFloat, option
 
 
@@ -41,14 +40,7 @@ def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:
         risks = means @ point_loss(f, inputs.y, options.loss)
         return risks.mean() + options.penalty_weight * gradient_variance(risks, network)
 
-    network = train(
-        inputs.network,
-        inputs.x,
-        objective,
-        steps=options.steps,
-        learning_rate=options.learning_rate,
-    )
-    return Fitted({"model": network})
+    return Fitted({"model": inputs.train(objective, options)})
 
 
 def gradient_variance(risks: Tensor, network: Network) -> Tensor:

@@ -11,6 +11,7 @@ from kerhrm.algorithm.records import Problem, predict_linear
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.networks.base import Network
+from kerhrm.networks.training import Loss, train
 from kerhrm.options import Options, Task
 
 POOLED = "pooled validation"
@@ -83,6 +84,11 @@ class Inputs:
         if self.problem is None:
             raise KerhrmError("the method needs reduced features", "pass Inputs(problem=...)")
         return self.problem
+
+    def train(self, loss: Loss[Network], options: Any, **more: Any) -> Network:
+        """The network after Adam on all points, by ``steps`` and ``learning_rate`` of options."""
+        how = {"steps": options.steps, "learning_rate": options.learning_rate} | more
+        return train(self.network, self.x, loss, **how)
 
 
 @dataclass(frozen=True)

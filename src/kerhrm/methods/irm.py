@@ -18,7 +18,6 @@ from torch.nn.functional import softplus
 
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.base import Network
-from kerhrm.networks.training import train
 from kerhrm.options import Count, Natural, NonNegative, Options, PositiveFloat, Task, option
 
 PointLoss = Literal["squared", "logistic"]
@@ -54,14 +53,18 @@ def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
         total = risks.mean() + decay(network, options.weight_decay) + weight * (slopes**2).mean()
         return total / max(weight, 1.0)
 
-    network = train(
-        inputs.network,
-        inputs.x,
-        objective,
-        steps=options.steps,
-        learning_rate=options.learning_rate,
-    )
-    return Fitted({"model": network})
+    return Fitted({"model": inputs.train(objective, options)})
+
+
+def train_pooled(inputs: Inputs, options: IRMOptions, steps: int) -> Network:
+    """ERM with the loss and weight decay of IRMv1: the reference that environments violate."""
+    loss = loss_of(options.loss, inputs.task)
+
+    def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:
+        risk = point_loss(f, inputs.y, loss).mean()
+        return risk + decay(network, options.weight_decay)
+
+    return inputs.train(pooled_risk, options, steps=steps)
 
 
 def loss_of(loss: PointLoss | None, task: Task) -> PointLoss:

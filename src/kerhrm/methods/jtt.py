@@ -23,7 +23,6 @@ from torch import Tensor
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import LOSS, PointLoss, environment_means, point_loss
 from kerhrm.methods.references import least_norm
-from kerhrm.networks.training import train
 from kerhrm.options import Count, Options, PositiveFloat, option
 
 
@@ -49,12 +48,10 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
 
     def fit(weights: Tensor, steps: int) -> Callable[[Tensor], Tensor]:
         weights = weights / weights.mean()
-        return train(
-            inputs.network,
-            inputs.x,
+        return inputs.train(
             lambda f, *_: (weights * point_loss(f, inputs.y, options.loss)).mean(),
+            options,
             steps=steps,
-            learning_rate=options.learning_rate,
         )
 
     identification = fit(torch.ones_like(inputs.y), options.identification_steps)

@@ -19,12 +19,10 @@ those of the authors' command for their temporal data.
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
 from kerhrm.methods.eiil import soft_penalty
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import IRMOptions, decay, loss_of, point_loss, scale_gradient, train_on
-from kerhrm.networks.base import Network
+from kerhrm.methods.irm import IRMOptions, loss_of, scale_gradient, train_on, train_pooled
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.training import train
 from kerhrm.options import Count, Natural, NonNegative, PositiveFloat, option
@@ -50,18 +48,7 @@ def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
     mean, scale = z.mean(0), z.std(0).clamp_min(1e-12)
     z, z_validation = (((part - mean) / scale).float() for part in (z, z_validation))
     loss = loss_of(options.loss, inputs.task)
-
-    def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:
-        risk = point_loss(f, inputs.y, loss).mean()
-        return risk + decay(network, options.weight_decay)
-
-    reference = train(
-        inputs.network,
-        inputs.x,
-        pooled_risk,
-        steps=options.reference_steps,
-        learning_rate=options.learning_rate,
-    )
+    reference = train_pooled(inputs, options, options.reference_steps)
     with torch.no_grad():
         gradient = scale_gradient(reference(inputs.x), inputs.y, loss)
     seed = int(stream(inputs.seed, "zin").integers(2**31))

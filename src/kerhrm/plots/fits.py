@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import read_labels
 from kerhrm.plots.axes import GREY, legend, new_axes, plain, style
 from kerhrm.plots.rows import interval, read
 
@@ -129,12 +130,8 @@ def group_errors(models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" 
         Labels of any kind; those of a pandas ``Categorical`` keep their order.
     """
     fits, values = _named(models), np.asarray(y)
-    if np.shape(groups) != values.shape or values.ndim != 1:
-        problem = f"groups have shape {np.shape(groups)} for a target of shape {values.shape}"
-        raise KerhrmError(problem, "give one label for each row")
+    read_labels(groups, len(values), "groups")
     labels = pd.Categorical(groups).remove_unused_categories()
-    if missing := int((labels.codes < 0).sum()):
-        raise KerhrmError(f"{missing} rows have no group", "drop these rows, or name their group")
     if len({is_classifier(model) for model in fits.values()}) > 1:
         problem = "classifiers and regressors have no error in common"
         raise KerhrmError(problem, "draw them one after the other")

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import read_features, read_target
+from kerhrm.estimators._data import read_features, read_labels, read_target
 from kerhrm.options import Task, suggest
 from kerhrm.plots.axes import GREY, legend, new_axes, plain, style
 
@@ -86,10 +86,8 @@ def relation(
 
     Parameters
     ----------
-    model : estimator or array-like of shape (n_samples,)
-        A fitted KerHRM, or environments of the rows, with labels of any kind.
-    X, y : array-like of shape (n_samples, n_features), (n_samples,)
-        Rows and their target.
+    model, X, y
+        As of :func:`environments`.
     feature : str or int, optional
         By default the one that separates the environments best, see :func:`importance`.
     bins : int
@@ -147,10 +145,8 @@ def importance(
 
     Parameters
     ----------
-    model : estimator
-        A fitted KerHRM.
-    X, y : array-like of shape (n_samples, n_features), (n_samples,)
-        Rows and their target; of more than 2000 rows so many are drawn.
+    model, X, y
+        As of :func:`environments`, but no labels; of more than 2000 rows so many are drawn.
     most : int
         Columns that are shown.
     random_state : int
@@ -258,25 +254,15 @@ def read(model: Any, X: Any, y: Any) -> Rows:
         memberships = model.predict_environment_proba(X, y)
         labels: Any = range(memberships.shape[1])
     else:
-        labels, codes = np.unique(_labels(model, len(x)), return_inverse=True)
+        if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
+            problem = f"{type(model).__name__} has no environments"
+            hint = "give KerHRM, of a pipeline its last step, or the environments of the rows"
+            raise KerhrmError(problem, hint)
+        own = read_labels(getattr(model, "environments_", model), len(x), "environments")
+        labels, codes = np.unique(own, return_inverse=True)
         memberships = np.eye(len(labels))[codes]
     named = [f"environment {label}" for label in labels]
     return Rows(x, features, values, target, task, memberships, named)
-
-
-def _labels(model: Any, n: int) -> np.ndarray:
-    """Environments of n rows: labels themselves, or what an estimator has of its own rows."""
-    if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
-        problem = f"{type(model).__name__} has no environments"
-        hint = "give KerHRM, of a pipeline its last step, or the environments of the rows"
-        raise KerhrmError(problem, hint)
-    labels = np.asarray(getattr(model, "environments_", model))
-    if labels.shape != (n,):
-        problem = f"environments have shape {labels.shape} for {n} rows"
-        raise KerhrmError(problem, "give one for each row")
-    if missing := int(pd.isna(labels).sum()):
-        raise KerhrmError(f"environments are missing in {missing} rows", "drop these rows")
-    return labels
 
 
 def _most_important(model: Any, rows: Rows, number: int) -> list[int]:

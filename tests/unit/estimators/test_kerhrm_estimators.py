@@ -38,7 +38,7 @@ from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._base import start
 from kerhrm.estimators._model import EstimatorOptions
 from kerhrm.estimators._report import compare, not_better
-from kerhrm.heterogeneity.test import test_distinct
+from kerhrm.heterogeneity.test import test_problem
 
 SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
 OPTIONS = KerHRMOptions(k=[3, 5], n_init=4)
@@ -231,7 +231,7 @@ def test_copies_of_rows_are_tested_once(null: Any) -> None:
     def tested(rows: np.ndarray) -> Any:
         x, y = torch.from_numpy(null.x[rows]), torch.from_numpy(null.y[rows])
         nothing, s = torch.zeros_like(y), torch.ones(3, dtype=torch.float64)
-        return test_distinct(Problem(x, s, x, nothing, nothing, y, y, "regression", 3), x, few)
+        return test_problem(Problem(x, s, x, nothing, nothing, y, y, "regression", 3), x, few)
 
     once = tested(np.arange(100))
     again = tested(np.repeat(np.arange(100), np.arange(100) % 3 + 1))

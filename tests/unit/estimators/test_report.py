@@ -61,7 +61,7 @@ def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
 
 @pytest.mark.parametrize(
     ("groups", "words"),
-    [(["a"], r"shape \(1,\) for 400"), ([None] * 400, "400 rows have no group")],
+    [(["a"], r"shape \(1,\) for 400"), ([None] * 400, "are missing in 400 rows")],
 )
 def test_groups_that_are_refused(groups: Any, words: str, labels: Any) -> None:
     model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
@@ -89,7 +89,7 @@ def test_the_worst_group_decides(labels: Any) -> None:
         assert search.best_index_ == chosen
     with pytest.raises(KerhrmError, match="give a DataFrame"):
         scoring(search, labels.x, labels.y)
-    with pytest.raises(KerhrmError, match="1 rows have no group"):
+    with pytest.raises(KerhrmError, match="are missing in 1 rows"):
         worst_group_score(groups[1:])(search, X, labels.y)
     with pytest.raises(KerhrmError, match="must be a pandas Series"):
         worst_group_score(labels.hidden)

@@ -35,7 +35,7 @@ CASES: dict[str, tuple[Any, str]] = {
     ),
     "one fit": (lambda m, x, y: plots.agreement([m], x, y), "two fits or more; got 1"),
     "rows without a group": (
-        lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]), "1 rows have no group",
+        lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]), "are missing in 1 rows",
     ),
     "no axes": (lambda m, x, y: plots.spectrum(m, ax=np.array([1])), "ax is of type ndarray"),
 }  # fmt: skip

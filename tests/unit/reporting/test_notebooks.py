@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.reporting.notebooks import execute, normalise, render, to_html
+from kerhrm.paper.reporting.notebooks import normalise, render, to_html
 from kerhrm.paper.runs.arrays import write_text
 from tests.unit.reporting.conftest import EVIL
 
@@ -39,7 +39,7 @@ def test_two_runs_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monkey
     targets = [tmp_path / "new" / "folder" / "1.ipynb", tmp_path / "2.ipynb"]
     for target in targets:
         source = write(tmp_path / f"source{target.name}", *code)
-        execute(source, target, name="papermill", numbers=[1, 2, 3])
+        render(source, target, name="papermill", numbers=[1, 2, 3])
     first, second = (target.read_bytes() for target in targets)
     assert first == second
     texts = [o["text"] if "text" in o else o["data"]["text/plain"] for o in outputs(targets[0])]
@@ -57,7 +57,7 @@ def test_a_failing_cell_leaves_nothing(tmp_path: Path, earlier: str | None) -> N
     with pytest.raises(
         KerhrmError, match=r"source\.ipynb, cell \d: RuntimeError: first line second line$"
     ):
-        execute(source, target)
+        render(source, target)
     left = {path.name for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {"source.ipynb", *(["target.ipynb"] if earlier else [])}
     assert not earlier or target.read_text() == earlier

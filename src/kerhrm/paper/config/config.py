@@ -23,7 +23,6 @@ class Table:
     name: str
     title: str
     kind: str  #: accuracy, mean_error, period or iterations
-    notebook: str
     in_all: bool
     criteria: str  #: "all" or "own": selection criteria that it shows
     outputs: dict[str, list[str]]  #: outputs that it shows, by learner

@@ -3,7 +3,6 @@
 import fnmatch
 import functools
 import itertools
-import math
 from collections.abc import Collection, Iterator
 from typing import Any, get_origin
 
@@ -12,14 +11,13 @@ from pydantic import ValidationError
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Method
 from kerhrm.methods.registry import METHODS
-from kerhrm.options import Options, Task, suggest
+from kerhrm.options import Options, suggest
 from kerhrm.paper.config.files import Key, Sources, Tree, merge
 from kerhrm.paper.config.models import At, Learner, Whole
 
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
 DEFAULTS = "library defaults"  #: in the place of a selection criterion: nothing was selected
 Places = list[tuple[Key, Tree]]  #: options, and the key where they stand; later ones win
-CANDIDATES = 1000  #: of a learner
 
 
 def numbers(value: Any) -> list[int | float]:
@@ -44,23 +42,6 @@ def dump(sources: Sources, model: type[Options], places: Places) -> Tree:
     except ValidationError as error:
         key = next(iter(error.errors()[0]["loc"]), None)
         raise sources.invalid(place_of(places, key), error) from error
-
-
-def misfit(
-    method: Method, options: Tree, task: Task, n_points: int
-) -> tuple[str, str, str | None] | None:
-    """Key, problem and hint of options that do not fit the data."""
-    try:
-        method.check(method.options(**options), task)
-    except KerhrmError as error:
-        return "loss" if task in method.tasks else "method", error.problem, error.hint
-    k = max(numbers(options.get("k")), default=0) if method.needs_features else 0
-    n_environments = options.get("n_environments", 1)
-    for name, short, size in (("k", "k", k), ("n_environments", "K", n_environments)):
-        if size > n_points:
-            problem = f"{short}={size} exceeds the n={n_points} training points"
-            return name, problem, f"lower {short} or raise n"
-    return None
 
 
 def known(sources: Sources, key: Key, name: str, names: Collection[str]) -> str:
@@ -132,9 +113,6 @@ class Learners:
             if key[1] == learner:
                 grid = layer.grid | {k: v for k, v in grid.items() if k not in layer.grid}
         at: Key = ("learners", learner, "grid" if grid else "candidates")
-        if math.prod(map(len, grid.values())) > CANDIDATES:
-            problem = f"it has more than {CANDIDATES} combinations"
-            raise self.sources.error(at, problem, "shorten its lists")
         products = itertools.product(*grid.values())
         own = self.whole.learners[learner].candidates
         for values in own or (dict(zip(grid, values, strict=True)) for values in products):
@@ -150,9 +128,12 @@ class Learners:
         def options(selected: tuple[Key, Tree], *candidate: tuple[Key, Tree]) -> Tree:
             places = [selected, *changes, *candidate]
             values = dump(self.sources, method.options, places)
-            if problem := misfit(method, values, base["task"], base["n_points"]):
-                key = (*place_of(places, problem[0]), problem[0])
-                raise self.sources.error(key, *problem[1:])
+            try:
+                method.check(method.options(**values), base["task"])
+            except KerhrmError as error:
+                name = "loss" if base["task"] in method.tasks else "method"
+                key = (*place_of(places, name), name)
+                raise self.sources.error(key, error.problem, error.hint) from error
             return values
 
         source = whole.nearest(data, setting, "selected_from")[1] or data

@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
@@ -27,8 +26,6 @@ KINDS = {
     "classification": ("accuracy", "shift", "iterations"),
     "regression": ("mean_error", "period"),
 }
-#: kind that a notebook needs
-NOTEBOOKS = {"table": None, "figure2": "iterations", "figure3": "period"}
 
 
 def check_name(name: str) -> str:
@@ -192,9 +189,9 @@ class Table(Options):
     title: str = Field(description="of the table")
     about: str = option("", "what its notebook says first, Markdown")
     kind: str | None = option(None, "of its scores; null: accuracy or mean_error, by the task")
-    notebook: Literal[tuple(NOTEBOOKS)] = option("table", "that shows it")  # type: ignore[valid-type]
-    in_all: bool = option(True, "whether `snakemake all` makes it; else its own target alone")
-    criteria: Criteria | None = option(None, "shown: all or own; null: all if in_all, else own")
+    in_all: bool = option(
+        True, "whether `snakemake all` makes it, and all criteria are shown; else own ones"
+    )
     outputs: dict[str, Some[str]] = option({}, "shown, by learner or pattern with *; else all")
     learners: list[Name] = option([], "learners of every setting")
     marks: dict[Name, str] = option({}, "mark of a learner in this table, in place of its own")
@@ -268,16 +265,6 @@ class Choice(Options):
     unmeasured: str | None = option(None, "why there are none")
 
 
-def check_there(folder: str) -> str:
-    """Refuse a folder that is not there."""
-    if not Path(folder).expanduser().is_dir():
-        raise ValueError("the folder does not exist; correct its name")
-    return folder
-
-
-Folder = Annotated[str, AfterValidator(check_there)]
-
-
 class Whole(Options):
     """All files of ``config/`` together."""
 
@@ -285,7 +272,7 @@ class Whole(Options):
     results: Annotated[str, _matches(r"[^{}\x00-\x1f]+", "must be a path without { and }")] = (
         option("results", "folder of everything that is generated")
     )
-    raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
+    raw_dir: str | None = option(None, "folder with raw data files, searched first")
     on_missing: Literal["fallback", "fail"] = option("fail", "raw files: synthetic, or an error")
     device: Annotated[str, _matches(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = option(
         "auto", DEVICES

@@ -13,7 +13,7 @@ from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices
 from kerhrm.paper.config.files import Sources, Tree, read_sources
 from kerhrm.paper.config.learners import KERNEL_POINTS, Learners, dump, entry_of, known
-from kerhrm.paper.config.models import KINDS, NOTEBOOKS, Cell, DataSet, Table, Whole
+from kerhrm.paper.config.models import KINDS, Cell, DataSet, Table, Whole
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
 FULL = ("paper", "fresh")  #: presets of the published sizes and options
@@ -169,9 +169,6 @@ class _Resolver:
             raise self.sources.error((*at, "settings"), problem, "split it, or add learners")
         kinds = KINDS[tasks.pop()]
         kind = known(self.sources, (*at, "kind"), table.kind or kinds[0], kinds)
-        if NOTEBOOKS[table.notebook] not in (None, kind):
-            problem = f"it shows tables of the kind {NOTEBOOKS[table.notebook]}"
-            raise self.sources.error((*at, "notebook"), problem, "set notebook: table")
         outputs = {}
         for learner in dict.fromkeys(learner for *_, learner in cells):
             given = [o for p, o in table.outputs.items() if fnmatch.fnmatchcase(learner, p)]
@@ -182,9 +179,9 @@ class _Resolver:
                 raise self.sources.error((*at, "outputs"), f"none is an output of {learner}", hint)
         marks = {learner: self.whole.learners[learner].mark for *_, learner in cells}
         return {
-            **table.model_dump(include={"title", "notebook", "in_all"}),
+            **table.model_dump(include={"title", "in_all"}),
             "kind": kind,
-            "criteria": table.criteria or ("all" if table.in_all else "own"),
+            "criteria": "all" if table.in_all else "own",
             "outputs": outputs,
             "cells": cells,
             "labels": table.labels,

@@ -37,7 +37,6 @@ train-labels-idx1-ubyte.gz 3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a07
 t10k-images-idx3-ubyte.gz 8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6 1648877
 t10k-labels-idx1-ubyte.gz f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6 4542
 """
-FALLBACK_TRAIN_SHARE = 0.75
 
 
 @dataclass(frozen=True)
@@ -127,9 +126,8 @@ def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) ->
     """Draw one data set per seed; x is (S, n, 2 side^2) in [0, 1], the channel first.
 
     Images are drawn without replacement: training and validation from the training part
-    of ``digits``, disjoint; the test images from its test part.  Fallback data are too small
-    for that: three quarters of its training part serve training and the rest validation,
-    each drawn from with replacement.
+    of ``digits``, disjoint; the test images from its test part.  Those of fallback data repeat
+    where there are too few.
     """
     sizes = {"train": options.n_per_environment, "test": options.n_test}
     sizes["validation"] = options.n_validation_per_environment
@@ -181,18 +179,11 @@ def color(
 
 
 def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
-    """Indices (n,) of a part's images: of the test part's, or the training part's.
-
-    Those of "train" and "validation" are disjoint; the size of none moves another.
-    """
+    """Indices (n,) of a part's images: of the test part's, or the training part's."""
     origin, available = "test" if part == "test" else "train", len(digits.images(part)[1])
     shuffled = stream(seed, "data", "images", origin).permutation(available)
-    if digits.is_fallback:
-        cut = int(FALLBACK_TRAIN_SHARE * available)
-        mine = {"train": shuffled[:cut], "validation": shuffled[cut:], "test": shuffled}[part]
-        return stream(seed, "data", "copies", part).choice(mine, n, replace=True)
     # From both ends, so that the size of neither part moves the other.
-    return shuffled[::-1][:n] if part == "validation" else shuffled[:n]
+    return np.resize(shuffled[::-1] if part == "validation" else shuffled, n)
 
 
 def colour(x: np.ndarray) -> np.ndarray:

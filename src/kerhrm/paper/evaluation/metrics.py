@@ -93,13 +93,9 @@ def metrics(outputs: Outputs, labels: Labels, kind: str) -> dict[tuple[str, str]
 
 def failures(outputs: Outputs) -> list[str]:
     """Why the values of a seed cannot be trusted, one text per seed; empty where they can."""
-    reasons = [""] * len(outputs["test"])
-    for part in reversed([*outputs.values()]):
-        for seed, wrong in enumerate((~np.isfinite(part)).sum(axis=-1)):
-            if wrong:
-                size = part[seed].size
-                reasons[seed] = f"diverged: {wrong} of {size} outputs are not finite"
-    return reasons
+    every = ~np.isfinite(np.concatenate([*outputs.values()], axis=-1))
+    text, size = "diverged: {} of {} outputs are not finite", every.shape[-1]
+    return [text.format(wrong, size) if wrong else "" for wrong in every.sum(axis=-1)]
 
 
 def references(labels: Labels, kind: str) -> dict[str, Outputs]:

@@ -65,7 +65,7 @@ REFERENCES = {
 VERSIONS = {"KerHRM (linear predictor)": "our version", "KerHRM (authors' code)": "authors' code"}
 
 
-def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
+def figure2(cells: pd.DataFrame) -> Figure:
     """Accuracy, and below it the divergence of the environments, over ``iteration=0``, ...
 
     A column for each of :data:`VERSIONS` that has cells; both begin with ERM on the reduced
@@ -100,7 +100,8 @@ def figure2(cells: pd.DataFrame, title: str = "") -> Figure:
         above.set(ylabel="accuracy", ylim=(0, 1))
         below.set_ylabel("KL divergence\nof P(Y | C) (nats)")
         below.set_ylim(0, 1.15 * max(axis.dataLim.y1 for axis in grid[1]))  # room for markers
-        finish(figure, above.get_legend_handles_labels()[0], title, f"bands: {intervals(cells)}")
+        entries = above.get_legend_handles_labels()[0]
+        finish(figure, entries, heading=f"bands: {intervals(cells)}")
     return figure
 
 

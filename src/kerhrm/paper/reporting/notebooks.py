@@ -30,10 +30,13 @@ TAGS = {
 ATTRIBUTES = {"*": ["id", "style"], "a": ["href"], "th": ["colspan", "rowspan"]}
 
 
-def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> None:
+def render(
+    source: str | Path, target: str | Path, page: str | Path = "", /, **parameters: Any
+) -> None:
     """Run a notebook; ``target`` appears once every cell has succeeded, and nothing in it varies.
 
-    ``parameters`` are values of variables that the cell tagged ``parameters`` declares.
+    ``parameters`` are values of variables that the cell tagged ``parameters`` declares; ``page``
+    names a file for the executed notebook's HTML.
 
     Raises KerhrmError if a cell fails.
     """
@@ -58,6 +61,8 @@ def execute(source: str | Path, target: str | Path, /, **parameters: Any) -> Non
             hint = "free disk space or let TMPDIR name another folder, then run again"
             raise KerhrmError(problem, hint) from error
         write_text(target, normalise(executed.read_text(encoding="utf-8")))
+    if page:
+        write_text(page, to_html(target, Path(page).stem))
 
 
 def normalise(notebook: str) -> str:
@@ -110,12 +115,3 @@ def _clean(markup: str) -> str:
         if not header.get_text(strip=True):
             header.name = "td"
     return str(page)
-
-
-def render(
-    notebook: str | Path, target: str | Path, page: str | Path = "", /, **parameters: Any
-) -> None:
-    """Execute a notebook; write the executed one and, if ``page`` names a file, its HTML."""
-    execute(notebook, target, **parameters)
-    if page:
-        write_text(page, to_html(target, Path(page).stem))
