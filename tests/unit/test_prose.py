@@ -21,7 +21,7 @@ COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -
 NUMBER = re.compile(r"(?<![\w.])[-\N{MINUS SIGN}]?\d*\.\d+(?!\w|\.\d)")
 ITEM = re.compile(
     r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|low|high))?"
-    r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>\S+))?"
+    r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>.+))?"
 )
 
 
