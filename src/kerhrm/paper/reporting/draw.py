@@ -80,9 +80,11 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
             axis.set(xlabel="built", title=plain(variant or "as in the paper"))
             axis.set_xticks(range(0, len(periods), 2), [p[:4] for p in periods[::2]])
             named.append((axis, ends))
-        means = cells["mean"].dropna()
+        drawn = [line.get_ydata() for axis in axes.flat for line in axis.lines]
+        means = np.concatenate(drawn).astype(float)
+        means = means[np.isfinite(means)]
         for axis in axes.flat:
-            figures.fit_scale(axis, means.to_numpy(), "y")
+            figures.fit_scale(axis, means, "y")
         axes.flat[0].set_ylim(means.min() / 1.3, means.max() * 1.3)
         for axis, ends in named:
             _name(axis, ends, 0.055)
@@ -171,7 +173,7 @@ def shift(cells: pd.DataFrame) -> Figure:
                 if len(here):
                     figures.curve(axis, "share", here, color=colour, **DOTS)
                     ends[method] = float(here["mean"].iloc[-1]), colour
-            variant = variant.replace("environments=one,", "single,").replace(",", ", ")
+            variant = variant.replace("environments=one", "single").replace(",", ", ")
             axis.set_title(f"{name}\n{plain(variant or 'two environments')}", loc="left")
             if number % columns == columns - 1 or number == len(panels) - 1:
                 labelled.append((axis, ends))
