@@ -96,7 +96,7 @@ def test_an_option_reruns_its_learner(smoke: Checkout) -> None:
         planned = smoke.plan(*TARGETS, *SMOKE)
     assert any(starts("learn_direction", "/kerhrm")(job) for job in planned)
     assert not rules(planned) & {"generate_data", "extract_features"}
-    assert not any(starts("train", "/irm/")(job) for job in planned)
+    assert not any(starts("train", "/eiil/")(job) for job in planned)
 
 
 def test_one_data_sets_sizes_rerun_that_data_set(smoke: Checkout, dag: list[Job]) -> None:
