@@ -122,7 +122,14 @@ class Sources:
         problem, hint = worded(first)
         if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
             problem = "write 'key: value' lines"
+        if first["type"] == "misfit" and (name := self._learner(loc)):
+            hint = f"options of a method: learners: {{{name}: {{options: {{KEY: VALUE}}}}}}"
         return self.error((*above, *loc), problem, hint)
+
+    def _learner(self, loc: Key) -> str:
+        """Name of the learner whose options seem to be meant by an unknown key."""
+        name = loc[1] if len(loc) == 3 and loc[0] == "learners" else loc[0]
+        return str(name) if name in self.tree().get("learners", {}) else ""
 
 
 def _get(tree: Any, key: Key) -> Any:

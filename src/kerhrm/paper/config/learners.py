@@ -3,6 +3,7 @@
 import fnmatch
 import functools
 import itertools
+import math
 from collections.abc import Collection, Iterator
 from typing import Any, get_origin
 
@@ -17,6 +18,7 @@ from kerhrm.paper.config.models import At, Learner, Whole
 
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
 DEFAULTS = "library defaults"  #: in the place of a selection criterion: nothing was selected
+CANDIDATES = 1000  #: of a learner
 Places = list[tuple[Key, Tree]]  #: options, and the key where they stand; later ones win
 
 
@@ -113,6 +115,9 @@ class Learners:
             if key[1] == learner:
                 grid = layer.grid | {k: v for k, v in grid.items() if k not in layer.grid}
         at: Key = ("learners", learner, "grid" if grid else "candidates")
+        if math.prod(map(len, grid.values())) > CANDIDATES:
+            problem = f"it has more than {CANDIDATES} combinations"
+            raise self.sources.error(at, problem, "shorten its lists")
         products = itertools.product(*grid.values())
         own = self.whole.learners[learner].candidates
         for values in own or (dict(zip(grid, values, strict=True)) for values in products):
@@ -134,6 +139,10 @@ class Learners:
                 name = "loss" if base["task"] in method.tasks else "method"
                 key = (*place_of(places, name), name)
                 raise self.sources.error(key, error.problem, error.hint) from error
+            for name in ("k", "n_environments") if method.needs_features else ("n_environments",):
+                if max(numbers(values.get(name)), default=0) > (n := base["n_points"]):
+                    key, problem = (*place_of(places, name), name), f"it exceeds n={n} points"
+                    raise self.sources.error(key, problem, "lower it or raise n")
             return values
 
         source = whole.nearest(data, setting, "selected_from")[1] or data

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
@@ -265,6 +266,16 @@ class Choice(Options):
     unmeasured: str | None = option(None, "why there are none")
 
 
+def check_there(folder: str) -> str:
+    """Refuse a folder that is not there."""
+    if not Path(folder).expanduser().is_dir():
+        raise ValueError("the folder does not exist; correct its name")
+    return folder
+
+
+Folder = Annotated[str, AfterValidator(check_there)]
+
+
 class Whole(Options):
     """All files of ``config/`` together."""
 
@@ -272,7 +283,7 @@ class Whole(Options):
     results: Annotated[str, _matches(r"[^{}\x00-\x1f]+", "must be a path without { and }")] = (
         option("results", "folder of everything that is generated")
     )
-    raw_dir: str | None = option(None, "folder with raw data files, searched first")
+    raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
     on_missing: Literal["fallback", "fail"] = option("fail", "raw files: synthetic, or an error")
     device: Annotated[str, _matches(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = option(
         "auto", DEVICES
