@@ -157,7 +157,8 @@ def facts(model: Any) -> dict[str, str]:
         test = "not possible"
     else:
         found = "environments" if result.detected else "no environments"
-        test = f"{found} detected (p = {result.p_value:.3g})"
+        least = 1 / (1 + len(result.null))
+        test = f"{found} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
     lines = {
         "error": ERROR[model._task],
         "predicts by": by.get(model.predictor_, f"ERM: {model._reason}"),
