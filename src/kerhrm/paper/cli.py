@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,7 +61,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
     options = top.parse_args(arguments)
     try:
-        return int(options.command(options) or 0)
+        status = int(options.command(options) or 0)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader, as head, has seen enough; nothing is left to flush
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KerhrmError as error:
         print(f"kerhrm: error: {error}", file=sys.stderr)
         return 1
