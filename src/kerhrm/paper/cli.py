@@ -128,4 +128,5 @@ def _check(options: argparse.Namespace) -> None:
 def _claims(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.run import Run
 
-    print(Run(options.run).claims().to_string(index=False))
+    columns = ["claim", "status", "effect", "ci_low", "ci_high", "statement"]
+    print(Run(options.run).claims()[columns].to_string(index=False, na_rep="", float_format="%.3g"))
