@@ -1,13 +1,9 @@
 """Data of the studies, and their units of work."""
 
-import functools
-import json
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import torch
 
 from kerhrm import NetworkOptions, Problem, build
@@ -17,25 +13,12 @@ from kerhrm.paper.data.colored_mnist import colour
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import mixing_matrix
 from kerhrm.paper.data.registry import DATA_SETS, RAW
-from kerhrm.paper.runs.checkpoints import Checkpoint
 
-STYLE = Path(__file__).parents[1] / "src/kerhrm/paper/reporting/figures.mplstyle"
+if TYPE_CHECKING:
+    import pandas as pd  # half a second, which benchmarks need not spend
+
 #: table, key, and the function that computes its rows
-Unit = tuple[str, dict[str, Any], Callable[[], pd.DataFrame]]
-
-
-def tables(units: Iterable[Unit], checkpoint: Checkpoint) -> dict[str, pd.DataFrame]:
-    """All units' rows by table; those of an earlier start are taken from its checkpoint."""
-    found: dict[str, list[pd.DataFrame]] = {}
-    for table, key, compute in units:
-        unit = json.dumps([table, *key.values()])
-        columns = checkpoint.once(unit, functools.partial(_arrays, compute))
-        found.setdefault(table, []).append(pd.DataFrame(key | dict(columns)))
-    return {table: pd.concat(rows, ignore_index=True) for table, rows in found.items()}
-
-
-def _arrays(compute: Callable[[], pd.DataFrame]) -> dict[str, np.ndarray]:
-    return {str(name): np.asarray(column.tolist()) for name, column in compute().items()}
+Unit = tuple[str, dict[str, Any], Callable[[], "pd.DataFrame"]]
 
 
 def draw(generator: str, options: dict[str, Any], seed: int, on_missing: Any = "fail") -> Dataset:

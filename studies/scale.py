@@ -119,12 +119,6 @@ def approximation() -> pd.DataFrame:
     return pd.DataFrame(rows).fillna(0.0)
 
 
-def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Mean over the seeds."""
-    curve = drawn["scale_learning_curve"]
-    yield "scale", curve.groupby(["n", "k"]).mean(numeric_only=True).round(4).reset_index()
-
-
 def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
     """Accuracy and share of exact starts over k, a line per n."""
     means = drawn["scale_learning_curve"].groupby(["n", "k"]).mean(numeric_only=True)

@@ -49,10 +49,10 @@ class AuxiliaryOptions(Options):
         [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], "weights of the penalty to try"
     )
     penalty: Literal["gradient_variance", "whitened_gradient_variance"] = option(
-        "gradient_variance", "on what differs between environments"
+        "whitened_gradient_variance", "on what differs between environments"
     )
     ridge: NonNegative = option(1e-6, "of the invariant direction")
-    extrapolation: NonNegative = option(20.0, "lambda of the extrapolated risk")
+    extrapolation: NonNegative = option(4.0, "lambda of the extrapolated risk")
     folds: Annotated[int, Field(ge=2), Number] = option(5, "of the training points, for that risk")
     n_permutations: Count | None = option(
         19, "of the cells, to test for heterogeneity; null: no test"

@@ -228,10 +228,14 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 def cores(n_jobs: int | None) -> Iterator[None]:
     """Compute on so many cores; None: as many as PyTorch takes by itself, -1: all.
 
+    NumPy's BLAS has one thread: its others would spin for a while after each product and take the
+    cores from PyTorch's.
+
     Raises KerhrmError if n_jobs is zero or not a whole number.
     """
     if n_jobs is None:
-        yield
+        with threadpool_limits(1, "blas"):
+            yield
         return
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if not whole or n_jobs == 0:
@@ -240,7 +244,7 @@ def cores(n_jobs: int | None) -> Iterator[None]:
     number, before = effective_n_jobs(int(n_jobs)), torch.get_num_threads()
     torch.set_num_threads(number)
     try:
-        with threadpool_limits(number):
+        with threadpool_limits(number, "openmp"), threadpool_limits(1, "blas"):
             yield
     finally:
         torch.set_num_threads(before)

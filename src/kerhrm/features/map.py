@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import LinearOperator, eigsh
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
@@ -18,6 +19,9 @@ from kerhrm.randomness import stream
 
 #: share of all eigenpairs above which the dense solver is faster
 DENSE_SHARE = 0.1
+#: rows of a Gram matrix that one thread of OpenBLAS multiplies as fast as several do, which then
+#: spin for a while and take the cores from PyTorch's
+ONE_THREAD = 4000
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,8 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         start, half = stream(0, "subspace").standard_normal(n), gram.numpy().T
         # reads one triangle: products with a large matrix take as long as reading it
         product = LinearOperator((n, n), matvec=lambda v: dsymv(1.0, half, v.ravel()), dtype=float)
-        values, u = map(torch.from_numpy, eigsh(product, k, which="LA", v0=start))
+        with threadpool_limits(1 if n <= ONE_THREAD else None, "blas"):
+            values, u = map(torch.from_numpy, eigsh(product, k, which="LA", v0=start))
     else:
         values, u = torch.linalg.eigh(gram)
     values, order = values.sort(descending=True)

@@ -94,7 +94,9 @@ def test_environments_follow_the_cells_and_not_the_labels() -> None:
 def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> None:
     one, t = problem(300)
     cells, held_out, count = cells_of(t, 150)
-    options = OPTIONS.model_copy(update={"alpha": [0.0, 2.0], "folds": 3, "extrapolation": 4.0})
+    options = OPTIONS.model_copy(
+        update={"alpha": [0.0, 2.0], "folds": 3, "penalty": "gradient_variance"}
+    )
     found, _ = a.learn_cell_environments(one, cells, held_out, count, options)
     directions = a.learn_cell_directions(one, found, options)
     psi, psi_validation = one.reduced(3)

@@ -28,7 +28,7 @@ def test_benchmarks_run_and_are_reported(tmp_path: Path) -> None:
     report = [sys.executable, "-m", "benchmarks.report", str(file)]
     subprocess.run(report, cwd=ROOT, env=env, check=True)
     limits = pd.read_csv(tmp_path / "limits.csv")
-    assert len(limits) == 19
+    assert len(limits) == 23
     assert limits.loc[limits["what"].str.startswith("iteration"), "measured"].notna().all()
 
 
