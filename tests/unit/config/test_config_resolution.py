@@ -6,6 +6,7 @@ import pytest
 from small_config import TREE, Load, write
 
 from kerhrm.errors import KerhrmError
+from kerhrm.methods.erm import ERMOptions
 from kerhrm.paper.config import load_config
 
 
@@ -70,6 +71,15 @@ def test_a_learner_has_what_was_selected_then_its_options_then_those_of_the_plac
     assert [c["steps"] for c in short["candidates"]] == [1]
     assert short["candidates"][0]["learning_rate"] == 0.1  # selected for the one that it is like
     assert (short["shown"], short["titles"]) == ({"pooled validation": 0}, {"model": "ERM"})
+
+
+def test_an_option_with_one_value_in_the_grid_has_it_though_none_was_selected(load: Load) -> None:
+    grid = {"learning_rate": [0.1, 0.2], "steps": [7]}
+    changes = {"learners.yaml": {"erm": {"grid": grid}}}
+    changes["selected/made.yaml"] = {"erm": {"pooled validation": {"learning_rate": 0.1}}}
+    erm = load(changes).params("made", "a", "erm")
+    steps = {name: erm["candidates"][number]["steps"] for name, number in erm["shown"].items()}
+    assert steps == {"pooled validation": 7, "library defaults": ERMOptions().steps}
 
 
 def test_every_criterion_is_trained_and_the_own_one_comes_first(load: Load) -> None:

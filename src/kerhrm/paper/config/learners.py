@@ -108,12 +108,17 @@ class Learners:
         one = self.whole.learners[learner]
         return bool(one.grid or one.candidates)
 
-    def candidates(self, data: str, setting: str, learner: str) -> Iterator[tuple[Key, Tree]]:
-        """Options that are tried: the given ones, or all combinations of the grid."""
+    def grid(self, data: str, setting: str, learner: str) -> dict[str, list[Any]]:
+        """Values that are tried of every option of the grid."""
         grid: dict[str, list[Any]] = {}
         for key, layer in self.layers(data, setting, learner):
             if key[1] == learner:
                 grid = layer.grid | {k: v for k, v in grid.items() if k not in layer.grid}
+        return grid
+
+    def candidates(self, data: str, setting: str, learner: str) -> Iterator[tuple[Key, Tree]]:
+        """Options that are tried: the given ones, or all combinations of the grid."""
+        grid = self.grid(data, setting, learner)
         at: Key = ("learners", learner, "grid" if grid else "candidates")
         if math.prod(map(len, grid.values())) > CANDIDATES:
             problem = f"it has more than {CANDIDATES} combinations"
@@ -152,7 +157,9 @@ class Learners:
         missing = None
         if tuned and not chosen and not whole.search:
             missing = f"config/selected/{source}.yaml: it has no options of {entry}"
-        chosen = chosen or {method.criterion: {}}
+        # where the grid has one value of an option, no criterion had to select it
+        single = {k: v[0] for k, v in self.grid(data, setting, learner).items() if len(v) == 1}
+        chosen = {name: single | one for name, one in (chosen or {method.criterion: {}}).items()}
         names = sorted(chosen, key=lambda criterion: criterion != method.criterion)
         if tuned:
             names.append(DEFAULTS)
