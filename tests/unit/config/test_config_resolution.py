@@ -6,7 +6,7 @@ import pytest
 from small_config import TREE, Load, write
 
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.erm import ERMOptions
+from kerhrm.methods.dro import DROOptions
 from kerhrm.paper.config import load_config
 
 
@@ -74,12 +74,12 @@ def test_a_learner_has_what_was_selected_then_its_options_then_those_of_the_plac
 
 
 def test_an_option_with_one_value_in_the_grid_has_it_though_none_was_selected(load: Load) -> None:
-    grid = {"learning_rate": [0.1, 0.2], "steps": [7]}
-    changes = {"learners.yaml": {"erm": {"grid": grid}}}
-    changes["selected/made.yaml"] = {"erm": {"pooled validation": {"learning_rate": 0.1}}}
-    erm = load(changes).params("made", "a", "erm")
-    steps = {name: erm["candidates"][number]["steps"] for name, number in erm["shown"].items()}
-    assert steps == {"pooled validation": 7, "library defaults": ERMOptions().steps}
+    dro = {"method": "dro", "titles": {"model": "DRO"}, "grid": {"rho": [0.1, 0.2], "steps": [7]}}
+    changes = {"learners.yaml": {"dro": dro}, "tables/one.yaml": {"learners": ["dro"]}}
+    changes["selected/made.yaml"] = {"dro": {"pooled validation": {"rho": 0.1}}}
+    one = load(changes).params("made", "a", "dro")
+    steps = {name: one["candidates"][number]["steps"] for name, number in one["shown"].items()}
+    assert steps == {"pooled validation": 7, "library defaults": DROOptions().steps}
 
 
 def test_every_criterion_is_trained_and_the_own_one_comes_first(load: Load) -> None:
