@@ -65,7 +65,7 @@ lock: env  ## renew the locks in envs/ (needs uv)
 site: env  ## the documentation as a site: build/site
 	$(BIN)/sphinx-build -W --keep-going -b html -d build/doctrees docs build/site
 
-bench: env benchmarks/.venv/installed  ## speed: results/bench, twelve minutes
+bench: env benchmarks/.venv/installed  ## speed: results/bench, eight minutes
 	-$(BIN)/python -m pytest benchmarks --benchmark-json results/bench/speed.json
 	$(BIN)/python -m benchmarks.report results/bench/speed.json
 
