@@ -133,21 +133,20 @@ def learn_cell_environments(
 
 
 def learn_cell_directions(
-    problem: Problem, environments: Environments, options: AuxiliaryOptions
+    problem: Problem, train: Tensor, validation: Tensor, options: AuxiliaryOptions
 ) -> Directions:
     """Learn the invariant direction of every candidate (k, alpha), and choose one (M_p).
 
-    Environments are those of :func:`learn_cell_environments`.  Scores are minus the extrapolated
-    risk; ties go to the smaller k, then the smaller alpha.
+    Of the environments (G, n, K) of the training points and (G, m, K) of the validation points, for
+    each k of the options: those of :func:`learn_cell_environments`, or a single one, which makes
+    this ERM.  Scores are minus the extrapolated risk; ties go to the smaller k, then alpha.
     """
     penalty = PENALTIES[options.penalty]()
     order = stream(problem.seed, "auxiliary", "folds").permutation(len(problem.y))
     fold = torch.from_numpy(order % options.folds).to(problem.u.device)
     thetas: list[Tensor] = []
     scores: list[Tensor] = []
-    for k, memberships, validation in zip(
-        environments.k.tolist(), environments.train, environments.validation, strict=True
-    ):
+    for k, memberships, held_out in zip(options.k, train, validation, strict=True):
         psi, psi_validation = problem.reduced(k)
         unit = float(penalty.unit(psi))
 
@@ -164,19 +163,15 @@ def learn_cell_directions(
         residuals = problem.target.repeat(len(options.alpha), 1)
         for number, other in enumerate(without):
             residuals[:, fold == number] -= other @ psi[fold == number].mT
-        held_out = problem.target_validation - theta @ psi_validation.mT
-        score = -extrapolated_risk(
-            torch.cat([residuals, held_out], -1) ** 2,
-            torch.cat([memberships, validation]),
-            options.extrapolation,
-        )
-        scores.append(score)
+        beyond = problem.target_validation - theta @ psi_validation.mT
+        losses, parts = torch.cat([residuals, beyond], -1) ** 2, torch.cat([memberships, held_out])
+        scores.append(-extrapolated_risk(losses, parts, options.extrapolation))
         thetas.append(pad(theta, (0, len(problem.s) - k)))
     every = torch.cat(scores)
     return Directions(
         theta=torch.cat(thetas),
-        k=environments.k.repeat_interleave(len(options.alpha)),
-        alpha=every.new_tensor(options.alpha).repeat(len(environments.k)),
+        k=torch.tensor(options.k, device=every.device).repeat_interleave(len(options.alpha)),
+        alpha=every.new_tensor(options.alpha).repeat(len(options.k)),
         score=every,
         chosen=int(every.argmax()),
     )

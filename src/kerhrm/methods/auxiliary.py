@@ -12,7 +12,6 @@ from kerhrm.algorithm.auxiliary import (
     learn_cell_environments,
 )
 from kerhrm.algorithm.cells import Cells
-from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.records import Direction, Directions, Environments, Problem
 from kerhrm.errors import KerhrmError
@@ -72,12 +71,17 @@ def fit_auxiliary(
             level=options.level,
         )  # fmt: skip
         if not result.detected:
+            parts = (weights.expand(len(options.k), -1)[..., None] for weights in problem.counts)
+            pooled = options.model_copy(update={"alpha": [0.0]})
+            direction = learn_cell_directions(problem, *parts, pooled).winner(0)
             one = problem.target.new_ones(len(cells), 1)
-            return AuxiliaryFit(cells, result, None, one, None, erm_direction(problem, options.k))
+            return AuxiliaryFit(cells, result, None, one, None, direction)
     environments, memberships = learn_cell_environments(
         problem, numbers, held_out, len(cells), options
     )
-    directions = learn_cell_directions(problem, environments, options)
+    directions = learn_cell_directions(
+        problem, environments.train, environments.validation, options
+    )
     direction = directions.winner(1)
     chosen = memberships[options.k.index(direction.k)]
     return AuxiliaryFit(cells, result, environments, chosen, directions, direction)

@@ -98,7 +98,7 @@ def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> 
         update={"alpha": [0.0, 2.0], "folds": 3, "penalty": "gradient_variance"}
     )
     found, _ = a.learn_cell_environments(one, cells, held_out, count, options)
-    directions = a.learn_cell_directions(one, found, options)
+    directions = a.learn_cell_directions(one, found.train, found.validation, options)
     psi, psi_validation = one.reduced(3)
     r, r_validation = found.train[0], found.validation[0]
     unit = float(GradientVariance().unit(psi))

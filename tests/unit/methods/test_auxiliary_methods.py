@@ -55,6 +55,9 @@ def test_without_change_it_is_erm() -> None:
     assert fit.result.homogeneous
     assert (fit.direction.iteration, fit.environments) == (0, None)
     assert fit.environments_of(parts[1]).shape == (1000, 1)
+    problem = inputs.require_problem()
+    least_squares = torch.linalg.lstsq(problem.psi_train, problem.target).solution
+    torch.testing.assert_close(fit.direction.theta, least_squares, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["binary", "noise depends on z", "x depends on z"])
