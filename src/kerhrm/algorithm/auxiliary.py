@@ -1,10 +1,9 @@
 r"""Environments that are functions of an auxiliary variable Z, and directions invariant over them.
 
 Z (a time, a place, a category) is no feature.  It is cut into cells c(z)
-(:mod:`kerhrm.algorithm.cells`), and the mixture of
-regressions (:mod:`kerhrm.algorithm.mixture`) has shares q_j(c).  A point's environment depends on
-its cell alone, not on its label as posterior probabilities would: cell c belongs to the
-environment j with the largest :math:`q_j(c) / \bar q_j`, or with weight q_j(c) to every j.
+(:mod:`kerhrm.algorithm.cells`), and the mixture of regressions (:mod:`kerhrm.algorithm.mixture`)
+gives a whole cell to one environment.  Were the cells' points free, environments would repeat the
+label as soon as there are features enough.
 
 M_p minimises the pooled risk with a penalty alpha (:mod:`kerhrm.algorithm.invariance`).  Among all
 (k, alpha) the one with the least extrapolated risk is chosen (risk extrapolation: Krueger et al.,
@@ -38,13 +37,10 @@ class AuxiliaryOptions(Options):
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
     n_cells: Annotated[int, Field(ge=2), Number] = option(10, "of the auxiliary variable, at most")
     n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
-    n_init: Count = option(5, "random initialisations of the shares, for each k")
+    n_init: Count = option(5, "random initialisations of the cells, for each k")
     clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
     em_max_iter: Count = option(300, "EM steps at most")
     em_tol: PositiveFloat = option(1e-5, "EM ends when its objective falls by less, nats per point")
-    assignment: Literal["soft", "hard"] = option(
-        "hard", "what M_p gets of a cell: its shares, or the environment that they favour most"
-    )
     alpha: Some[NonNegative] = option(
         [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], "weights of the penalty to try"
     )
@@ -58,18 +54,6 @@ class AuxiliaryOptions(Options):
         19, "of the cells, to test for heterogeneity; null: no test"
     )
     level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
-
-
-def cell_memberships(shares: Tensor, sizes: Tensor, how: Literal["soft", "hard"]) -> Tensor:
-    """Environments of cells: shares (..., K, C) of cells with ``sizes`` (C,) to (..., C, K).
-
-    "soft": the shares; "hard": 1 for the environment whose share is largest in units of its mean
-    over all points.
-    """
-    if how == "soft":
-        return shares.mT
-    mean = (shares * sizes).sum(-1, keepdim=True) / sizes.sum()
-    return one_hot((shares / mean.clamp_min(1e-300)).argmax(-2), shares.shape[-2]).to(shares)
 
 
 def learn_cell_environments(
@@ -89,7 +73,6 @@ def learn_cell_environments(
     memberships : Tensor, (G, C, K)
         Of every cell: those of a new point are the row of its cell.
     """
-    sizes = torch.bincount(cells, minlength=n_cells).to(problem.target)
     found: list[Environments] = []
     tables: list[Tensor] = []
     for k in options.k:
@@ -98,29 +81,30 @@ def learn_cell_environments(
         draw = stream(problem.seed, "auxiliary", f"k={k}").dirichlet([0.5] * size[-1], size[:2])
         mixtures = fit_mixture(
             psi, problem.target, torch.from_numpy(draw).to(psi)[:, cells],
-            ridge=options.clustering_ridge, cells=cells, per_cluster=True,
-            max_iter=options.em_max_iter, tol=options.em_tol,
+            ridge=options.clustering_ridge, cells=cells, point_weights=problem.weights,
+            per_cluster=True, max_iter=options.em_max_iter, tol=options.em_tol,
         )  # fmt: skip
         best = mixtures.objective.argmin()
         one = mixtures.take(best)
-        table = cell_memberships(one.weights, sizes, options.assignment)
-        held_out = one.log_likelihood(psi_validation, problem.target_validation, cells_validation)
-        weights = (one.weights * sizes).sum(-1) / sizes.sum()
+        table = one_hot(one.weights.argmax(-2), options.n_environments).to(psi)
+        points = psi_validation, problem.target_validation, cells_validation
+        held_out = one.log_likelihood(*points, problem.counts[1])
+        train = table[cells] * problem.counts[0][:, None]
         zero = torch.zeros_like(best)
         found.append(
             Environments(
                 k=torch.full_like(best, k),
-                train=table[cells],
-                validation=table[cells_validation],
+                train=train,
+                validation=table[cells_validation] * problem.counts[1][:, None],
                 slopes=pad(one.theta, (0, len(problem.s) - k)),
-                intercept=torch.zeros_like(weights),
-                weights=weights,
+                intercept=torch.zeros_like(one.sigma),
+                weights=train.mean(0),
                 sigma=one.sigma,
                 occupied=table.sum(0) > 0,
                 ridge=psi.new_tensor(options.clustering_ridge),
                 held_out=held_out,
                 objective=one.objective,
-                label_information=label_information(table[cells], label_bins(problem.y)),
+                label_information=label_information(train, label_bins(problem.y)),
                 degenerate=zero.bool(),
                 n_starts=torch.full_like(best, options.n_init),
                 n_label_split=zero,

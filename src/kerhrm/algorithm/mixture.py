@@ -19,11 +19,14 @@ With a sigma_j for each cluster, rho |Theta_j|^2 is divided by 2 sigma_j^2, and 
 (1/n) sum_i r_ij (y_i - psi_i^T Theta_j)^2 + rho |Theta_j|^2 over q_j.  If E steps are hard, r_ij
 is 1 for the largest q_j N(...) and 0 otherwise, and L_c has max_j in place of sum_j.
 
-With cells c_i of an auxiliary variable, q_j(c_i) takes the place of q_j.  It is
-(sum_(i in c) r_ij + 1 / K) / (n_c + 1), as if each cell had one more point that belongs to all
-clusters alike; this minimises L_c with the term -(1 / n K) sum_cj log q_j(c) added.
+With cells c of an auxiliary variable a whole cell belongs to one cluster, whatever its labels are:
+
+    L_c = -(1/n) sum_c log mean_j prod_(i in c) N(y_i | psi_i^T Theta_j, sigma_j^2) + ...,
+
+r_cj is in proportion to these products, and q_j(c) = r_cj.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Self
@@ -52,7 +55,7 @@ class Mixture:
     theta : Tensor, (R, K, k)
         Coefficients of the regressions.
     weights : Tensor, (R, K) or (R, K, C)
-        q, shares of the points; in every cell, where there are cells.
+        q, shares of the points; where there are cells, of every cell.
     sigma : Tensor, (R, K)
         Standard deviation of the residuals.
     objective : Tensor, (R,)
@@ -120,7 +123,7 @@ def fit_mixture(
     ridge : float or Tensor, (R,)
         Positive, in units of the mean eigenvalue of Psi^T Psi / n.
     cells : Tensor, (n,), int64, optional
-        0, ..., C - 1: the cell of every point, which its shares depend on.
+        0, ..., C - 1: the cell of every point, whose points belong together.
     point_weights : Tensor, (n,), optional
         Of mean 1: sums over points become weighted sums.
     noise_sd : float, optional
@@ -187,22 +190,26 @@ def fit_mixture(
         sigma = variance.sqrt().clamp_min(sigma_floor)
         if noise_sd is not None:
             sigma = torch.full_like(sigma, noise_sd)
-        if members is not None:
-            weights = (r @ members + 1 / n_clusters) / (counts @ members + 1)  # (R, K, C)
         # E step, and L_c of the parameters just found
-        log_joint = _log_joint(squares, weights, sigma, cells)
+        if members is None:
+            log_joint = _log_joint(squares, weights, sigma)
+        else:  # (R, K, C)
+            log_joint = _log_joint(squares, torch.ones_like(weights), sigma) * counts @ members
+            log_joint -= math.log(n_clusters)
         if hard:
             log_likelihood, likeliest = log_joint.max(dim=-2, keepdim=True)
-            r = torch.zeros_like(r).scatter_(-2, likeliest, 1.0)
+            r = torch.zeros_like(log_joint).scatter_(-2, likeliest, 1.0)
         else:
             log_likelihood = log_joint.amax(-2, keepdim=True)
             r = log_joint.sub_(log_likelihood).exp_()
             total = r.sum(-2, keepdim=True)
             log_likelihood.add_(total.log())
             r /= total
-        objective = -(log_likelihood * counts).mean((-2, -1)) + (penalty / (2 * sigma**2)).sum(-1)
-        if members is not None:
-            objective -= weights.log().sum((-2, -1)) / (n * n_clusters)
+        if members is None:
+            log_likelihood *= counts
+        else:
+            weights, r = r, r[..., cells]
+        objective = (penalty / (2 * sigma**2)).sum(-1) - log_likelihood.sum((-2, -1)) / n
 
         converged = previous - objective < tol
         finished = converged | (iteration == max_iter)

@@ -21,6 +21,7 @@ Where x depends on Z, and k features cannot express the regression, the test see
 """
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from kerhrm.algorithm.records import Problem
@@ -37,11 +38,12 @@ def permute_cells(
     The largest p-value that counts as detected is ``level``.
     """
     psi, _ = problem.reduced(min(k, len(problem.s)))
-    features, y, numbers = (t.cpu().numpy() for t in (psi, problem.target, cells))
-    n = len(y)
+    rows = torch.column_stack([psi, torch.ones_like(problem.target), problem.target])
+    rows *= problem.counts[0][:, None].sqrt()
+    numbers, n = cells.cpu().numpy(), len(rows)
     if n < MIN_POINTS:
         return impossible(n_permutations)
-    features = orthonormal(np.column_stack([features, np.ones(n)]))
+    features, y = orthonormal(rows[:, :-1].cpu().numpy()), rows[:, -1].cpu().numpy()
     random = stream(problem.seed, "auxiliary", "permutations")
     squares = (y - features @ (features.T @ y) / n) ** 2
     orders = [numbers, *(random.permutation(numbers) for _ in range(n_permutations))]

@@ -1,6 +1,7 @@
 """Environments that are functions of an auxiliary variable."""
 
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -59,17 +60,16 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         w = torch.from_numpy(flat).requires_grad_(True)
-        theta, level = w[: k * 3].view(k, 3), w[k * 3 : k * 4]
+        theta, level = w[: k * 3].view(k, 3), w[k * 3 :]
         sigma = level.exp() if per_cluster else level.mean().exp().expand(k)
-        shares = torch.softmax(w[k * 4 :].view(k, count), 0)
-        normal = torch.distributions.Normal(psi @ theta.mT, sigma)
-        joint = normal.log_prob(one.y[:, None]) + shares.log()[:, cells].mT
-        value = -joint.logsumexp(-1).mean() - shares.log().sum() / (n * k)
+        points = torch.distributions.Normal(psi @ theta.mT, sigma).log_prob(one.y[:, None])
+        joint = torch.stack([points[cells == c].sum(0) for c in range(count)])
+        value = -(joint.logsumexp(-1) - np.log(k)).sum() / n
         value = value + (rho * (theta**2).sum(-1) / (2 * sigma**2)).sum()
         value.backward()
         return value.item(), w.grad.numpy()
 
-    at = torch.cat([fit.theta.flatten(), fit.sigma.log(), fit.weights.log().flatten()]).numpy()
+    at = torch.cat([fit.theta.flatten(), fit.sigma.log()]).numpy()
     value, slope = objective(at)
     assert value == pytest.approx(fit.objective.item(), abs=1e-10)
     assert np.abs(slope).max() < 1e-4
@@ -85,10 +85,54 @@ def test_environments_follow_the_cells_and_not_the_labels() -> None:
     assert late.tolist() == [False] * 5 + [True] * 5
     assert torch.equal(found.train[0], tables[0][cells])
     assert torch.equal(found.validation[0], tables[0][held_out])  # whatever their labels are
-    soft = a.cell_memberships(torch.tensor([[0.9, 0.7], [0.1, 0.3]]), torch.ones(2), "soft")
-    hard = a.cell_memberships(torch.tensor([[0.9, 0.7], [0.1, 0.3]]), torch.ones(2), "hard")
-    assert soft.tolist() == torch.tensor([[0.9, 0.1], [0.7, 0.3]]).tolist()
-    assert hard.tolist() == [[1, 0], [0, 1]]
+
+
+def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
+    """By trying them all, with labels and more features than the split needs."""
+    random = np.random.default_rng(0)
+    x, t = random.standard_normal((600, 20)), random.integers(8, size=600)
+    y = np.sign(x[:, 0] + x[:, 1] * np.where(t < 5, 1, -1) + random.standard_normal(600))
+    psi, labels, cells = (torch.from_numpy(array) for array in (x, y, t))
+    draw = torch.from_numpy(random.dirichlet([0.5] * 2, (5, 8)))[:, cells]
+    found = fit_mixture(psi, labels, draw, ridge=1e-9, cells=cells, per_cluster=True)
+    values = {}
+    for numbers in product((0, 1), repeat=7):
+        split = np.array([0, *numbers])
+        parts = [split[t] == j for j in (0, 1) if (split[t] == j).any()]
+        rests = [np.linalg.lstsq(x[part], y[part])[1][0] for part in parts]
+        sizes = [int(part.sum()) for part in parts]
+        values[tuple(split)] = sum(
+            n * np.log(2 * np.pi * np.e * rest / n) for n, rest in zip(sizes, rests, strict=True)
+        )
+    best = min(values, key=values.__getitem__)
+    assert best == (0, 0, 0, 0, 0, 1, 1, 1)
+    winner = found.objective.argmin()
+    expected = values[best] / 1200 + 8 * np.log(2) / 600
+    assert float(found.objective[winner]) == pytest.approx(expected, abs=1e-6)
+    assert len(set(found.weights[winner, 0].round().tolist()[:5])) == 1
+
+
+def test_weights_count_as_repeated_rows() -> None:
+    one, t = problem(400)
+    cells, held_out, count = cells_of(t, 200, 4)
+    options = a.AuxiliaryOptions(k=[3], clustering_ridge=1e-9, ridge=0.0, alpha=[0.0, 2.0])
+    times = torch.arange(200) % 3
+    parts = (part.repeat_interleave(times, 0) for part in (one.u, one.f0_train, one.y))
+    u, f0, y = parts
+    repeated = replace(one, u=u, f0_train=f0, y=y)
+    weighted = replace(one, weights=times / times.double().mean())
+    found = [
+        a.learn_cell_environments(p, c, held_out, count, options)
+        for p, c in ((repeated, cells.repeat_interleave(times)), (weighted, cells))
+    ]
+    (first, table), (second, other) = found
+    assert torch.equal(table, other)
+    torch.testing.assert_close(first.slopes, second.slopes, rtol=0, atol=1e-5)
+    thetas = [
+        a.learn_cell_directions(p, e.train, e.validation, options).theta
+        for p, (e, _) in zip((repeated, weighted), found, strict=True)
+    ]
+    torch.testing.assert_close(*thetas, rtol=0, atol=1e-5)
 
 
 def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> None:
