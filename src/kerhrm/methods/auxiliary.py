@@ -71,9 +71,9 @@ def fit_auxiliary(
             level=options.level,
         )  # fmt: skip
         if not result.detected:
-            parts = (weights.expand(len(options.k), -1)[..., None] for weights in problem.counts)
+            train, validation = (w.expand(len(options.k), -1)[..., None] for w in problem.counts)
             pooled = options.model_copy(update={"alpha": [0.0]})
-            direction = learn_cell_directions(problem, *parts, pooled).winner(0)
+            direction = learn_cell_directions(problem, train, validation, pooled).winner(0)
             one = problem.target.new_ones(len(cells), 1)
             return AuxiliaryFit(cells, result, None, one, None, direction)
     environments, memberships = learn_cell_environments(
