@@ -152,12 +152,14 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
             axis.set_title(plain(setting))
             axis.grid(axis="x")
             name_rows(axis, methods)
-            fit_scale(axis, scores["value"].to_numpy(), "x")
+            if not results[0].endswith("_acc"):
+                fit_scale(axis, scores["value"].to_numpy(), "x")
             axis.tick_params(labelbottom=True)
-            label = " and ".join(METRICS.get(m, m) for m in metrics)
+            label = ", ".join(METRICS.get(m, m) for m in metrics)
             axis.set_xlabel(textwrap.fill(label, 40))
         entries = [entry(f"{METRICS.get(m, m)}, one seed", *looks[m]) for m in metrics]
-        entries += [entry("mean over seeds", "0.3", "|"), entry("paper", "black", "x")]
+        entries += [entry("mean over seeds", "0.3", "|")]
+        entries += [entry("paper", "black", "x")] if len(printed) else []
         entries += [line_entry(*REFERENCES[method]) for method in lines]
         finish(figure, entries, title)
     return figure
