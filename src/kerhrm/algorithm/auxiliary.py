@@ -51,7 +51,7 @@ class AuxiliaryOptions(Options):
     extrapolation: NonNegative = option(4.0, "lambda of the extrapolated risk")
     folds: Annotated[int, Field(ge=2), Number] = option(5, "of the training points, for that risk")
     n_permutations: Count | None = option(
-        19, "of the cells, to test for heterogeneity; null: no test"
+        99, "of the cells, at most, to test for heterogeneity; null: no test"
     )
     level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
 

@@ -5,6 +5,8 @@ the true one, whatever the labels are, binary ones included, and the p-value is 
 
 .. math:: p = (1 + \#\{\text{permutations with at least the gain}\}) / (1 + \#\text{permutations}).
 
+Permutations end once p is above the level for certain.
+
 The statistic is the score test of one latent contrast between cells.  With e the residuals of the
 pooled regression, weighted and divided by the cell's noise (so that noise whose scale depends on Z
 does not count), and :math:`\hat V` the covariance of :math:`\psi_i e_i`,
@@ -20,17 +22,25 @@ a permutation costs milliseconds.
 Where x depends on Z, and k features cannot express the regression, the test sees that misfit, too.
 """
 
+from itertools import chain
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from kerhrm.algorithm.records import Problem
-from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult, impossible, orthonormal
+from kerhrm.heterogeneity.test import (
+    MIN_POINTS,
+    HeterogeneityResult,
+    impossible,
+    in_sequence,
+    orthonormal,
+)
 from kerhrm.randomness import stream
 
 
 def permute_cells(
-    problem: Problem, cells: Tensor, *, k: int, n_permutations: int = 19, level: float = 0.05
+    problem: Problem, cells: Tensor, *, k: int, n_permutations: int = 99, level: float = 0.05
 ) -> HeterogeneityResult:
     """Test the training points of a problem for environments that depend on cells of Z.
 
@@ -46,11 +56,9 @@ def permute_cells(
     features, y = orthonormal(rows[:, :-1].cpu().numpy()), rows[:, -1].cpu().numpy()
     random = stream(problem.seed, "auxiliary", "permutations")
     squares = (y - features @ (features.T @ y) / n) ** 2
-    orders = [numbers, *(random.permutation(numbers) for _ in range(n_permutations))]
-    gain, *permuted = (cell_gain(features, y, squares, order) for order in orders)
-    null = np.array(permuted)
-    p_value = (1 + int((null >= gain).sum())) / (1 + n_permutations)
-    return HeterogeneityResult(gain, null, p_value, bool(p_value <= level))
+    orders = chain([numbers], (random.permutation(numbers) for _ in range(n_permutations)))
+    gains = (cell_gain(features, y, squares, order) for order in orders)
+    return in_sequence(gains, n_permutations, level)
 
 
 def cell_gain(features: np.ndarray, y: np.ndarray, squares: np.ndarray, cells: np.ndarray) -> float:

@@ -26,6 +26,7 @@ How to Learn Invariance Without Environment Partition?", NeurIPS 2022).
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -198,19 +199,29 @@ def against_permutations(
     random = stream(seed, "heterogeneity", "permutations")
     orders[1:] = random.permuted(orders[1:], axis=1)
     values = gains(features, residuals[orders], options, seed)
-    gain, null = next(values), np.full(options.n_permutations, np.nan)
-    reach = gain - options.min_gain / len(residuals)
-    enough = math.ceil(options.level * (1 + options.n_permutations) - 1e-9)
+    credit, how = options.min_gain / len(residuals), (options.n_permutations, options.level)
+    return in_sequence(values, *how, credit, len(residuals))
+
+
+def in_sequence(
+    values: Iterator[float], n_permutations: int, level: float, credit: float = 0.0,
+    n_points: int = 0,
+) -> HeterogeneityResult:  # fmt: skip
+    """Compare the first gain, less a credit, with those of permutations, as far as needed.
+
+    Permutations end once so many reach it that the p-value is above ``level``.
+    """
+    gain, null = next(values), np.full(n_permutations, np.nan)
+    enough = math.ceil(level * (1 + n_permutations) - 1e-9)
     for drawn, value in enumerate(values, start=1):
         null[drawn - 1] = value
-        larger = int((null >= reach).sum())
+        larger = int((null >= gain - credit).sum())
         if larger == enough:
             p_value = larger / drawn
             break
     else:
-        p_value = (1 + larger) / (1 + options.n_permutations)
-    detected = bool(p_value <= options.level)
-    return HeterogeneityResult(gain, null, p_value, detected, len(residuals))
+        p_value = (1 + larger) / (1 + n_permutations)
+    return HeterogeneityResult(gain, null, p_value, bool(p_value <= level), n_points)
 
 
 def orthonormal(features: np.ndarray) -> np.ndarray:
