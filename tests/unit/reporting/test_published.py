@@ -62,7 +62,12 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
     target = tmp_path / "published"
     assert publish(complete(make_run(scores)), target, root=ROOT) == target
     assert publish(Run(make_run(scores, "paper")), target, root=ROOT) == target / "paper"
-    assert publish(Run(make_run(scores, "paper", "study")), target, ["study"], ROOT) == target
+    costs = (target / "costs.tsv").read_text()
+    study = Run(make_run(scores, "paper", "study"))
+    (study.folder / "benchmarks" / "score").mkdir(parents=True)
+    (study.folder / "benchmarks" / "score" / "study.tsv").write_text("s\tmax_rss\n2.0\t70.0\n")
+    assert publish(study, target, ["study"], ROOT) == target
+    assert (target / "costs.tsv").read_text() == costs + "score\tstudy\t2\t70\n"
     top = Run(target)
     assert top.tables == ["table1", "study"]
     assert (top.preset("table1"), top.preset("study")) == ("fresh", "paper")

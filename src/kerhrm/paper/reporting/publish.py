@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pandas as pd
+
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.paper.evaluation.tables import FALLBACK
 from kerhrm.paper.reporting.notebooks import render
@@ -54,9 +56,11 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
     for name in files:
         with atomic(target / name) as handle:
             handle.write((run.folder / name).read_bytes())
-    if whole:
-        measured = costs.measured(run.folder)
-        write_text(target / costs.FILE, measured.to_csv(sep="\t", index=False, float_format="%.4g"))
+    if not apart:
+        earlier = [] if whole else [costs.stored(target / costs.FILE)]
+        every = pd.concat([*earlier, costs.measured(run.folder)])
+        every = every.drop_duplicates(["rule", "place"], keep="last").sort_values(["rule", "place"])
+        write_text(target / costs.FILE, every.to_csv(sep="\t", index=False, float_format="%.4g"))
     write_provenance(target, made)
     if not apart:
         with TemporaryDirectory() as folder:
