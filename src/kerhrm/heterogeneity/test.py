@@ -18,7 +18,9 @@ Features are divided by the scale, as a regression in units of the noise asks fo
 orthonormal, so that no invertible linear map of them changes anything.
 
 The test cannot tell environments from noise whose *shape* depends on x: skewed to the left here and
-to the right there.  Binary labels cannot be tested.  Whatever environments made them, pooled labels
+to the right there, as in y = M m(x) with a skewed factor M, which is a mixture of regressions
+itself.  Comparing with noise of the mixture's own skewness costs half of the power, and such data
+are still detected.  Binary labels cannot be tested.  Whatever environments made them, pooled labels
 are draws from one law P(Y | X), given by one number for each x, and labels drawn again from it have
 environments of the same likelihood cut out of them.  What decides there is an assumption about
 which feature is spurious, or information outside the data (Lin, Zhu, Tan and Cui, "ZIN: When and
