@@ -20,7 +20,7 @@ FOLDERS = ROOT / "results" / "reference" / "tables", ROOT / "results" / "study"
 COMMENT = re.compile(r"<!-- (?P<table>[\w/-]+) (?P<metric>\w+): (?P<items>.+?) -->")
 NUMBER = re.compile(r"(?<![\w.])[-\N{MINUS SIGN}]?\d*\.\d+(?!\w|\.\d)")
 ITEM = re.compile(
-    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|low|high))?"
+    r"(?P<method>.+?)(\.(?P<column>paper|std|min|max|low|high|base))?"
     r"( \[(?P<selection>[^]]+)\])?( @(?P<setting>.+))?"
 )
 
@@ -46,6 +46,11 @@ def value(table: str, metric: str, item: str) -> float:
         (row,) = rows[(rows["method"] == part["method"]) & (rows["table"] == part["setting"])].index
         column = {"low": "ci_low", "high": "ci_high"}.get(part["column"] or "", metric)
         return float(rows.loc[row, column])
+    if table == "choices":  # METHOD[.base] @ALTERNATIVE, on synthetic data
+        rows = pd.read_csv(ROOT / "results/reference/choices.csv")
+        rows = rows[rows["data"].isin(["classification", "regression"]) & (rows["metric"] == metric)]
+        rows = rows[(rows["method"] == part["method"]) & (rows["alternative"] == part["setting"])]
+        return float(rows[part["column"] or "changed"].item())
     rows = pd.read_csv(next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv")
     rows = rows[(rows.metric == metric) & (rows.method == part["method"])]
     if part["setting"]:

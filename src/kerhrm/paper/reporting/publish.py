@@ -49,7 +49,7 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
         raise FileError(f"{run.folder / gone[0]} does not exist", "make it with snakemake")
     more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
     more += [] if apart else [f"figures/{name}.png" for name in (*names, "endpoints", "selection")]
-    more += ["config.yaml"] * (not tables) + ["choices.csv"] * whole
+    more += ["config.yaml"] * (not tables) + ["choices.csv"] * (not apart)
     files += [name for name in more if run.has(name)]
     check(run.folder, [run.folder / name for name in files])
     made = Run(target).provenance.get("tables", {}) | dict.fromkeys(names, facts(preset, root))
