@@ -48,7 +48,9 @@ def value(table: str, metric: str, item: str) -> float:
         return float(rows.loc[row, column])
     if table == "choices":  # METHOD[.base] @ALTERNATIVE, on synthetic data
         rows = pd.read_csv(ROOT / "results/reference/choices.csv")
-        rows = rows[rows["data"].isin(["classification", "regression"]) & (rows["metric"] == metric)]
+        rows = rows[
+            rows["data"].isin(["classification", "regression"]) & (rows["metric"] == metric)
+        ]
         rows = rows[(rows["method"] == part["method"]) & (rows["alternative"] == part["setting"])]
         return float(rows[part["column"] or "changed"].item())
     rows = pd.read_csv(next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv")

@@ -39,8 +39,6 @@ class AuxiliaryOptions(Options):
     n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
     n_init: Count = option(5, "random initialisations of the cells, for each k")
     clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
-    em_max_iter: Count = option(300, "EM steps at most")
-    em_tol: PositiveFloat = option(1e-5, "EM ends when its objective falls by less, nats per point")
     alpha: Some[NonNegative] = option(
         [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], "weights of the penalty to try"
     )
@@ -57,12 +55,11 @@ class AuxiliaryOptions(Options):
 
 
 def learn_cell_environments(
-    problem: Problem, cells: Tensor, cells_validation: Tensor, n_cells: int,
-    options: AuxiliaryOptions,
-) -> tuple[Environments, Tensor]:  # fmt: skip
+    problem: Problem, cells: Tensor, cells_validation: Tensor, options: AuxiliaryOptions
+) -> tuple[Environments, Tensor]:
     """Infer environments that are functions of the cell (M_c), for every candidate k.
 
-    Of cells (n,), (m,), int64, of the training and validation points, below ``n_cells`` = C.
+    Of cells (n,), (m,), int64, of the training and validation points: 0, ..., C - 1.
 
     Raises KerhrmError as :func:`~kerhrm.algorithm.mixture.fit_mixture`.
 
@@ -77,12 +74,12 @@ def learn_cell_environments(
     tables: list[Tensor] = []
     for k in options.k:
         psi, psi_validation = problem.reduced(k)
-        size = options.n_init, n_cells, options.n_environments
+        size = options.n_init, int(cells.max()) + 1, options.n_environments
         draw = stream(problem.seed, "auxiliary", f"k={k}").dirichlet([0.5] * size[-1], size[:2])
         mixtures = fit_mixture(
             psi, problem.target, torch.from_numpy(draw).to(psi)[:, cells],
             ridge=options.clustering_ridge, cells=cells, point_weights=problem.weights,
-            per_cluster=True, max_iter=options.em_max_iter, tol=options.em_tol,
+            per_cluster=True,
         )  # fmt: skip
         best = mixtures.objective.argmin()
         one = mixtures.take(best)
@@ -133,7 +130,6 @@ def learn_cell_directions(
     for k, memberships, held_out in zip(options.k, train, validation, strict=True):
         psi, psi_validation = problem.reduced(k)
         unit = float(penalty.unit(psi))
-
         # without one of the folds, then of all points
         found = []
         for number in range(options.folds + 1):

@@ -5,8 +5,6 @@ the true one, whatever the labels are, binary ones included, and the p-value is 
 
 .. math:: p = (1 + \#\{\text{permutations with at least the gain}\}) / (1 + \#\text{permutations}).
 
-Permutations end once p is above the level for certain.
-
 The statistic is the score test of one latent contrast between cells.  With e the residuals of the
 pooled regression, weighted and divided by the cell's noise (so that noise whose scale depends on Z
 does not count), and :math:`\hat V` the covariance of :math:`\psi_i e_i`,
@@ -22,12 +20,11 @@ a permutation costs milliseconds.
 Where x depends on Z, and k features cannot express the regression, the test sees that misfit, too.
 """
 
-from itertools import chain
-
 import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.records import Problem
 from kerhrm.heterogeneity.test import (
     MIN_POINTS,
@@ -40,14 +37,15 @@ from kerhrm.randomness import stream
 
 
 def permute_cells(
-    problem: Problem, cells: Tensor, *, k: int, n_permutations: int = 99, level: float = 0.05
+    problem: Problem, cells: Tensor, options: AuxiliaryOptions
 ) -> HeterogeneityResult:
     """Test the training points of a problem for environments that depend on cells of Z.
 
-    Of cells (n,), int64, by regressions on k reduced features; fewer than 80 points are not tested.
-    The largest p-value that counts as detected is ``level``.
+    Of cells (n,), int64, by regressions on the most reduced features of the options; fewer than 80
+    points are not tested, nor any where the options have no permutations.
     """
-    psi, _ = problem.reduced(min(k, len(problem.s)))
+    n_permutations = options.n_permutations or 0
+    psi, _ = problem.reduced(min(max(options.k), len(problem.s)))
     rows = torch.column_stack([psi, torch.ones_like(problem.target), problem.target])
     rows *= problem.counts[0][:, None].sqrt()
     numbers, n = cells.cpu().numpy(), len(rows)
@@ -56,9 +54,9 @@ def permute_cells(
     features, y = orthonormal(rows[:, :-1].cpu().numpy()), rows[:, -1].cpu().numpy()
     random = stream(problem.seed, "auxiliary", "permutations")
     squares = (y - features @ (features.T @ y) / n) ** 2
-    orders = chain([numbers], (random.permutation(numbers) for _ in range(n_permutations)))
+    orders = [numbers, *(random.permutation(numbers) for _ in range(n_permutations))]
     gains = (cell_gain(features, y, squares, order) for order in orders)
-    return in_sequence(gains, n_permutations, level)
+    return in_sequence(gains, n_permutations, options.level)
 
 
 def cell_gain(features: np.ndarray, y: np.ndarray, squares: np.ndarray, cells: np.ndarray) -> float:

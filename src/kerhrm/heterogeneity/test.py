@@ -18,18 +18,17 @@ Features are divided by the scale, as a regression in units of the noise asks fo
 orthonormal, so that no invertible linear map of them changes anything.
 
 The test cannot tell environments from noise whose *shape* depends on x: skewed to the left here and
-to the right there, as in y = M m(x) with a skewed factor M, which is a mixture of regressions
-itself.  Comparing with noise of the mixture's own skewness costs half of the power, and such data
-are still detected.  Binary labels cannot be tested.  Whatever environments made them, pooled labels
-are draws from one law P(Y | X), given by one number for each x, and labels drawn again from it have
-environments of the same likelihood cut out of them.  What decides there is an assumption about
-which feature is spurious, or information outside the data (Lin, Zhu, Tan and Cui, "ZIN: When and
-How to Learn Invariance Without Environment Partition?", NeurIPS 2022).
+to the right there, as in y = M m(x) with a skewed factor M, which is a mixture of regressions.
+Binary labels cannot be tested. Whatever environments made them, pooled labels are draws from one
+law P(Y | X), given by one number for each x, and labels drawn again from it have environments of
+the same likelihood cut out of them. What decides there is an assumption about which feature is
+spurious, or information outside the data (Lin, Zhu, Tan and Cui, "ZIN: When and How to Learn
+Invariance Without Environment Partition?", NeurIPS 2022).
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -202,17 +201,13 @@ def against_permutations(
     orders[1:] = random.permuted(orders[1:], axis=1)
     values = gains(features, residuals[orders], options, seed)
     credit, how = options.min_gain / len(residuals), (options.n_permutations, options.level)
-    return in_sequence(values, *how, credit, len(residuals))
+    return replace(in_sequence(values, *how, credit), n_points=len(residuals))
 
 
 def in_sequence(
-    values: Iterator[float], n_permutations: int, level: float, credit: float = 0.0,
-    n_points: int = 0,
-) -> HeterogeneityResult:  # fmt: skip
-    """Compare the first gain, less a credit, with those of permutations, as far as needed.
-
-    Permutations end once so many reach it that the p-value is above ``level``.
-    """
+    values: Iterator[float], n_permutations: int, level: float, credit: float = 0.0
+) -> HeterogeneityResult:
+    """Compare the first gain, less a credit, with permutations' until p is above ``level``."""
     gain, null = next(values), np.full(n_permutations, np.nan)
     enough = math.ceil(level * (1 + n_permutations) - 1e-9)
     for drawn, value in enumerate(values, start=1):
@@ -223,7 +218,7 @@ def in_sequence(
             break
     else:
         p_value = (1 + larger) / (1 + n_permutations)
-    return HeterogeneityResult(gain, null, p_value, bool(p_value <= level), n_points)
+    return HeterogeneityResult(gain, null, p_value, bool(p_value <= level))
 
 
 def orthonormal(features: np.ndarray) -> np.ndarray:

@@ -49,11 +49,9 @@ def fit_auxiliary(
 ) -> AuxiliaryFit:
     """Test an auxiliary variable, and learn over the environments that are functions of it.
 
-    Raises KerhrmError if the auxiliary variable is constant, not finite or not a row for each
-    point, or k exceeds the reduced features.
-
     The auxiliary variable of the training points (n, c) and of the validation points (m, c) holds
-    numbers, dates as numbers, and categories as indicators or numbers.
+    numbers, dates as numbers, and categories as indicators or numbers.  Raises KerhrmError if it is
+    constant, not finite or not a row for each point, or k exceeds the reduced features.
     """
     for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
         if len(rows) != len(y):
@@ -66,22 +64,16 @@ def fit_auxiliary(
     numbers, held_out = (cells.of(part).to(problem.u.device) for part in (z, z_validation))
     result = None
     if options.n_permutations is not None:
-        result = permute_cells(
-            problem, numbers, k=max(options.k), n_permutations=options.n_permutations,
-            level=options.level,
-        )  # fmt: skip
+        result = permute_cells(problem, numbers, options)
         if not result.detected:
             train, validation = (w.expand(len(options.k), -1)[..., None] for w in problem.counts)
             pooled = options.model_copy(update={"alpha": [0.0]})
             direction = learn_cell_directions(problem, train, validation, pooled).winner(0)
             one = problem.target.new_ones(len(cells), 1)
             return AuxiliaryFit(cells, result, None, one, None, direction)
-    environments, memberships = learn_cell_environments(
-        problem, numbers, held_out, len(cells), options
-    )
-    directions = learn_cell_directions(
-        problem, environments.train, environments.validation, options
-    )
+    environments, memberships = learn_cell_environments(problem, numbers, held_out, options)
+    parts = environments.train, environments.validation
+    directions = learn_cell_directions(problem, *parts, options)
     direction = directions.winner(1)
     chosen = memberships[options.k.index(direction.k)]
     return AuxiliaryFit(cells, result, environments, chosen, directions, direction)

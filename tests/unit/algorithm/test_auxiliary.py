@@ -78,8 +78,8 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
 
 def test_environments_follow_the_cells_and_not_the_labels() -> None:
     one, t = problem(1000)
-    cells, held_out, count = cells_of(t, 500)
-    found, tables = a.learn_cell_environments(one, cells, held_out, count, OPTIONS)
+    cells, held_out, _ = cells_of(t, 500)
+    found, tables = a.learn_cell_environments(one, cells, held_out, OPTIONS)
     assert tables.shape == (1, 10, 2)
     late = tables[0, :, 0] == tables[0, -1, 0]
     assert late.tolist() == [False] * 5 + [True] * 5
@@ -114,7 +114,7 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
 
 def test_weights_count_as_repeated_rows() -> None:
     one, t = problem(400)
-    cells, held_out, count = cells_of(t, 200, 4)
+    cells, held_out, _ = cells_of(t, 200, 4)
     options = a.AuxiliaryOptions(k=[3], clustering_ridge=1e-9, ridge=0.0, alpha=[0.0, 2.0])
     times = torch.arange(200) % 3
     parts = (part.repeat_interleave(times, 0) for part in (one.u, one.f0_train, one.y))
@@ -122,7 +122,7 @@ def test_weights_count_as_repeated_rows() -> None:
     repeated = replace(one, u=u, f0_train=f0, y=y)
     weighted = replace(one, weights=times / times.double().mean())
     found = [
-        a.learn_cell_environments(p, c, held_out, count, options)
+        a.learn_cell_environments(p, c, held_out, options)
         for p, c in ((repeated, cells.repeat_interleave(times)), (weighted, cells))
     ]
     (first, table), (second, other) = found
@@ -137,11 +137,11 @@ def test_weights_count_as_repeated_rows() -> None:
 
 def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> None:
     one, t = problem(300)
-    cells, held_out, count = cells_of(t, 150)
+    cells, held_out, _ = cells_of(t, 150)
     options = OPTIONS.model_copy(
         update={"alpha": [0.0, 2.0], "folds": 3, "penalty": "gradient_variance"}
     )
-    found, _ = a.learn_cell_environments(one, cells, held_out, count, options)
+    found, _ = a.learn_cell_environments(one, cells, held_out, options)
     directions = a.learn_cell_directions(one, found.train, found.validation, options)
     psi, psi_validation = one.reduced(3)
     r, r_validation = found.train[0], found.validation[0]

@@ -75,7 +75,9 @@ def test_level_of_the_permutation_test(kind: str) -> None:
         u, s, _ = torch.linalg.svd(psi, full_matrices=False)
         zero, target = torch.zeros(200, dtype=torch.float64), torch.from_numpy(y)
         one = Problem(u, s, psi, zero, zero, target, target, "regression", seed)
-        rejected += permute_cells(one, torch.from_numpy((5 * t).astype(int)), k=3).detected
+        rejected += permute_cells(
+            one, torch.from_numpy((5 * t).astype(int)), AuxiliaryOptions(k=[3])
+        ).detected
     assert rejected <= 13  # 5 % of 120, and 2.9 standard deviations
 
 
