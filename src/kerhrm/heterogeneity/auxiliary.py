@@ -41,8 +41,7 @@ def permute_cells(
 ) -> HeterogeneityResult:
     """Test the training points of a problem for environments that depend on cells of Z.
 
-    Of cells (n,), int64, by regressions on the most reduced features of the options; fewer than 80
-    points are not tested, nor any where the options have no permutations.
+    Of cells (n,), int64, by regressions on max(k) features; fewer than 80 points are not tested.
     """
     n_permutations = options.n_permutations or 0
     psi, _ = problem.reduced(min(max(options.k), len(problem.s)))

@@ -97,15 +97,18 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
 
 
 def changes(cells: pd.DataFrame) -> Figure:
-    """KerHRM's result in each setting as it is, and with each change, next to ERM and the bound."""
+    """Result of KerHRM, else of the first method, as it is and with each change, in each setting."""
     cells = cells[primary(cells)]
     metric = next(name for name in RESULTS if name in set(cells["metric"]))
     parts = cells["setting"].str.partition(",")
     cells = cells.assign(base=parts[0], change=parts[2])[cells["metric"] == metric]
+    methods = [m for m in dict.fromkeys(cells["method"]) if m not in LEVELS and "ref:" not in m]
     outputs = {"KerHRM": (BLUE, "o"), "KerHRM (linear predictor)": (ORANGE, "D")}
-    rows = ["KerHRM", *filter(None, dict.fromkeys(cells["change"]))]
-    known = (*outputs, *LEVELS, "ref: majority")
-    others = [m for m in dict.fromkeys(cells["method"]) if m not in known and "ref:" not in m]
+    looks = [("network", BLUE, "o"), ("linear predictor", ORANGE, "D")]
+    if "KerHRM" not in methods:
+        outputs, looks = {methods[0]: (BLUE, "o")}, []
+    rows = [next(iter(outputs)), *filter(None, dict.fromkeys(cells["change"]))]
+    others = [m for m in methods if m not in outputs]
     bases = list(dict.fromkeys(cells["base"]))
     with figures.style():
         size = WIDTH, 1.1 + 0.19 * (len(rows) + len(others))
@@ -120,8 +123,8 @@ def changes(cells: pd.DataFrame) -> Figure:
             for row in here.itertuples():
                 colour, marker = outputs.get(str(row.method), ("black", "s"))
                 if row.method in outputs:
-                    y = float(rows.index(str(row.change) or "KerHRM"))
-                    y += 0.15 * (2 * [*outputs].index(str(row.method)) - 1)
+                    y = float(rows.index(str(row.change) or rows[0]))
+                    y += 0.15 * (2 * [*outputs].index(str(row.method)) - len(outputs) + 1)
                 elif row.method in others:
                     y = len(rows) + others.index(str(row.method))
                 else:
@@ -134,9 +137,8 @@ def changes(cells: pd.DataFrame) -> Figure:
             if metric.endswith("acc"):
                 axis.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
         figures.name_rows(axes.flat[0], [name.replace(",", ", ") for name in (*rows, *others)])
-        looks = ("network", BLUE, "o"), ("linear predictor", ORANGE, "D")
         entries = [figures.entry(*one) for one in looks]
-        entries += [figures.line_entry(*level) for level in LEVELS.values()]
+        entries += [figures.line_entry(*LEVELS[m]) for m in LEVELS if m in set(cells["method"])]
         heading = f"{METRICS.get(metric, metric)}; bars: {figures.intervals(cells)}"
         figures.finish(figure, entries, heading=heading)
     return figure
