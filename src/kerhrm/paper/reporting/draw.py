@@ -97,7 +97,7 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
 
 
 def changes(cells: pd.DataFrame) -> Figure:
-    """Result of KerHRM, else of the first method, as it is and with each change, in each setting."""
+    """Result of KerHRM, else of the first method, as it is and with each change, by setting."""
     cells = cells[primary(cells)]
     metric = next(name for name in RESULTS if name in set(cells["metric"]))
     parts = cells["setting"].str.partition(",")
