@@ -25,6 +25,7 @@ from torch.nn.functional import one_hot, pad
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.records import Directions, Environments, Problem
 from kerhrm.options import Count, NonNegative, Number, Options, PositiveFloat, Some, option
@@ -52,6 +53,9 @@ class AuxiliaryOptions(Options):
         99, "of the cells, at most, to test for heterogeneity; null: no test"
     )
     level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
+    network: KerHRMOptions | None = option(
+        None, "options of Algorithm 1 that train a network along the direction; null: no network"
+    )
 
 
 def learn_cell_environments(

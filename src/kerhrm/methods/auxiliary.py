@@ -12,12 +12,14 @@ from kerhrm.algorithm.auxiliary import (
     learn_cell_environments,
 )
 from kerhrm.algorithm.cells import Cells
+from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.records import Direction, Directions, Environments, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.auxiliary import permute_cells
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.networks.base import Network
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,10 @@ def fit_auxiliary(
 
 
 def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
-    """Learn from the auxiliary variable of the inputs; output ``linear``, in the features."""
+    """Learn from the auxiliary variable of the inputs.
+
+    Outputs ``linear``, in the features, and with ``options.network`` a ``network``.
+    """
     problem = inputs.require_problem()
     z, z_validation = (part.double().cpu().numpy() for part in inputs.require_auxiliary())
     fit = fit_auxiliary(problem, z, z_validation, options)
@@ -88,5 +93,11 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     chosen = {"k": direction.k, "alpha": direction.alpha, "iteration": direction.iteration}
     if fit.result is not None:
         chosen["p_value"] = fit.result.p_value
+    networks: dict[str, Network] = {}
+    if options.network is not None:
+        points = inputs.x, inputs.x_validation
+        known = [] if fit.environments is None else [fit.environments]
+        trained = train_network(inputs.network, *points, problem, direction, known, options.network)
+        networks["network"], chosen["cosine_weight"] = trained.network, trained.cosine_weight
     memberships = torch.cat([fit.environments_of(part) for part in (z, z_validation)]).float()
-    return Fitted(directions={"linear": direction.theta}, environments=memberships, chosen=chosen)
+    return Fitted(networks, {"linear": direction.theta}, memberships, chosen)

@@ -54,8 +54,8 @@ _BUILT_IN = (
     Method("group_dro", GroupDROOptions, train_group_dro, WORST_TRUE, needs_environments=True),
     Method("kerhrm", KerHRMOptions, train_kerhrm, WORST_INFERRED, **_FEATURES),
     Method(
-        "kerhrm_auxiliary", AuxiliaryOptions, train_auxiliary, WORST_INFERRED, ("linear",),
-        needs_features=True, infers=True,
+        "kerhrm_auxiliary", AuxiliaryOptions, train_auxiliary, WORST_INFERRED,
+        ("linear", "network"), needs_features=True, infers=True,
     ),
     Method("kerhrm_as_printed", AsPrintedOptions, train_kerhrm, **_FEATURES),
     Method(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from kerhrm import KerhrmError, NetworkOptions, NTFMap, Problem, build
+from kerhrm import KerhrmError, KerHRMOptions, NetworkOptions, NTFMap, Problem, build
 from kerhrm.heterogeneity.auxiliary import permute_cells
 from kerhrm.methods import zin
 from kerhrm.methods.auxiliary import AuxiliaryOptions, fit_auxiliary, train_auxiliary
@@ -45,6 +45,18 @@ def test_time_tells_which_features_are_spurious() -> None:
     assert fitted.environments is not None
     halves = fitted.environments[:2000][inputs.auxiliary[:, 0].argsort()][:, 0].round()
     assert float((halves[:900] != halves[1100:].mean().round()).double().mean()) > 0.9
+
+
+def test_a_network_is_trained_along_the_direction() -> None:
+    inputs, features, tensors = temporal(0.999, 0.7)
+    how = KerHRMOptions(cosine_weight=[1e4], steps=400, check_every=None, learning_rate=1e-2)
+    fitted = train_auxiliary(inputs, OPTIONS.model_copy(update={"network": how}))
+    x, _ = tensors["test"]
+    outputs = fitted.predict(x, *features.transform(x))
+    network, linear = (outputs[name].detach().double() for name in ("network", "linear"))
+    f0 = inputs.network(x).detach().double()
+    assert float(torch.corrcoef(torch.stack([network - f0, linear - f0]))[0, 1]) > 0.99
+    assert fitted.chosen["cosine_weight"] == 1e4
 
 
 def test_without_change_it_is_erm() -> None:
