@@ -58,7 +58,7 @@ class AuxiliaryOptions(Options):
     )
 
 
-def learn_cell_environments(
+def cell_environments(
     problem: Problem, cells: Tensor, cells_validation: Tensor, options: AuxiliaryOptions
 ) -> tuple[Environments, Tensor]:
     """Infer environments that are functions of the cell (M_c), for every candidate k.
@@ -117,13 +117,13 @@ def learn_cell_environments(
     return Environments.stack(found), torch.stack(tables)
 
 
-def learn_cell_directions(
+def cell_directions(
     problem: Problem, train: Tensor, validation: Tensor, options: AuxiliaryOptions
 ) -> Directions:
     """Learn the invariant direction of every candidate (k, alpha), and choose one (M_p).
 
     Of the environments (G, n, K) of the training points and (G, m, K) of the validation points, for
-    each k of the options: those of :func:`learn_cell_environments`, or a single one, which makes
+    each k of the options: those of :func:`cell_environments`, or a single one, which makes
     this ERM.  Scores are minus the extrapolated risk; ties go to the smaller k, then alpha.
     """
     penalty = PENALTIES[options.penalty]()
@@ -141,8 +141,7 @@ def learn_cell_directions(
             risks = environment_risks(
                 psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
             )
-            each = [penalty.minimise(risks, alpha * unit) for alpha in options.alpha]
-            found.append(torch.stack(each))
+            found.append(torch.stack([penalty.minimise(risks, a * unit) for a in options.alpha]))
         *without, theta = found  # (A, k) each
         residuals = problem.target.repeat(len(options.alpha), 1)
         for number, other in enumerate(without):

@@ -6,15 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.auxiliary import (
-    AuxiliaryOptions,
-    learn_cell_directions,
-    learn_cell_environments,
-)
+from kerhrm.algorithm.auxiliary import AuxiliaryOptions, cell_directions, cell_environments
 from kerhrm.algorithm.cells import Cells
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import Fit
-from kerhrm.algorithm.records import Direction, Directions, Environments, Problem
+from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.auxiliary import permute_cells
 from kerhrm.heterogeneity.test import HeterogeneityResult
@@ -28,17 +24,9 @@ class AuxiliaryFit:
 
     cells: Cells
     result: HeterogeneityResult | None  #: of the permutation test, where there is one
-    environments: Environments | None  #: one candidate for each k; None in ERM
     memberships: Tensor  #: (C, K), environments of every cell by the chosen k; one in ERM
-    directions: Directions | None  #: candidates (k, alpha); None in ERM
+    iteration: Fit | None  #: the only one, as of Algorithm 1; None in ERM
     direction: Direction  #: the chosen one; ERM's has iteration 0
-
-    @property
-    def iteration(self) -> Fit | None:
-        """The same as a run of Algorithm 1 of one iteration; None where nothing is detected."""
-        if self.environments is None or self.directions is None:
-            return None
-        return Fit((self.environments,), (self.directions,), self.direction)
 
     def environments_of(self, z: np.ndarray) -> Tensor:
         """Environments (m, K) of points by their auxiliary variable (m, c) alone."""
@@ -70,22 +58,20 @@ def fit_auxiliary(
         if not result.detected:
             train, validation = (w.expand(len(options.k), -1)[..., None] for w in problem.counts)
             pooled = options.model_copy(update={"alpha": [0.0]})
-            direction = learn_cell_directions(problem, train, validation, pooled).winner(0)
+            direction = cell_directions(problem, train, validation, pooled).winner(0)
             one = problem.target.new_ones(len(cells), 1)
-            return AuxiliaryFit(cells, result, None, one, None, direction)
-    environments, memberships = learn_cell_environments(problem, numbers, held_out, options)
+            return AuxiliaryFit(cells, result, one, None, direction)
+    environments, memberships = cell_environments(problem, numbers, held_out, options)
     parts = environments.train, environments.validation
-    directions = learn_cell_directions(problem, *parts, options)
+    directions = cell_directions(problem, *parts, options)
     direction = directions.winner(1)
     chosen = memberships[options.k.index(direction.k)]
-    return AuxiliaryFit(cells, result, environments, chosen, directions, direction)
+    iteration = Fit((environments,), (directions,), direction)
+    return AuxiliaryFit(cells, result, chosen, iteration, direction)
 
 
 def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
-    """Learn from the auxiliary variable of the inputs.
-
-    Outputs ``linear``, in the features, and with ``options.network`` a ``network``.
-    """
+    """Outputs ``linear``, in the features, and with ``options.network`` a trained ``network``."""
     problem = inputs.require_problem()
     z, z_validation = (part.double().cpu().numpy() for part in inputs.require_auxiliary())
     fit = fit_auxiliary(problem, z, z_validation, options)
@@ -96,7 +82,7 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     networks: dict[str, Network] = {}
     if options.network is not None:
         points = inputs.x, inputs.x_validation
-        known = [] if fit.environments is None else [fit.environments]
+        known = () if fit.iteration is None else fit.iteration.environments
         trained = train_network(inputs.network, *points, problem, direction, known, options.network)
         networks["network"], chosen["cosine_weight"] = trained.network, trained.cosine_weight
     memberships = torch.cat([fit.environments_of(part) for part in (z, z_validation)]).float()

@@ -79,7 +79,7 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
 def test_environments_follow_the_cells_and_not_the_labels() -> None:
     one, t = problem(1000)
     cells, held_out, _ = cells_of(t, 500)
-    found, tables = a.learn_cell_environments(one, cells, held_out, OPTIONS)
+    found, tables = a.cell_environments(one, cells, held_out, OPTIONS)
     assert tables.shape == (1, 10, 2)
     late = tables[0, :, 0] == tables[0, -1, 0]
     assert late.tolist() == [False] * 5 + [True] * 5
@@ -122,14 +122,14 @@ def test_weights_count_as_repeated_rows() -> None:
     repeated = replace(one, u=u, f0_train=f0, y=y)
     weighted = replace(one, weights=times / times.double().mean())
     found = [
-        a.learn_cell_environments(p, c, held_out, options)
+        a.cell_environments(p, c, held_out, options)
         for p, c in ((repeated, cells.repeat_interleave(times)), (weighted, cells))
     ]
     (first, table), (second, other) = found
     assert torch.equal(table, other)
     torch.testing.assert_close(first.slopes, second.slopes, rtol=0, atol=1e-5)
     thetas = [
-        a.learn_cell_directions(p, e.train, e.validation, options).theta
+        a.cell_directions(p, e.train, e.validation, options).theta
         for p, (e, _) in zip((repeated, weighted), found, strict=True)
     ]
     torch.testing.assert_close(*thetas, rtol=0, atol=1e-5)
@@ -141,8 +141,8 @@ def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> 
     options = OPTIONS.model_copy(
         update={"alpha": [0.0, 2.0], "folds": 3, "penalty": "gradient_variance"}
     )
-    found, _ = a.learn_cell_environments(one, cells, held_out, options)
-    directions = a.learn_cell_directions(one, found.train, found.validation, options)
+    found, _ = a.cell_environments(one, cells, held_out, options)
+    directions = a.cell_directions(one, found.train, found.validation, options)
     psi, psi_validation = one.reduced(3)
     r, r_validation = found.train[0], found.validation[0]
     unit = float(GradientVariance().unit(psi))

@@ -65,7 +65,7 @@ def test_without_change_it_is_erm() -> None:
     fit = fit_auxiliary(inputs.require_problem(), *parts, OPTIONS)
     assert fit.result is not None
     assert fit.result.homogeneous
-    assert (fit.direction.iteration, fit.environments) == (0, None)
+    assert (fit.direction.iteration, fit.iteration) == (0, None)
     assert fit.environments_of(parts[1]).shape == (1000, 1)
     problem = inputs.require_problem()
     least_squares = torch.linalg.lstsq(problem.psi_train, problem.target).solution
