@@ -54,7 +54,7 @@ class AuxiliaryOptions(Options):
     )
     level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
     network: KerHRMOptions | None = option(
-        None, "options of Algorithm 1 that train a network along the direction; null: no network"
+        KerHRMOptions(), "of a network's training along the direction; null: no network"
     )
 
 

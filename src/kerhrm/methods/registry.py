@@ -55,7 +55,7 @@ _BUILT_IN = (
     Method("kerhrm", KerHRMOptions, train_kerhrm, WORST_INFERRED, **_FEATURES),
     Method(
         "kerhrm_auxiliary", AuxiliaryOptions, train_auxiliary, WORST_INFERRED,
-        ("linear", "network"), needs_features=True, infers=True,
+        ("network", "linear"), needs_features=True, infers=True,
     ),
     Method("kerhrm_as_printed", AsPrintedOptions, train_kerhrm, **_FEATURES),
     Method(

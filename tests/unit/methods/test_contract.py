@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from kerhrm import KerhrmError, NTFMap
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.methods.inputs import Fitted, Inputs, Method
 from kerhrm.methods.irm import point_loss
 from kerhrm.methods.registry import METHODS
@@ -50,6 +51,9 @@ def cases() -> Iterator[Any]:
         quick = {key: value for key, value in QUICK.items() if key in known}
         if "k" in known:
             quick["k"] = K if isinstance(known["k"].default, int) else [3, K]
+        if "network" in known:
+            steps = {key: QUICK[key] for key in QUICK if key in KerHRMOptions.model_fields}
+            quick["network"] = KerHRMOptions(**steps)
         for loss in ("squared", "logistic") if "loss" in known else ("",):
             options = method.options(**quick, **({"loss": loss} if loss else {}))
             for task in method.tasks[: 1 if loss == "logistic" else 2]:
