@@ -77,9 +77,9 @@ class Mixture:
         """Return one of the mixtures, without the leading R."""
         return type(self)(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
-    def responsibilities(self, psi: Tensor, y: Tensor, cells: Tensor | None = None) -> Tensor:
-        """P(environment j | psi_i, y_i) of points (n, k), (n,) in cells (n,): (R, n, K)."""
-        return torch.softmax(self._log_joint(psi, y, cells), dim=-2).mT.contiguous()
+    def responsibilities(self, psi: Tensor, y: Tensor) -> Tensor:
+        """P(environment j | psi_i, y_i) of points (n, k), (n,), without cells: (R, n, K)."""
+        return torch.softmax(self._log_joint(psi, y), dim=-2).mT.contiguous()
 
     def log_likelihood(
         self,
@@ -92,7 +92,7 @@ class Mixture:
         values = torch.logsumexp(self._log_joint(psi, y, cells), dim=-2)
         return (values * point_weights).mean(-1)
 
-    def _log_joint(self, psi: Tensor, y: Tensor, cells: Tensor | None) -> Tensor:
+    def _log_joint(self, psi: Tensor, y: Tensor, cells: Tensor | None = None) -> Tensor:
         return _log_joint(_squares(psi, y, self.theta), self.weights, self.sigma, cells)
 
 
