@@ -29,10 +29,16 @@ def inputs(name: str, seed: int = 0) -> Inputs:
     few = half // 2 if name == TABLE1 else min(1000, half)
     sizes = {"n_validation_per_environment": few, "n_test": few}
     if name == TABLE1:
-        data = draw("classification", {"r2": 0.7, "n_train_per_environment": half, **sizes}, seed)
+        data = draw(
+            "classification",
+            {"r2": 0.7, "n_train_per_environment": half, **sizes},
+            seed,
+        )
     else:
         missing = "fallback" if TINY else "fail"
-        data = draw("colored_mnist", {"n_per_environment": half, **sizes}, seed, missing)
+        data = draw(
+            "colored_mnist", {"n_per_environment": half, **sizes}, seed, missing
+        )
     return training_inputs(data, WIDTH)
 
 
@@ -51,7 +57,8 @@ def problem(name: str, seed: int = 0) -> Problem:
 
 
 def training_gflop(name: str) -> float:
-    """Multiply-adds, counted twice, of ``STEPS`` full-batch steps; elementwise work is left out.
+    """Multiply-adds, counted twice, of ``STEPS`` full-batch steps; elementwise work is
+    left out.
 
     A step has the outputs, the gradients of the weights, and those of the hidden layer.
     """

@@ -26,7 +26,9 @@ def gemm() -> float:
 def timed(benchmark: BenchmarkFixture, gemm: float) -> Time:
     """Time a function; what else is said of it goes into the JSON file."""
 
-    def run(work: Callable[[], Any], *, rounds: int = ROUNDS, warm: int = 1, **info: Any) -> Any:
+    def run(
+        work: Callable[[], Any], *, rounds: int = ROUNDS, warm: int = 1, **info: Any
+    ) -> Any:
         benchmark.extra_info.update(info | {"gemm": gemm, "threads": THREADS})
         return benchmark.pedantic(work, rounds=rounds, iterations=1, warmup_rounds=warm)
 

@@ -12,7 +12,10 @@ from kerhrm.networks.base import Network
 
 def as_module(network: Network) -> nn.Sequential:
     """The network as PyTorch's users would write it."""
-    (w, v), weights = (network.weights[f"weight_{i}"] for i in (0, 1)), network.weights.values()
+    (w, v), weights = (
+        (network.weights[f"weight_{i}"] for i in (0, 1)),
+        network.weights.values(),
+    )
     module = nn.Sequential(nn.Linear(*w.T.shape), nn.ReLU(), nn.Linear(*v.T.shape))
     module.load_state_dict(dict(zip(module.state_dict(), weights, strict=True)))
     return module
@@ -21,8 +24,8 @@ def as_module(network: Network) -> nn.Sequential:
 def released_loop(module: nn.Module, x: Tensor) -> Tensor:
     """Phi (n, p) in the way of the authors' code.
 
-    All outputs hang on one graph, through which every point's backward pass goes; gradients
-    accumulate, so that the sum of the rows so far is taken off each.
+    All outputs hang on one graph, through which every point's backward pass goes;
+    gradients accumulate, so that the sum of the rows so far is taken off each.
     """
     module.zero_grad()
     parameters = list(module.parameters())
@@ -45,7 +48,9 @@ def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
     rows = vmap(grad(output), in_dims=(None, 0))
     phi = torch.empty(len(x), sum(p.numel() for p in parameters.values()))
     for part, at in zip(x.split(chunk), phi.split(chunk), strict=True):
-        torch.cat([g.flatten(1) for g in rows(parameters, part).values()], dim=1, out=at)
+        torch.cat(
+            [g.flatten(1) for g in rows(parameters, part).values()], dim=1, out=at
+        )
     return phi
 
 
@@ -56,7 +61,9 @@ def plain_products(ntf: FactoredNTF) -> Tensor:
     return functools.reduce(Tensor.add_, terms)
 
 
-def plain_training(module: nn.Module, x: Tensor, y: Tensor, steps: int, rate: float) -> Tensor:
+def plain_training(
+    module: nn.Module, x: Tensor, y: Tensor, steps: int, rate: float
+) -> Tensor:
     """Outputs (n,) after PyTorch's usual full-batch loop with squared loss."""
     optimiser = torch.optim.Adam(module.parameters(), lr=rate)
     for _ in range(steps):

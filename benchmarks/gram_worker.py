@@ -1,8 +1,10 @@
-"""Gram matrix of one network's tangent features in a process of its own: time and memory.
+"""Gram matrix of one network's tangent features in a process of its own: time and
+memory.
 
-``python gram_worker.py kerhrm|torch.func|neural-tangents INPUTS OUTPUT``: from x and the weights to
-the first rows of the kernel.  neural-tangents (Novak et al. 2022) runs in the environment of
-envs/peers.lock, in blocks of 500 rows: one is timed, its time multiplied.
+``python gram_worker.py kerhrm|torch.func|neural-tangents INPUTS OUTPUT``: from x and
+the weights to the first rows of the kernel.  neural-tangents (Novak et al. 2022) runs
+in the environment of envs/peers.lock, in blocks of 500 rows: one is timed, its time
+multiplied.
 """
 
 import json
@@ -40,7 +42,8 @@ def with_torch(x: np.ndarray, weights: dict[str, np.ndarray]) -> Kernel:
 
 
 def neural_tangents(points: np.ndarray, weights: dict[str, np.ndarray]) -> Kernel:
-    sys.modules["neural_tangents.experimental"] = types.ModuleType("")  # needs TensorFlow
+    # needs TensorFlow
+    sys.modules["neural_tangents.experimental"] = types.ModuleType("")
     import jax
     import jax.numpy as jnp
     import neural_tangents as nt
@@ -51,7 +54,9 @@ def neural_tangents(points: np.ndarray, weights: dict[str, np.ndarray]) -> Kerne
         return jnp.maximum(points @ w[0].T + w[1], 0) @ w[2].T + w[3]
 
     how = nt.NtkImplementation.STRUCTURED_DERIVATIVES
-    kernel = jax.jit(nt.empirical_ntk_fn(network, (-1,), vmap_axes=0, implementation=how))
+    kernel = jax.jit(
+        nt.empirical_ntk_fn(network, (-1,), vmap_axes=0, implementation=how)
+    )
     first = x[:BLOCK]
     work = lambda: kernel(first, x, parameters).block_until_ready()  # noqa: E731
     work()  # compilation
@@ -60,7 +65,10 @@ def neural_tangents(points: np.ndarray, weights: dict[str, np.ndarray]) -> Kerne
 
 def memory_mb(kind: str) -> float:
     """Resident memory of this process: now (VmRSS) or at most so far (VmHWM)."""
-    return float(Path("/proc/self/status").read_text().split(f"{kind}:")[1].split()[0]) / 1024
+    return (
+        float(Path("/proc/self/status").read_text().split(f"{kind}:")[1].split()[0])
+        / 1024
+    )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,10 @@ def same(found: Any, expected: torch.Tensor, tolerance: float) -> None:
 
 
 #: the explicit matrix, which scikit-learn decomposes
-LOOPS = {"authors' loop": contenders.released_loop, "torch.func": contenders.vmap_matrix}
+LOOPS = {
+    "authors' loop": contenders.released_loop,
+    "torch.func": contenders.vmap_matrix,
+}
 
 
 @pytest.mark.parametrize("who", [OURS, *LOOPS])
@@ -50,7 +53,11 @@ def test_features_and_svd(timed: Time, who: str) -> None:
     def work() -> Any:
         if who == OURS:
             return singular_values(TABLE1)
-        phi, how = LOOPS[who](own, x).numpy(), {"n_iter": 10, "random_state": 42}  # the authors'
+        # the authors'
+        phi, how = (
+            LOOPS[who](own, x).numpy(),
+            {"n_iter": 10, "random_state": 42},
+        )
         return randomized_svd(phi, cases.K[TABLE1], **how)[1]
 
     info = {"task": "features and SVD, Table 1", "who": who}
@@ -63,7 +70,11 @@ def test_features_and_svd(timed: Time, who: str) -> None:
 def test_products(timed: Time, name: str, who: str) -> None:
     """From the factors to the Gram matrix."""
     own = cases.ntf(cases.inputs(name))
-    work = (lambda: own.kernel(own)) if who == OURS else lambda: contenders.plain_products(own)
+    work = (
+        (lambda: own.kernel(own))
+        if who == OURS
+        else lambda: contenders.plain_products(own)
+    )
     found = timed(work, rounds=2 * ROUNDS, warm=2, task=f"Gram, {name}", who=who)
     same(found, own.kernel(own), 1e-4)
 
@@ -72,9 +83,17 @@ def test_products(timed: Time, name: str, who: str) -> None:
 @pytest.mark.parametrize("who", [OURS, "plain PyTorch"])
 def test_training(timed: Time, name: str, who: str) -> None:
     own, steps = cases.inputs(name), STEPS * (5 if name == TABLE1 else 1)
-    loss = lambda f, *_: ((f - own.y) ** 2).mean()  # noqa: E731
-    ours = lambda: train(own.network, own.x, loss, steps=steps, learning_rate=RATE)(own.x)  # noqa: E731
-    plain = lambda: contenders.plain_training(module(name), own.x, own.y, steps, RATE)  # noqa: E731
+
+    def loss(f: torch.Tensor, *_: object) -> torch.Tensor:
+        return ((f - own.y) ** 2).mean()
+
+    def ours() -> torch.Tensor:
+        trained = train(own.network, own.x, loss, steps=steps, learning_rate=RATE)
+        return trained(own.x)
+
+    def plain() -> torch.Tensor:
+        return contenders.plain_training(module(name), own.x, own.y, steps, RATE)
+
     found = timed(ours if who == OURS else plain, task=f"training, {name}", who=who)
     same(found, ours(), 1e-2)
 
@@ -94,15 +113,26 @@ def test_gram_in_a_process(timed: Time, files: Path, who: str) -> None:
     if not python.exists():
         pytest.skip("benchmarks/.venv is missing: make bench")
     worker = "benchmarks/gram_worker.py"
-    command = [*map(str, (python, worker, who, files / "inputs.npz", files / f"{who}.npy"))]
+    command = [
+        *map(str, (python, worker, who, files / "inputs.npz", files / f"{who}.npy"))
+    ]
     env = os.environ | {"OMP_NUM_THREADS": str(THREADS), "PYTHONPATH": str(ROOT)}
     inside: dict[str, list[float]] = {"seconds": [], "memory_mb": []}
 
     def work() -> None:
-        run = subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=env)
+        run = subprocess.run(
+            command, check=True, capture_output=True, cwd=ROOT, env=env
+        )
         for name, number in json.loads(run.stdout).items():
             inside[name].append(number)
 
-    timed(work, rounds=3 if who == OURS else 1, warm=0, task="Gram in a process", who=who, **inside)
+    timed(
+        work,
+        rounds=3 if who == OURS else 1,
+        warm=0,
+        task="Gram in a process",
+        who=who,
+        **inside,
+    )
     found, ours = np.load(files / f"{who}.npy"), np.load(files / f"{OURS}.npy")
     same(found, torch.from_numpy(ours), 1e-4)

@@ -27,15 +27,23 @@ OPTIONS: dict[str, Mapping[str, Any]] = {
 
 
 def reference() -> str:
-    """All keys of all files, and the options of generators, networks, features and methods."""
-    groups = {file: {kind.__name__: kind for kind in kinds} for file, kinds in KEYS.items()}
+    """All keys of all files, and the options of generators, networks, features and
+    methods."""
+    groups = {
+        file: {kind.__name__: kind for kind in kinds} for file, kinds in KEYS.items()
+    }
     groups |= {f"Options of the {what}": {**kinds} for what, kinds in OPTIONS.items()}
     lines = ["# Configuration reference", ""]
     for title, kinds in groups.items():
         lines += [f"## {title}", ""]
         for name, kind in kinds.items():
             lines += [f"### {name}", "", (kind.__doc__ or "").split("\n\n")[0], ""]
-            lines += ["| key | type | default | meaning |", "|---|---|---|---|", *_rows(kind), ""]
+            lines += [
+                "| key | type | default | meaning |",
+                "|---|---|---|---|",
+                *_rows(kind),
+                "",
+            ]
     return "\n".join(lines)
 
 
@@ -43,7 +51,9 @@ def _rows(kind: type[Options]) -> Iterator[str]:
     hints = get_type_hints(kind)
     for name, field in kind.model_fields.items():
         default = "required" if field.is_required() else f"`{field.default!r}`"
-        annotation = re.sub(r"\b[a-z_.]+\.(?=[A-Z])", "", inspect.formatannotation(hints[name]))
+        annotation = re.sub(
+            r"\b[a-z_.]+\.(?=[A-Z])", "", inspect.formatannotation(hints[name])
+        )
         cells = (f"`{name}`", f"`{annotation}`", default, field.description or "")
         texts = (" ".join(cell.split()).replace("|", r"\|") for cell in cells)
         yield f"| {' | '.join(texts)} |"

@@ -1,13 +1,13 @@
 """KerHRM on images, with a torch module of one's own.
 
-Digits in two colours: is the digit 5 or more?  In training the colour agrees with the label in 85 %
-of the images, in the test in 10 %, and a fifth of the labels are wrong.  Which image agrees is
-hidden.
+Digits in two colours: is the digit 5 or more?  In training the colour agrees with the
+label in 85 % of the images, in the test in 10 %, and a fifth of the labels are wrong.
+Which image agrees is hidden.
 
     python examples/images.py --images 1000 --seed 1
 
-MNIST comes from ``--raw``, the folder KERHRM_RAW_DIR or a mirror; else there is a small synthetic
-fallback.
+MNIST comes from ``--raw``, the folder KERHRM_RAW_DIR or a mirror; else there is a small
+synthetic fallback.
 """
 
 import argparse
@@ -38,11 +38,14 @@ def convolution(n_inputs: int) -> nn.Module:
 
 
 def compare(digits, images: int, seed: int = 0, **options) -> pd.DataFrame:
-    """Accuracies of three models, and the adjusted Rand index of environments and agreement."""
+    """Accuracies of three models, and the adjusted Rand index of environments and
+    agreement."""
     sizes = {"n_per_environment": images // 2, "n_test": images}
     sizes["n_validation_per_environment"] = images // 5
     data = generate(ColoredMnistData(**sizes), [seed], digits)
-    parts = [(part.x[0], part.y[0]) for part in (data.train, data.validation, data.test)]
+    parts = [
+        (part.x[0], part.y[0]) for part in (data.train, data.validation, data.test)
+    ]
     (X, y), validation, test = parts
     shared = {"network": convolution, "random_state": seed}
     models = {
@@ -55,7 +58,9 @@ def compare(digits, images: int, seed: int = 0, **options) -> pd.DataFrame:
         model.fit(X, y, validation=validation)
         rows[name] = {"training": model.score(X, y), "test": model.score(*test)}
         if name != "ERM":
-            rows[name]["environments"] = adjusted_rand_score(agrees(X, y), model.environments_)
+            rows[name]["environments"] = adjusted_rand_score(
+                agrees(X, y), model.environments_
+            )
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

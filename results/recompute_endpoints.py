@@ -2,8 +2,9 @@
 
     python results/recompute_endpoints.py [FOLDER]
 
-FOLDER (results/reference) has ``scores/TABLE.csv.gz`` and ``endpoints.csv``.  The exit status is 1
-if a number there departs from the one computed here by more than 1e-9, or an outcome differs.
+FOLDER (results/reference) has ``scores/TABLE.csv.gz`` and ``endpoints.csv``.  The exit
+status is 1 if a number there departs from the one computed here by more than 1e-9, or
+an outcome differs.
 """
 
 import csv
@@ -22,7 +23,8 @@ PRINTED_AS = {"KerHRM (as printed)": "KerHRM", "KerHRM (authors' code)": "KerHRM
 
 
 def values(path, method, metric):
-    """By seed and setting: rows of the criterion that stands first, the method's own."""
+    """By seed and setting: rows of the criterion that stands first, the method's own.
+    """
     found, first = defaultdict(dict), {}
     with gzip.open(path, "rt", newline="") as file:
         for row in csv.DictReader(file):
@@ -37,7 +39,7 @@ def values(path, method, metric):
 def endpoint(by_seed, printed, margin, runs):
     """Numbers of one endpoint; ``printed`` are the paper's by setting, without H."""
     settings = {s: printed[s.removesuffix(",H=I")] for seed in by_seed.values() for s in seed
-                if s.removesuffix(",H=I") in printed}  # fmt: skip
+                if s.removesuffix(",H=I") in printed}
     means = [statistics.fmean(seed[s] for s in settings) for seed in by_seed.values()]
     n, paper = len(means), statistics.fmean(settings.values())
     difference = statistics.fmean(means) - paper
@@ -49,7 +51,7 @@ def endpoint(by_seed, printed, margin, runs):
         "mean": difference + paper, "ci_low": difference - half, "ci_high": difference + half,
         "p": 2 * t.sf(abs(difference) / error), "detectable": half + t.ppf(0.8) * error,
         "margin": margin if margin >= 0 else -margin * paper,
-    }  # fmt: skip
+    }
 
 
 def outcome(row, p, higher_is_better):

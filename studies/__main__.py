@@ -1,4 +1,5 @@
-"""``python -m studies NAME FOLDER``: tables and figures of a study; goes on where it was."""
+"""``python -m studies NAME FOLDER``: tables and figures of a study; goes on where it
+was."""
 
 import argparse
 import functools
@@ -19,7 +20,8 @@ STYLE = Path(__file__).parents[1] / "src/kerhrm/paper/reporting/figures.mplstyle
 
 
 def tables(units: Iterable[Unit], checkpoint: Checkpoint) -> dict[str, pd.DataFrame]:
-    """All units' rows by table; those of an earlier start are taken from its checkpoint."""
+    """All units' rows by table; those of an earlier start are taken from its
+    checkpoint."""
     found: dict[str, list[pd.DataFrame]] = {}
     for table, key, compute in units:
         unit = json.dumps([table, *key.values()])
@@ -29,7 +31,9 @@ def tables(units: Iterable[Unit], checkpoint: Checkpoint) -> dict[str, pd.DataFr
 
 
 def _arrays(compute: Callable[[], pd.DataFrame]) -> dict[str, np.ndarray]:
-    return {str(name): np.asarray(column.tolist()) for name, column in compute().items()}
+    return {
+        str(name): np.asarray(column.tolist()) for name, column in compute().items()
+    }
 
 
 parser = argparse.ArgumentParser(prog="python -m studies")

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Unit = tuple[str, dict[str, Any], Callable[[], "pd.DataFrame"]]
 
 
-def draw(generator: str, options: dict[str, Any], seed: int, on_missing: Any = "fail") -> Dataset:
+def draw(
+    generator: str, options: dict[str, Any], seed: int, on_missing: Any = "fail"
+) -> Dataset:
     """One replicate of a data set of the paper."""
     kind = DATA_SETS[generator]
     raw = [RAW[kind.raw].fetch(on_missing=on_missing)] if kind.raw else []
@@ -31,7 +33,10 @@ def draw(generator: str, options: dict[str, Any], seed: int, on_missing: Any = "
 def inputs(data: Dataset, width: int = 1024) -> Inputs:
     """Training and validation points of a replicate, and w_0."""
     (x, y, of_train), (x_validation, y_validation, of_validation) = (
-        [torch.from_numpy(a[0]) for a in (part.x, part.y, part.environment.astype("int64"))]
+        [
+            torch.from_numpy(a[0])
+            for a in (part.x, part.y, part.environment.astype("int64"))
+        ]
         for part in (data.train, data.validation)
     )
     seed, validation = data.seeds[0], (x_validation, y_validation)
@@ -48,8 +53,8 @@ def reduced(own: Inputs, features: FeatureMap) -> Problem:
 def expected(data: Dataset) -> np.ndarray:
     """What M_c should find, (n,) of training points.
 
-    Table 3: the point's environment; else whether the colour, or Table 1's attribute, agrees with
-    the label.  The attribute is read from V, whose spread is small.
+    Table 3: the point's environment; else whether the colour, or Table 1's attribute,
+    agrees with the label.  The attribute is read from V, whose spread is small.
     """
     x, y = data.train.x[0], data.train.y[0]
     if data.task == "regression":

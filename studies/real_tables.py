@@ -1,8 +1,10 @@
-"""Does KerHRM help on real tables, where a tenth of the training rows is a hidden group?
+"""Does KerHRM help on real tables, where a tenth of the training rows is a hidden
+group?
 
 Protocol, tables, measures and intervals: config/real_tables.yaml.  Results: table
-``real_tables_errors`` (draws), ``real_tables`` (ratios to ERM), ``real_tables_mean`` (over the
-tables), ``real_tables_found`` (what was detected, how often KerHRM predicted).
+``real_tables_errors`` (draws), ``real_tables`` (ratios to ERM), ``real_tables_mean``
+(over the tables), ``real_tables_found`` (what was detected, how often KerHRM
+predicted).
 """
 
 import functools
@@ -19,7 +21,10 @@ import yaml
 from matplotlib.figure import Figure
 from scipy.stats import t as student
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
@@ -31,7 +36,9 @@ from studies.common import Unit
 
 ROOT = Path(__file__).parents[1]
 DATA, PROTOCOL = ROOT / "build" / "tables", ROOT / "config" / "real_tables.yaml"
-INSTALL = "pip install --no-deps --require-hashes --target build/tables -r envs/tables.lock"
+INSTALL = (
+    "pip install --no-deps --require-hashes --target build/tables -r envs/tables.lock"
+)
 SPLITS, ROWS, MINORITY, CVAR = 5, 2000, 0.1, 0.2
 NETWORK = (256,)
 Array = np.ndarray
@@ -54,7 +61,9 @@ def load(what: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
     table = pd.read_csv(path)
     table = table.query(what["where"]) if "where" in what else table
     names = [name for name in ("target", "group", "auxiliary") if name in what]
-    rest = pd.DataFrame({name: table.eval(what[name], engine="python") for name in names})
+    rest = pd.DataFrame(
+        {name: table.eval(what[name], engine="python") for name in names}
+    )
     complete = table[what["features"]].join(rest, rsuffix=" ").notna().all(axis=1)
     return pd.get_dummies(table.loc[complete, what["features"]]), rest[complete]
 
@@ -62,10 +71,15 @@ def load(what: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
 def split(group: Array, name: str, seed: int) -> tuple[Array, Array]:
     """Rows that train, a tenth of them of the group, and rows that are held out."""
     random = stream(seed, "real tables", name)
-    majority, minority = (random.permutation(np.flatnonzero(group == g)) for g in (False, True))
+    majority, minority = (
+        random.permutation(np.flatnonzero(group == g)) for g in (False, True)
+    )
     a, b = round(0.3 * len(majority)), round(0.5 * len(minority))
     n = min((len(majority) - a) / (1 - MINORITY), (len(minority) - b) / MINORITY, ROWS)
-    train = majority[a:][: round(n * (1 - MINORITY))], minority[b:][: round(n * MINORITY)]
+    train = (
+        majority[a:][: round(n * (1 - MINORITY))],
+        minority[b:][: round(n * MINORITY)],
+    )
     return np.concatenate(train), np.concatenate([majority[:a], minority[:b]])
 
 
@@ -83,11 +97,18 @@ def errors(name: str, what: dict[str, Any], seed: int) -> pd.DataFrame:
                 f = model(x[train], y[train], group[train], x[test])
             else:
                 more = {"auxiliary": z.iloc[train]} if method == AUXILIARY else {}
-                p = getattr(model.fit(x[train], y[train], **more), "predict_proba", None)
+                p = getattr(
+                    model.fit(x[train], y[train], **more), "predict_proba", None
+                )
                 f = p(x[test])[:, 1] if p else model.predict(x[test])
             brier = ((np.clip(f, 0, 1) if labels else f) - y[test]) ** 2
             wrong = (f > 0.5) != (y[test] > 0.5) if labels else brier
-            row = {"method": method, "labels": labels, "training": len(train), "d": x.shape[1]}
+            row = {
+                "method": method,
+                "labels": labels,
+                "training": len(train),
+                "d": x.shape[1],
+            }
             for kind, loss in {"error": wrong, "brier": brier}.items():
                 row |= {f"{kind}_{g}": loss[group[test] == g].mean() for g in (0, 1)}
             found = getattr(model, "heterogeneity_", None)
@@ -99,13 +120,18 @@ def errors(name: str, what: dict[str, Any], seed: int) -> pd.DataFrame:
 
 
 def models(labels: bool, auxiliary: bool, seed: int) -> dict[str, Any]:
-    """Estimators, and functions of training rows, targets, groups and test rows, by name."""
+    """Estimators, and functions of training rows, targets, groups and test rows, by
+    name."""
     kerhrm = KerHRMClassifier if labels else KerHRMRegressor
-    boosting = HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
+    boosting = (
+        HistGradientBoostingClassifier if labels else HistGradientBoostingRegressor
+    )
     common: dict[str, Any] = {"network": NETWORK, "random_state": seed}
     logistic = LogisticRegression(solver="newton-cholesky")
     return {
-        "ERM": TangentRidge(task="classification" if labels else "regression", **common),
+        "ERM": TangentRidge(
+            task="classification" if labels else "regression", **common
+        ),
         "constant": DummyRegressor(),
         "least squares": LinearRegression(),
         **({"logistic regression": logistic} if labels else {}),
@@ -119,11 +145,19 @@ def models(labels: bool, auxiliary: bool, seed: int) -> dict[str, Any]:
 
 
 def robust(
-    seed: int, share: float | None, x: Array, y: Array, group: Array, new: Array, steps: int = 100
+    seed: int,
+    share: float | None,
+    x: Array,
+    y: Array,
+    group: Array,
+    new: Array,
+    steps: int = 100,
 ) -> Array:
-    """Outputs at new points of ERM's regression with worst-case weights (Frank and Wolfe).
+    """Outputs at new points of ERM's regression with worst-case weights (Frank and
+    Wolfe).
 
-    The worst case is a share of the rows, those with the largest losses (CVaR), or a group.
+    The worst case is a share of the rows, those with the largest losses (CVaR), or a
+    group.
     """
     erm = TangentRidge(task="regression", network=NETWORK, random_state=seed)
     inputs, rows = start(erm, x, y, None, hold_out=False)
@@ -136,7 +170,9 @@ def robust(
         plain = x.double().numpy()
         if path is columns.inputs:
             return plain
-        own, some = (extract(inputs.network, points)[0] for points in (x, columns.landmarks))
+        own, some = (
+            extract(inputs.network, points)[0] for points in (x, columns.landmarks)
+        )
         tangents = own.kernel(some).double().numpy() @ columns.span
         return np.column_stack([columns.scale * plain, tangents])
 
@@ -153,7 +189,8 @@ def robust(
 
 
 def interval(values: pd.DataFrame, correction: float = 0.0) -> pd.DataFrame:
-    """Mean of each row, 95 % t; correction: Nadeau and Bengio's test / training, 1 at a half."""
+    """Mean of each row, 95 % t; correction: Nadeau and Bengio's test / training, 1 at a
+    half."""
     n, mean = values.count(axis=1), values.mean(axis=1)
     half = student.ppf(0.975, n - 1) * values.std(axis=1) * np.sqrt(1 / n + correction)
     return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
@@ -163,14 +200,25 @@ def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFram
     """Ratios by table and over the tables, and what was detected."""
     rows, found = drawn["real_tables_errors"].copy(), {}
     for kind in ("error", "brier"):
-        rows[f"mean_{kind}"] = rows[[f"{kind}_0", f"{kind}_1"]] @ [1 - MINORITY, MINORITY]
+        rows[f"mean_{kind}"] = rows[[f"{kind}_0", f"{kind}_1"]] @ [
+            1 - MINORITY,
+            MINORITY,
+        ]
     rows["over_least_squares"] = rows["mean_error"]
     rows["worst_error"] = rows[["error_0", "error_1"]].max(axis=1)
     for metric in ("mean_error", "worst_error", "mean_brier", "over_least_squares"):
-        wide = rows.pivot(index=["table", "labels", "method"], columns="split", values=metric)
+        wide = rows.pivot(
+            index=["table", "labels", "method"], columns="split", values=metric
+        )
         other = "least squares" if metric == "over_least_squares" else "ERM"
-        base = wide.xs(other, level="method").loc[wide.index.droplevel("method")].to_numpy()
-        found[metric] = interval(1 + (wide - base) / base.mean(1, keepdims=True), correction=1.0)
+        base = (
+            wide.xs(other, level="method")
+            .loc[wide.index.droplevel("method")]
+            .to_numpy()
+        )
+        found[metric] = interval(
+            1 + (wide - base) / base.mean(1, keepdims=True), correction=1.0
+        )
     ratios = pd.concat(found, names=["metric"]).reset_index()
     yield "real_tables", ratios.round(4)
     ratios = ratios.assign(better=ratios["high"] < 1, worse=ratios["low"] > 1)
@@ -185,28 +233,53 @@ def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFram
     yield "real_tables_mean", over.assign(selection="none").round(4)
     ours = rows[rows["method"].isin(["KerHRM", AUXILIARY])]
     groups = ours.groupby(["table", "labels", "training", "d", "method"], sort=False)
-    counts = groups[["detected", "predicts"]].sum().join(groups["p_value"].agg(["median", "min"]))
+    counts = (
+        groups[["detected", "predicts"]]
+        .sum()
+        .join(groups["p_value"].agg(["median", "min"]))
+    )
     yield "real_tables_found", counts.round(4).reset_index()
 
 
 def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
-    """Ratios of every table, and their mean with its interval, a row for each method."""
+    """Ratios of every table, and their mean with its interval, a row
+    for each method."""
     (_, ratios), (_, means), _ = summaries(drawn)
-    means = means[means["setting"] == "all"].set_index(["metric", "method"]).drop("ERM", level=1)
-    methods = means.loc["worst_error"].sort_values("mean", ascending=False).index.tolist()
-    figure, axes = plt.subplots(1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained")
+    means = (
+        means[means["setting"] == "all"]
+        .set_index(["metric", "method"])
+        .drop("ERM", level=1)
+    )
+    methods = (
+        means.loc["worst_error"].sort_values("mean", ascending=False).index.tolist()
+    )
+    figure, axes = plt.subplots(
+        1, 2, figsize=(7.2, 3.6), sharey=True, layout="constrained"
+    )
     shown = ratios[ratios["method"] != "ERM"]
     titles = "mean error", "error in the worse of the two groups"
-    for axis, metric, title in zip(axes, ("mean_error", "worst_error"), titles, strict=True):
+    for axis, metric, title in zip(
+        axes, ("mean_error", "worst_error"), titles, strict=True
+    ):
         for labels, kind in enumerate(("numeric targets", "two classes")):
             part = shown[(shown["metric"] == metric) & (shown["labels"] == labels)]
             up, look = (0.2, -0.2)[labels], {"color": ("#0072B2", "#D55E00")[labels]}
             heights = part["method"].map(methods.index) + up
             axis.plot(part["mean"].clip(0.5, 4), heights, ".", markersize=4, **look)
-            axis.text(4.4, len(methods) - 1 + up, kind, ha="right", va="center", size=7, **look)
+            axis.text(
+                4.4,
+                len(methods) - 1 + up,
+                kind,
+                ha="right",
+                va="center",
+                size=7,
+                **look,
+            )
         one = means.loc[metric].loc[methods]
         half = one["high"] - one["mean"]
-        axis.errorbar(one["mean"], methods, xerr=half, fmt="|", color="black", markersize=9)
+        axis.errorbar(
+            one["mean"], methods, xerr=half, fmt="|", color="black", markersize=9
+        )
         axis.axvline(1, color="0.6", linewidth=0.8, zorder=0)
         axis.set(xscale="log", title=title, xlabel="ratio to ERM, less is better")
         axis.set_xticks([0.5, 1, 2, 4], ["≤ 0.5", "1", "2", "≥ 4"])

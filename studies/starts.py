@@ -1,10 +1,11 @@
 """Where EM's initialisations end, and what the network's weight on the direction does.
 
-Part ``splits``: 200 initialisations for each data set, seed and E step ("soft", "hard", and "hard,
-intercept" as in the authors' code).  Does an optimum separate the expected environments, copy the
-label, or leave one environment empty?  What is the test result of the direction that follows from
-it?  And is the rule right that chooses among them?  Part ``lambda``: the network trained with
-several weights of the cosine, signed and as printed (absolute).
+Part ``splits``: 200 initialisations for each data set, seed and E step ("soft", "hard",
+and "hard, intercept" as in the authors' code).  Does an optimum separate the expected
+environments, copy the label, or leave one environment empty?  What is the test result
+of the direction that follows from it?  And is the rule right that chooses among them?
+Part ``lambda``: the network trained with several weights of the cosine, signed and as
+printed (absolute).
 """
 
 import functools
@@ -36,9 +37,17 @@ from kerhrm.paper.evaluation.metrics import accuracy, environment_errors
 from studies.common import Unit, draw, expected, inputs, reduced
 
 OPTIONS = KerHRMOptions()
-LABEL, RIDGE, N_INIT = OPTIONS.max_label_information, max(OPTIONS.clustering_ridge), OPTIONS.n_init
+LABEL, RIDGE, N_INIT = (
+    OPTIONS.max_label_information,
+    max(OPTIONS.clustering_ridge),
+    OPTIONS.n_init,
+)
 EXPECTED = 0.8  #: area under the ROC curve from which a split is the expected one
-E_STEPS = {"soft": (False, False), "hard": (True, False), "hard, intercept": (True, True)}
+E_STEPS = {
+    "soft": (False, False),
+    "hard": (True, False),
+    "hard, intercept": (True, True),
+}
 #: generator, its options, dimension of the features, number of seeds
 CASES: dict[str, tuple[str, dict[str, Any], int, int]] = {
     "Table 1, r2=0.70": ("classification", {"r2": 0.7}, 15, 5),
@@ -58,7 +67,11 @@ def units(starts: int = 200) -> Iterator[Unit]:
     for name, (*_, seeds) in CASES.items():
         for seed, e_step in product(range(seeds), E_STEPS):
             key = {"case": name, "seed": seed, "e_step": e_step}
-            yield "starts_splits", key, functools.partial(splits, name, seed, e_step, starts)
+            yield (
+                "starts_splits",
+                key,
+                functools.partial(splits, name, seed, e_step, starts),
+            )
     for name, steps in TRAINED.items():
         few = LAMBDAS[2::2] if name == "Colored MNIST" else LAMBDAS[1:]
         weights = [("signed", w) for w in LAMBDAS] + [("absolute", w) for w in few]
@@ -79,7 +92,8 @@ def replicate(name: str, seed: int, k: int) -> Replicate:
 
 
 def result(data: Dataset, outputs: Tensor) -> float:
-    """Test accuracy, or mean squared error over the test environments, of outputs (m,)."""
+    """Test accuracy, or mean squared error over the test environments,
+    of outputs (m,)."""
     f, test = outputs.detach().numpy(), data.test
     if data.task == "classification":
         return float(accuracy(f, test.y[0]))
@@ -87,7 +101,8 @@ def result(data: Dataset, outputs: Tensor) -> float:
 
 
 def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
-    """Optima of EM from many initialisations; equal ones are one row, counted in ``starts``."""
+    """Optima of EM from many initialisations; equal ones are one row, counted in
+    ``starts``."""
     k, (hard, intercept) = CASES[name][2], E_STEPS[e_step]
     own = data, _, problem, _ = replicate(name, seed, k)
     psi, held_out = problem.reduced(k)
@@ -96,9 +111,14 @@ def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
         psi, held_out = (pad(p, (0, 1), value=constant) for p in (psi, held_out))
     start = random_starts(seed, starts, len(psi), 2, "t=1", f"k={k}")
     mixtures = fit_mixture(
-        psi, problem.target, start, ridge=RIDGE, hard=hard,
-        max_iter=OPTIONS.em_max_iter, tol=OPTIONS.em_tol,
-    )  # fmt: skip
+        psi,
+        problem.target,
+        start,
+        ridge=RIDGE,
+        hard=hard,
+        max_iter=OPTIONS.em_max_iter,
+        tol=OPTIONS.em_tol,
+    )
     train = mixtures.responsibilities(psi, problem.target)
     validation = mixtures.responsibilities(held_out, problem.target_validation)
     occupied = mixtures.weights >= OPTIONS.min_share
@@ -112,16 +132,27 @@ def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
         "held_out": mixtures.log_likelihood(held_out, problem.target_validation),
         "result": [direction_result(own, k, o * t, o * v) for o, t, v in parts],
     }
-    return pd.DataFrame(found).round(4).value_counts(sort=False).rename("starts").reset_index()
+    return (
+        pd.DataFrame(found)
+        .round(4)
+        .value_counts(sort=False)
+        .rename("starts")
+        .reset_index()
+    )
 
 
-def direction_result(own: Replicate, k: int, train: Tensor, validation: Tensor) -> float:
-    """Test result of M_p on these environments (n, K), (m, K), alpha chosen as usual."""
+def direction_result(
+    own: Replicate, k: int, train: Tensor, validation: Tensor
+) -> float:
+    """Test result of M_p on these environments (n, K), (m, K), alpha
+    chosen as usual."""
     data, _, problem, test = own
     one = torch.ones(1, dtype=torch.int64)
     names = {f.name for f in fields(Environments)}
     given = {"k": one * k, "train": train[None], "validation": validation[None]}
-    environments = Environments(**dict.fromkeys(names, one) | given | {"degenerate": one < 0})
+    environments = Environments(
+        **dict.fromkeys(names, one) | given | {"degenerate": one < 0}
+    )
     direction = learn_directions(problem, [environments], OPTIONS).winner(1)
     return result(data, direction.predict(*test))
 
@@ -132,13 +163,20 @@ def algorithm(name: str, seed: int) -> Fit:
     return fit(replicate(name, seed, max(OPTIONS.k))[2], OPTIONS)
 
 
-def trained(name: str, seed: int, cosine: str, weight: float, steps: int) -> pd.DataFrame:
+def trained(
+    name: str, seed: int, cosine: str, weight: float, steps: int
+) -> pd.DataFrame:
     """The network at the end of its training, next to the linear predictor."""
     data, own, problem, test = replicate(name, seed, max(OPTIONS.k))
     found = algorithm(name, seed)
     direction = found.final
     options = OPTIONS.model_copy(
-        update={"cosine_weight": [weight], "cosine": cosine, "steps": steps, "check_every": None}
+        update={
+            "cosine_weight": [weight],
+            "cosine": cosine,
+            "steps": steps,
+            "check_every": None,
+        }
     )
     given = own.x, own.x_validation, problem, direction, found.environments, options
     network = train_network(own.network, *given).network
@@ -146,7 +184,12 @@ def trained(name: str, seed: int, cosine: str, weight: float, steps: int) -> pd.
         change = network(own.x).double() - problem.f0_train
         coordinates = change @ problem.u[:, : direction.k].double()
         scaled = coordinates / problem.s[: direction.k]
-        reached = scaled @ direction.theta[: direction.k] / scaled.norm() / direction.theta.norm()
+        reached = (
+            scaled
+            @ direction.theta[: direction.k]
+            / scaled.norm()
+            / direction.theta.norm()
+        )
         row = {
             "cosine_reached": float(reached),
             "outside": 1 - float((coordinates**2).sum() / (change**2).sum()),
@@ -157,9 +200,11 @@ def trained(name: str, seed: int, cosine: str, weight: float, steps: int) -> pd.
 
 
 def best_of(preferences: np.ndarray, results: np.ndarray, draws: int) -> float:
-    """Expected result of the preferred one of some starts, drawn from all without replacement.
+    """Expected result of the preferred one of some starts, drawn from all without
+    replacement.
 
-    The j-th best of n, j = 0, ..., is the best of m with probability C(n-1-j, m-1) / C(n, m).
+    The j-th best of n, j = 0, ..., is the best of m with probability C(n-1-j, m-1) /
+    C(n, m).
     """
     n, by_rank = len(results), np.argsort(-preferences, kind="stable")
     below = n - 1 - np.arange(n - draws + 1)
@@ -168,15 +213,19 @@ def best_of(preferences: np.ndarray, results: np.ndarray, draws: int) -> float:
 
 
 def judged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Optima with what the rule says of them: whether they are degenerate, and its preference."""
+    """Optima with what the rule says of them: whether they are degenerate, and its
+    preference."""
     degenerate = (rows["label_information"] > LABEL) | rows["empty"].astype(bool)
     right = (rows["auc"] >= EXPECTED) & ~degenerate
     split, rule = rows["label_information"] > LABEL, rows["held_out"] - 1e6 * degenerate
-    return rows.assign(degenerate=degenerate, label_split=split, expected=right, rule=rule)
+    return rows.assign(
+        degenerate=degenerate, label_split=split, expected=right, rule=rule
+    )
 
 
 def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Row per case and E step: shares of the optima, and test results of rules that choose one."""
+    """Row per case and E step: shares of the optima, and test results of rules that
+    choose one."""
     rows = judged(drawn["starts_splits"])
     every = rows.loc[rows.index.repeat(rows["starts"])].reset_index(drop=True)
     groups = every.groupby(["case", "e_step"], sort=False)
@@ -187,29 +236,42 @@ def summaries(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, pd.DataFram
 
 
 def _chosen(group: pd.DataFrame) -> pd.Series:
-    """Test results of one data set's optima: any, best of n_init by likelihood, by our rule."""
+    """Test results of one data set's optima: any, best of n_init by likelihood, by our
+    rule."""
     found = {"any": group["result"].mean()}
     for name, by in {"likelihood": "held_out", "rule": "rule"}.items():
         preferences = group[by].to_numpy()
         found[name] = best_of(preferences, group["result"].to_numpy(), N_INIT)
-        found[f"{name}_right"] = float(group["auc"].iloc[int(preferences.argmax())] >= EXPECTED)
+        found[f"{name}_right"] = float(
+            group["auc"].iloc[int(preferences.argmax())] >= EXPECTED
+        )
     return pd.Series(found)
 
 
 def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
-    """Test results of optima over their held-out likelihood, relative to the rule's choice."""
+    """Test results of optima over their held-out likelihood, relative to the rule's
+    choice."""
     rows = judged(drawn["starts_splits"])
     cases = [*dict.fromkeys(rows["case"])]
     figure, axes = plt.subplots(1, len(cases), figsize=(7.2, 2.6))
     for axis, case in zip(axes, cases, strict=True):
         for number, e_step in enumerate(E_STEPS):
-            for _, own in rows[(rows["case"] == case) & (rows["e_step"] == e_step)].groupby("seed"):
+            for _, own in rows[
+                (rows["case"] == case) & (rows["e_step"] == e_step)
+            ].groupby("seed"):
                 x = own["held_out"] - own.loc[own["rule"].idxmax(), "held_out"]
-                for marker, part in (("o", ~own["degenerate"]), ("x", own["degenerate"])):
+                for marker, part in (
+                    ("o", ~own["degenerate"]),
+                    ("x", own["degenerate"]),
+                ):
                     size, colour = 8 + 30 * own["starts"][part] / 200, f"C{number}"
-                    axis.scatter(x[part], own["result"][part], s=size, marker=marker, c=colour)
+                    axis.scatter(
+                        x[part], own["result"][part], s=size, marker=marker, c=colour
+                    )
         axis.axvline(0, color="0.6", linewidth=0.8, zorder=0)
         axis.set_title(case.replace(", ", ",\n", 1))
     axes[0].set_ylabel("test accuracy (Table 3: error)")
-    axes[len(cases) // 2].set_xlabel("held-out log-likelihood, minus that of the chosen optimum")
+    axes[len(cases) // 2].set_xlabel(
+        "held-out log-likelihood, minus that of the chosen optimum"
+    )
     yield "starts_selection", figure

@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[1]
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The working tree as it is now, without what git ignores, and without tests."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     folder = tmp_path_factory.mktemp("pristine") / "kerhrm"
     for name in filter(None, listed.split("\0")):
         if not name.startswith("tests/") and (ROOT / name).is_file():
@@ -38,7 +40,8 @@ def raw_dir() -> str | None:
 def copies(
     pristine: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[], Path]]:
-    """Makes copies in which nothing has run; nothing that runs there outlives the tests."""
+    """Makes copies in which nothing has run; nothing that runs there outlives the
+    tests."""
     folders: list[Path] = []
 
     def make() -> Path:

@@ -8,9 +8,9 @@ As in scikit-learn::
 Step by step::
 
     features = NTFMap.fit(build(NetworkOptions(), seed=0, d=x.shape[1]), x, k=25)
-    problem = Problem.from_features(features, x_validation, y, y_validation, "regression", seed=0)
-    final = fit(problem, KerHRMOptions()).final
-    outputs = final.predict(*features.transform(x_new))
+    problem = Problem.from_features(features, x_validation, y, y_validation,
+    "regression", seed=0) final = fit(problem, KerHRMOptions()).final outputs =
+    final.predict(*features.transform(x_new))
 
 Names are imported at their first use (``__init__.pyi`` lists them).
 """

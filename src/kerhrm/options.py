@@ -25,7 +25,8 @@ Item = TypeVar("Item")
 
 
 def _no_truth_value(value: Any) -> Any:
-    """Refuse True and False, which pydantic would take for 1 and 0 (YAML reads ``yes`` as true)."""
+    """Refuse True and False, which pydantic would take for 1 and 0 (YAML reads ``yes``
+    as true)."""
     if isinstance(value, bool):
         raise ValueError("write a number, not a truth value")
     return value
@@ -65,8 +66,8 @@ class Options(BaseModel):
     def parse(cls, values: Mapping[str, Any], where: str = "") -> Self:
         """Build the options from values by field.
 
-        Raises KerhrmError naming the first invalid key, with ``where`` in front, its value and the
-        constraint.
+        Raises KerhrmError naming the first invalid key, with ``where`` in front, its
+        value and the constraint.
         """
         try:
             return cls(**values)

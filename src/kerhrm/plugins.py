@@ -13,7 +13,10 @@ HINT = 'write "module:name" of something that Python can import'
 
 
 def load_entry(entry: str) -> Any:
-    """Import the object that ``"module:name"`` names; :class:`KerhrmError` if that fails."""
+    """Import the object that ``"module:name"`` names.
+
+    :class:`KerhrmError` if that fails.
+    """
     if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", entry):
         raise KerhrmError(f"'{entry}' is not an entry point", HINT)
     module, _, name = entry.partition(":")
@@ -33,10 +36,11 @@ def check_entry(entry: str) -> str:
 def with_plugins(group: str, built_in: Mapping[str, T]) -> dict[str, T]:
     """Registry of the built-in objects and those of installed packages, sorted by name.
 
-    An entry point's name in ``group``, as ``kerhrm.methods``, is the registry's key; no package may
-    replace what is built in.
+    An entry point's name in ``group``, as ``kerhrm.methods``, is the registry's key; no
+    package may replace what is built in.
 
-    Raises KerhrmError naming the package: if a name is taken, or its object cannot be imported.
+    Raises KerhrmError naming the package: if a name is taken, or its object cannot be
+    imported.
     """
     registry = dict(built_in)
     for point in sorted(entry_points(group=group), key=lambda p: p.name):

@@ -12,7 +12,8 @@ import numpy as np
 
 
 def entropy(seed: int, *name: str) -> int:
-    """128 bits that depend on ``seed`` and ``name`` alone (and on no library version)."""
+    """128 bits that depend on ``seed`` and ``name`` alone (and on no library
+    version)."""
     if any("/" in part for part in name):
         raise ValueError(f"a stream's name has a '/': {name}")
     text = "/".join([str(int(seed)), *name])

@@ -37,7 +37,9 @@ def fresh(copies: Callable[[], Path], raw_dir: str | None, slurm: Slurm) -> Clus
 
 
 @pytest.fixture(scope="session")
-def runs(copies: Callable[[], Path], raw_dir: str | None, slurm: Slurm, smoke: Checkout) -> Runs:
+def runs(
+    copies: Callable[[], Path], raw_dir: str | None, slurm: Slurm, smoke: Checkout
+) -> Runs:
     """Some tables through Slurm, and a run without it."""
     cluster = Cluster(copies(), raw_dir, slurm)
     done, jobs = cluster.submit("slurm", *QUICK_SLURM, *TARGETS, *SMOKE)

@@ -1,4 +1,5 @@
-"""Through a real Slurm: the same tables, in few jobs, each with the resources it asks for."""
+"""Through a real Slurm: the same tables, in few jobs, each with the resources it asks
+for."""
 
 import re
 import time
@@ -23,7 +24,9 @@ STEPS = 20_000  # ten seconds
 
 
 def test_results_are_those_of_a_local_run(runs: Runs) -> None:
-    slurm, local = (contents(run.folder / "results/smoke") for run in (runs.cluster, runs.local))
+    slurm, local = (
+        contents(run.folder / "results/smoke") for run in (runs.cluster, runs.local)
+    )
     assert {"tables/figure2.csv", "figures/figure2.png"} <= slurm.keys()
     assert [name for name in slurm if slurm[name] != local[name]] == []
 
@@ -32,8 +35,19 @@ def test_jobs_ask_for_what_they_need_and_get_it(runs: Runs) -> None:
     planned = submissions(runs.local, "slurm", "--forceall", *TARGETS, *SMOKE)
     assert len(runs.jobs) == len(planned) > 0
     found = {rule for _, rules in planned for rule in rules}
-    assert {"extract_features", "learn_environments", "learn_direction", "train"} <= found
-    assert not found & {"fetch_raw", "generate_data", "score", "make_table", "render_notebook"}
+    assert {
+        "extract_features",
+        "learn_environments",
+        "learn_direction",
+        "train",
+    } <= found
+    assert not found & {
+        "fetch_raw",
+        "generate_data",
+        "score",
+        "make_table",
+        "render_notebook",
+    }
     for job in runs.jobs:
         assert job["state"] == "COMPLETED", job
         assert job["cpus"] == "1", job
@@ -52,17 +66,27 @@ def test_gpus_are_asked_for_where_they_are_used(fresh: Cluster) -> None:
     assert [job["gpus"].endswith("gpu:1") for job in jobs] == [True]
 
 
-def test_three_commands_serve_a_scheduler_without_a_plugin(fresh: Cluster, runs: Runs) -> None:
+def test_three_commands_serve_a_scheduler_without_a_plugin(
+    fresh: Cluster, runs: Runs
+) -> None:
     """Slurm takes that part, by the lines that the profile has for it."""
-    text = (fresh.folder / "profiles/cluster-generic/config.yaml").read_text(encoding="utf-8")
-    lines = text.partition("# Slurm without its plugin:\n")[2].partition("\n\n")[0].splitlines()
+    text = (fresh.folder / "profiles/cluster-generic/config.yaml").read_text(
+        encoding="utf-8"
+    )
+    lines = (
+        text.partition("# Slurm without its plugin:\n")[2]
+        .partition("\n\n")[0]
+        .splitlines()
+    )
     commands = yaml.safe_load("\n".join(line.removeprefix("# ") for line in lines))
     assert len(commands) == 3
     options = [f"--{key}={command}" for key, command in commands.items()]
     done, jobs = fresh.submit("cluster-generic", *QUICK, *options, FEATURES, *SMOKE)
     assert done.returncode == 0, done.stdout
     assert [job["state"] for job in jobs] == ["COMPLETED"]
-    assert (fresh.folder / FEATURES).read_bytes() == (runs.local.folder / FEATURES).read_bytes()
+    assert (fresh.folder / FEATURES).read_bytes() == (
+        runs.local.folder / FEATURES
+    ).read_bytes()
 
 
 def with_long_training(folder: Path) -> None:
@@ -102,7 +126,10 @@ def test_the_recovery_goes_on_after_a_kill(fresh: Cluster, expected: bytes) -> N
     fresh.slurm.command("scancel", number)
     again = recover(fresh, [ERM], "PROFILE=profiles/slurm")
     assert again.wait() == 0, again.output
-    assert [job["state"] for job in fresh.slurm.jobs()[-2:]] == ["CANCELLED", "COMPLETED"]
+    assert [job["state"] for job in fresh.slurm.jobs()[-2:]] == [
+        "CANCELLED",
+        "COMPLETED",
+    ]
     assert (fresh.folder / ERM).read_bytes() == expected
 
 

@@ -34,9 +34,16 @@ def refused(done: subprocess.CompletedProcess[str], *lines: list[str]) -> None:
     found = complaints(done.stdout)
     assert len(found) == len(lines), done.stdout
     for parts in lines:
-        assert any(all(part in line for part in parts) for line in found), (parts, found)
+        assert any(all(part in line for part in parts) for line in found), (
+            parts,
+            found,
+        )
     assert not any("\n" in line for line in found)
-    for frame in ("Traceback (most recent call last)", "Logging error", "unexpected error"):
+    for frame in (
+        "Traceback (most recent call last)",
+        "Logging error",
+        "unexpected error",
+    ):
         assert frame not in done.stdout
 
 
@@ -50,7 +57,9 @@ def refused(done: subprocess.CompletedProcess[str], *lines: list[str]) -> None:
         ((*SMOKE, "--workflow-profile", "profiles/slrum"), ["profiles/slrum"]),
     ],
 )
-def test_command_line(checkout: Checkout, options: tuple[str, ...], parts: list[str]) -> None:
+def test_command_line(
+    checkout: Checkout, options: tuple[str, ...], parts: list[str]
+) -> None:
     refused(checkout.snakemake("all", *options), parts)
     assert not (checkout.folder / "results" / "smoke").exists()
 
@@ -58,9 +67,19 @@ def test_command_line(checkout: Checkout, options: tuple[str, ...], parts: list[
 @pytest.mark.parametrize(
     ("file", "old", "new", "parts"),
     [
-        (PRESET, "steps: 20, evaluate_every", "step: 20, evaluate_every", ["step", "steps"]),
+        (
+            PRESET,
+            "steps: 20, evaluate_every",
+            "step: 20, evaluate_every",
+            ["step", "steps"],
+        ),
         ("config/learners.yaml", "method: erm\n", "method: emr\n", ["emr", "erm"]),
-        ("config/selected/classification.yaml", "rho: 0.03", "roh: 0.03", ["roh", "rho"]),
+        (
+            "config/selected/classification.yaml",
+            "rho: 0.03",
+            "roh: 0.03",
+            ["roh", "rho"],
+        ),
     ],
 )
 def test_configuration_files(
@@ -95,7 +114,9 @@ def test_truncated_files_are_refused(smoke: Checkout, tmp_path: Path) -> None:
     refused(done, *([file, "run again"] for file in steps))
 
 
-def test_real_data_replace_the_fallback(checkout: Checkout, raw_dir: str | None) -> None:
+def test_real_data_replace_the_fallback(
+    checkout: Checkout, raw_dir: str | None
+) -> None:
     if raw_dir is None:
         pytest.skip("needs KERHRM_RAW_DIR")
     raw = "results/smoke/raw/houses.npz"

@@ -1,4 +1,5 @@
-"""Every cell of every table, again, from the configuration, the predictions and the labels."""
+"""Every cell of every table, again, from the configuration, the predictions and the
+labels."""
 
 from pathlib import Path
 
@@ -34,11 +35,15 @@ def test_every_cell_stands_once(table: pd.DataFrame, name: str) -> None:
     assert set(table["table"]) == {name}
     assert not table.duplicated(KEYS).any()
     assert (
-        not table[["setting", "method", "metric", "n_seeds", "data_source"]].isna().any(axis=None)
+        not table[["setting", "method", "metric", "n_seeds", "data_source"]]
+        .isna()
+        .any(axis=None)
     )
 
 
-def test_numbers_of_a_small_preset_are_compared_with_nothing(table: pd.DataFrame) -> None:
+def test_numbers_of_a_small_preset_are_compared_with_nothing(
+    table: pd.DataFrame,
+) -> None:
     assert table["paper"].isna().all()
     assert set(table["verdict"].dropna()) <= {"not comparable"}
 
@@ -56,7 +61,8 @@ def test_scores_have_every_seed(scores: pd.DataFrame) -> None:
 def values_again(
     kind: str, outputs: dict[str, np.ndarray], folder: Path, seed: int
 ) -> dict[tuple[str, str], float]:
-    """Metrics of one seed by the paper's formulas, by (test environment or "", metric)."""
+    """Metrics of one seed by the paper's formulas, by (test environment
+    or "", metric)."""
     labels, _ = load_arrays(folder / "test_labels.npz")
     train, meta = load_arrays(folder / "train.npz")
     if kind == "accuracy":
@@ -69,9 +75,14 @@ def values_again(
     where = labels["environment"][seed]
     squares = (outputs["test"].astype(float) - labels["y"][seed]) ** 2
     unit = float(labels["unit"][seed]) ** 2  # of training prices, in that of all houses
-    errors = [unit * float(np.mean(squares[where == e])) for e in range(where.max() + 1)]
+    errors = [
+        unit * float(np.mean(squares[where == e])) for e in range(where.max() + 1)
+    ]
     if kind == "period":
-        return {(n, "mse"): e for n, e in zip(meta["test_environments"], errors, strict=True)}
+        return {
+            (n, "mse"): e
+            for n, e in zip(meta["test_environments"], errors, strict=True)
+        }
     mean = sum(errors) / len(errors)
     spread = (sum((e - mean) ** 2 for e in errors) / (len(errors) - 1)) ** 0.5
     return {("", "mean_error"): mean, ("", "error_sd"): spread}
@@ -83,7 +94,9 @@ def test_scores_are_those_of_the_predictions(
 ) -> None:
     kind = CONFIG.tables[name].kind
     keys = ["data", "learner", *KEYS, "seed"]
-    found = {tuple(key): v for *key, v in scores[[*keys, "value"]].itertuples(index=False)}
+    found = {
+        tuple(key): v for *key, v in scores[[*keys, "value"]].itertuples(index=False)
+    }
     checked = 0
     for data, setting, learner in CONFIG.tables[name].cells:
         chosen = params(data, setting, learner)
@@ -94,10 +107,13 @@ def test_scores_are_those_of_the_predictions(
             for criterion, number in numbers.items():
                 for seed, replicate in enumerate(chosen["replicates"]):
                     outputs = {
-                        part: arrays[f"{output}/{part}"][seed, number] for part in ("train", "test")
+                        part: arrays[f"{output}/{part}"][seed, number]
+                        for part in ("train", "test")
                     }
                     folder = results / data / setting / "data"
-                    for (where, metric), value in values_again(kind, outputs, folder, seed).items():
+                    for (where, metric), value in values_again(
+                        kind, outputs, folder, seed
+                    ).items():
                         match = [
                             v
                             for (d, le, s, m, sel, met, rep), v in found.items()
@@ -107,6 +123,8 @@ def test_scores_are_those_of_the_predictions(
                             and (not where or where in s)
                         ]
                         assert match, (data, setting, learner, title, criterion, metric)
-                        assert any(v == pytest.approx(value, rel=1e-6, abs=1e-9) for v in match)
+                        assert any(
+                            v == pytest.approx(value, rel=1e-6, abs=1e-9) for v in match
+                        )
                         checked += 1
     assert checked >= 18

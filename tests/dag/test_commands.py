@@ -28,8 +28,14 @@ def copy(smoke: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def test_every_file_is_a_rules(results: Path, smoke: Checkout, dag: list[Job]) -> None:
     declared = {f for job in dag for f in (*job.output, *job.log, job.benchmark) if f}
-    found = {str(p.relative_to(smoke.folder)) for p in results.rglob("*") if p.is_file()}
-    stray = {f for f in found - declared if f.split("/")[2] not in ("provenance", "temporary")}
+    found = {
+        str(p.relative_to(smoke.folder)) for p in results.rglob("*") if p.is_file()
+    }
+    stray = {
+        f
+        for f in found - declared
+        if f.split("/")[2] not in ("provenance", "temporary")
+    }
     assert stray == set()
     assert not declared - found
 
@@ -41,18 +47,23 @@ def outside(folder: Path) -> dict[str, bytes]:
     return {
         str(name): (folder / name).read_bytes()
         for name in found
-        if "__pycache__" not in name.parts and not {name.parts[:1], name.parts[:2]} & ours
+        if "__pycache__" not in name.parts
+        and not {name.parts[:1], name.parts[:2]} & ours
     }
 
 
-def test_nothing_is_written_outside_the_results(smoke: Checkout, pristine: Path) -> None:
+def test_nothing_is_written_outside_the_results(
+    smoke: Checkout, pristine: Path
+) -> None:
     before, after = outside(pristine), outside(smoke.folder)
     assert [name for name in before if after.get(name) != before[name]] == []
     new = after.keys() - before.keys()
     assert [name for name in new if not name.startswith(".no-cache/")] == []
 
 
-def test_the_same_run_is_verified_and_another_is_not(copy: Checkout, raw_dir: str | None) -> None:
+def test_the_same_run_is_verified_and_another_is_not(
+    copy: Checkout, raw_dir: str | None
+) -> None:
     if raw_dir is None:
         pytest.skip("needs KERHRM_RAW_DIR: results of fallback data are not published")
     run, reference = copy.folder / "results/smoke", copy.folder / "own"
@@ -92,10 +103,16 @@ def test_ones_own_table(copy: Checkout, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     n = 160
     x = random.normal(size=(n, 3))
-    frame = pd.DataFrame(x, columns=["fee_$_to_$", "<img src=x onerror=alert(1)>", "a|b"])
-    frame["y"] = x[:, 0] + x[:, 1] * random.choice([-1, 1], n) + 0.1 * random.normal(size=n)
+    frame = pd.DataFrame(
+        x, columns=["fee_$_to_$", "<img src=x onerror=alert(1)>", "a|b"]
+    )
+    frame["y"] = (
+        x[:, 0] + x[:, 1] * random.choice([-1, 1], n) + 0.1 * random.normal(size=n)
+    )
     frame.to_csv(tmp_path / "mine.csv", index=False)
-    copy.run("own_table", "--config", f"csv={tmp_path}/mine.csv", "target=y", "preset=smoke")
+    copy.run(
+        "own_table", "--config", f"csv={tmp_path}/mine.csv", "target=y", "preset=smoke"
+    )
     folder = copy.folder / "results/smoke/own_table"
     cells = json.loads((folder / "mine.ipynb").read_text(encoding="utf-8"))["cells"]
     assert any(cell.get("outputs") for cell in cells)
@@ -110,7 +127,9 @@ def test_the_search_selects_the_best_candidates(copy: Checkout) -> None:
     copy.run("results/tuning/selected/classification.yaml", *small)
     selected = copy.folder / "results/tuning/selected"
     scores = pd.read_csv(selected / "classification.csv")
-    choices = yaml.safe_load((selected / "classification.yaml").read_text(encoding="utf-8"))
+    choices = yaml.safe_load(
+        (selected / "classification.yaml").read_text(encoding="utf-8")
+    )
     assert choices.keys() == set(scores["learner"])
     for learner, group in scores.groupby("learner"):
         for criterion, options in choices[learner].items():

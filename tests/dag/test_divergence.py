@@ -19,7 +19,8 @@ def test_a_method_that_diverges(smoke: Checkout, tmp_path: Path) -> None:
     good = pd.read_csv(tables / "table1.csv")
     change = replace(
         "dro: {options: {steps: 10}",
-        "dro: {at: {classification: {options: {learning_rate: 1.0e+12}}}, options: {steps: 10}",
+        "dro: {at: {classification: {options: {learning_rate: 1.0e+12}}}, "
+        "options: {steps: 10}",
     )
     with edited(copy.folder / "config/presets/smoke.yaml", change):
         done = copy.snakemake("all", "--keep-going", *SMOKE)
@@ -33,7 +34,9 @@ def test_a_method_that_diverges(smoke: Checkout, tmp_path: Path) -> None:
         same = good[good["method"] != "DRO"].drop(columns="verdict")
         assert kept.to_csv(index=False) == same.to_csv(index=False)
         others = [n for n in before if not n.startswith(("table1", "table2"))]
-        assert {n: (tables / n).read_bytes() for n in others} == {n: before[n] for n in others}
+        assert {n: (tables / n).read_bytes() for n in others} == {
+            n: before[n] for n in others
+        }
         # The last rule, and only that, fails; it names the cells.
         assert done.stdout.count("Error in rule") == done.stdout.count(
             "Error in rule check_results"

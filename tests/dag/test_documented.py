@@ -1,8 +1,10 @@
-"""Every command of README and pages, as a reader would type it, on a finished smoke run.
+"""Every command of README and pages, as a reader would type it, on a finished smoke
+run.
 
-Snakemake plans instead of running (``-n``), ``make`` prints what it would run, and a study shows
-its help; ``kerhrm`` and the recovery answer for the smoke run.  ``test_tutorial`` and
-``test_plugins`` run the tutorials, ``tests/unit/docs_site`` runs ``kerhrm check``.
+Snakemake plans instead of running (``-n``), ``make`` prints what it would run, and a
+study shows its help; ``kerhrm`` and the recovery answer for the smoke run.
+``test_tutorial`` and ``test_plugins`` run the tutorials, ``tests/unit/docs_site`` runs
+``kerhrm check``.
 """
 
 import shlex
@@ -42,13 +44,17 @@ def copy(smoke: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 @pytest.mark.parametrize(
-    ("page", "words"), documented(), ids=lambda x: x.name if isinstance(x, Path) else shlex.join(x)
+    ("page", "words"),
+    documented(),
+    ids=lambda x: x.name if isinstance(x, Path) else shlex.join(x),
 )
 def test_a_command_is_understood(copy: Checkout, page: Path, words: list[str]) -> None:
     for name, text in files(page).items():
         (copy.folder / name).write_text(text)
     program, *rest = words
-    smoke = ["results/smoke" if w in ("results/fresh", "results/paper") else w for w in rest]
+    smoke = [
+        "results/smoke" if w in ("results/fresh", "results/paper") else w for w in rest
+    ]
     if program == "snakemake":
         done = copy.call(sys.executable, "-m", "snakemake", *rest, "-n")
     elif program == "make":
@@ -58,5 +64,7 @@ def test_a_command_is_understood(copy: Checkout, page: Path, words: list[str]) -
         done = copy.call(sys.executable, "-c", code, *smoke)
     else:
         assert program == "python"
-        done = copy.call(sys.executable, *smoke, *(["--help"] if "studies" in rest else []))
+        done = copy.call(
+            sys.executable, *smoke, *(["--help"] if "studies" in rest else [])
+        )
     assert done.returncode == 0, done.stdout

@@ -1,4 +1,5 @@
-"""What an edit of code, configuration or data makes again: what depends on it, and no more."""
+"""What an edit of code, configuration or data makes again: what depends on it, and no
+more."""
 
 import re
 from collections.abc import Callable
@@ -40,7 +41,11 @@ def test_nothing_to_do(smoke: Checkout) -> None:
 @pytest.mark.parametrize(
     ("module", "among", "not_among"),
     [
-        ("algorithm/mixture.py", {"learn_environments"}, {"extract_features", "generate_data"}),
+        (
+            "algorithm/mixture.py",
+            {"learn_environments"},
+            {"extract_features", "generate_data"},
+        ),
         ("paper/evaluation/comparisons.py", {"make_table"}, {"score", "train"}),
         ("paper/runs/job.py", {"fetch_raw", "write_configuration"}, set()),
     ],
@@ -59,15 +64,23 @@ def test_an_edited_module_reruns_its_importers(
 def test_an_edited_method_reruns_its_learners(smoke: Checkout) -> None:
     with edited(smoke.folder / "src/kerhrm/methods/dro.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert {job.output[0].split("/")[4] for job in planned if job.rule == "train"} == {"dro"}
-    assert not rules(planned) & {"generate_data", "extract_features", "learn_environments"}
+    assert {job.output[0].split("/")[4] for job in planned if job.rule == "train"} == {
+        "dro"
+    }
+    assert not rules(planned) & {
+        "generate_data",
+        "extract_features",
+        "learn_environments",
+    }
 
 
 def test_an_edited_data_set_reruns_that_data_set(smoke: Checkout) -> None:
     with edited(smoke.folder / "src/kerhrm/paper/data/classification.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
     changed = [job for job in planned if "Params have changed" in job.reason]
-    generated = {job.output[0].split("/")[2] for job in changed if job.rule == "generate_data"}
+    generated = {
+        job.output[0].split("/")[2] for job in changed if job.rule == "generate_data"
+    }
     assert generated == {"classification"}
 
 
@@ -79,7 +92,10 @@ def reworded(text: str) -> str:
 def test_other_words_rerun_nothing(smoke: Checkout) -> None:
     source = smoke.folder / "src" / "kerhrm"
     with ExitStack() as stack:
-        for path in [*source.rglob("*.py"), *smoke.folder.glob("workflow/scripts/*.py")]:
+        for path in [
+            *source.rglob("*.py"),
+            *smoke.folder.glob("workflow/scripts/*.py"),
+        ]:
             if path.read_text(encoding="utf-8"):
                 stack.enter_context(edited(path, reworded))
         assert smoke.plan(*TARGETS, *SMOKE) == []
@@ -88,24 +104,31 @@ def test_other_words_rerun_nothing(smoke: Checkout) -> None:
 def test_an_edited_script_reruns_its_rule(smoke: Checkout, dag: list[Job]) -> None:
     with edited(smoke.folder / "workflow/scripts/extract_features.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert names(planned) == with_descendants(dag, lambda job: job.rule == "extract_features")
+    assert names(planned) == with_descendants(
+        dag, lambda job: job.rule == "extract_features"
+    )
 
 
 def test_an_option_reruns_its_learner(smoke: Checkout) -> None:
-    with edited(smoke.folder / PRESET, replace("alpha: [0.0, 1.0]", "alpha: [0.0, 2.0]")):
+    with edited(
+        smoke.folder / PRESET, replace("alpha: [0.0, 1.0]", "alpha: [0.0, 2.0]")
+    ):
         planned = smoke.plan(*TARGETS, *SMOKE)
     assert any(starts("learn_direction", "/kerhrm")(job) for job in planned)
     assert not rules(planned) & {"generate_data", "extract_features"}
     assert not any(starts("train", "/eiil/")(job) for job in planned)
 
 
-def test_one_data_sets_sizes_rerun_that_data_set(smoke: Checkout, dag: list[Job]) -> None:
+def test_one_data_sets_sizes_rerun_that_data_set(
+    smoke: Checkout, dag: list[Job]
+) -> None:
     with edited(smoke.folder / PRESET, replace("n_test: 50}", "n_test: 51}")):
         planned = smoke.plan(*TARGETS, *SMOKE)
     expected = with_descendants(
         dag,
         lambda job: (
-            job.rule == "write_configuration" or starts("generate_data", "/regression/")(job)
+            job.rule == "write_configuration"
+            or starts("generate_data", "/regression/")(job)
         ),
     )
     assert names(planned) == expected
@@ -116,7 +139,13 @@ def test_paper_values_rerun_tables_and_notebooks(smoke: Checkout) -> None:
     path = smoke.folder / "config" / "paper_values.yaml"
     with edited(path, replace("test_acc: 0.724", "test_acc: 0.725")):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    expected = {"make_table", "test_endpoints", "render_notebook", "render_report", "check_results"}
+    expected = {
+        "make_table",
+        "test_endpoints",
+        "render_notebook",
+        "render_report",
+        "check_results",
+    }
     assert rules(planned) == expected
 
 

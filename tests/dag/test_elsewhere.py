@@ -9,7 +9,12 @@ from dagtools import SMOKE, Checkout, contents, read_only
 pytestmark = pytest.mark.dag
 
 # Settings that must not matter, apart from the folder itself.
-OTHER = {"PYTHONHASHSEED": "1", "OMP_NUM_THREADS": "2", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
+OTHER = {
+    "PYTHONHASHSEED": "1",
+    "OMP_NUM_THREADS": "2",
+    "TZ": "Asia/Tokyo",
+    "LC_ALL": "C",
+}
 #: Figure 2, reports from the same scores included, and other data and methods
 TARGETS = ("figure2", "table3")
 
@@ -17,25 +22,43 @@ TARGETS = ("figure2", "table3")
 def test_a_read_only_checkout_serves_a_run_elsewhere_with_the_same_bytes(
     copies: Callable[[], Path], raw_dir: str | None, results: Path, tmp_path: Path
 ) -> None:
-    """In a folder of its own and another order, with other numbers of cores and threads."""
-    checkout, elsewhere = Checkout(copies(), raw_dir), Checkout(tmp_path / "another name", raw_dir)
+    """In a folder of its own and another order, with other numbers of cores and
+    threads."""
+    checkout, elsewhere = (
+        Checkout(copies(), raw_dir),
+        Checkout(tmp_path / "another name", raw_dir),
+    )
     elsewhere.folder.mkdir()
     elsewhere.environment["PYTHONPATH"] = checkout.environment["PYTHONPATH"]
-    there = ("--snakefile", f"{checkout.folder}/Snakefile", "--directory", str(elsewhere.folder))
+    there = (
+        "--snakefile",
+        f"{checkout.folder}/Snakefile",
+        "--directory",
+        str(elsewhere.folder),
+    )
     with read_only(checkout.folder):
         with pytest.raises(OSError, match=r"Read-only|Permission"):
             (checkout.folder / "new").touch()
-        elsewhere.run(*there, *TARGETS, "--scheduler", "ilp", *SMOKE, cores=8, env=OTHER)
+        elsewhere.run(
+            *there, *TARGETS, "--scheduler", "ilp", *SMOKE, cores=8, env=OTHER
+        )
     first, second = contents(results), contents(elsewhere.folder / "results/smoke")
-    assert {"tables/table3.csv", "notebooks/figure2.ipynb", "figures/figure2.png"} <= second.keys()
+    assert {
+        "tables/table3.csv",
+        "notebooks/figure2.ipynb",
+        "figures/figure2.png",
+    } <= second.keys()
     assert sum(name.endswith(".npz") for name in second) > 20
     assert [name for name in second if second[name] != first[name]] == []
     # equal bytes would prove little if everything were equal
     assert len({first[name] for name in first if name.endswith("predictions.npz")}) > 20
 
 
-def test_another_workflow_takes_this_one_as_a_module(checkout: Checkout, tmp_path: Path) -> None:
-    """Its rules find their scripts, and the configuration; the caller chooses the results."""
+def test_another_workflow_takes_this_one_as_a_module(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    """Its rules find their scripts, and the configuration; the caller chooses the
+    results."""
     module = (
         "module {name}:\n"
         f"    snakefile: '{checkout.folder}/Snakefile'\n"
@@ -45,7 +68,9 @@ def test_another_workflow_takes_this_one_as_a_module(checkout: Checkout, tmp_pat
     )
     places = {"plain": "mine/smoke", "prefixed": "sub/mine/smoke"}
     lines = {"plain": "", "prefixed": "    prefix: 'sub'\n"}
-    text = "".join(module.format(name=name, prefix=line) for name, line in lines.items())
+    text = "".join(
+        module.format(name=name, prefix=line) for name, line in lines.items()
+    )
     (tmp_path / "Snakefile").write_text(text)
     caller = Checkout(tmp_path)
     caller.environment = checkout.environment
@@ -55,6 +80,8 @@ def test_another_workflow_takes_this_one_as_a_module(checkout: Checkout, tmp_pat
         found = {job.rule.removeprefix(f"{name}_") for job in jobs}
         assert found >= {"extract_features", "train", "score", "make_table"}
         assert all(file.startswith(f"{place}/") for job in jobs for file in job.output)
-    targets = [f"{place}/classification/r2=0.70/data/train.npz" for place in places.values()]
+    targets = [
+        f"{place}/classification/r2=0.70/data/train.npz" for place in places.values()
+    ]
     caller.run(*targets)  # with the scripts of the checkout
     assert all((tmp_path / target).is_file() for target in targets)

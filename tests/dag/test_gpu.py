@@ -1,4 +1,5 @@
-"""Every rule that can use a GPU gives there what it gives on a CPU, from the same input."""
+"""Every rule that can use a GPU gives there what it gives on a CPU, from the same
+input."""
 
 import shutil
 
@@ -15,8 +16,8 @@ pytestmark = [
 ]
 
 SETTING = "results/smoke/classification/r2=0.70"
-#: largest difference, relative to the array's largest entry; networks are trained in float32,
-#: the algebra of KerHRM is done in float64 on features that come from float32
+#: largest difference, relative to the array's largest entry; networks are trained in
+#: float32, the algebra of KerHRM is done in float64 on features that come from float32
 TOLERANCES = {
     "features/training.npz": 1e-4,
     "features/test.npz": 1e-4,

@@ -29,7 +29,12 @@ def method_of(job: Job) -> str:
 
 def test_the_dag_is_whole(dag: list[Job]) -> None:
     """Otherwise the tests below would prove nothing."""
-    assert rules(dag) >= TRAINING | {"generate_data", "score", "make_table", "render_notebook"}
+    assert rules(dag) >= TRAINING | {
+        "generate_data",
+        "score",
+        "make_table",
+        "render_notebook",
+    }
     for pattern in (TEST_LABELS, ENVIRONMENTS, TEST_INPUTS):
         made = {f for job in dag for f in job.output if re.search(pattern, f)}
         assert len(made) == sum(job.rule == "generate_data" for job in dag) >= 5
@@ -39,7 +44,9 @@ def test_test_labels_are_read_by_scores_alone(dag: list[Job]) -> None:
     assert rules(readers(dag, TEST_LABELS)) == {"score"}
 
 
-def test_true_environments_reach_only_methods_that_are_given_them(dag: list[Job]) -> None:
+def test_true_environments_reach_only_methods_that_are_given_them(
+    dag: list[Job],
+) -> None:
     given = readers(dag, ENVIRONMENTS)
     assert rules(given) == {"train"}
     assert {method_of(job) for job in given} == LABELLED
@@ -47,7 +54,11 @@ def test_true_environments_reach_only_methods_that_are_given_them(dag: list[Job]
 
 def test_test_inputs_reach_only_jobs_that_predict(dag: list[Job]) -> None:
     """What they learn does not depend on them: see the tests of shuffled data."""
-    assert rules(readers(dag, TEST_INPUTS)) <= {"extract_features", "train", "train_network"}
+    assert rules(readers(dag, TEST_INPUTS)) <= {
+        "extract_features",
+        "train",
+        "train_network",
+    }
 
 
 def test_algorithm_1_has_one_file_with_what_it_may_know(dag: list[Job]) -> None:
@@ -56,9 +67,19 @@ def test_algorithm_1_has_one_file_with_what_it_may_know(dag: list[Job]) -> None:
         jobs = [job for job in dag if job.rule == rule]
         assert jobs
         for job in jobs:
-            known = [f for f in job.input if not re.search(r"/iterations/\d+/\w+\.npz$", f)]
-            assert all(f.endswith(("/features/training.npz", "/data/train.npz",
-                                   "/data/validation.npz")) for f in known), job.name  # fmt: skip
+            known = [
+                f for f in job.input if not re.search(r"/iterations/\d+/\w+\.npz$", f)
+            ]
+            assert all(
+                f.endswith(
+                    (
+                        "/features/training.npz",
+                        "/data/train.npz",
+                        "/data/validation.npz",
+                    )
+                )
+                for f in known
+            ), job.name
             assert any(f.endswith("/features/training.npz") for f in known)
 
 
@@ -66,7 +87,9 @@ def test_that_file_holds_no_test_points(results: Path) -> None:
     files = list(results.glob("*/*/features/training.npz"))
     assert len(files) > 2
     for file in files:
-        known, test = (load_arrays(file.with_name(f"{n}.npz"))[0] for n in ("training", "test"))
+        known, test = (
+            load_arrays(file.with_name(f"{n}.npz"))[0] for n in ("training", "test")
+        )
         rows = {row.tobytes() for row in known["psi_validation"][0]}
         rows |= {row.tobytes() for row in known["u"][0] * known["s"][0]}
         assert len(rows) > known["y"].shape[1]

@@ -19,11 +19,15 @@ STAGED = sorted({cell for cell in CELLS if params(*cell)["steps"]})
 
 
 @pytest.mark.parametrize("cell", STAGED, ids="/".join)
-def test_the_loop_in_memory_is_the_workflows(results: Path, cell: tuple[str, str, str]) -> None:
+def test_the_loop_in_memory_is_the_workflows(
+    results: Path, cell: tuple[str, str, str]
+) -> None:
     """Algorithm 1 by one call, and by one job for each of its steps."""
     data, setting, _ = cell
     options = KerHRMOptions(**params(*cell)["candidates"][0])
-    problems = load_records(Problem, results / data / setting / "features/training.npz", "cpu")
+    problems = load_records(
+        Problem, results / data / setting / "features/training.npz", "cpu"
+    )
     iterations = results.joinpath(*cell, "iterations")
     threads = torch.get_num_threads()
     with threadpool_limits(1), torch.inference_mode():
@@ -35,4 +39,7 @@ def test_the_loop_in_memory_is_the_workflows(results: Path, cell: tuple[str, str
             stored, _ = load_arrays(iterations / str(t) / f"{name}.npz")
             for seed, fitted in enumerate(fits):
                 for key, array in getattr(fitted, name)[t - 1].arrays().items():
-                    assert np.array_equal(stored[key][seed], array, equal_nan=True), (t, key)
+                    assert np.array_equal(stored[key][seed], array, equal_nan=True), (
+                        t,
+                        key,
+                    )

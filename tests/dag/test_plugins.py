@@ -1,4 +1,5 @@
-"""Methods, penalties and data sets of other packages, from entry points to rows of tables."""
+"""Methods, penalties and data sets of other packages, from entry points to rows of
+tables."""
 
 import os
 from collections.abc import Callable
@@ -38,7 +39,9 @@ def test_the_page_about_extending(copy: Checkout, tmp_path: Path) -> None:
     (site / "data.py").write_text(data)
     groups = {"penalties": {"curvature": "penalty:CurvatureVariance"}}
     groups["data_sets"] = {"flipped": "data:FLIPPED"}
-    write_info(site, "page", {f"kerhrm.{group}": names for group, names in groups.items()})
+    write_info(
+        site, "page", {f"kerhrm.{group}": names for group, names in groups.items()}
+    )
     written = files(PAGE) | {
         "curvature.yaml": "learners: {kerhrm: {options: {penalty: curvature}}}"
     }
@@ -46,8 +49,12 @@ def test_the_page_about_extending(copy: Checkout, tmp_path: Path) -> None:
         (copy.folder / name).write_text(text)
     options = ("with_cvar", "flipped", "--configfile", *written, *SMOKE)
     copy.run(*options)
-    assert {"CVaR", "ERM"} <= set(pd.read_csv(copy.folder / TABLES / "with_cvar.csv")["method"])
-    assert {"few", "many"} == set(pd.read_csv(copy.folder / TABLES / "flipped.csv")["setting"])
+    assert {"CVaR", "ERM"} <= set(
+        pd.read_csv(copy.folder / TABLES / "with_cvar.csv")["method"]
+    )
+    assert {"few", "many"} == set(
+        pd.read_csv(copy.folder / TABLES / "flipped.csv")["setting"]
+    )
     # an edit of the package trains it again, and nothing before it
     assert copy.plan(*options) == []
     source = site / "kerhrm_cvar.py"

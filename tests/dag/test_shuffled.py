@@ -44,10 +44,14 @@ def test_learning_needs_no_test_data(smoke: Checkout, tmp_path: Path) -> None:
     copy = smoke.copy(tmp_path / "copy")
     run = copy.folder / "results/smoke"
     places = [run / name for name in SETTINGS]
-    found = [path for pattern in LEARNED for place in places for path in place.glob(pattern)]
+    found = [
+        path for pattern in LEARNED for place in places for path in place.glob(pattern)
+    ]
     learned = {path: load_arrays(path)[0] for path in found}
     predictions = {
-        p: load_arrays(p)[0] for place in places for p in place.glob("*/predictions.npz")
+        p: load_arrays(p)[0]
+        for place in places
+        for p in place.glob("*/predictions.npz")
     }
     assert len(learned) > 8
     assert len(predictions) > 15

@@ -16,7 +16,9 @@ def halves(diff: str) -> tuple[str, str]:
     return tuple("".join(x[1:] for x in lines if x[0] != sign) for sign in "+-")  # type: ignore[return-value]
 
 
-def test_one_thing_is_changed_and_its_table_is_marked(smoke: Checkout, tmp_path: Path) -> None:
+def test_one_thing_is_changed_and_its_table_is_marked(
+    smoke: Checkout, tmp_path: Path
+) -> None:
     copy = smoke.copy(tmp_path / "kerhrm")
     setting, learners = map(halves, blocks(PAGE, "diff"))
     assert setting[0] in (ROOT / "config/data/classification.yaml").read_text()
@@ -28,4 +30,6 @@ def test_one_thing_is_changed_and_its_table_is_marked(smoke: Checkout, tmp_path:
             copy.run(*words[3:])
     table = (copy.folder / "results/smoke/tables/mine.md").read_text()
     assert "KerHRM without penalty" in table
-    assert "smoke sizes; options differ from the published: data.classification" in table
+    assert (
+        "smoke sizes; options differ from the published: data.classification" in table
+    )

@@ -1,4 +1,5 @@
-"""A run that is killed and starved again and again ends, when recovered, with the same bytes.
+"""A run that is killed and starved again and again ends, when recovered, with the same
+bytes.
 
 The recovery from one fault is the victim of the next.  ``FAULTS=20 FAULT_SEED=1 pytest
 tests/faults`` tries more and other faults.
@@ -31,7 +32,8 @@ def jobs(smoke: Checkout) -> list[Job]:
 
 
 def hit(kind: str, run: Run, disk: Disk, rng: random.Random) -> bool:
-    """One fault after a random delay, and the end of the run; False if the run ended before."""
+    """One fault after a random delay, and the end of the run; False if the run ended
+    before."""
     time.sleep(rng.uniform(0, DELAY_SECONDS))
     if run.over:
         return False
@@ -56,7 +58,9 @@ def disturbed(
     try:
         run, n_hits = snakemake(copy, TARGETS), 0
         for number, kind in enumerate(schedule(N_FAULTS, disk, rng)):
-            left = len(jobs) - round((number + rng.random()) / N_FAULTS * (len(jobs) - 2))
+            left = len(jobs) - round(
+                (number + rng.random()) / N_FAULTS * (len(jobs) - 2)
+            )
             n_hits += run.reaches(left) and hit(kind, run, disk, rng)
             run.wait()
             run = recover(copy, TARGETS)
@@ -77,10 +81,14 @@ def test_the_recovery_succeeds(disturbed: tuple[Checkout, Run]) -> None:
 def test_results_are_those_of_an_undisturbed_run(
     results: Path, disturbed: tuple[Checkout, Run], jobs: list[Job]
 ) -> None:
-    declared = {file.removeprefix("results/smoke/") for job in jobs for file in job.output}
+    declared = {
+        file.removeprefix("results/smoke/") for job in jobs for file in job.output
+    }
     expected = {n: c for n, c in contents(results).items() if n in declared}
     found = contents(disturbed[0].folder / "results/smoke")
-    assert {"tables", "notebooks", "figures", "scores"} <= {n.split("/")[0] for n in expected}
+    assert {"tables", "notebooks", "figures", "scores"} <= {
+        n.split("/")[0] for n in expected
+    }
     assert found.keys() == expected.keys()
     assert [name for name in expected if found[name] != expected[name]] == []
 

@@ -27,29 +27,42 @@ class Cluster(Checkout):
 
     def command(self, profile: str) -> list[str]:
         """Snakemake with a profile."""
-        return [sys.executable, "-m", "snakemake", "--workflow-profile", f"profiles/{profile}"]
+        return [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--workflow-profile",
+            f"profiles/{profile}",
+        ]
 
     def submit(
         self, profile: str, *args: str, env: Mapping[str, str] | None = None
     ) -> tuple[subprocess.CompletedProcess[str], list[dict[str, str]]]:
-        """Run Snakemake with a profile; the result, both streams in order, and the new jobs."""
+        """Run Snakemake with a profile; the result, both streams in order, and the new
+        jobs."""
         before = len(self.slurm.jobs())
         done = self.call(*self.command(profile), *args, env=env)
         return done, self.slurm.jobs()[before:]
 
 
 class Runs(NamedTuple):
-    """Tables of the smoke preset on Slurm, their jobs there, and on this machine alone."""
+    """Tables of the smoke preset on Slurm, their jobs there, and on
+    this machine alone."""
 
     cluster: Cluster
     jobs: list[dict[str, str]]
     local: Checkout
 
 
-def submissions(checkout: Checkout, profile: str, *args: str) -> list[tuple[str, set[str]]]:
-    """What a dry run would send to the cluster: groups of jobs, and the rules of each."""
+def submissions(
+    checkout: Checkout, profile: str, *args: str
+) -> list[tuple[str, set[str]]]:
+    """What a dry run would send to the cluster: groups of jobs, and the
+    rules of each."""
     found: list[tuple[str, set[str]]] = []
-    for line in checkout.events("--dry-run", "--workflow-profile", f"profiles/{profile}", *args):
+    for line in checkout.events(
+        "--dry-run", "--workflow-profile", f"profiles/{profile}", *args
+    ):
         if "group" in line:
             found.append((line["group"], set()))
         elif line["grouped"]:

@@ -15,7 +15,11 @@ from typing import Any
 import pytest
 from snakemake_logger_plugin_jobs import VARIABLE
 
-SMOKE = ("--config", "preset=smoke")  # must follow the targets: it takes what comes after it
+# must follow the targets: it takes what comes after it
+SMOKE = (
+    "--config",
+    "preset=smoke",
+)
 TARGETS = ("all",)
 TIMEOUT_SECONDS = 1800
 #: folders of a run's that differ from one run to the next
@@ -47,7 +51,8 @@ class Checkout:
     folder : path
         Root of the copy.
     raw_dir : path, optional
-        Folder with raw files; without one synthetic data replace them.  Nothing is downloaded.
+        Folder with raw files; without one synthetic data replace them.  Nothing is
+        downloaded.
     """
 
     def __init__(self, folder: Path, raw_dir: str | None = None) -> None:
@@ -81,7 +86,9 @@ class Checkout:
         self, *args: str, cores: int = 2, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run Snakemake here; ``stdout`` of the result holds both streams in order."""
-        return self.call(sys.executable, "-m", "snakemake", "--cores", str(cores), *args, env=env)
+        return self.call(
+            sys.executable, "-m", "snakemake", "--cores", str(cores), *args, env=env
+        )
 
     def call(
         self, *command: str, env: Mapping[str, str] | None = None
@@ -97,7 +104,9 @@ class Checkout:
             timeout=TIMEOUT_SECONDS,
         )
 
-    def run(self, *args: str, cores: int = 2, env: Mapping[str, str] | None = None) -> str:
+    def run(
+        self, *args: str, cores: int = 2, env: Mapping[str, str] | None = None
+    ) -> str:
         """Output of a run that has to succeed."""
         done = self.snakemake(*args, cores=cores, env=env)
         assert done.returncode == 0, done.stdout
@@ -122,7 +131,9 @@ class Checkout:
         """Jobs and groups of a run, from the logger plugin."""
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder, "jobs")
-            tools = os.pathsep.join([self.environment["PYTHONPATH"], str(Path(__file__).parent)])
+            tools = os.pathsep.join(
+                [self.environment["PYTHONPATH"], str(Path(__file__).parent)]
+            )
             env = {"PYTHONPATH": tools, VARIABLE: str(log)}
             self.run("--logger=jobs", *args, env=env)
             lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
@@ -137,7 +148,9 @@ class Checkout:
 def contents(run: Path) -> dict[str, bytes]:
     """Contents of a run's result files, without logs, measured times and provenance."""
     found = {p.relative_to(run).as_posix(): p for p in run.rglob("*") if p.is_file()}
-    return {n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES}
+    return {
+        n: p.read_bytes() for n, p in found.items() if n.split("/")[0] not in VARIES
+    }
 
 
 def names(jobs: Iterable[Job]) -> set[str]:
@@ -154,7 +167,9 @@ def with_descendants(dag: Iterable[Job], start: Callable[[Job], bool]) -> set[st
     dag = list(dag)
     found = {job.name for job in dag if start(job)}
     stale = {file for job in dag if job.name in found for file in job.output}
-    while new := [j for j in dag if j.name not in found and not stale.isdisjoint(j.input)]:
+    while new := [
+        j for j in dag if j.name not in found and not stale.isdisjoint(j.input)
+    ]:
         found |= names(new)
         stale |= {file for job in new for file in job.output}
     return found
@@ -235,7 +250,8 @@ def mounted(folder: Path, *options: str) -> Iterator[None]:
     except FileNotFoundError:
         pytest.skip("needs the mount command")
     if done.returncode:
-        pytest.skip(f"needs a file system of its own: {done.stderr.strip().partition(chr(10))[0]}")
+        reason = done.stderr.strip().partition("\n")[0]
+        pytest.skip(f"needs a file system of its own: {reason}")
     try:
         yield
     finally:

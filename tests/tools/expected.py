@@ -16,8 +16,14 @@ METRICS = {
 #: methods that are given the true environments
 LABELLED = {"irm", "iga", "true_environments", "group_dro"}
 #: rules between the data set and the predictions
-TRAINING = {"extract_features", "learn_environments", "learn_direction", "test_heterogeneity",
-            "train_network", "train"}  # fmt: skip
+TRAINING = {
+    "extract_features",
+    "learn_environments",
+    "learn_direction",
+    "test_heterogeneity",
+    "train_network",
+    "train",
+}
 
 
 def params(data: str, setting: str, learner: str | None = None) -> dict:

@@ -1,4 +1,5 @@
-"""Modules that tests name as ``"factories:function"``: some to be taken, some to be refused."""
+"""Modules that tests name as ``"factories:function"``: some to be taken, some to be
+refused."""
 
 import math
 
@@ -7,8 +8,9 @@ from torch import Tensor, nn
 
 
 def mlp(n_inputs: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(n_inputs, 6), nn.ReLU(), nn.Linear(6, 4), nn.ReLU(),
-                         nn.Linear(4, 1))  # fmt: skip
+    return nn.Sequential(
+        nn.Linear(n_inputs, 6), nn.ReLU(), nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1)
+    )
 
 
 def wide(n_inputs: int) -> nn.Module:

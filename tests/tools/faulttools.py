@@ -36,7 +36,8 @@ class Run:
             # a background process of a script ignores Ctrl-C by default
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
-        # Orphans keep the pipe open, so its end does not mean that the command has ended.
+        # Orphans keep the pipe open, so its end does not mean that the command has
+        # ended.
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -64,7 +65,8 @@ class Run:
         return status
 
     def reaches(self, left: int) -> bool:
-        """Wait until at most ``left`` jobs are left; False if the run is over before."""
+        """Wait until at most ``left`` jobs are left; False if the run
+        is over before."""
         while not (self.working and self.left is not None and self.left <= left):
             if self.over:
                 return False
@@ -105,7 +107,16 @@ def arguments(process: psutil.Process) -> list[str]:
 
 
 def snakemake(checkout: Checkout, targets: Sequence[str], *options: str) -> Run:
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", *targets, *options, *SMOKE]
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--cores",
+        "2",
+        *targets,
+        *options,
+        *SMOKE,
+    ]
     return Run(checkout, command)
 
 
@@ -117,7 +128,9 @@ def recover(checkout: Checkout, targets: Sequence[str], *variables: str) -> Run:
         f"TARGET={' '.join(targets)}",
         f"CONFIG={SMOKE[1]}",
     ]
-    return Run(checkout, ["make", "-o", ".venv/installed", "recover", *usual, *variables])
+    return Run(
+        checkout, ["make", "-o", ".venv/installed", "recover", *usual, *variables]
+    )
 
 
 def end_all(folder: Path) -> None:
@@ -130,7 +143,8 @@ def end_all(folder: Path) -> None:
 
 
 class Disk:
-    """A file system in memory at ``folder`` that can fill up, where mounting is allowed."""
+    """A file system in memory at ``folder`` that can fill up, where mounting is
+    allowed."""
 
     size = "4g"  # more than results need
 
@@ -144,7 +158,9 @@ class Disk:
             problem = "there is no mount command"
         self.problem: str | None = problem or None  #: why it could not be mounted
 
-    def _mount(self, *options: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+    def _mount(
+        self, *options: str, check: bool = False
+    ) -> subprocess.CompletedProcess[str]:
         command = ["mount", *options, str(self.folder)]
         return subprocess.run(command, capture_output=True, text=True, check=check)
 
@@ -177,7 +193,8 @@ def signal_job(run: Run, rng: random.Random, number: int) -> None:
 
 
 def kill_everything(run: Run) -> None:
-    """As in a power cut: kernels of notebooks, which have their own sessions, included."""
+    """As in a power cut: kernels of notebooks, which have their own sessions,
+    included."""
     family = run.family()
     for process in family:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -198,7 +215,8 @@ FAULTS: dict[str, Callable[[Run, Disk, random.Random], object]] = {
 
 
 def schedule(n: int, disk: Disk, rng: random.Random) -> Iterator[str]:
-    """``n`` kinds of faults that are possible here, in random order, all about equally often."""
+    """``n`` kinds of faults that are possible here, in random order, all about equally
+    often."""
     kinds = [kind for kind in FAULTS if kind != "disk full" or disk.problem is None]
     for number in range(n):
         if number % len(kinds) == 0:

@@ -1,7 +1,8 @@
 """A real Slurm on this machine: two nodes with two pretended GPUs each.
 
-It needs no root, no systemd and nothing under /etc: keys, sockets, state and logs lie in one
-folder, the ports are free ones, and stopping ends exactly the processes that were started.
+It needs no root, no systemd and nothing under /etc: keys, sockets, state and logs lie
+in one folder, the ports are free ones, and stopping ends exactly the processes that
+were started.
 """
 
 import getpass
@@ -17,7 +18,16 @@ from pathlib import Path
 
 import psutil
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "sinfo")
+PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "squeue",
+    "scancel",
+    "sinfo",
+)
 NODES = ("n0", "n1")
 CPUS, MEMORY_MB = 2, 64_000  # what the nodes pretend to have; Slurm is told not to look
 SECONDS_TO_START, SECONDS_TO_END = 60, 20
@@ -57,8 +67,11 @@ PartitionName=main Nodes=n0,n1 Default=YES MaxTime=INFINITE State=UP
 
 
 def missing() -> list[str]:
-    """What Slurm needs and this machine has not: programs, and an address of its own name."""
-    found = [name for name in PROGRAMS if shutil.which(name, path=search_path()) is None]
+    """What Slurm needs and this machine has not: programs, and an address of its own
+    name."""
+    found = [
+        name for name in PROGRAMS if shutil.which(name, path=search_path()) is None
+    ]
     name = socket.gethostname()
     try:
         socket.gethostbyname(name)
@@ -84,7 +97,8 @@ def free_ports(number: int) -> list[int]:
 
 
 def job_processes(node: str) -> list[psutil.Process]:
-    """What runs for jobs on a node: their daemons and all below, which others are not."""
+    """What runs for jobs on a node: their daemons and all below, which
+    others are not."""
     found = []
     for process in psutil.process_iter(["name"]):
         with suppress(psutil.Error):
@@ -101,7 +115,8 @@ class Slurm:
     Parameters
     ----------
     folder : path
-        Short (a socket's path has at most 107 characters), empty, and removed by the caller.
+        Short (a socket's path has at most 107 characters), empty, and removed by the
+        caller.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -114,7 +129,8 @@ class Slurm:
         }
 
     def start(self) -> None:
-        """Bring munge, the controller and the nodes up, and wait until the nodes are idle."""
+        """Bring munge, the controller and the nodes up, and wait until the nodes are
+        idle."""
         self._write()
         munge = self.folder / "munge"
         self._run(
@@ -130,7 +146,9 @@ class Slurm:
         self._run("slurmctld", "-D", "-c")
         for name in NODES:
             self.nodes[name] = self._run("slurmd", "-D", "-N", name)
-        self._wait(lambda: self.states().count("idle") == len(NODES), "the nodes of Slurm")
+        self._wait(
+            lambda: self.states().count("idle") == len(NODES), "the nodes of Slurm"
+        )
 
     def lose(self, name: str) -> None:
         """A power cut of a node: its daemon and its jobs end."""
@@ -141,7 +159,9 @@ class Slurm:
         for process in job_processes(name):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        self.command("scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost")
+        self.command(
+            "scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=lost"
+        )
 
     def bring_back(self, name: str) -> None:
         """Start a lost node, and wait until it takes jobs."""
@@ -188,8 +208,20 @@ class Slurm:
 
     def jobs(self) -> list[dict[str, str]]:
         """Every job that was submitted, in order."""
-        keys = ("id", "state", "name", "comment", "cpus", "memory", "minutes", "gpus", "partition")
-        fields = "jobarrayid:|,state:|,name:|,comment:200|,numcpus:|,minmemory:|,timelimit:|"
+        keys = (
+            "id",
+            "state",
+            "name",
+            "comment",
+            "cpus",
+            "memory",
+            "minutes",
+            "gpus",
+            "partition",
+        )
+        fields = (
+            "jobarrayid:|,state:|,name:|,comment:200|,numcpus:|,minmemory:|,timelimit:|"
+        )
         lines = self.command(
             "squeue",
             "--noheader",
@@ -197,20 +229,27 @@ class Slurm:
             "--sort=i",
             f"--Format={fields},tres-per-job:|,partition:|",
         ).splitlines()
-        return [dict(zip(keys, map(str.strip, line.split("|")), strict=False)) for line in lines]
+        return [
+            dict(zip(keys, map(str.strip, line.split("|")), strict=False))
+            for line in lines
+        ]
 
     def _write(self) -> None:
         folder = self.folder
         for name in ("munge", "state", "bin", *(f"spool-{n}" for n in NODES)):
             (folder / name).mkdir()
-        for path in (folder, folder / "munge"):  # munged wants its socket within reach of all
+        for path in (
+            folder,
+            folder / "munge",
+        ):  # munged wants its socket within reach of all
             path.chmod(0o711)
         key = folder / "munge" / "key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
         controller_port, *ports = free_ports(1 + len(NODES))
         lines = [
-            f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port} "
+            f"NodeName={name} NodeHostname={socket.gethostname()} "
+            f"NodeAddr=127.0.0.1 Port={port} "
             f"CPUs={CPUS} RealMemory={MEMORY_MB} Gres=gpu:2 State=UNKNOWN"
             for name, port in zip(NODES, ports, strict=True)
         ]
@@ -234,7 +273,9 @@ class Slurm:
         srun.chmod(0o755)
 
     def _run(self, *command: str) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{command[0]}{len(self.processes)}.out").open("ab") as output:
+        with (self.folder / f"{command[0]}{len(self.processes)}.out").open(
+            "ab"
+        ) as output:
             process = subprocess.Popen(
                 command,
                 env=os.environ | self.environment,
@@ -252,5 +293,7 @@ class Slurm:
             ended = [p.args[0] for p in self.processes if p.poll() is not None]
             if ended or time.monotonic() > end:
                 logs = "".join(p.read_text() for p in sorted(self.folder.glob("*.out")))
-                raise RuntimeError(f"{what} did not start ({ended} ended):\n{logs[-4000:]}")
+                raise RuntimeError(
+                    f"{what} did not start ({ended} ended):\n{logs[-4000:]}"
+                )
             time.sleep(0.1)

@@ -23,6 +23,8 @@ def files(page: Path) -> dict[str, str]:
     """Contents of the YAML files that a page names just before a block."""
     found: dict[str, str] = {}
     pattern = r"`(\w+\.yaml)`[^`]*?\n\n```yaml\n(.*?)^```"
-    for name, block in re.findall(pattern, page.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+    for name, block in re.findall(
+        pattern, page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    ):
         found[name] = found.get(name, "") + block
     return found

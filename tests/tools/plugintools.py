@@ -1,4 +1,5 @@
-"""Other packages as pip would install them, without pip, a network or the environment at hand."""
+"""Other packages as pip would install them, without pip, a network or the environment
+at hand."""
 
 import shutil
 import tomllib
@@ -6,7 +7,8 @@ from pathlib import Path
 
 
 def install(source: Path, target: Path) -> Path:
-    """Copy a package to a folder for ``sys.path``, with the ``dist-info`` of its pyproject.toml."""
+    """Copy a package to a folder for ``sys.path``, with the ``dist-info`` of its
+    pyproject.toml."""
     project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]
     ignored = shutil.ignore_patterns("__pycache__", "pyproject.toml", "*.md")
     shutil.copytree(source, target, dirs_exist_ok=True, ignore=ignored)
@@ -20,8 +22,12 @@ def write_info(
     """The ``dist-info`` of a package with these entry points, by group and name."""
     info = target / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    lines = [f"[{group}]\n" + "".join(f"{n} = {e}\n" for n, e in points.items())
-             for group, points in groups.items()]  # fmt: skip
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    )
+    lines = [
+        f"[{group}]\n" + "".join(f"{n} = {e}\n" for n, e in points.items())
+        for group, points in groups.items()
+    ]
     (info / "entry_points.txt").write_text("\n".join(lines))
     return info

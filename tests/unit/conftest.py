@@ -1,4 +1,5 @@
-"""Settings of all unit tests, and the reference that feature extractors are held against."""
+"""Settings of all unit tests, and the reference that feature extractors are held
+against."""
 
 from collections.abc import Callable
 
@@ -21,7 +22,8 @@ def _seed_torch() -> None:
 
 @pytest.fixture
 def autograd_rows() -> Callable[[nn.Module, Tensor], Tensor]:
-    """Phi (n, p) by the plain loop: one backward pass a point, columns as ``parameters()``."""
+    """Phi (n, p) by the plain loop: one backward pass a point, columns as
+    ``parameters()``."""
 
     def rows(module: nn.Module, x: Tensor) -> Tensor:
         gradients = [

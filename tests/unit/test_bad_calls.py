@@ -1,4 +1,5 @@
-"""Bad calls of public functions: a KerhrmError of one line, or scikit-learn's own ValueError."""
+"""Bad calls of public functions: a KerhrmError of one line, or scikit-learn's own
+ValueError."""
 
 import itertools
 import warnings
@@ -40,8 +41,12 @@ X = RANDOM.normal(size=(N, 2))
 Y = np.where(X[:, 0] + RANDOM.normal(size=N) > 0, 1, -1)
 FAST: dict[str, Any] = {"network": (4,), "steps": 2}
 KERHRM: dict[str, Any] = {
-    "k": 2, "n_init": 1, "n_iterations": 1, "network": (4,), "random_state": 0,
-}  # fmt: skip
+    "k": 2,
+    "n_init": 1,
+    "n_iterations": 1,
+    "network": (4,),
+    "random_state": 0,
+}
 ESTIMATORS: dict[str, Any] = {
     "classifier": KerHRMClassifier(**KERHRM),
     "regressor": KerHRMRegressor(**KERHRM),
@@ -100,30 +105,49 @@ PARAMETERS: dict[str, list[Any]] = {
 def calls() -> dict[str, Callable[[], Any]]:
     """Name and bad call."""
     bad: dict[str, Callable[[], Any]] = {}
-    for (name, model), (what, table) in itertools.product(ESTIMATORS.items(), TABLES.items()):
-        bad[f"{name}, {what}"] = lambda model=model, table=table: clone(model).fit(*table)
+    for (name, model), (what, table) in itertools.product(
+        ESTIMATORS.items(), TABLES.items()
+    ):
+        bad[f"{name}, {what}"] = lambda model=model, table=table: clone(model).fit(
+            *table
+        )
     for name, model in ESTIMATORS.items():
         for key in [key for key in PARAMETERS if key in model.get_params()]:
             for value in PARAMETERS[key]:
-                bad[f"{name}, {key}={value!r:.20}"] = lambda model=model, key=key, value=value: (
-                    clone(model).set_params(**{key: value}).fit(X, Y)
+                bad[f"{name}, {key}={value!r:.20}"] = (
+                    lambda model=model, key=key, value=value: (
+                        clone(model).set_params(**{key: value}).fit(X, Y)
+                    )
                 )
         bad[f"{name}, not fitted"] = lambda model=model: clone(model).predict(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = KerHRMClassifier(**KERHRM, if_not_better="fit").fit(X, Y)
-    for what in ("none", "text", "one dimension", "no columns", "missing", "infinite", "words"):
+    for what in (
+        "none",
+        "text",
+        "one dimension",
+        "no columns",
+        "missing",
+        "infinite",
+        "words",
+    ):
         bad[f"predict, {what}"] = lambda what=what: fitted.predict(TABLES[what][0])
         bad[f"report, {what}"] = lambda what=what: fitted.report(TABLES[what][0], Y)
-        bad[f"environments, {what}"] = lambda what=what: fitted.predict_environment_proba(
-            TABLES[what][0], Y
+        bad[f"environments, {what}"] = lambda what=what: (
+            fitted.predict_environment_proba(TABLES[what][0], Y)
         )
         if what != "one dimension":
             bad[f"auxiliary, {what}"] = lambda what=what: clone(fitted).fit(
                 X, Y, auxiliary=TABLES[what][0] if what != "none" else [None] * N
             )
-        bad[f"pre-test, {what}"] = lambda what=what: test_heterogeneity(TABLES[what][0], Y)
-    network, points = build(NetworkOptions(widths=[4]), seed=0, d=2), torch.from_numpy(X).float()
+        bad[f"pre-test, {what}"] = lambda what=what: test_heterogeneity(
+            TABLES[what][0], Y
+        )
+    network, points = (
+        build(NetworkOptions(widths=[4]), seed=0, d=2),
+        torch.from_numpy(X).float(),
+    )
     bad |= {
         "build, d": lambda: build(NetworkOptions(), seed=0, d=0),
         "NTF, k": lambda: NTFMap.fit(network, points, 0),
@@ -133,7 +157,12 @@ def calls() -> dict[str, Callable[[], Any]]:
         "options": lambda: KerHRMOptions.parse({"alpha": "much"}),
         "an unknown option": lambda: KerHRMOptions.parse({"alfa": 1.0}),
         "problem": lambda: Problem.from_features(
-            NTFMap.fit(network, points, 2), points, points[:3, 0], points[:, 0], "regression", 0
+            NTFMap.fit(network, points, 2),
+            points,
+            points[:3, 0],
+            points[:, 0],
+            "regression",
+            0,
         ),
         "scorer": lambda: kerhrm.worst_group_score(3),  # type: ignore[arg-type]
     }

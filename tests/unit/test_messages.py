@@ -1,4 +1,5 @@
-"""Every message of an error is one line with a hint; every public name has an example."""
+"""Every message of an error is one line with a hint; every public name
+has an example."""
 
 import ast
 import doctest
@@ -24,9 +25,12 @@ NO_EXAMPLE = {"penalties", "plots", "Inputs", "Fitted", "Method", "Fit", "METHOD
 
 
 def template(node: ast.AST | None) -> str:
-    """Text of a message, with {} for what is filled in; empty if it is not written there."""
+    """Text of a message, with {} for what is filled in; empty if it is not written
+    there."""
     if isinstance(node, ast.JoinedStr):
-        parts = (template(p) if isinstance(p, ast.Constant) else "{}" for p in node.values)
+        parts = (
+            template(p) if isinstance(p, ast.Constant) else "{}" for p in node.values
+        )
         return "".join(parts)
     return str(node.value) if isinstance(node, ast.Constant) else ""
 
@@ -41,13 +45,25 @@ def raised() -> Iterator[tuple[str, str, int]]:
             given = {
                 node.targets[0].id: template(node.value)
                 for node in nodes
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+                if isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Name)
             }
             for node in nodes:
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ERRORS:
+                if (
+                    isinstance(node, ast.Call)
+                    and getattr(node.func, "id", "") in ERRORS
+                ):
                     problem = node.args[0]
-                    text = given.get(problem.id, "") if isinstance(problem, ast.Name) else ""
-                    yield f"{path}:{node.lineno}", text or template(problem), len(node.args)
+                    text = (
+                        given.get(problem.id, "")
+                        if isinstance(problem, ast.Name)
+                        else ""
+                    )
+                    yield (
+                        f"{path}:{node.lineno}",
+                        text or template(problem),
+                        len(node.args),
+                    )
 
 
 def test_messages_are_one_line_with_a_hint() -> None:
@@ -55,11 +71,16 @@ def test_messages_are_one_line_with_a_hint() -> None:
     assert sum(bool(text) for _, text, _ in found) > 100
     for where, text, n_arguments in found:
         assert "\n" not in text, where
-        assert not re.search(r"\bis no\b|\bare no\b|\bmend\b|, say\b", text), (where, text)
+        assert not re.search(r"\bis no\b|\bare no\b|\bmend\b|, say\b", text), (
+            where,
+            text,
+        )
         assert n_arguments == 2, f"{where} has no hint"
 
 
-@pytest.mark.parametrize(("kind", "builtin"), [(FileError, OSError), (DeviceError, RuntimeError)])
+@pytest.mark.parametrize(
+    ("kind", "builtin"), [(FileError, OSError), (DeviceError, RuntimeError)]
+)
 def test_files_and_devices_raise_what_python_raises(kind: type, builtin: type) -> None:
     with pytest.raises(builtin, match=r"^no; do$") as caught:
         raise kind("no", "do")
@@ -73,7 +94,9 @@ def names_in_examples() -> set[str]:
     for _, module in MODULES:
         for node in ast.walk(module):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                for one in doctest.DocTestParser().get_examples(ast.get_docstring(node) or ""):
+                for one in doctest.DocTestParser().get_examples(
+                    ast.get_docstring(node) or ""
+                ):
                     names.update(re.findall(r"\w+", one.source))
     return names
 
@@ -81,7 +104,9 @@ def names_in_examples() -> set[str]:
 def test_public_names_have_an_example() -> None:
     """``make unit`` runs them all."""
     page = (ROOT / "docs" / "api.md").read_text("utf-8")
-    listed = {name.rpartition(".")[2] for name in re.findall(r"^   ([a-z.]*\w+)$", page, re.M)}
+    listed = {
+        name.rpartition(".")[2] for name in re.findall(r"^   ([a-z.]*\w+)$", page, re.M)
+    }
     assert {"HRM", "train_network"} <= listed
     assert listed - set(kerhrm.__all__) - NO_EXAMPLE <= names_in_examples()
     for name in set(kerhrm.__all__) - NO_EXAMPLE:

@@ -24,7 +24,8 @@ class Class:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """``cupboard.fails`` fails when it is imported, ``cupboard.broken`` when it is parsed."""
+    """``cupboard.fails`` fails when it is imported, ``cupboard.broken`` when it is
+    parsed."""
     folder = tmp_path / "cupboard"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
@@ -41,7 +42,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("name", ["paths", "dumps", "late", "function", "Class"])
 def test_what_a_module_defines(package: Path, name: str) -> None:
     check_entry(f"cupboard.light:{name}")
-    assert load_entry(f"cupboard.light:{name}") is getattr(sys.modules["cupboard.light"], name)
+    assert load_entry(f"cupboard.light:{name}") is getattr(
+        sys.modules["cupboard.light"], name
+    )
 
 
 @pytest.mark.parametrize("function", [check_entry, load_entry])
@@ -75,5 +78,7 @@ def test_the_main_script_has_no_specification(monkeypatch: pytest.MonkeyPatch) -
     script.network_of_a_script = len  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "__main__", script)
     check_entry("__main__:network_of_a_script")
-    with pytest.raises(KerhrmError, match=r"cannot load '__main__:another': .*no attribute"):
+    with pytest.raises(
+        KerhrmError, match=r"cannot load '__main__:another': .*no attribute"
+    ):
         check_entry("__main__:another")

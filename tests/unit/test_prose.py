@@ -1,12 +1,13 @@
 """Numbers in hand-written pages are those of the published tables.
 
-A comment at the end of a line names, in order, the cell of every decimal number before it::
+A comment at the end of a line names, in order, the cell of every decimal number before
+it::
 
     Table 1 has .77, ERM .37. <!-- table1 test_acc: KerHRM; ERM -->
 
-An item is ``METHOD[.COLUMN] [[SELECTION]] [@SETTING]``: the mean over the settings unless one is
-named, the method's own selection criterion, column ``mean``; ``min`` and ``max`` are taken over the
-settings, ``skip`` is a number from elsewhere.
+An item is ``METHOD[.COLUMN] [[SELECTION]] [@SETTING]``: the mean over the settings
+unless one is named, the method's own selection criterion, column ``mean``; ``min`` and
+``max`` are taken over the settings, ``skip`` is a number from elsewhere.
 """
 
 import re
@@ -43,17 +44,25 @@ def value(table: str, metric: str, item: str) -> float:
     assert part is not None, item
     if table == "endpoints":  # METHOD[.low|.high] @TABLE
         rows = pd.read_csv(ROOT / "results/reference/endpoints.csv")
-        (row,) = rows[(rows["method"] == part["method"]) & (rows["table"] == part["setting"])].index
+        (row,) = rows[
+            (rows["method"] == part["method"]) & (rows["table"] == part["setting"])
+        ].index
         column = {"low": "ci_low", "high": "ci_high"}.get(part["column"] or "", metric)
         return float(rows.loc[row, column])
     if table == "choices":  # METHOD[.base] @ALTERNATIVE, on synthetic data
         rows = pd.read_csv(ROOT / "results/reference/choices.csv")
         rows = rows[
-            rows["data"].isin(["classification", "regression"]) & (rows["metric"] == metric)
+            rows["data"].isin(["classification", "regression"])
+            & (rows["metric"] == metric)
         ]
-        rows = rows[(rows["method"] == part["method"]) & (rows["alternative"] == part["setting"])]
+        rows = rows[
+            (rows["method"] == part["method"])
+            & (rows["alternative"] == part["setting"])
+        ]
         return float(rows[part["column"] or "changed"].item())
-    rows = pd.read_csv(next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv")
+    rows = pd.read_csv(
+        next(f for f in FOLDERS if (f / f"{table}.csv").exists()) / f"{table}.csv"
+    )
     rows = rows[(rows.metric == metric) & (rows.method == part["method"])]
     if part["setting"]:
         rows = rows[rows.setting == part["setting"]]
@@ -68,7 +77,9 @@ def value(table: str, metric: str, item: str) -> float:
 @pytest.mark.parametrize(
     ("page", "text", "comment"), lines(), ids=lambda x: x if isinstance(x, str) else ""
 )
-def test_numbers_are_those_of_the_tables(page: str, text: str, comment: re.Match[str]) -> None:
+def test_numbers_are_those_of_the_tables(
+    page: str, text: str, comment: re.Match[str]
+) -> None:
     numbers = NUMBER.findall(text)
     items = comment["items"].split("; ")
     assert len(numbers) == len(items), f"{page}: {numbers} against {items}"

@@ -16,7 +16,14 @@ def test_entropy_is_the_documented_hash() -> None:
 
 
 def test_streams_repeat_and_differ_by_seed_and_name() -> None:
-    keys = [(0, "data"), (1, "data"), (0, "weights"), (0,), (0, "data", "test"), (10, "data")]
+    keys = [
+        (0, "data"),
+        (1, "data"),
+        (0, "weights"),
+        (0,),
+        (0, "data", "test"),
+        (10, "data"),
+    ]
     draws = [stream(*key).standard_normal(4).tolist() for key in keys]
     assert draws == [stream(*key).standard_normal(4).tolist() for key in keys]
     assert len({tuple(d) for d in draws}) == len(keys)

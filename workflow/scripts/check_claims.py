@@ -5,5 +5,7 @@ from kerhrm.paper.runs.arrays import write_text
 from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
-    claims = evaluate(run_folder(snakemake.log[0]), snakemake.params.preset, snakemake.input.claims)
+    claims = evaluate(
+        run_folder(snakemake.log[0]), snakemake.params.preset, snakemake.input.claims
+    )
     write_text(snakemake.output[0], claims.to_csv(index=False, float_format="%.6g"))

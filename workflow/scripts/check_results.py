@@ -13,6 +13,8 @@ with job(snakemake):
     if len(failed):
         columns = ["table", "setting", "method", "selection", "metric", "reason"]
         print(failed[columns].to_string(index=False), file=sys.stderr)
-        hint = "see the list above and the learners' logs; everything else has been made"
+        hint = (
+            "see the list above and the learners' logs; everything else has been made"
+        )
         raise KerhrmError(f"{len(failed)} cells have no result", hint)
     write_text(snakemake.output[0], "every cell has a result\n")

@@ -1,4 +1,5 @@
-"""Reduced neural tangent features: the kernel's SVD, or of many points by way of landmarks."""
+"""Reduced neural tangent features: the kernel's SVD, or of many points by way of
+landmarks."""
 
 import torch
 
@@ -35,7 +36,11 @@ with job(snakemake) as checkpoint, torch.inference_mode():
         checkpoint.once(f"seed={s}", lambda s=s, seed=seed: features(s, seed))
         for s, seed in enumerate(params.seeds["network"])
     ]
-    of_test = [{n[5:]: a for n, a in unit.items() if n.startswith("test/")} for unit in units]
-    of_training = [{n: a for n, a in unit.items() if not n.startswith("test/")} for unit in units]
+    of_test = [
+        {n[5:]: a for n, a in unit.items() if n.startswith("test/")} for unit in units
+    ]
+    of_training = [
+        {n: a for n, a in unit.items() if not n.startswith("test/")} for unit in units
+    ]
     save_stacked(snakemake.output.training, of_training)
     save_stacked(snakemake.output.test, of_test)

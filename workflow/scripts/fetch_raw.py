@@ -5,4 +5,6 @@ from kerhrm.plugins import load_entry
 
 with job(snakemake):
     raw = load_entry(snakemake.params.raw)
-    raw.fetch(snakemake.params.raw_dir, snakemake.params.on_missing).save(snakemake.output[0])
+    raw.fetch(snakemake.params.raw_dir, snakemake.params.on_missing).save(
+        snakemake.output[0]
+    )

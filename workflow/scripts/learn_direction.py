@@ -12,7 +12,9 @@ from kerhrm.paper.runs.job import job
 with job(snakemake), torch.inference_mode():
     device, files = resolve_device(snakemake.params.device), snakemake.input
     options = KerHRMOptions(**snakemake.params.options)
-    environments = [load_records(Environments, file, device) for file in files.environments]
+    environments = [
+        load_records(Environments, file, device) for file in files.environments
+    ]
     problems = load_records(Problem, files.features, device)
     directions = [
         learn_directions(problems[s], list(learned), options).arrays()

@@ -13,7 +13,9 @@ with job(snakemake) as checkpoint, torch.inference_mode():
     device, files = resolve_device(snakemake.params.device), snakemake.input
     options, t = KerHRMOptions(**snakemake.params.options), int(snakemake.wildcards.t)
     problems = load_records(Problem, files.features, device)
-    environments = [load_records(Environments, file, device) for file in files.environments]
+    environments = [
+        load_records(Environments, file, device) for file in files.environments
+    ]
     directions = [load_records(Directions, file, device) for file in files.directions]
     points = [load_arrays(file)[0]["x"] for file in (files.train, files.validation)]
 

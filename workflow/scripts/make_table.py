@@ -12,7 +12,9 @@ from kerhrm.paper.runs.job import job, run_folder
 with job(snakemake):
     run, name = Run(run_folder(snakemake.log[0])), snakemake.wildcards.table
     scores, params = run.scores(name), snakemake.params
-    cells = make_table(scores, name, params.mark, load_paper_values(snakemake.input.paper_values))
+    cells = make_table(
+        scores, name, params.mark, load_paper_values(snakemake.input.paper_values)
+    )
     write_text(snakemake.output.csv, cells.to_csv(index=False))
     write_text(snakemake.output.comparisons, compare(scores).to_csv(index=False))
     title = ": ".join(filter(None, (params.title, notice(cells, params.mark))))

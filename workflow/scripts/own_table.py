@@ -6,5 +6,9 @@ from kerhrm.paper.runs.job import job
 with job(snakemake):
     files, options = snakemake.output, snakemake.params.options
     render(
-        snakemake.input.notebook, files.notebook, files.page, path=snakemake.input.csv, **options
+        snakemake.input.notebook,
+        files.notebook,
+        files.page,
+        path=snakemake.input.csv,
+        **options,
     )

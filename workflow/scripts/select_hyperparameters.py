@@ -1,4 +1,5 @@
-"""Every learner's hyperparameters by every criterion it can have, and the scores of all."""
+"""Every learner's hyperparameters by every criterion it can have, and the scores of
+all."""
 
 import yaml
 
@@ -9,5 +10,7 @@ from kerhrm.paper.runs.job import job, run_folder
 with job(snakemake):
     table = search(snakemake.params.cells, run_folder(snakemake.log[0]))
     write_text(snakemake.output.scores, table.to_csv(index=False))
-    chosen = yaml.safe_dump(best(table), sort_keys=False, default_flow_style=None, width=100)
+    chosen = yaml.safe_dump(
+        best(table), sort_keys=False, default_flow_style=None, width=100
+    )
     write_text(snakemake.output.selected, chosen)

@@ -14,7 +14,8 @@ from kerhrm.paper.runs.job import job
 
 with job(snakemake):
     scores = {
-        Path(path).name.partition(".")[0]: pd.read_csv(path) for path in snakemake.input.scores
+        Path(path).name.partition(".")[0]: pd.read_csv(path)
+        for path in snakemake.input.scores
     }
     spec = read_yaml(Path(snakemake.input.endpoints))
     paper = load_paper_values(snakemake.input.paper_values)

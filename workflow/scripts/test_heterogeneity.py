@@ -13,7 +13,9 @@ with job(snakemake) as checkpoint:
     problems = load_records(Problem, snakemake.input.features)
     x = torch.from_numpy(load_arrays(snakemake.input.train)[0]["x"])
     units = [
-        checkpoint.once(f"seed={s}", lambda s=s: test_problem(problems[s], x[s], options).arrays())
+        checkpoint.once(
+            f"seed={s}", lambda s=s: test_problem(problems[s], x[s], options).arrays()
+        )
         for s in range(len(snakemake.params.seeds["network"]))
     ]
     save_stacked(snakemake.output[0], units)

@@ -9,7 +9,10 @@ from kerhrm.plugins import load_entry
 
 with job(snakemake) as checkpoint:
     params = snakemake.params
-    fit, kind = load_entry(params.entries["train"]), load_entry(params.entries["options"])
+    fit, kind = (
+        load_entry(params.entries["train"]),
+        load_entry(params.entries["options"]),
+    )
     candidates = [kind(**options) for options in params.candidates]
     replicates = Replicates(snakemake.input, params, resolve_device(params.device))
 

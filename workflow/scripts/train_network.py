@@ -1,4 +1,5 @@
-"""The end of Algorithm 1: the iteration that predicts, and the network along its direction."""
+"""The end of Algorithm 1: the iteration that predicts, and the network along its
+direction."""
 
 from functools import partial
 
@@ -16,14 +17,23 @@ with job(snakemake) as checkpoint:
     device = resolve_device(params.device)
     replicates = Replicates(files, params, device)
     options = KerHRMOptions(**params.options)
-    environments = [load_records(Environments, file, device) for file in files.environments]
+    environments = [
+        load_records(Environments, file, device) for file in files.environments
+    ]
     directions = [load_records(Directions, file, device) for file in files.directions]
-    pretests = load_records(HeterogeneityResult, files.heterogeneity) if files.heterogeneity else []
+    pretests = (
+        load_records(HeterogeneityResult, files.heterogeneity)
+        if files.heterogeneity
+        else []
+    )
 
     def train(s):
         inputs = replicates.inputs(s, pretests[s] if pretests else None)
         learned = [e[s] for e in environments], [d[s] for d in directions]
         return replicates.predictions(s, finish(inputs, options, *learned))
 
-    units = [[checkpoint.once(f"seed={s}", partial(train, s))] for s in range(len(replicates))]
+    units = [
+        [checkpoint.once(f"seed={s}", partial(train, s))]
+        for s in range(len(replicates))
+    ]
     save_predictions(snakemake.output[0], units, candidates=[params.options])

@@ -6,4 +6,6 @@ from kerhrm.paper.runs.arrays import write_text
 from kerhrm.paper.runs.job import job
 
 with job(snakemake):
-    write_text(snakemake.output[0], yaml.safe_dump(snakemake.params.config, sort_keys=False))
+    write_text(
+        snakemake.output[0], yaml.safe_dump(snakemake.params.config, sort_keys=False)
+    )

@@ -1,18 +1,20 @@
-r"""Environments that are functions of an auxiliary variable Z, and directions invariant over them.
+r"""Environments that are functions of an auxiliary variable Z, and directions invariant
+over them.
 
 Z (a time, a place, a category) is no feature.  It is cut into cells c(z)
-(:mod:`kerhrm.algorithm.cells`), and the mixture of regressions (:mod:`kerhrm.algorithm.mixture`)
-gives a whole cell to one environment.  Were the cells' points free, environments would repeat the
-label as soon as there are features enough.
+(:mod:`kerhrm.algorithm.cells`), and the mixture of regressions
+(:mod:`kerhrm.algorithm.mixture`) gives a whole cell to one environment.  Were the
+cells' points free, environments would repeat the label as soon as there are features
+enough.
 
-M_p minimises the pooled risk with a penalty alpha (:mod:`kerhrm.algorithm.invariance`).  Among all
-(k, alpha) the one with the least extrapolated risk is chosen (risk extrapolation: Krueger et al.,
-ICML 2021),
+M_p minimises the pooled risk with a penalty alpha (:mod:`kerhrm.algorithm.invariance`).
+Among all (k, alpha) the one with the least extrapolated risk is chosen (risk
+extrapolation: Krueger et al., ICML 2021),
 
 .. math:: \max_j R^j + \lambda \, (\max_j R^j - \min_j R^j),
 
-with R^j the mean squared error of environment j over the validation points and, out of fold, the
-training points.
+with R^j the mean squared error of environment j over the validation points and, out of
+fold, the training points.
 """
 
 from typing import Annotated, Literal
@@ -28,7 +30,15 @@ from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.records import Directions, Environments, Problem
-from kerhrm.options import Count, NonNegative, Number, Options, PositiveFloat, Some, option
+from kerhrm.options import (
+    Count,
+    NonNegative,
+    Number,
+    Options,
+    PositiveFloat,
+    Some,
+    option,
+)
 from kerhrm.randomness import stream
 
 
@@ -36,7 +46,9 @@ class AuxiliaryOptions(Options):
     """Options of KerHRM with an auxiliary variable."""
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
-    n_cells: Annotated[int, Field(ge=2), Number] = option(10, "of the auxiliary variable, at most")
+    n_cells: Annotated[int, Field(ge=2), Number] = option(
+        10, "of the auxiliary variable, at most"
+    )
     n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
     n_init: Count = option(5, "random initialisations of the cells, for each k")
     clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
@@ -48,7 +60,9 @@ class AuxiliaryOptions(Options):
     )
     ridge: NonNegative = option(1e-6, "of the invariant direction")
     extrapolation: NonNegative = option(4.0, "lambda of the extrapolated risk")
-    folds: Annotated[int, Field(ge=2), Number] = option(5, "of the training points, for that risk")
+    folds: Annotated[int, Field(ge=2), Number] = option(
+        5, "of the training points, for that risk"
+    )
     n_permutations: Count | None = option(
         99, "of the cells, at most, to test for heterogeneity; null: no test"
     )
@@ -79,12 +93,18 @@ def cell_environments(
     for k in options.k:
         psi, psi_validation = problem.reduced(k)
         size = options.n_init, int(cells.max()) + 1, options.n_environments
-        draw = stream(problem.seed, "auxiliary", f"k={k}").dirichlet([0.5] * size[-1], size[:2])
+        draw = stream(problem.seed, "auxiliary", f"k={k}").dirichlet(
+            [0.5] * size[-1], size[:2]
+        )
         mixtures = fit_mixture(
-            psi, problem.target, torch.from_numpy(draw).to(psi)[:, cells],
-            ridge=options.clustering_ridge, cells=cells, point_weights=problem.weights,
+            psi,
+            problem.target,
+            torch.from_numpy(draw).to(psi)[:, cells],
+            ridge=options.clustering_ridge,
+            cells=cells,
+            point_weights=problem.weights,
             per_cluster=True,
-        )  # fmt: skip
+        )
         best = mixtures.objective.argmin()
         one = mixtures.take(best)
         table = one_hot(one.weights.argmax(-2), options.n_environments).to(psi)
@@ -120,11 +140,13 @@ def cell_environments(
 def cell_directions(
     problem: Problem, train: Tensor, validation: Tensor, options: AuxiliaryOptions
 ) -> Directions:
-    """Learn the invariant direction of every candidate (k, alpha), and choose one (M_p).
+    """Learn the invariant direction of every candidate (k, alpha), and choose one
+    (M_p).
 
-    Of the environments (G, n, K) of the training points and (G, m, K) of the validation points, for
-    each k of the options: those of :func:`cell_environments`, or a single one, which makes
-    this ERM.  Scores are minus the extrapolated risk; ties go to the smaller k, then alpha.
+    Of the environments (G, n, K) of the training points and (G, m, K) of the validation
+    points, for each k of the options: those of :func:`cell_environments`, or a single
+    one, which makes this ERM.  Scores are minus the extrapolated risk; ties go to the
+    smaller k, then alpha.
     """
     penalty = PENALTIES[options.penalty]()
     order = stream(problem.seed, "auxiliary", "folds").permutation(len(problem.y))
@@ -141,26 +163,35 @@ def cell_directions(
             risks = environment_risks(
                 psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
             )
-            found.append(torch.stack([penalty.minimise(risks, a * unit) for a in options.alpha]))
+            found.append(
+                torch.stack([penalty.minimise(risks, a * unit) for a in options.alpha])
+            )
         *without, theta = found  # (A, k) each
         residuals = problem.target.repeat(len(options.alpha), 1)
         for number, other in enumerate(without):
             residuals[:, fold == number] -= other @ psi[fold == number].mT
         beyond = problem.target_validation - theta @ psi_validation.mT
-        losses, parts = torch.cat([residuals, beyond], -1) ** 2, torch.cat([memberships, held_out])
+        losses, parts = (
+            torch.cat([residuals, beyond], -1) ** 2,
+            torch.cat([memberships, held_out]),
+        )
         scores.append(-extrapolated_risk(losses, parts, options.extrapolation))
         thetas.append(pad(theta, (0, len(problem.s) - k)))
     every = torch.cat(scores)
     return Directions(
         theta=torch.cat(thetas),
-        k=torch.tensor(options.k, device=every.device).repeat_interleave(len(options.alpha)),
+        k=torch.tensor(options.k, device=every.device).repeat_interleave(
+            len(options.alpha)
+        ),
         alpha=every.new_tensor(options.alpha).repeat(len(options.k)),
         score=every,
         chosen=int(every.argmax()),
     )
 
 
-def extrapolated_risk(losses: Tensor, memberships: Tensor, extrapolation: float) -> Tensor:
+def extrapolated_risk(
+    losses: Tensor, memberships: Tensor, extrapolation: float
+) -> Tensor:
     """max_j R^j + extrapolation (max_j R^j - min_j R^j) over occupied environments.
 
     Of losses (..., m) and memberships (m, K): (...).

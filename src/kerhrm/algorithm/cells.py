@@ -1,4 +1,7 @@
-"""Cells of an auxiliary variable: its values as a few numbers that environments may depend on."""
+"""Cells of an auxiliary variable.
+
+Its values as a few numbers that environments may depend on.
+"""
 
 from dataclasses import dataclass
 
@@ -16,8 +19,9 @@ CELL_POINTS = 30  #: of which a quantile bin has at least as many
 class Cells:
     """Cells of an auxiliary variable.
 
-    One column is cut at ``edges``.  Several columns, standardised by ``mean`` and ``scale``, belong
-    to the nearest of ``centres``.  Rows that were not in training have a cell, too.
+    One column is cut at ``edges``.  Several columns, standardised by ``mean`` and
+    ``scale``, belong to the nearest of ``centres``.  Rows that were not in training
+    have a cell, too.
 
     Attributes
     ----------
@@ -37,20 +41,24 @@ class Cells:
     def fit(cls, z: np.ndarray, n_cells: int = 10, seed: int = 0) -> "Cells":
         """Cut the auxiliary variable of the training points into cells.
 
-        Distinct rows are cells where there are at most ``n_cells`` (categories, given as numbers,
-        and crossed categories).  Otherwise one column is cut into quantile bins, and several
-        columns by k-means.  Columns of indicators suit a category with many values.
+        Distinct rows are cells where there are at most ``n_cells`` (categories, given
+        as numbers, and crossed categories).  Otherwise one column is cut into quantile
+        bins, and several columns by k-means.  Columns of indicators suit a category
+        with many values.
 
-        Numbers z (n, c); the seed starts k-means.  There are at most ``n_cells`` cells, fewer where
-        a quantile bin would have less than 30 points.
+        Numbers z (n, c); the seed starts k-means.  There are at most ``n_cells`` cells,
+        fewer where a quantile bin would have less than 30 points.
 
-        Raises KerhrmError if z is not a finite table with a row for each point, or is constant.
+        Raises KerhrmError if z is not a finite table with a row for each point, or is
+        constant.
         """
         z = _checked(z)
         mean, scale = z.mean(0), np.where(z.std(0) > 0, z.std(0), 1.0)
         rows = np.unique(z, axis=0)
         if len(rows) < 2:
-            raise KerhrmError("the auxiliary variable is constant", "give a column that varies")
+            raise KerhrmError(
+                "the auxiliary variable is constant", "give a column that varies"
+            )
         none = np.zeros((0, z.shape[1]))
         if z.shape[1] == 1:
             edges = (rows[1:, 0] + rows[:-1, 0]) / 2
@@ -91,10 +99,14 @@ class Cells:
 def _checked(z: np.ndarray) -> np.ndarray:
     z = np.asarray(z, dtype=np.float64)
     if z.ndim != 2 or 0 in z.shape:
-        text = f"the auxiliary variable must be a table (n, columns); got shape {z.shape}"
+        text = (
+            f"the auxiliary variable must be a table (n, columns); got shape {z.shape}"
+        )
         raise KerhrmError(text, "give a row for each point and at least one column")
     if not np.isfinite(z).all():
         row = int(np.flatnonzero(~np.isfinite(z).all(-1))[0])
-        text = f"the auxiliary variable must be finite; row {row} (counted from 0) is not"
+        text = (
+            f"the auxiliary variable must be finite; row {row} (counted from 0) is not"
+        )
         raise KerhrmError(text, "drop such rows")
     return z

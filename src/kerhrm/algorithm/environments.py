@@ -1,18 +1,20 @@
 """Clustering step (M_c): from reduced features to inferred environments.
 
-For every candidate dimension k, mixtures are fitted from many initialisations and with every
-candidate ridge.  Degenerate ones, whose environments only repeat the label or leave fewer than two
-environments occupied, are set aside; among the others the one with the highest held-out likelihood
+For every candidate dimension k, mixtures are fitted from many initialisations and with
+every candidate ridge.  Degenerate ones, whose environments only repeat the label or
+leave fewer than two environments occupied, are set aside; among the others the one with
+the highest held-out likelihood
 
     (1/m) sum_i log p(y_i | psi_i)      over the pooled validation points
 
-wins.  K is an upper bound: an environment that EM has emptied is dropped and the others stay.
-Neither test data nor true environments are looked at.
+wins.  K is an upper bound: an environment that EM has emptied is dropped and the others
+stay. Neither test data nor true environments are looked at.
 
-Environment = label is a genuine optimum of the mixture likelihood: inside such an environment the
-label is constant, the residual vanishes, and nothing can be learned about invariance.  With many
-clusters it is often the likelier optimum, so the likelihood cannot reject it; the environment's
-normalised mutual information with the label can.
+Environment = label is a genuine optimum of the mixture likelihood: inside such an
+environment the label is constant, the residual vanishes, and nothing can be learned
+about invariance.  With many clusters it is often the likelier optimum, so the
+likelihood cannot reject it; the environment's normalised mutual information with the
+label can.
 """
 
 from collections.abc import Sequence
@@ -40,9 +42,9 @@ def learn_environments(
 ) -> Environments:
     """Infer the environments of iteration t (M_c).
 
-    The first iteration tries every k of the options.  Later ones keep the k that the iteration
-    before has chosen, and take its direction (and, with ``projection="all"``, those of all
-    iterations before) out of Psi.
+    The first iteration tries every k of the options.  Later ones keep the k that the
+    iteration before has chosen, and take its direction (and, with ``projection="all"``,
+    those of all iterations before) out of Psi.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ def learn_environments(
     environments, directions : sequences of length t - 1
         What iterations 1, ..., t - 1 left.
     inputs : two Tensors, (n, d) and (m, d), optional
-        Training and validation points, which ``first_kernel="inputs"`` clusters at first.
+        Training and validation points, which ``first_kernel="inputs"`` clusters at
+        first.
 
     Returns
     -------
@@ -65,20 +68,26 @@ def learn_environments(
     Raises
     ------
     KerhrmError
-        If k exceeds the reduced features, n_environments the points, all features or labels are
-        zero, or inputs are needed and not given.
+        If k exceeds the reduced features, n_environments the points, all features or
+        labels are zero, or inputs are needed and not given.
     """
     if len(environments) != t - 1 or len(directions) != t - 1:
-        text = f"iteration {t} needs the environments and directions of all {t - 1} before"
+        text = (
+            f"iteration {t} needs the environments and directions of all {t - 1} before"
+        )
         raise KerhrmError(text, f"pass those of iterations 1 to {t - 1}, in order")
     if t > 1:
         ends = [d.winner(i) for i, d in enumerate(directions, start=1)]
-        thetas = [end.theta for end in (ends if options.projection == "all" else ends[-1:])]
+        thetas = [
+            end.theta for end in (ends if options.projection == "all" else ends[-1:])
+        ]
         before = environments[-1].candidate(ends[-1].k)
         one = _infer(problem, options, t, *problem.reduced(ends[-1].k), thetas, before)
         return Environments.stack([one])
     if (k_max := len(problem.s)) < max(options.k):
-        raise KerhrmError(f"k={max(options.k)} exceeds the {k_max} reduced features", "lower k")
+        raise KerhrmError(
+            f"k={max(options.k)} exceeds the {k_max} reduced features", "lower k"
+        )
     if options.first_kernel == "inputs":  # one clustering serves every k
         if inputs is None:
             text = "first_kernel='inputs' needs the points x"
@@ -86,7 +95,9 @@ def learn_environments(
         x, x_validation = (part.double() for part in inputs)
         one = _infer(problem, options, t, x, x_validation, [], None)
         one = replace(one, slopes=one.slopes[:, : x.shape[-1]])
-        return Environments.stack([replace(one, k=torch.full_like(one.k, k)) for k in options.k])
+        return Environments.stack(
+            [replace(one, k=torch.full_like(one.k, k)) for k in options.k]
+        )
     candidates: list[Environments] = []
     for k in options.k:
         smaller = candidates[-1] if candidates else None
@@ -94,12 +105,15 @@ def learn_environments(
     return Environments.stack(candidates)
 
 
-def choose_n_environments(problem: Problem, options: KerHRMOptions, largest: int = 5) -> int:
-    """Number of environments, 1 to ``largest``, by the held-out likelihood of first clusterings.
+def choose_n_environments(
+    problem: Problem, options: KerHRMOptions, largest: int = 5
+) -> int:
+    """Number of environments, 1 to ``largest``, by the held-out likelihood of first
+    clusterings.
 
-    The smallest number that falls short of the likeliest by no more than one standard error of
-    their difference (Breiman et al. 1984).  Every number has its best k; degenerate clusterings do
-    not count.
+    The smallest number that falls short of the likeliest by no more than one standard
+    error of their difference (Breiman et al. 1984).  Every number has its best k;
+    degenerate clusterings do not count.
     """
     target = problem.target_validation
     if options.clustering_target == "label":
@@ -129,7 +143,8 @@ def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
 
 
 def label_information(responsibilities: Tensor, bins: Tensor) -> Tensor:
-    """Normalised mutual information of environment and label, I(E; Y) / min(H(E), H(Y)).
+    """Normalised mutual information of environment and label, I(E; Y) / min(H(E),
+    H(Y)).
 
     The joint distribution is P(e, b) = (1/n) sum_i r_ie [bin of y_i = b].
 
@@ -143,26 +158,33 @@ def label_information(responsibilities: Tensor, bins: Tensor) -> Tensor:
     Returns
     -------
     Tensor, (...)
-        In [0, 1]: 1 for environment = label, 0 for independence and where all points share one
-        environment or one bin.
+        In [0, 1]: 1 for environment = label, 0 for independence and where all points
+        share one environment or one bin.
     """
     indicators = one_hot(bins, int(bins.max()) + 1).to(responsibilities)
-    joint = responsibilities.mT @ indicators / responsibilities.shape[-2]  # (..., K, bins)
+    # (..., K, bins)
+    joint = responsibilities.mT @ indicators / responsibilities.shape[-2]
     h_environment, h_label = _entropy(joint.sum(-1)), _entropy(joint.sum(-2))
     information = h_environment + h_label - _entropy(joint.flatten(-2))
     smaller = torch.minimum(h_environment, h_label)
-    return torch.where(smaller > 1e-9, information / smaller.clamp_min(1e-9), 0.0).clamp(0, 1)
+    return torch.where(
+        smaller > 1e-9, information / smaller.clamp_min(1e-9), 0.0
+    ).clamp(0, 1)
 
 
 def assign(
-    responsibilities: Tensor, how: Literal["soft", "drawn", "hard"], seed: int, *name: str
+    responsibilities: Tensor,
+    how: Literal["soft", "drawn", "hard"],
+    seed: int,
+    *name: str,
 ) -> Tensor:
     """Memberships (m, K) that M_p gets of responsibilities (m, K).
 
-    "soft": the responsibilities, as weights; "hard": 1 for the largest one, the first among equals;
-    "drawn": 1 for environment j with probability r_ij, as the paper's words can be read ("we
-    assign i-th point to j-th cluster with probability P_ij"), from the stream ``clustering``,
-    ``name``, "assignment" of ``seed``.  A point without any responsibility belongs nowhere.
+    "soft": the responsibilities, as weights; "hard": 1 for the largest one, the first
+    among equals; "drawn": 1 for environment j with probability r_ij, as the paper's
+    words can be read ("we assign i-th point to j-th cluster with probability P_ij"),
+    from the stream ``clustering``, ``name``, "assignment" of ``seed``.  A point without
+    any responsibility belongs nowhere.
     """
     r = responsibilities
     if how == "soft":
@@ -171,7 +193,8 @@ def assign(
         chosen = r.argmax(-1)
     else:
         draw = stream(seed, "clustering", *name, "assignment").random(len(r))
-        chosen = (r.cumsum(-1) <= torch.from_numpy(draw).to(r)[:, None]).sum(-1)  # K: nowhere
+        # K: nowhere
+        chosen = (r.cumsum(-1) <= torch.from_numpy(draw).to(r)[:, None]).sum(-1)
     return one_hot(chosen, r.shape[-1] + 1)[:, :-1].to(r) * (r > 0)
 
 
@@ -184,17 +207,22 @@ def _infer(
     thetas: Sequence[Tensor],
     before: Environments | None,
 ) -> Environments:
-    """Fit mixtures of points psi (n, k), (m, k) less directions; the best non-degenerate one.
+    """Fit mixtures of points psi (n, k), (m, k) less directions; the best
+    non-degenerate one.
 
     Nested initialisations are the environments ``before``, unless these are degenerate.
     """
     k = psi.shape[-1]
     for theta in thetas:
-        psi, psi_validation = (orthogonal_update(p, theta[:k]) for p in (psi, psi_validation))
+        psi, psi_validation = (
+            orthogonal_update(p, theta[:k]) for p in (psi, psi_validation)
+        )
     constant = 0.0
     if options.clustering_intercept:
         constant = float((psi**2).mean()) ** 0.5  # keeps the unit of the ridge
-        psi, psi_validation = (pad(p, (0, 1), value=constant) for p in (psi, psi_validation))
+        psi, psi_validation = (
+            pad(p, (0, 1), value=constant) for p in (psi, psi_validation)
+        )
     if options.clustering_target == "residual":
         y, y_validation = problem.target, problem.target_validation
     else:
@@ -234,10 +262,15 @@ def _infer(
     for theta in reversed(thetas):
         slopes = orthogonal_update(slopes, theta[:k])
     memberships = (
-        assign(occupied * r, options.assignment, problem.seed, *name, part) * count[:, None]
+        assign(occupied * r, options.assignment, problem.seed, *name, part)
+        * count[:, None]
         for part, r, count in (
             ("train", responsibilities[best], counts[0]),
-            ("validation", winner.responsibilities(psi_validation, y_validation), counts[1]),
+            (
+                "validation",
+                winner.responsibilities(psi_validation, y_validation),
+                counts[1],
+            ),
         )
     )
     train, validation = memberships
@@ -263,7 +296,8 @@ def _infer(
 
 
 def _normalised(responsibilities: Tensor) -> Tensor:
-    """Responsibilities (n, K) that add up to one again, without dropped environments."""
+    """Responsibilities (n, K) that add up to one again, without dropped
+    environments."""
     total = responsibilities.sum(-1, keepdim=True)
     equal = torch.full_like(responsibilities, 1 / responsibilities.shape[-1])
     return torch.where(total > 0, responsibilities / total, equal)

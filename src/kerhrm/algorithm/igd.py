@@ -3,20 +3,21 @@
     w_inv = argmin_w  (1/n) |f_w(X) - y|^2
             + lambda (1 - cos(theta, g_w)),     g_w = S^-1 U^T (f_w(X) - f_0(X)),
 
-g_w is the network's change, expressed in the reduced features.  The paper prints |cos|, which the
-opposite direction satisfies as well; the signed cosine is the default.  At w = w_0 the cosine is
-0/0: its denominator is |theta| (|g_w|^2 + (c |theta|)^2)^(1/2) with c = 0.1 at the first step and
-half as much at each further one, so that the first gradients are finite (Adam remembers a huge one
-for a thousand steps) and the optimum is the printed one.  |cos| has a kink there: f_0 is computed
-as f_w is, or its rounding of 1e-7 would decide which direction the network takes.
-``cosine="smoothed"`` keeps c: it then draws g_w along theta, too, to a length at which what the
-squared error learns elsewhere matters less.  Training ends where the objective has stopped falling,
-and the selection rule picks the step as it picks lambda, on validation points.
+g_w is the network's change, expressed in the reduced features.  The paper prints |cos|,
+which the opposite direction satisfies as well; the signed cosine is the default.  At w
+= w_0 the cosine is 0/0: its denominator is |theta| (|g_w|^2 + (c |theta|)^2)^(1/2) with
+c = 0.1 at the first step and half as much at each further one, so that the first
+gradients are finite (Adam remembers a huge one for a thousand steps) and the optimum is
+the printed one.  |cos| has a kink there: f_0 is computed as f_w is, or its rounding of
+1e-7 would decide which direction the network takes. ``cosine="smoothed"`` keeps c: it
+then draws g_w along theta, too, to a length at which what the squared error learns
+elsewhere matters less.  Training ends where the objective has stopped falling, and the
+selection rule picks the step as it picks lambda, on validation points.
 
-A cosine near one is not enough: g_w counts all directions alike, but a change of the outputs is
-S g_w, so that a small angle towards the largest singular value, where spurious features may lie,
-is a large change.  What is left of it the squared error learns, the longer the more, unless lambda
-is large.
+A cosine near one is not enough: g_w counts all directions alike, but a change of the
+outputs is S g_w, so that a small angle towards the largest singular value, where
+spurious features may lie, is a large change.  What is left of it the squared error
+learns, the longer the more, unless lambda is large.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,11 @@ from typing import Generic
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.invariance import all_memberships, point_scores, worst_environment_score
+from kerhrm.algorithm.invariance import (
+    all_memberships,
+    point_scores,
+    worst_environment_score,
+)
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Direction, Environments, Problem
 from kerhrm.networks.training import BestWeights, Callback, EarlyStopping, N, train
@@ -47,8 +52,8 @@ class TrainedNetwork(Generic[N]):
     score : float
         By the selection rule, on validation points.
     history : list of dict
-        For each cosine weight: ``cosine_weight``, ``score``, ``step`` (of its weights) and
-        ``n_steps`` (of its training).
+        For each cosine weight: ``cosine_weight``, ``score``, ``step`` (of its weights)
+        and ``n_steps`` (of its training).
     """
 
     network: N
@@ -68,8 +73,9 @@ def train_network(
 ) -> TrainedNetwork[N]:
     """Train along theta_inv with every cosine weight; the selection rule chooses one.
 
-    Where the direction comes from no iteration (:func:`~kerhrm.algorithm.invariance.erm_direction`)
-    this is ERM: no penalty, and pooled validation.
+    Where the direction comes from no iteration
+    (:func:`~kerhrm.algorithm.invariance.erm_direction`) this is ERM: no penalty, and
+    pooled validation.
 
     Parameters
     ----------
@@ -105,17 +111,28 @@ def train_network(
     for weight in options.cosine_weight if direction.iteration > 0 else [0.0]:
         best = None
         if options.check_every:
-            best = BestWeights(network, rule, every=options.check_every, steps=options.steps)
+            best = BestWeights(
+                network, rule, every=options.check_every, steps=options.steps
+            )
         watch = [best] if best else []
-        last, n_steps = train_igd(network, x, problem, direction, weight, options, watch)
+        last, n_steps = train_igd(
+            network, x, problem, direction, weight, options, watch
+        )
         candidate, step = (best.network, best.best_step) if best else (last, n_steps)
         with torch.no_grad():
             score = float(rule(candidate))
-        row = {"cosine_weight": weight, "score": score, "step": step, "n_steps": n_steps}
+        row = {
+            "cosine_weight": weight,
+            "score": score,
+            "step": step,
+            "n_steps": n_steps,
+        }
         trained.append((candidate, row))
     scores = torch.tensor([row["score"] for _, row in trained])
     chosen, row = trained[int(scores.nan_to_num(nan=-torch.inf).argmax())]
-    return TrainedNetwork(chosen, row["cosine_weight"], row["score"], [r for _, r in trained])
+    return TrainedNetwork(
+        chosen, row["cosine_weight"], row["score"], [r for _, r in trained]
+    )
 
 
 def train_igd(
@@ -129,8 +146,8 @@ def train_igd(
 ) -> tuple[N, int]:
     """Train a network from w_0 with one cosine weight, and count its steps.
 
-    Arguments are those of :func:`train_network`, and callbacks of the training.  The weights are
-    those of the last step, where the objective stopped falling.
+    Arguments are those of :func:`train_network`, and callbacks of the training.  The
+    weights are those of the last step, where the objective stopped falling.
     """
     u = problem.u * (torch.arange(len(problem.s), device=x.device) < direction.k)
     given = problem.y, u, problem.s, direction.theta, problem.counts[0]
@@ -142,7 +159,9 @@ def train_igd(
     def objective(f: Tensor, network: N, step: int) -> Tensor:
         nonlocal n_steps
         n_steps = step
-        smoothing = SMOOTHING * (1.0 if options.cosine == "smoothed" else 0.5 ** (step - 1))
+        smoothing = SMOOTHING * (
+            1.0 if options.cosine == "smoothed" else 0.5 ** (step - 1)
+        )
         cos = cosine_to_direction((f - f0) @ u / s, theta, smoothing)
         if options.cosine == "absolute":
             cos = cos.abs()
@@ -160,7 +179,8 @@ def train_igd(
 
 
 def cosine_to_direction(g: Tensor, theta: Tensor, smoothing: float) -> Tensor:
-    """cos(theta, g) of the network's change g and theta, (k,) each, smoothed at g = 0."""
+    """cos(theta, g) of the network's change g and theta, (k,) each,
+    smoothed at g = 0."""
     length2 = (theta**2).sum()
     norm = (length2 * ((g**2).sum() + smoothing**2 * length2)).sqrt()
     return (g * theta).sum() / norm

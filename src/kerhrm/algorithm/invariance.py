@@ -1,16 +1,17 @@
 """Invariant-learning step (M_p): directions that predict in every inferred environment.
 
-theta_inv minimises ``sum_e w_e L^e(theta) + alpha penalty(theta) + rho |theta|^2`` over the soft
-environments e (paper, equation "theta_inv"), for every candidate k and alpha.  The selection rule
-picks among them without test data and without environment labels.  Invariance is a statement about
-every environment, so a candidate is judged by its worst result over the *inferred* ones:
+theta_inv minimises ``sum_e w_e L^e(theta) + alpha penalty(theta) + rho |theta|^2`` over
+the soft environments e (paper, equation "theta_inv"), for every candidate k and alpha.
+The selection rule picks among them without test data and without environment labels.
+Invariance is a statement about every environment, so a candidate is judged by its worst
+result over the *inferred* ones:
 
     score(f) = min_e  sum_i r_ie s(f(x_i), y_i) / sum_i r_ie ,
 
-s = accuracy (classification) or minus the squared error (regression).  The minimum runs over the
-environments of every candidate k and of all iterations so far, so that all candidates are measured
-alike, and none can look good because its own environments are easy.  Pooled validation, the
-paper's rule, rewards the spurious feature.
+s = accuracy (classification) or minus the squared error (regression).  The minimum runs
+over the environments of every candidate k and of all iterations so far, so that all
+candidates are measured alike, and none can look good because its own environments are
+easy.  Pooled validation, the paper's rule, rewards the spurious feature.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,13 @@ from torch import Tensor
 from kerhrm.algorithm.mixture import weighted_moments
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES, Risks, solve
-from kerhrm.algorithm.records import Direction, Directions, Environments, Problem, predict_linear
+from kerhrm.algorithm.records import (
+    Direction,
+    Directions,
+    Environments,
+    Problem,
+    predict_linear,
+)
 from kerhrm.options import Task
 
 #: candidate ridges of ERM, in units of the mean eigenvalue of Psi^T Psi / n
@@ -34,23 +41,25 @@ Selection = Literal["worst_inferred", "pooled"]
 def learn_directions(
     problem: Problem, environments: Sequence[Environments], options: KerHRMOptions
 ) -> Directions:
-    """Learn the invariant direction of every candidate (k, alpha), and choose one (M_p).
+    """Learn the invariant direction of every candidate (k, alpha), and choose one
+    (M_p).
 
     Parameters
     ----------
     problem : Problem
         Reduced features and labels.
     environments : sequence
-        Of all iterations so far.  Directions are invariant over the last ones; scores are taken
-        over all of them.
+        Of all iterations so far.  Directions are invariant over the last ones; scores
+        are taken over all of them.
     options : KerHRMOptions
         Of Algorithm 1.
 
     Returns
     -------
     Directions
-        C = G x (number of alphas) candidates.  Ties go to the smaller k, then the smaller alpha;
-        a degenerate clustering's candidates are chosen only if there are no others.
+        C = G x (number of alphas) candidates.  Ties go to the smaller k, then the
+        smaller alpha; a degenerate clustering's candidates are chosen only if there are
+        no others.
     """
     newest, n_alphas = environments[-1], len(options.alpha)
     penalty = PENALTIES[options.penalty]()
@@ -61,10 +70,13 @@ def learn_directions(
         risks = environment_risks(
             psi, problem.target, newest.train[g], ridge=options.ridge, by_size=by_size
         )
-        # next to a sum of losses the penalty weighs as much less than next to their mean
+        # next to a sum of losses the penalty weighs as much less than next to their
+        # mean
         terms = int((risks.weights > 0).sum()) if options.total == "sum" else 1
         for a, alpha in enumerate(options.alpha):
-            theta[g, a, :k] = penalty.minimise(risks, alpha * float(penalty.unit(psi)) / terms)
+            theta[g, a, :k] = penalty.minimise(
+                risks, alpha * float(penalty.unit(psi)) / terms
+            )
     candidates = theta.flatten(0, 1)
     score = selection_score(problem, candidates, environments, options.selection)
     degenerate = newest.degenerate.repeat_interleave(n_alphas)
@@ -79,7 +91,12 @@ def learn_directions(
 
 
 def environment_risks(
-    psi: Tensor, y: Tensor, memberships: Tensor, *, ridge: float = 0.0, by_size: bool = False
+    psi: Tensor,
+    y: Tensor,
+    memberships: Tensor,
+    *,
+    ridge: float = 0.0,
+    by_size: bool = False,
 ) -> Risks:
     """Squared losses of soft environments, as their second moments.
 
@@ -94,7 +111,8 @@ def environment_risks(
     ridge : float
         In units of the mean eigenvalue of Psi^T Psi / n.
     by_size : bool
-        Weigh environments by their points, w_e = N_e / n, instead of equally, w_e = 1 / K.
+        Weigh environments by their points, w_e = N_e / n, instead of equally, w_e = 1 /
+        K.
 
     Returns
     -------
@@ -114,10 +132,12 @@ def erm_direction(
 ) -> Direction:
     """Learn ERM on the reduced features; k and ridge by pooled validation.
 
-    What KerHRM falls back to where no environments are detected; its iteration is 0.  Ties go to
-    the smaller k, then the smaller ridge.
+    What KerHRM falls back to where no environments are detected; its iteration is 0.
+    Ties go to the smaller k, then the smaller ridge.
     """
-    candidates = [(dimension, ridge) for dimension in sorted(k) for ridge in sorted(ridges)]
+    candidates = [
+        (dimension, ridge) for dimension in sorted(k) for ridge in sorted(ridges)
+    ]
     theta = problem.target.new_zeros(len(candidates), len(problem.s))
     for c, (dimension, ridge) in enumerate(candidates):
         psi, _ = problem.reduced(dimension)
@@ -130,14 +150,18 @@ def erm_direction(
 
 
 def selection_score(
-    problem: Problem, theta: Tensor, environments: Sequence[Environments], rule: Selection
+    problem: Problem,
+    theta: Tensor,
+    environments: Sequence[Environments],
+    rule: Selection,
 ) -> Tensor:
     """Score of directions theta (C, k_max) by the selection rule: (C,).
 
-    For the worst inferred environment training points count as well as validation points: the
-    smallest environment has a few dozen validation points, and a minimum over noisy means is ruled
-    by their noise; what a closed form of k coefficients gains by having seen the training points is
-    small.  The pooled rule, the paper's, takes validation points alone.
+    For the worst inferred environment training points count as well as validation
+    points: the smallest environment has a few dozen validation points, and a minimum
+    over noisy means is ruled by their noise; what a closed form of k coefficients gains
+    by having seen the training points is small.  The pooled rule, the paper's, takes
+    validation points alone.
     """
     outputs = predict_linear(theta, problem.psi_validation, problem.f0_validation)
     scores = point_scores(outputs, problem.y_validation, problem.task)
@@ -145,12 +169,18 @@ def selection_score(
         return (scores * problem.counts[1]).mean(-1)
     outputs = predict_linear(theta, problem.psi_train, problem.f0_train)
     scores = torch.cat([point_scores(outputs, problem.y, problem.task), scores], dim=-1)
-    parts = all_memberships(environments, "train"), all_memberships(environments, "validation")
+    parts = (
+        all_memberships(environments, "train"),
+        all_memberships(environments, "validation"),
+    )
     return worst_environment_score(scores, torch.cat(parts, dim=-1))
 
 
 def point_scores(outputs: Tensor, y: Tensor, task: Task) -> Tensor:
-    """Score of every point: correct (0 or 1) or minus the squared error; (..., m), float64."""
+    """Score of every point: correct (0 or 1) or minus the squared error.
+
+    Shapes (..., m), float64.
+    """
     if task == "classification":
         return ((outputs > 0) == (y > 0)).double()
     return -((outputs - y).double() ** 2)
@@ -169,11 +199,14 @@ def worst_environment_score(scores: Tensor, memberships: Tensor) -> Tensor:
 def all_memberships(
     environments: Sequence[Environments], part: Literal["train", "validation"]
 ) -> Tensor:
-    """Memberships (E, m) of the points of one part in the environments of all iterations.
+    """Memberships (E, m) of the points of one part in the environments of all
+    iterations.
 
-    E = sum over iterations of G x K.  Degenerate candidates get weight 0, unless there is no other.
+    E = sum over iterations of G x K.  Degenerate candidates get weight 0, unless there
+    is no other.
     """
     degenerate = torch.cat([e.degenerate for e in environments])
     keep = ~degenerate | degenerate.all()  # (sum of G,)
-    memberships = torch.cat([getattr(e, part).mT for e in environments])  # (sum of G, K, m)
+    # (sum of G, K, m)
+    memberships = torch.cat([getattr(e, part).mT for e in environments])
     return (memberships * keep[:, None, None]).flatten(0, 1)

@@ -2,11 +2,12 @@
 
     theta_0 = 0
     for t = 1, ..., T:
-        environments_t  from Psi without theta_(t-1)          M_c, :func:`learn_environments`
-        theta_t         invariant over environments_t         M_p, :func:`learn_directions`
+        environments_t  from Psi without theta_(t-1)          M_c,
+        :func:`learn_environments` theta_t         invariant over environments_t
+        M_p, :func:`learn_directions`
 
-The network (:mod:`kerhrm.algorithm.igd`) is trained along the final direction; no iteration
-depends on it.
+The network (:mod:`kerhrm.algorithm.igd`) is trained along the final direction; no
+iteration depends on it.
 """
 
 from collections.abc import Sequence
@@ -49,17 +50,24 @@ class Fit:
         validation = winner.predict(problem.psi_validation, problem.f0_validation)
         outputs = (train, problem.y), (validation, problem.y_validation)
         scores = [float(point_scores(f, y, problem.task).mean()) for f, y in outputs]
-        direction = {name: getattr(winner, name) for name in ("iteration", "k", "alpha", "score")}
-        names = "ridge held_out label_information degenerate n_starts n_label_split n_empty"
+        direction = {
+            name: getattr(winner, name) for name in ("iteration", "k", "alpha", "score")
+        }
+        names = (
+            "ridge held_out label_information degenerate n_starts n_label_split n_empty"
+        )
         clustering = {
-            name: getattr(one, name).item() for name in (names + " n_unconverged").split()
+            name: getattr(one, name).item()
+            for name in (names + " n_unconverged").split()
         }
         parts = {"train_score": scores[0], "validation_score": scores[1]}
         return direction | parts | {"shares": one.train.mean(0).tolist()} | clustering
 
 
 def fit(
-    problem: Problem, options: KerHRMOptions, inputs: tuple[Tensor, Tensor] | None = None
+    problem: Problem,
+    options: KerHRMOptions,
+    inputs: tuple[Tensor, Tensor] | None = None,
 ) -> Fit:
     """Run Algorithm 1.
 
@@ -134,8 +142,8 @@ def select_iteration(
     environments, directions : sequences of length T
         What the iterations left.
     options : KerHRMOptions
-        With ``final="best"`` the iteration with the best score over all environments is chosen,
-        the earliest among equals; with "last" the last one.
+        With ``final="best"`` the iteration with the best score over all environments is
+        chosen, the earliest among equals; with "last" the last one.
 
     Returns
     -------

@@ -30,17 +30,25 @@ class HeterogeneityOptions(Options):
     """The test whether pooled regression data hold environments at all."""
 
     k: Count = option(
-        25, "reduced features of the mixture, where there are too few points for all inputs"
+        25,
+        "reduced features of the mixture, where there are too few points for "
+        "all inputs",
     )
-    n_permutations: Annotated[int, Field(ge=19), Number] = option(39, "of the residuals, at most")
+    n_permutations: Annotated[int, Field(ge=19), Number] = option(
+        39, "of the residuals, at most"
+    )
     level: Probability = option(0.05, "largest p-value that counts as detected")
     min_gain: NonNegative = option(
-        6.0, "gain beyond the permutations' that is taken for chance, in nats over all points"
+        6.0,
+        "gain beyond the permutations' that is taken for chance, in nats "
+        "over all points",
     )
     folds: Annotated[int, Field(ge=2), Number] = option(
         5, "of the cross-validation that the scale of the residuals comes from"
     )
-    n_init: Count = option(1, "random initialisations of EM, in addition to three by moments")
+    n_init: Count = option(
+        1, "random initialisations of EM, in addition to three by moments"
+    )
     ridge: PositiveFloat = option(1e-2, "of the mixture's regressions")
     em_max_iter: Count = option(200, "EM steps at most")
     em_tol: PositiveFloat = option(1e-4, "EM ends when its objective falls by less")
@@ -50,8 +58,8 @@ class HeterogeneityOptions(Options):
 class KerHRMOptions(Options):
     """Options of KerHRM.
 
-    Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's own unit.
-    Where the paper leaves a choice, an option has its sides.
+    Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's
+    own unit. Where the paper leaves a choice, an option has its sides.
 
     Examples
     --------
@@ -67,7 +75,8 @@ class KerHRMOptions(Options):
     n_environments: Count = option(2, "K, an upper bound")
     n_init: Count = option(10, "random initialisations for each k and ridge")
     init: Literal["random", "nested"] = option(
-        "random", "nested: random for the first k, then from the environments of the k before"
+        "random",
+        "nested: random for the first k, then from the environments of the k before",
     )
     clustering_ridge: Some[PositiveFloat] = option(
         [1e-3, 1e-2], "of the environments' regressions, chosen by held-out likelihood"
@@ -81,59 +90,85 @@ class KerHRMOptions(Options):
     clustering_target: Literal["residual", "label"] = option(
         "residual", "what clusters regress: y - f_0, or y as the paper prints it"
     )
-    clustering_intercept: bool = option(False, "of the regressions; the authors' code has one")
+    clustering_intercept: bool = option(
+        False, "of the regressions; the authors' code has one"
+    )
     first_kernel: Literal["features", "inputs"] = option(
-        "features", "of the first iteration: phi^T phi, or x^T x as Algorithm 1 prints it"
+        "features",
+        "of the first iteration: phi^T phi, or x^T x as Algorithm 1 prints it",
     )
     projection: Literal["newest", "all"] = option(
-        "newest", "Psi_V is Psi without the newest theta, or without all so far (Algorithm 1)"
+        "newest",
+        "Psi_V is Psi without the newest theta, or without all so far (Algorithm 1)",
     )
     e_step: Literal["soft", "hard"] = option(
         "soft", "hard: each step assigns whole points, as the authors' code does"
     )
     assignment: Literal["soft", "drawn", "hard"] = option(
-        "soft", "what M_p gets of P_ij: the probabilities, a draw by them, or the likeliest cluster"
+        "soft",
+        "what M_p gets of P_ij: the probabilities, a draw by them, or the "
+        "likeliest cluster",
     )
     em_max_iter: Count = option(300, "EM steps at most")
-    em_tol: PositiveFloat = option(1e-5, "EM ends when its objective falls by less, nats per point")
-    max_label_information: Probability = option(
-        0.5, "above this normalised mutual information with the label a clustering is degenerate"
+    em_tol: PositiveFloat = option(
+        1e-5, "EM ends when its objective falls by less, nats per point"
     )
-    min_share: Probability = option(0.02, "below: an environment counts as empty and is dropped")
+    max_label_information: Probability = option(
+        0.5,
+        "above this normalised mutual information with the label a "
+        "clustering is degenerate",
+    )
+    min_share: Probability = option(
+        0.02, "below: an environment counts as empty and is dropped"
+    )
 
     # M_p: the invariant direction
-    alpha: Some[NonNegative] = option([0.0, 0.1, 1.0, 10.0], "weights of the penalty to try")
+    alpha: Some[NonNegative] = option(
+        [0.0, 0.1, 1.0, 10.0], "weights of the penalty to try"
+    )
     penalty: Annotated[str, AfterValidator(_penalty)] = option(
         "gradient_variance", "kind of penalty on what differs between environments"
     )
-    weights: Literal["equal", "by_size"] = option("equal", "of the environments' losses")
+    weights: Literal["equal", "by_size"] = option(
+        "equal", "of the environments' losses"
+    )
     total: Literal["mean", "sum"] = option(
-        "mean", "of the environments' losses next to the penalty; sum: as the paper prints it"
+        "mean",
+        "of the environments' losses next to the penalty; sum: as the paper prints it",
     )
     ridge: NonNegative = option(1e-6, "of the invariant direction")
 
     # network training along the invariant direction
-    cosine_weight: Some[NonNegative] = option([10.0, 100.0, 1000.0], "lambda, weights to try")
+    cosine_weight: Some[NonNegative] = option(
+        [10.0, 100.0, 1000.0], "lambda, weights to try"
+    )
     cosine: Literal["signed", "absolute", "smoothed"] = option(
-        "signed", "absolute: as the paper prints it; smoothed: signed, and smoothed to the end"
+        "signed",
+        "absolute: as the paper prints it; smoothed: signed, and smoothed to the end",
     )
     steps: Count = option(400, "of Adam at most, full batch")
     tol: NonNegative = option(
-        5e-3, "training ends when a window of steps lowers the objective by no more, as a share"
+        5e-3,
+        "training ends when a window of steps lowers the objective by no "
+        "more, as a share",
     )
     window: Count = option(50, "steps of that window")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
     check_every: Count | None = option(
-        25, "steps between evaluations of the selection rule, which picks the step; null: the last"
+        25,
+        "steps between evaluations of the selection rule, which picks the "
+        "step; null: the last",
     )
 
     selection: Literal["worst_inferred", "pooled"] = option(
         "worst_inferred",
-        "what picks k, alpha, the iteration, lambda and the step: the worst inferred environment, "
+        "what picks k, alpha, the iteration, lambda and the step: the worst "
+        "inferred environment, "
         "or pooled validation",
     )
     final: Literal["best", "last"] = option("best", "iteration that predicts")
     pretest: HeterogeneityOptions | None = option(
         HeterogeneityOptions(),
-        "of regression data: where it detects no environments, KerHRM is ERM; null: no test",
+        "of regression data: where it detects no environments, KerHRM is "
+        "ERM; null: no test",
     )

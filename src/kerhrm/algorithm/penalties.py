@@ -13,7 +13,9 @@ from torch import Tensor
 
 from kerhrm.plugins import with_plugins
 
-MIN_RCOND = 1e-12  #: reciprocal condition number below which four digits or fewer are left
+MIN_RCOND = (
+    1e-12  #: reciprocal condition number below which four digits or fewer are left
+)
 GRADIENT_TOLERANCE = 1e-10  #: of a minimum's gradient, as a share of that at theta = 0
 
 log = logging.getLogger(__name__)
@@ -21,7 +23,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Risks:
-    """Squared losses L^e(theta) = theta^T A_e theta - 2 b_e^T theta + const of K environments.
+    """Squared losses L^e(theta) = theta^T A_e theta - 2 b_e^T theta + const of K
+    environments.
 
     Attributes
     ----------
@@ -45,7 +48,9 @@ class Risks:
     @property
     def pooled(self) -> tuple[Tensor, Tensor]:
         """A + rho I (k, k) and b (k,) of the pooled risk."""
-        eye = torch.eye(self.cross.shape[-1], dtype=self.cross.dtype, device=self.cross.device)
+        eye = torch.eye(
+            self.cross.shape[-1], dtype=self.cross.dtype, device=self.cross.device
+        )
         return self.mean(self.second) + self.rho * eye, self.mean(self.cross)
 
 
@@ -64,9 +69,9 @@ class Penalty(ABC):
 class GradientVariance(Penalty):
     """Variance of the environments' gradients (paper, equation "theta_inv").
 
-    ``sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2`` with ``|g|_M^2 = g^T M g``, M = I.  It is
-    quadratic in theta, so that M_p is one linear solve; alpha is in units of 1 / (mean eigenvalue
-    of Psi^T Psi / n).
+    ``sum_e w_e |grad L^e - sum_f w_f grad L^f|_M^2`` with ``|g|_M^2 = g^T M g``, M = I.
+    It is quadratic in theta, so that M_p is one linear solve; alpha is in units of 1 /
+    (mean eigenvalue of Psi^T Psi / n).
     """
 
     def metric(self, risks: Risks, columns: Tensor) -> Tensor:
@@ -77,7 +82,8 @@ class GradientVariance(Penalty):
         return psi.numel() / (psi**2).sum()
 
     def quadratic(self, risks: Risks) -> tuple[Tensor, Tensor]:
-        """Q (k, k) and q (k,): the variance is theta^T Q theta - 2 q^T theta + const."""
+        """Q (k, k) and q (k,): the variance is theta^T Q theta - 2 q^T
+        theta + const."""
         d_second = risks.second - risks.mean(risks.second)
         d_cross = (risks.cross - risks.mean(risks.cross)).unsqueeze(-1)
         metric_times = self.metric(risks, d_second)
@@ -91,7 +97,10 @@ class GradientVariance(Penalty):
 
 
 class WhitenedGradientVariance(GradientVariance):
-    """With M = (2 A + 2 rho I)^-1, the pooled risk's inverse Hessian: alpha has no unit."""
+    """With M = (2 A + 2 rho I)^-1, the pooled risk's inverse Hessian.
+
+    Alpha has no unit.
+    """
 
     def metric(self, risks: Risks, columns: Tensor) -> Tensor:
         pooled, _ = risks.pooled
@@ -102,20 +111,24 @@ class WhitenedGradientVariance(GradientVariance):
 
 
 class ScaleGradientVariance(Penalty):
-    """Variance of the environments' scale-gradients: IRMv1's, as in the authors' classification.
+    """Variance of the environments' scale-gradients.
 
-    sum_e w_e (g_e - sum_f w_f g_f)^2, g_e = d L^e(s theta) / ds at s = 1.  With squared losses
-    g_e = 2 theta^T (A_e theta - b_e), so that the penalty is of fourth order.  It is zero at theta
-    = 0 and need not be convex: the minimum is the one that a trust region finds from alpha = 0 on.
-    alpha has no unit; the authors' weight, 60 on the squared difference of two environments, is
-    alpha = 240.
+    IRMv1's, as in the authors' classification.
+
+    sum_e w_e (g_e - sum_f w_f g_f)^2, g_e = d L^e(s theta) / ds at s = 1.  With squared
+    losses g_e = 2 theta^T (A_e theta - b_e), so that the penalty is of fourth order.
+    It is zero at theta = 0 and need not be convex: the minimum is the one that a trust
+    region finds from alpha = 0 on. alpha has no unit; the authors' weight, 60 on the
+    squared difference of two environments, is alpha = 240.
     """
 
     def unit(self, psi: Tensor) -> Tensor:
         return psi.new_ones(())
 
     def minimise(self, risks: Risks, alpha: float) -> Tensor:
-        from scipy.optimize import minimize  # a quarter of a second, and few options need it
+        from scipy.optimize import (
+            minimize,
+        )  # a quarter of a second, and few options need it
 
         pooled, cross = risks.pooled
         start = solve(pooled, cross)
@@ -124,7 +137,8 @@ class ScaleGradientVariance(Penalty):
         deviation = (risks.second - risks.mean(risks.second)).cpu().numpy()
         delta = (risks.cross - risks.mean(risks.cross)).cpu().numpy()
         p, c, w = (t.cpu().numpy() for t in (pooled, cross, risks.weights))
-        # in coordinates where the pooled risk is round, or few large eigenvalues rule the steps
+        # in coordinates where the pooled risk is round, or few large eigenvalues rule
+        # the steps
         root = np.linalg.cholesky(p)
         lift = np.linalg.inv(root).T  # theta = lift z
 
@@ -141,14 +155,20 @@ class ScaleGradientVariance(Penalty):
 
         def hessian(z: np.ndarray) -> np.ndarray:
             d, slopes = differences(lift @ z)
-            bend = (w[:, None] * slopes).T @ slopes + 4 * np.tensordot(w * d, deviation, 1)
+            bend = (w[:, None] * slopes).T @ slopes + 4 * np.tensordot(
+                w * d, deviation, 1
+            )
             return lift.T @ (2 * (p + alpha * bend)) @ lift
 
         tolerance = GRADIENT_TOLERANCE * np.abs(lift.T @ c).max()
         found = minimize(
-            objective, root.T @ start.cpu().numpy(), jac=True, hess=hessian,
-            method="trust-exact", options={"gtol": tolerance},
-        )  # fmt: skip
+            objective,
+            root.T @ start.cpu().numpy(),
+            jac=True,
+            hess=hessian,
+            method="trust-exact",
+            options={"gtol": tolerance},
+        )
         return torch.from_numpy(lift @ found.x).to(cross)
 
 
@@ -162,9 +182,14 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
     """
     factors, pivots = torch.linalg.lu_factor(matrix)
     inverse = torch.linalg.lu_solve(factors, pivots, torch.eye(len(matrix)).to(matrix))
-    rcond = 1 / (torch.linalg.matrix_norm(matrix, 1) * torch.linalg.matrix_norm(inverse, 1))
+    rcond = 1 / (
+        torch.linalg.matrix_norm(matrix, 1) * torch.linalg.matrix_norm(inverse, 1)
+    )
     if not float(rcond) >= MIN_RCOND:
-        message = "the invariant direction's system is ill-conditioned, 1/cond = %.1e; raise ridge"
+        message = (
+            "the invariant direction's system is ill-conditioned, 1/cond = %.1e; "
+            "raise ridge"
+        )
         log.warning(message, float(rcond))
     return torch.linalg.lu_solve(factors, pivots, target[:, None])[:, 0]
 

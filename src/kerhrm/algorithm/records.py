@@ -1,4 +1,7 @@
-"""Plain records of one data set: the input of Algorithm 1, and the results of its steps."""
+"""Plain records of one data set.
+
+The input of Algorithm 1, and the results of its steps.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,7 +14,8 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
 
-#: share of the largest weight that a weight of zero becomes: such points have environments, too
+#: share of the largest weight that a weight of zero becomes: such points have
+#: environments, too
 NO_WEIGHT = 1e-12
 
 
@@ -31,7 +35,8 @@ class Record:
     def from_arrays(
         cls, arrays: Mapping[str, np.ndarray], device: torch.device | str | None = None
     ) -> Self:
-        """Rebuild the record that :meth:`arrays` came from, with its tensors on a device."""
+        """Rebuild the record that :meth:`arrays` came from, with its tensors on a
+        device."""
         values: dict[str, Any] = {}
         for field in fields(cls):  # type: ignore[arg-type]
             if field.name not in arrays and field.default is None:
@@ -69,13 +74,16 @@ class FeatureMap(Protocol):
 
 @dataclass(frozen=True)
 class Problem(Record):
-    """Reduced features and labels of one data set, the input of Algorithm 1; no test points.
+    """Reduced features and labels of one data set, the input of Algorithm 1.
+
+    No test points.
 
     Attributes
     ----------
     u, s : Tensor, (n, k), (k,)
-        Truncated singular value decomposition of the training points' neural tangent features.
-        float64, or float32 from a :class:`~kerhrm.features.nystroem.NystroemMap`.
+        Truncated singular value decomposition of the training points' neural tangent
+        features. float64, or float32 from a
+        :class:`~kerhrm.features.nystroem.NystroemMap`.
     psi_validation : Tensor, (m, k)
         Reduced features of the validation points.
     f0_train, f0_validation : Tensor, (n,), (m,)
@@ -94,7 +102,8 @@ class Problem(Record):
     >>> import torch
     >>> from kerhrm import NetworkOptions, NTFMap, Problem, build
     >>> x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
-    >>> features = NTFMap.fit(build(NetworkOptions(widths=[8]), seed=0, d=2), x[:40], k=4)
+    >>> network = build(NetworkOptions(widths=[8]), seed=0, d=2)
+    >>> features = NTFMap.fit(network, x[:40], k=4)
     >>> parts = x[40:], x[:40, 0], x[40:, 0]
     >>> problem = Problem.from_features(features, *parts, "regression", seed=0)
     >>> problem.reduced(2)[0].shape
@@ -125,7 +134,9 @@ class Problem(Record):
         weights: Tensor | None = None,
         weights_validation: Tensor | None = None,
     ) -> Self:
-        """Problem of the points that a feature map was fitted on; labels become float64.
+        """Problem of the points that a feature map was fitted on.
+
+        Labels become float64.
 
         Validation points are (m, d); all else as the attributes.
 
@@ -136,7 +147,9 @@ class Problem(Record):
         """
         for points, labels in ((feature_map.u, y), (x_validation, y_validation)):
             if labels.shape != (len(points),):
-                problem = f"labels {tuple(labels.shape)} do not fit {len(points)} points"
+                problem = (
+                    f"labels {tuple(labels.shape)} do not fit {len(points)} points"
+                )
                 raise KerhrmError(problem, "give one label for each point")
         psi, f0 = feature_map.transform(x_validation)
         reduced = feature_map.u, feature_map.s, psi, feature_map.f0, f0
@@ -147,7 +160,9 @@ class Problem(Record):
     def counts(self) -> tuple[Tensor, Tensor]:
         """Weights (n,) and (m,), float64; ones where there are none."""
         given = (self.weights, self.y), (self.weights_validation, self.y_validation)
-        one, other = (torch.ones_like(y).double() if w is None else w.double() for w, y in given)
+        one, other = (
+            torch.ones_like(y).double() if w is None else w.double() for w, y in given
+        )
         return one, other
 
     @property
@@ -156,8 +171,11 @@ class Problem(Record):
         return self.u * self.s
 
     def reduced(self, k: int) -> tuple[Tensor, Tensor]:
-        """First k columns of Psi, of the training (n, k) and validation points (m, k), float64."""
-        return self.u[:, :k].double() * self.s[:k].double(), self.psi_validation[:, :k].double()
+        """First k columns of Psi, of the training (n, k) and validation points (m, k),
+        float64."""
+        return self.u[:, :k].double() * self.s[:k].double(), self.psi_validation[
+            :, :k
+        ].double()
 
     @property
     def target(self) -> Tensor:
@@ -172,31 +190,35 @@ class Problem(Record):
 
 @dataclass(frozen=True)
 class Environments(Record):
-    """Inferred environments of G candidate dimensions k, and the mixtures that infer them.
+    """Inferred environments of G candidate dimensions k, and the mixtures that infer
+    them.
 
-    Environment j of candidate g expects the target ``slopes[g, j] @ psi + intercept[g, j]``.
+    Environment j of candidate g expects the target ``slopes[g, j] @ psi + intercept[g,
+    j]``.
 
     Attributes
     ----------
     k : Tensor, (G,), int64
         Candidate dimensions.
     train, validation : Tensor, (G, n, K), (G, m, K)
-        Memberships of the points, times their weights; 0 in dropped (empty) environments.
+        Memberships of the points, times their weights; 0 in dropped (empty)
+        environments.
     slopes : Tensor, (G, K, k_max)
-        Coefficients of psi, zero beyond k; (G, K, d) of the inputs where these are clustered.
-        Directions taken out of Psi are taken out of them.
+        Coefficients of psi, zero beyond k; (G, K, d) of the inputs where these are
+        clustered. Directions taken out of Psi are taken out of them.
     intercept, weights, sigma : Tensor, (G, K)
-        Intercept, share of the points and standard deviation of the noise of each environment.
+        Intercept, share of the points and standard deviation of the noise of each
+        environment.
     occupied : Tensor, (G, K), bool
         False for dropped environments.
     ridge, held_out, objective, label_information : Tensor, (G,)
-        Of the chosen mixture: its ridge, its held-out log-likelihood and its objective in nats
-        per point, and its normalised mutual information with the label.
+        Of the chosen mixture: its ridge, its held-out log-likelihood and its objective
+        in nats per point, and its normalised mutual information with the label.
     degenerate : Tensor, (G,), bool
         True if every initialisation was degenerate.
     n_starts, n_label_split, n_empty, n_unconverged : Tensor, (G,), int64
-        Number of mixtures fitted; of those that repeat the label, have fewer than two occupied
-        environments, or had not converged.
+        Number of mixtures fitted; of those that repeat the label, have fewer than two
+        occupied environments, or had not converged.
     """
 
     k: Tensor
@@ -221,7 +243,9 @@ class Environments(Record):
     def stack(cls, candidates: Sequence[Self]) -> Self:
         """Candidates, with fields without the leading G, as one record."""
         names = [f.name for f in fields(cls)]
-        return cls(**{n: torch.stack([getattr(c, n) for c in candidates]) for n in names})
+        return cls(
+            **{n: torch.stack([getattr(c, n) for c in candidates]) for n in names}
+        )
 
     def candidate(self, k: int) -> Self:
         """Return the candidate of dimension k, with fields without the leading G."""
@@ -229,10 +253,12 @@ class Environments(Record):
         return type(self)(**{f.name: getattr(self, f.name)[g] for f in fields(self)})
 
     def probabilities(self, k: int, means: Tensor, target: Tensor) -> Tensor:
-        """P(environment | psi, target) of new points under the mixture of dimension k: (m, K).
+        """P(environment | psi, target) of new points under the mixture of dimension k.
 
-        Of ``means`` (m, K), ``psi @ slopes.T`` without intercepts, and targets (m,): y - f_0, or y
-        where labels were clustered.  0 in dropped environments.
+        Shapes (m, K).
+
+        Of ``means`` (m, K), ``psi @ slopes.T`` without intercepts, and targets (m,): y
+        - f_0, or y where labels were clustered.  0 in dropped environments.
         """
         joint = self._log_joint(k, means, target)
         return torch.softmax(joint, -1) * self.candidate(k).occupied
@@ -286,7 +312,8 @@ class Direction(Record):
 
 @dataclass(frozen=True)
 class Directions(Record):
-    """Invariant directions of C candidates (k, alpha) over the environments of one iteration.
+    """Invariant directions of C candidates (k, alpha) over the environments of one
+    iteration.
 
     Attributes
     ----------

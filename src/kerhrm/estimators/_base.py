@@ -1,4 +1,7 @@
-"""Parts that all estimators share: preparing a fit, all or nothing, and predicting in blocks."""
+"""Parts that all estimators share.
+
+Preparing a fit, all or nothing, and predicting in blocks.
+"""
 
 import contextlib
 import numbers
@@ -19,7 +22,13 @@ from torch import Tensor
 
 from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import Units, read_features, read_target, read_weights, split_table
+from kerhrm.estimators._data import (
+    Units,
+    read_features,
+    read_target,
+    read_weights,
+    split_table,
+)
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
 from kerhrm.methods.inputs import Inputs
@@ -50,7 +59,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _keep_parameters(self, given: dict[str, Any]) -> None:
         """Make attributes of the parameters, the ``locals()`` of an ``__init__``."""
-        self.__dict__.update({name: value for name, value in given.items() if name != "self"})
+        self.__dict__.update(
+            {name: value for name, value in given.items() if name != "self"}
+        )
 
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
         """Outputs (m,) of a network, at points (m, d)."""
@@ -63,22 +74,30 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         predictor = self._predictor.to(resolve_device(self.device))
         outputs = self._in_blocks(lambda points: self._evaluate(predictor, points), x)
         if not np.isfinite(outputs).all():
-            text = f"{(~np.isfinite(outputs)).sum()} predictions are not finite; look for outliers"
+            text = (
+                f"{(~np.isfinite(outputs)).sum()} predictions are not finite; "
+                "look for outliers"
+            )
             warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return outputs
 
-    def _in_blocks(self, function: Callable[[Tensor], Tensor], x: np.ndarray) -> np.ndarray:
+    def _in_blocks(
+        self, function: Callable[[Tensor], Tensor], x: np.ndarray
+    ) -> np.ndarray:
         """A function of standardised points, of rows x (m, d): (m,), float64."""
         device = resolve_device(self.device)
         outputs = np.empty(len(x))
         with cores(self.n_jobs), torch.no_grad():
             for start in range(0, len(x), BLOCK):
                 rows = slice(start, start + BLOCK)
-                outputs[rows] = function(self._units.inputs(x[rows]).to(device)).cpu().numpy()
+                outputs[rows] = (
+                    function(self._units.inputs(x[rows]).to(device)).cpu().numpy()
+                )
         return outputs
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict labels of ``classes_``, or numbers in the target's own unit, (n_samples,)."""
+        """Predict labels of ``classes_``, or numbers in the target's own unit,
+        (n_samples,)."""
         outputs = self._outputs(X)
         if self._units.classes is None:
             return outputs * self._units.y_scale + self._units.y_mean
@@ -93,8 +112,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of ``classes_``, (n_samples, 2).
 
-        The least-squares regression of labels -1 and +1 is P(+1) - P(-1), so that (1 + f(x)) / 2,
-        cut at 0 and 1, is the second class's; with a logistic loss it is 1 / (1 + exp(-f(x))).
+        The least-squares regression of labels -1 and +1 is P(+1) - P(-1), so that (1 +
+        f(x)) / 2, cut at 0 and 1, is the second class's; with a logistic loss it is 1 /
+        (1 + exp(-f(x))).
         """
         outputs = self._outputs(X)
         if self._logistic:
@@ -105,7 +125,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def reduced_features(
-    network: Network, x: Tensor, k: int, max_exact: int, options: NystroemOptions, seed: int
+    network: Network,
+    x: Tensor,
+    k: int,
+    max_exact: int,
+    options: NystroemOptions,
+    seed: int,
 ) -> NTFMap | NystroemMap:
     """Reduce points (n, d) to k dimensions, or to as many as the features have.
 
@@ -121,7 +146,8 @@ def reduced_features(
         except RankError as error:
             if k == 1:
                 raise
-            # the last directions of that rank may be lost, too, where rounding rules them
+            # the last directions of that rank may be lost, too, where rounding rules
+            # them
             k = max(1, min(error.rank, 4 * k // 5))
 
 
@@ -135,12 +161,14 @@ def start(
     hold_out: bool | None = None,
     sample_weight: Any = None,
 ) -> tuple[Inputs, np.ndarray]:
-    """Read a table, and draw w_0; learns columns, seed, units and, of a classifier, classes.
+    """Read a table, and draw w_0.
 
-    Next to the inputs stand the rows of the table that its training points are and, unless
-    other rows validate, its validation points.  ``environments`` gives the labels of n rows;
-    ``hold_out`` says whether rows are held out, by default if there is no ``validation``.
-    Rows may have a weight; those of ``validation`` count alike.
+    Learns columns, seed, units and, of a classifier, classes.
+
+    Next to the inputs stand the rows of the table that its training points are and,
+    unless other rows validate, its validation points.  ``environments`` gives the
+    labels of n rows; ``hold_out`` says whether rows are held out, by default if there
+    is no ``validation``. Rows may have a weight; those of ``validation`` count alike.
     """
     device, task = resolve_device(estimator.device), estimator._task
     x = read_features(estimator, X, reset=True)
@@ -148,7 +176,9 @@ def start(
     if isinstance(estimator.random_state, numbers.Integral):
         estimator.seed_ = int(estimator.random_state)
     else:
-        estimator.seed_ = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+        estimator.seed_ = int(
+            check_random_state(estimator.random_state).randint(2**31 - 1)
+        )
     parts = estimator.validation_fraction, estimator.seed_
     hold_out = validation is None if hold_out is None else hold_out
     train, held_out = split_table(x, target, task, *parts, hold_out=hold_out)
@@ -176,12 +206,16 @@ def start(
         network.to(device),
         None if environments is None else environments(len(x))[train].to(device),
         weights=_mean_one(weights, train, device),
-        weights_validation=None if validation is not None else _mean_one(weights, held_out, device),
+        weights_validation=None
+        if validation is not None
+        else _mean_one(weights, held_out, device),
     )
     return inputs, np.concatenate([train, held_out])
 
 
-def _mean_one(weights: np.ndarray | None, rows: np.ndarray, device: torch.device) -> Tensor | None:
+def _mean_one(
+    weights: np.ndarray | None, rows: np.ndarray, device: torch.device
+) -> Tensor | None:
     """Weights of some rows, of mean 1; None without any."""
     if weights is None or not len(rows):
         return None
@@ -193,7 +227,10 @@ def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
     with torch.no_grad():
         finite = bool(torch.isfinite(estimator._evaluate(predictor, x[:BLOCK])).all())
     if not finite:
-        text = "the training diverged: outputs are not finite; lower learning_rate or weights"
+        text = (
+            "the training diverged: outputs are not finite; lower learning_rate "
+            "or weights"
+        )
         warnings.warn(text, ConvergenceWarning, stacklevel=4)
     estimator._predictor = predictor.to(torch.device("cpu"))
 
@@ -228,8 +265,8 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
 def cores(n_jobs: int | None) -> Iterator[None]:
     """Compute on so many cores; None: as many as PyTorch takes by itself, -1: all.
 
-    NumPy's BLAS has one thread: its others would spin for a while after each product and take the
-    cores from PyTorch's.
+    NumPy's BLAS has one thread: its others would spin for a while after each product
+    and take the cores from PyTorch's.
 
     Raises KerhrmError if n_jobs is zero or not a whole number.
     """
@@ -253,14 +290,17 @@ def cores(n_jobs: int | None) -> Iterator[None]:
 def _network_options(network: Any) -> NetworkOptions:
     """Options of a network from hidden widths, a module's factory, or its name.
 
-    Raises KerhrmError if it is none of these, or a function that Python would not find by its name.
+    Raises KerhrmError if it is none of these, or a function that Python would not find
+    by its name.
     """
     if isinstance(network, str):
         return NetworkOptions.parse({"module": network})
     if not callable(network):
         widths = np.atleast_1d(network).tolist()
         return NetworkOptions.parse({"widths": widths}, "network: ")
-    entry = f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
+    entry = (
+        f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
+    )
     try:
         return NetworkOptions.parse({"module": entry})
     except KerhrmError as error:
@@ -270,7 +310,8 @@ def _network_options(network: Any) -> NetworkOptions:
 
 
 def in_table(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Values (n + m, ...) of the training and validation points, in the order of the table."""
+    """Values (n + m, ...) of the training and validation points, in the order of the
+    table."""
     table = np.empty_like(values[: len(rows)])
     table[rows] = values[: len(rows)]
     return table

@@ -1,7 +1,7 @@
 """Tables of users: checked, in a canonical order, split and standardised.
 
-Rows are sorted by their values before anything is drawn, so that a fit does not depend on the order
-in which they come.
+Rows are sorted by their values before anything is drawn, so that a fit does not depend
+on the order in which they come.
 """
 
 import numbers
@@ -22,12 +22,15 @@ from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
 from kerhrm.randomness import stream
 
-#: larger values stand for missing ones, or are in a unit whose squares overflow in float32
+#: larger values stand for missing ones, or are in a unit whose squares overflow in
+#: float32
 LARGEST = 1e20
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
-    """Inputs (n, d), float64 and finite; ``reset`` when fitting, which learns the columns' names.
+    """Inputs (n, d), float64 and finite.
+
+    ``reset`` when fitting, which learns the columns' names.
 
     Raises
     ------
@@ -39,21 +42,31 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     X = X.detach().cpu().numpy() if isinstance(X, Tensor) else X
     names = list(getattr(X, "columns", ()))
     if twice := [name for name in names if names.count(name) > 1]:
-        raise KerhrmError(f"two columns are called {twice[0]!r}", "rename or drop one of them")
+        raise KerhrmError(
+            f"two columns are called {twice[0]!r}", "rename or drop one of them"
+        )
     try:
         x = validate_data(
-            estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False, copy=True
+            estimator,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            copy=True,
         )
     except (ValueError, TypeError) as error:
         _name_text(X, error)
         raise
-    x = np.asarray(x + 0.0)  # no negative zeros, which would compare differently as bytes
+    # no negative zeros, which would compare differently as bytes
+    x = np.asarray(x + 0.0)
     check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])], X)
     return x
 
 
 def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarray:
-    """Target (n,): labels as they are, or numbers in float64; of two values or more if it varies.
+    """Target (n,): labels as they are, or numbers in float64.
+
+    Of two values or more if it varies.
 
     Raises
     ------
@@ -66,7 +79,9 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         problem = "the estimator requires y to be passed, but the target y is None"
         raise KerhrmError(problem, "call fit(X, y)")
     index = y
-    y = column_or_1d(y.detach().cpu().numpy() if isinstance(y, Tensor) else y, warn=True)
+    y = column_or_1d(
+        y.detach().cpu().numpy() if isinstance(y, Tensor) else y, warn=True
+    )
     if y.dtype.hasobject:  # numbers and truth values among objects
         y = pd.Series(y).infer_objects().to_numpy()
     missing = pd.isna(y)
@@ -74,7 +89,9 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         rows = f"{missing.sum()} rows, the first is {first_row(missing, index)}"
         raise KerhrmError(f"the target y is missing (NaN) in {rows}", "drop these rows")
     if len(y) != n:
-        raise KerhrmError(f"{n} rows of X but {len(y)} of y", "give one target for each row")
+        raise KerhrmError(
+            f"{n} rows of X but {len(y)} of y", "give one target for each row"
+        )
     if task == "regression":
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_values(y[:, None], ["the target y"], index)
@@ -82,24 +99,35 @@ def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarra
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind != "binary":
-            problem = f"Only binary classification is supported. The type of the target is {kind}"
+            problem = (
+                "Only binary classification is supported. The type of the target "
+                f"is {kind}"
+            )
             raise KerhrmError(problem, "wrap the estimator in OneVsRestClassifier")
     if varies and len(y) > 1 and (y == y[0]).all():
         hint = "there is nothing to learn: choose other rows"
-        raise KerhrmError(f"the target y is constant: it has only one class or value, {y[0]}", hint)
+        raise KerhrmError(
+            f"the target y is constant: it has only one class or value, {y[0]}", hint
+        )
     return y
 
 
 def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
     """Weights (n,) of the rows, zero or positive; None: all alike.
 
-    Raises KerhrmError if there is not a finite weight for each row, or none is positive.
+    Raises KerhrmError if there is not a finite weight for each row, or none is
+    positive.
     """
     if sample_weight is None:
         return None
-    weights = check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights")
+    weights = check_array(
+        sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights"
+    )
     if weights.shape != (n,) or (weights < 0).any() or not weights.any():
-        problem = f"sample_weight must have shape ({n},) and values of zero or more, not all zero"
+        problem = (
+            f"sample_weight must have shape ({n},) and values of zero or more, "
+            "not all zero"
+        )
         problem += f"; got shape {weights.shape} and the least value {weights.min():g}"
         raise KerhrmError(problem, "leave it out to weigh all rows alike")
     return np.maximum(weights / weights.max(), NO_WEIGHT)
@@ -116,14 +144,23 @@ def read_labels(labels: Any, n: int, what: str) -> np.ndarray:
         raise KerhrmError(problem, "give one label for each row")
     if (missing := pd.isna(values)).any():
         rows = f"{missing.sum()} rows, the first is {first_row(missing, labels)}"
-        raise KerhrmError(f"{what} are missing in {rows}", "drop these rows, or label them")
+        raise KerhrmError(
+            f"{what} are missing in {rows}", "drop these rows, or label them"
+        )
     return values
 
 
 def first_row(bad: Any, table: Any = None) -> str:
-    """Name the first of some rows as pandas counts: by its index, or from 0 if it has none."""
+    """Name the first of some rows as pandas counts.
+
+    By its index, or from 0 if it has none.
+    """
     row, index = int(np.argmax(bad)), getattr(table, "index", None)
-    return f"index {index[row]}" if isinstance(index, pd.Index) else f"row {row} (counted from 0)"
+    return (
+        f"index {index[row]}"
+        if isinstance(index, pd.Index)
+        else f"row {row} (counted from 0)"
+    )
 
 
 def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
@@ -132,13 +169,16 @@ def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
     if bad.any():
         j = int(bad.any(0).argmax())
         rows = f"{bad[:, j].sum()} rows, the first is {first_row(bad[:, j], table)}"
-        what = f"{names[j]} has missing (NaN), infinite (inf) or enormous values in {rows}"
+        what = (
+            f"{names[j]} has missing (NaN), infinite (inf) or enormous values in {rows}"
+        )
         value = x[bad[:, j].argmax(), j]
         raise KerhrmError(f"{what}, with {value:g}", "drop these rows, or fill them in")
 
 
 def _name_text(X: Any, error: Exception) -> None:
-    """Raise an error that names the first column that is not numbers, if there is one."""
+    """Raise an error that names the first column that is not numbers,
+    if there is one."""
     if isinstance(error, TypeError) and not hasattr(X, "iloc"):
         return  # not a table
     try:
@@ -159,7 +199,9 @@ def _name_text(X: Any, error: Exception) -> None:
 
 @dataclass(frozen=True)
 class Units:
-    """Units of inputs and targets: mean 0 and standard deviation 1 over the training rows.
+    """Units of inputs and targets.
+
+    Mean 0 and standard deviation 1 over the training rows.
 
     Labels become -1 and +1, by ``classes``; a constant column becomes 0.
 
@@ -172,8 +214,11 @@ class Units:
     classes: np.ndarray | None = None  #: (2,), sorted; None in regression
 
     @classmethod
-    def of(cls, x: np.ndarray, y: np.ndarray, task: Task, weights: np.ndarray | None) -> Self:
-        """Units of training rows x (n, d) and targets y (n,), whose weights may differ."""
+    def of(
+        cls, x: np.ndarray, y: np.ndarray, task: Task, weights: np.ndarray | None
+    ) -> Self:
+        """Units of training rows x (n, d) and targets y (n,), whose
+        weights may differ."""
         inputs = _mean_and_scale(x, weights)
         if task == "classification":
             return cls(*inputs, classes=np.unique(y))
@@ -190,14 +235,22 @@ class Units:
         Raises KerhrmError if a label is neither of the classes.
         """
         if self.classes is None:
-            return torch.from_numpy(((y - self.y_mean) / self.y_scale).astype(np.float32))
+            return torch.from_numpy(
+                ((y - self.y_mean) / self.y_scale).astype(np.float32)
+            )
         if not (known := np.isin(y, self.classes)).all():
             problem = f"label {y[~known].tolist()[0]!r} was not among those of the fit"
-            raise KerhrmError(problem, "known are {!r} and {!r}".format(*self.classes.tolist()))
-        return torch.from_numpy(np.where(y == self.classes[1], 1.0, -1.0).astype(np.float32))
+            raise KerhrmError(
+                problem, "known are {!r} and {!r}".format(*self.classes.tolist())
+            )
+        return torch.from_numpy(
+            np.where(y == self.classes[1], 1.0, -1.0).astype(np.float32)
+        )
 
 
-def _mean_and_scale(x: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_scale(
+    x: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Moments of columns (n, d), by StandardScaler; powers of two avoid underflow."""
     size = np.ldexp(1.0, np.frexp(np.abs(x).max(0))[1] - 1)
     scaler = StandardScaler().fit(x / size, sample_weight=weights)
@@ -206,9 +259,17 @@ def _mean_and_scale(x: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarr
 
 
 def split_table(
-    x: np.ndarray, y: np.ndarray, task: Task, fraction: float, seed: int, *, hold_out: bool
+    x: np.ndarray,
+    y: np.ndarray,
+    task: Task,
+    fraction: float,
+    seed: int,
+    *,
+    hold_out: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that train and, if some are to be held out, rows that validate; sorted by their values.
+    """Rows that train and, if some are to be held out, rows that validate.
+
+    Sorted by their values.
 
     Raises KerhrmError if too few rows are left.
     """
@@ -218,10 +279,16 @@ def split_table(
     order = np.lexsort((y, *x.T))
     if not hold_out:
         return order, order[:0]
-    codes = np.unique(y, return_inverse=True)[1][order] if task == "classification" else None
+    codes = (
+        np.unique(y, return_inverse=True)[1][order]
+        if task == "classification"
+        else None
+    )
     train, validation = (order[part] for part in split(len(y), fraction, seed, codes))
     if task == "classification" and len(np.unique(y[train])) < 2:
-        raise KerhrmError("the training rows have only one class", "give more rows of the other")
+        raise KerhrmError(
+            "the training rows have only one class", "give more rows of the other"
+        )
     return train, validation
 
 
@@ -230,8 +297,8 @@ def split(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows that train and rows that validate, one or more; ascending.
 
-    Classes 0, 1, ... of the rows (n,) keep their shares, or, where there are too few of one, at
-    least one row that trains.
+    Classes 0, 1, ... of the rows (n,) keep their shares, or, where there are too few of
+    one, at least one row that trains.
 
     Raises KerhrmError if the fraction is not between 0 and 1.
     """

@@ -1,4 +1,7 @@
-"""KerHRM on a table: the library's steps in a row, and the attributes of the estimators."""
+"""KerHRM on a table.
+
+The library's steps in a row, and the attributes of the estimators.
+"""
 
 import warnings
 from typing import Any, Literal, Self
@@ -55,13 +58,21 @@ MAX_ENVIRONMENTS = 5
 class EstimatorOptions(KerHRMOptions):
     """KerHRM's options, and those of the estimators alone."""
 
-    if_not_detected: Literal["erm", "fit"] = option("erm", "what to do without environments")
-    if_not_better: Literal["erm", "fit"] = option("erm", "what to do where KerHRM does not help")
+    if_not_detected: Literal["erm", "fit"] = option(
+        "erm", "what to do without environments"
+    )
+    if_not_better: Literal["erm", "fit"] = option(
+        "erm", "what to do where KerHRM does not help"
+    )
     margin: Probability = option(
-        0.1, "share by which its error in the worst inferred environment has to be below ERM's"
+        0.1,
+        "share by which its error in the worst inferred environment has to "
+        "be below ERM's",
     )
     predictor: Literal["linear", "network"] = option("linear", "what predicts")
-    max_exact: Count = option(5000, "training rows above which features are reduced by landmarks")
+    max_exact: Count = option(
+        5000, "training rows above which features are reduced by landmarks"
+    )
     n_landmarks: Count = option(4000, "their number")
     verbose: Natural = option(0, "1: print a line for each iteration")
 
@@ -71,7 +82,8 @@ class InvariantEstimator(TableEstimator):
 
     selected_: dict[str, Any]
     history_: list[dict[str, Any]]
-    _environments: Environments | None  #: of the chosen iteration and dimension; None: ERM
+    #: of the chosen iteration and dimension; None: ERM
+    _environments: Environments | None
     _linearisation: Linearisation
     _auxiliary: AuxiliaryFit | None  #: of auxiliary columns; None: without, or ERM
     _columns: AuxiliaryColumns
@@ -89,22 +101,31 @@ class InvariantEstimator(TableEstimator):
     ) -> Self:
         """Infer environments, and learn a model that is invariant over them.
 
-        Inputs X (n_samples, n_features), and two labels of any kind or numbers y (n_samples,), are
-        standardised inside.  Rows ``validation=(X, y)`` choose k, alpha, the iteration and lambda;
-        by default a ``validation_fraction`` of the rows does.  Invalid ones raise a
-        :class:`~kerhrm.KerhrmError`, a ``ValueError`` that names the column or parameter.
+        Inputs X (n_samples, n_features), and two labels of any kind or numbers y
+        (n_samples,), are standardised inside.  Rows ``validation=(X, y)`` choose k,
+        alpha, the iteration and lambda; by default a ``validation_fraction`` of the
+        rows does.  Invalid ones raise a
+        :class:`~kerhrm.KerhrmError`, a ``ValueError`` that names the column or
+        parameter.
 
-        One or several columns ``auxiliary`` (n_samples, ...) that are no features, such as a time
-        or a place, make environments functions of them: these can be tested for any target, and
-        are known of new rows without their targets.
+        One or several columns ``auxiliary`` (n_samples, ...) that are no features, such
+        as a time or a place, make environments functions of them: these can be tested
+        for any target, and are known of new rows without their targets.
 
-        Rows count in proportion to ``sample_weight`` (n_samples,), 0 or more, wherever a mean over
-        rows is taken; in the pre-test all rows with a weight count alike.
+        Rows count in proportion to ``sample_weight`` (n_samples,), 0 or more, wherever
+        a mean over rows is taken; in the pre-test all rows with a weight count alike.
         """
-        for name, other in {"validation": validation, "sample_weight": sample_weight}.items():
+        for name, other in {
+            "validation": validation,
+            "sample_weight": sample_weight,
+        }.items():
             if auxiliary is not None and other is not None:
-                raise KerhrmError(f"auxiliary and {name} cannot be given together", "leave one out")
-        pretest = HeterogeneityOptions() if self.pretest is True else self.pretest or None
+                raise KerhrmError(
+                    f"auxiliary and {name} cannot be given together", "leave one out"
+                )
+        pretest = (
+            HeterogeneityOptions() if self.pretest is True else self.pretest or None
+        )
         K = 2 if self.n_environments is None else self.n_environments
         options = options_of(self, EstimatorOptions, pretest=pretest, n_environments=K)
         with all_or_nothing(self), cores(self.n_jobs), torch.no_grad():
@@ -113,10 +134,14 @@ class InvariantEstimator(TableEstimator):
             n = len(inputs.x)
             if n < 2 * options.n_environments:
                 text = f"n_samples: {n} training rows are too few for n_environments"
-                raise KerhrmError(f"{text}={options.n_environments}", "lower it, or give more rows")
+                raise KerhrmError(
+                    f"{text}={options.n_environments}", "lower it, or give more rows"
+                )
             k = [min(one, n // options.n_environments) for one in options.k]
             sizes = options.max_exact, NystroemOptions(n_landmarks=options.n_landmarks)
-            features = reduced_features(inputs.network, inputs.x, max(k), *sizes, inputs.seed)
+            features = reduced_features(
+                inputs.network, inputs.x, max(k), *sizes, inputs.seed
+            )
             k = sorted({min(one, len(features.s)) for one in k})
             options = options.model_copy(update={"k": k})
             targets, weights = (
@@ -124,21 +149,42 @@ class InvariantEstimator(TableEstimator):
                 (inputs.weights, inputs.weights_validation),
             )
             problem = Problem.from_features(
-                features, inputs.x_validation, *targets, inputs.task, inputs.seed, *weights
+                features,
+                inputs.x_validation,
+                *targets,
+                inputs.task,
+                inputs.seed,
+                *weights,
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
             self.report_, result, alone = None, None, None
             if auxiliary is None:
                 how = options.pretest if inputs.task == "regression" else None
-                self.heterogeneity_ = test_problem(problem, inputs.x, how) if how else None
-                if self.n_environments is None and not_detected(self.heterogeneity_) is None:
-                    K = choose_n_environments(problem, options, min(MAX_ENVIRONMENTS, n // 2))
+                self.heterogeneity_ = (
+                    test_problem(problem, inputs.x, how) if how else None
+                )
+                if (
+                    self.n_environments is None
+                    and not_detected(self.heterogeneity_) is None
+                ):
+                    K = choose_n_environments(
+                        problem, options, min(MAX_ENVIRONMENTS, n // 2)
+                    )
                     options = options.model_copy(update={"n_environments": max(K, 2)})
-                    alone = "one environment explains validation rows best" if K == 1 else None
+                    alone = (
+                        "one environment explains validation rows best"
+                        if K == 1
+                        else None
+                    )
             else:
                 z = self._columns.read(auxiliary, len(rows), reset=True)
-                self._auxiliary = self._fit_auxiliary(problem, z[rows[:n]], z[rows[n:]], options)
-                self.heterogeneity_, result = self._auxiliary.result, self._auxiliary.iteration
+                self._auxiliary = self._fit_auxiliary(
+                    problem, z[rows[:n]], z[rows[n:]], options
+                )
+                self.heterogeneity_, result = (
+                    self._auxiliary.result,
+                    self._auxiliary.iteration,
+                )
             reason = not_detected(self.heterogeneity_) or alone
             if reason is None or self.if_not_detected == "fit":
                 self._fit_invariant(problem, inputs, rows, features, options, result)
@@ -153,7 +199,9 @@ class InvariantEstimator(TableEstimator):
                 self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
                 self._environments = self._auxiliary = None
                 simple = self._keep_simple(whole)
-                self._keep("erm", simple["ERM"], whole, erm_direction(problem, options.k), None)
+                self._keep(
+                    "erm", simple["ERM"], whole, erm_direction(problem, options.k), None
+                )
         self.environments_ = self.environment_proba_.argmax(1)
         return self
 
@@ -162,7 +210,8 @@ class InvariantEstimator(TableEstimator):
     ) -> np.ndarray:
         """Probabilities (n_samples, n_environments inferred) of rows X with targets y.
 
-        After a fit with auxiliary columns: of rows with such columns; their targets do not matter.
+        After a fit with auxiliary columns: of rows with such columns; their targets do
+        not matter.
         """
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
@@ -172,7 +221,9 @@ class InvariantEstimator(TableEstimator):
                 raise KerhrmError(problem, "give auxiliary=... as well")
             z = self._columns.read(auxiliary, len(x), reset=False)
             return np.asarray(self._auxiliary.environments_of(z))
-        target = self._units.target(read_target(y, len(x), self._task, varies=False)).double()
+        target = self._units.target(
+            read_target(y, len(x), self._task, varies=False)
+        ).double()
         if self._environments is None:
             return np.ones((len(x), 1))
         points, one = self._units.inputs(x), self._environments
@@ -184,18 +235,23 @@ class InvariantEstimator(TableEstimator):
         probabilities = one.probabilities(self.selected_["k"], means, target)
         return of_occupied(probabilities, one.occupied[0])
 
-    def report(self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None) -> Report:
-        """Errors on rows X with targets y, next to simpler models, in all and by environment.
+    def report(
+        self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None
+    ) -> Report:
+        """Errors on rows X with targets y, next to simpler models, in all and by
+        environment.
 
-        Best of rows that ``fit`` has not seen.  ``groups``, labels (n_samples,) of any kind, are
-        compared as well; a name of theirs is kept.  After a fit with auxiliary columns the
-        environments of the rows need theirs.
+        Best of rows that ``fit`` has not seen.  ``groups``, labels (n_samples,) of any
+        kind, are compared as well; a name of theirs is kept.  After a fit with
+        auxiliary columns the environments of the rows need theirs.
         """
         outputs = self._outputs(X)
         x = read_features(self, X, reset=False)
         y = read_target(y, len(x), self._task, varies=False)
         parts: dict[str, np.ndarray] = {}
-        if self._environments is not None and (self._auxiliary is None or auxiliary is not None):
+        if self._environments is not None and (
+            self._auxiliary is None or auxiliary is not None
+        ):
             memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
             parts = {f"environment {j}": part for j, part in enumerate(memberships)}
         if groups is not None:
@@ -214,7 +270,8 @@ class InvariantEstimator(TableEstimator):
         return self.first_kernel == "inputs" and iteration == 1
 
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
-        """Outputs (m,) of a network or, by the first direction of a linearisation, of theta."""
+        """Outputs (m,) of a network or, by the first direction of a linearisation, of
+        theta."""
         if self.predictor_ != "linear":
             return predictor(x.double())
         f0, along = predictor(x)
@@ -229,7 +286,8 @@ class InvariantEstimator(TableEstimator):
         options: EstimatorOptions,
         result: Fit | None,
     ) -> None:
-        """Algorithm 1, whatever the test has said; environments are those of its own mixture."""
+        """Algorithm 1, whatever the test has said; environments are those of its own
+        mixture."""
         points = inputs.x, inputs.x_validation
         try:
             result = result or fit(problem, options, points)
@@ -250,30 +308,50 @@ class InvariantEstimator(TableEstimator):
             predictor: Any = linear.first()
             if self.predictor == "network":
                 trained = train_network(
-                    inputs.network, *points, problem, final, result.environments, options
+                    inputs.network,
+                    *points,
+                    problem,
+                    final,
+                    result.environments,
+                    options,
                 )
-                predictor, weight = trained.network.to(torch.float64), trained.cosine_weight
+                predictor, weight = (
+                    trained.network.to(torch.float64),
+                    trained.cosine_weight,
+                )
         self._linearisation = linear.to("cpu")
         self._keep(self.predictor, predictor, inputs, final, weight)
         self.history_ = result.history(problem)
         for row in self.history_ if self.verbose else ():
-            print("iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}".format(**row))
+            text = "iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}"
+            print(text.format(**row))
         if bool(one.degenerate):
-            text = "every initialisation repeats the label or leaves one environment empty"
+            text = (
+                "every initialisation repeats the label or leaves one environment empty"
+            )
             text += "; try another k or a larger n_init"
             warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
 
     def _fit_auxiliary(
-        self, problem: Problem, z: np.ndarray, z_validation: np.ndarray, options: EstimatorOptions
+        self,
+        problem: Problem,
+        z: np.ndarray,
+        z_validation: np.ndarray,
+        options: EstimatorOptions,
     ) -> AuxiliaryFit:
-        """Test auxiliary columns, and learn over environments that are functions of them."""
-        values: dict[str, Any] = {"k": options.k, "n_environments": options.n_environments}
+        """Test auxiliary columns, and learn over environments that are functions of
+        them."""
+        values: dict[str, Any] = {
+            "k": options.k,
+            "n_environments": options.n_environments,
+        }
         if options.pretest is None or self.if_not_detected == "fit":
             values["n_permutations"] = None
         return fit_auxiliary(problem, z, z_validation, AuxiliaryOptions.parse(values))
 
     def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
-        """Compare KerHRM with what is simpler, on validation rows; why it is not better, if so."""
+        """Compare KerHRM with what is simpler, on validation rows; why it is not
+        better, if so."""
         environments = self._environments
         assert environments is not None
         one = environments.candidate(self.selected_["k"])
@@ -283,10 +361,14 @@ class InvariantEstimator(TableEstimator):
             outputs = self._evaluate(self._predictor, inputs.x_validation.cpu()).numpy()
             models, points = self._keep_simple(inputs), inputs.x_validation.cpu()
             others = {name: model(points).numpy() for name, model in models.items()}
-        names = {f"environment {j}": memberships[:, j] for j in range(memberships.shape[1])}
+        names = {
+            f"environment {j}": memberships[:, j] for j in range(memberships.shape[1])
+        }
         weights = inputs.weights_validation
         counts = None if weights is None else weights.cpu().numpy()
-        self.report_ = compare({"KerHRM": outputs, **others}, y, names, inputs.task, counts)
+        self.report_ = compare(
+            {"KerHRM": outputs, **others}, y, names, inputs.task, counts
+        )
         if self.if_not_better == "fit":
             return None
         # in environments that are seen ERM may be better: what counts lies beyond them
@@ -299,7 +381,12 @@ class InvariantEstimator(TableEstimator):
         return self._simple
 
     def _keep(
-        self, name: str, predictor: Any, inputs: Inputs, final: Direction, weight: float | None
+        self,
+        name: str,
+        predictor: Any,
+        inputs: Inputs,
+        final: Direction,
+        weight: float | None,
     ) -> None:
         """Attributes of the final direction, and what predicts."""
         self.predictor_ = name

@@ -1,4 +1,5 @@
-"""Errors of KerHRM next to simpler models: pooled, and in every environment or group."""
+"""Errors of KerHRM next to simpler models: pooled, and in every
+environment or group."""
 
 import html
 import math
@@ -17,7 +18,10 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 
 ALL = "all rows"  #: the first row of a comparison
-ERROR = {"classification": "share of wrong labels", "regression": "root mean squared error"}
+ERROR = {
+    "classification": "share of wrong labels",
+    "regression": "root mean squared error",
+}
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,13 @@ class Report:
     Attributes
     ----------
     errors : DataFrame
-        A row for all rows, every inferred environment and every group; columns ``rows``, KerHRM
-        (what ``predict`` gives), ERM in closed form, least squares, a constant.  Shares of wrong
-        labels, or root mean squared errors in the target's unit.
+        A row for all rows, every inferred environment and every group; columns
+        ``rows``, KerHRM (what ``predict`` gives), ERM in closed form, least squares, a
+        constant.  Shares of wrong labels, or root mean squared errors in the target's
+        unit.
     facts : dict of str to str
-        What the errors are, what predicts and why, the test, what was chosen and assumed.
+        What the errors are, what predicts and why, the test, what was chosen and
+        assumed.
     """
 
     errors: pd.DataFrame
@@ -48,8 +54,12 @@ class Report:
 
     def to_html(self) -> str:
         """Two tables; names from the data are escaped."""
-        cells = {html.escape(name): html.escape(value) for name, value in self.facts.items()}
-        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells.items())
+        cells = {
+            html.escape(name): html.escape(value) for name, value in self.facts.items()
+        }
+        rows = "".join(
+            f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells.items()
+        )
         errors = self.errors.rename_axis(columns="part")
         return f"{errors.to_html(float_format='%.4g', border=0)}<table>{rows}</table>"
 
@@ -57,11 +67,14 @@ class Report:
 
 
 def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
-    """ERM in closed form, least squares on the inputs, and a constant, of the training rows."""
+    """ERM in closed form, least squares on the inputs, and a constant, of the training
+    rows."""
     x, y = (part.double().cpu().numpy() for part in (inputs.x, inputs.y))
     weights = inputs.weights
     path = RidgePath.of(x, None if weights is None else weights.cpu().numpy())
-    erm = fit_ridge(inputs.network, inputs.x, inputs.y, seed=inputs.seed, weights=weights)
+    erm = fit_ridge(
+        inputs.network, inputs.x, inputs.y, seed=inputs.seed, weights=weights
+    )
     models = {"ERM": erm}
     for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
         beta, intercept = path.solve(y, ridge)
@@ -75,7 +88,10 @@ def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
 
     Raises KerhrmError if there is not one label, of any kind, for each row.
     """
-    labels, name = pd.Series(read_labels(groups, n, "groups")), getattr(groups, "name", None)
+    labels, name = (
+        pd.Series(read_labels(groups, n, "groups")),
+        getattr(groups, "name", None),
+    )
     name = "group" if name is None else name
     every = sorted(labels.unique(), key=str)
     return {f"{name} {one}": (labels == one).to_numpy(float) for one in every}
@@ -90,11 +106,13 @@ def compare(
 ) -> pd.DataFrame:
     """Mean error of every model, on all rows and in every group that has any row.
 
-    Of outputs (n,), numbers or labels -1 and +1 (n,), memberships in groups (n,), from 0 to 1, and
-    weights of the rows (n,).  An error is the share of wrong labels, or the mean squared error;
-    the column ``rows`` is the sum of memberships.
+    Of outputs (n,), numbers or labels -1 and +1 (n,), memberships in groups (n,), from
+    0 to 1, and weights of the rows (n,).  An error is the share of wrong labels, or the
+    mean squared error; the column ``rows`` is the sum of memberships.
     """
-    members = np.stack([np.ones(len(y)), *groups.values()]) * (1 if counts is None else counts)
+    members = np.stack([np.ones(len(y)), *groups.values()]) * (
+        1 if counts is None else counts
+    )
     weights = members.sum(1)
     if task == "classification":
         errors = [(f > 0) != (y > 0) for f in outputs.values()]
@@ -116,13 +134,17 @@ def not_detected(result: HeterogeneityResult | None) -> str | None:
     if math.isnan(result.visible):
         return "no environments are detected in the training rows"
     return (
-        f"no environments are detected; with {result.n_points} rows a slope that flips in a fifth "
+        f"no environments are detected; with {result.n_points} rows a slope "
+        "that flips in a fifth "
         f"of them is seen above some {result.visible:.0%} of the residual variance"
     )
 
 
 def worse_than_constant(report: pd.DataFrame, margin: float) -> str | None:
-    """Where KerHRM is worse than the constant: on all rows, or in a group by a share ``margin``."""
+    """Where KerHRM is worse than the constant.
+
+    On all rows, or in a group by a share ``margin``.
+    """
     limits = report["constant"] * np.where(report.index == ALL, 1, 1 + margin)
     worse = report.index[~(report["KerHRM"] <= limits)]
     if len(worse):
@@ -133,8 +155,8 @@ def worse_than_constant(report: pd.DataFrame, margin: float) -> str | None:
 def not_better(report: pd.DataFrame, margin: float) -> str | None:
     """Why ERM should predict in KerHRM's place; None if KerHRM is better.
 
-    KerHRM must not be worse than the constant, and its largest error in an environment has to be
-    below ERM's by a share ``margin``.
+    KerHRM must not be worse than the constant, and its largest error in an environment
+    has to be below ERM's by a share ``margin``.
     """
     if reason := worse_than_constant(report, margin):
         return reason
@@ -150,7 +172,9 @@ def facts(model: Any) -> dict[str, str]:
     """Describe in words what a fitted KerHRM did and assumed."""
     result, chosen = model.heterogeneity_, model.selected_
     by = {"linear": "KerHRM, its invariant direction", "network": "KerHRM, its network"}
-    assumed = "some feature is spurious: its relation to the target differs by environment"
+    assumed = (
+        "some feature is spurious: its relation to the target differs by environment"
+    )
     if result is None:
         test = "none; two labels cannot be tested without an auxiliary column"
     elif math.isnan(result.p_value):
@@ -158,7 +182,9 @@ def facts(model: Any) -> dict[str, str]:
     else:
         found = "environments" if result.detected else "no environments"
         least = 1 / (1 + len(result.null))
-        test = f"{found} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
+        test = (
+            f"{found} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
+        )
     lines = {
         "error": ERROR[model._task],
         "predicts by": by.get(model.predictor_, f"ERM: {model._reason}"),
@@ -166,8 +192,12 @@ def facts(model: Any) -> dict[str, str]:
     }
     if model._environments is not None:
         shares = model.environment_proba_.mean(0)
-        lines["environments"] = ", ".join(f"{share:.0%}" for share in shares) + " of the rows"
-        lines["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(**chosen)
+        lines["environments"] = (
+            ", ".join(f"{share:.0%}" for share in shares) + " of the rows"
+        )
+        lines["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(
+            **chosen
+        )
         if model._auxiliary is not None:
             assumed += ", which is a function of the auxiliary columns"
         lines["assumed"] = assumed

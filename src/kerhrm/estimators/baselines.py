@@ -1,7 +1,8 @@
-"""The methods without environments that KerHRM is compared with, as estimators, and their base.
+"""The methods without environments that KerHRM is compared with, as estimators, and
+their base.
 
-Parameters are the fields of the method's options, with the same defaults.  Inputs are standardised,
-and so is the target of a regression.
+Parameters are the fields of the method's options, with the same defaults.  Inputs are
+standardised, and so is the target of a regression.
 """
 
 from collections.abc import Callable
@@ -55,7 +56,10 @@ class Baseline(TableEstimator):
         return float(mixin.score(self, X, y, sample_weight))
 
     def fit(self, X: Any, y: Any, *, validation: Any = None) -> Self:
-        """Train on a table; rows (X, y) for ``validation`` are held out in place of a share."""
+        """Train on a table.
+
+        Rows (X, y) for ``validation`` are held out in place of a share.
+        """
         return self._fit(X, y, validation)
 
     def _fit(
@@ -67,7 +71,9 @@ class Baseline(TableEstimator):
         sample_weight: Any = None,
     ) -> Self:
         if self.task not in ("classification", "regression"):
-            problem = f"task must be 'classification' or 'regression'; got {self.task!r}"
+            problem = (
+                f"task must be 'classification' or 'regression'; got {self.task!r}"
+            )
             raise KerhrmError(problem, "pass task='regression' for a numeric target")
         method = METHODS[self._method]
         options: Any = options_of(self, method.options)
@@ -79,7 +85,9 @@ class Baseline(TableEstimator):
             fitted = method.train(inputs, options)
             finish(self, self._network_of(fitted, inputs.network), inputs.x)
         if fitted.environments is not None:
-            self.environments_ = in_table(fitted.environments.argmax(1).cpu().numpy(), rows)
+            self.environments_ = in_table(
+                fitted.environments.argmax(1).cpu().numpy(), rows
+            )
         loss = getattr(options, "loss", "squared")  # None: as the task asks for
         self._logistic = self.task == "classification" and loss in ("logistic", None)
         return self
@@ -134,10 +142,13 @@ class ERM(Baseline):
 
 
 class TangentRidge(Baseline):
-    """ERM in closed form: ridge regression on tangent features, its penalty by leave-one-out.
+    """ERM in closed form.
 
-    What :class:`~kerhrm.KerHRMRegressor` and :class:`~kerhrm.KerHRMClassifier` fall back to.  The
-    inputs alone are tried, too, so that it is hardly ever worse than least squares.
+    Ridge regression on tangent features, its penalty by leave-one-out.
+
+    What :class:`~kerhrm.KerHRMRegressor` and :class:`~kerhrm.KerHRMClassifier` fall
+    back to.  The inputs alone are tried, too, so that it is hardly ever worse than
+    least squares.
 
     Parameters
     ----------
@@ -171,15 +182,21 @@ class TangentRidge(Baseline):
     ) -> None:
         self._keep_parameters(locals())
 
-    def fit(self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to a table whose rows may have weights; rows for ``validation`` change nothing."""
+    def fit(
+        self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit to a table whose rows may have weights.
+
+        Rows for ``validation`` change nothing.
+        """
         return self._fit(X, y, validation, sample_weight=sample_weight)
 
 
 class ChiSquareDRO(Baseline):
     """Distributionally robust optimisation (Duchi & Namkoong 2021).
 
-    What counts is the worst reweighting of the rows in a chi-square ball around equal weights.
+    What counts is the worst reweighting of the rows in a chi-square ball around equal
+    weights.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Columns as they come: text, categories, dates, booleans and missing values as numbers."""
+"""Columns as they come.
+
+Text, categories, dates, booleans and missing values as numbers.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +24,10 @@ MAX_CATEGORIES = 20
 def table_encoder() -> ColumnTransformer:
     """Encoder of DataFrames, for ``make_pipeline(table_encoder(), KerHRMRegressor())``.
 
-    Numbers and booleans stay, dates become days since 1970; missing ones are their column's median,
-    next to a column that says so.  Everything else is text: a column of 0 and 1 for each of the 20
-    most frequent values, where a missing value is one.  Columns keep their names.
+    Numbers and booleans stay, dates become days since 1970; missing ones are their
+    column's median, next to a column that says so.  Everything else is text: a column
+    of 0 and 1 for each of the 20 most frequent values, where a missing value is one.
+    Columns keep their names.
 
     Returns
     -------
@@ -42,17 +46,28 @@ def table_encoder() -> ColumnTransformer:
     numbers: Any = ["number", "bool", "boolean"]
     dates: Any = ["datetime", "datetimetz"]
     as_floats, as_days, as_text = (
-        FunctionTransformer(f, feature_names_out="one-to-one") for f in (_floats, _days, _text)
+        FunctionTransformer(f, feature_names_out="one-to-one")
+        for f in (_floats, _days, _text)
     )
-    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    fill = SimpleImputer(
+        strategy="median", add_indicator=True, keep_empty_features=True
+    )
     one_hot = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
         max_categories=MAX_CATEGORIES,
         sparse_output=False,
     )
     parts = [
-        ("numbers", make_pipeline(as_floats, fill), make_column_selector(dtype_include=numbers)),
-        ("dates", make_pipeline(as_days, fill), make_column_selector(dtype_include=dates)),
+        (
+            "numbers",
+            make_pipeline(as_floats, fill),
+            make_column_selector(dtype_include=numbers),
+        ),
+        (
+            "dates",
+            make_pipeline(as_days, fill),
+            make_column_selector(dtype_include=dates),
+        ),
         (
             "text",
             make_pipeline(as_text, one_hot),
@@ -77,7 +92,9 @@ def _text(table: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass
 class AuxiliaryColumns:
-    """Reads auxiliary columns: numbers and dates as numbers, anything else as categories.
+    """Reads auxiliary columns.
+
+    Numbers and dates as numbers, anything else as categories.
 
     ``categories`` are those of the fit, by column.
     """
@@ -87,13 +104,15 @@ class AuxiliaryColumns:
     def read(self, Z: Any, n: int, *, reset: bool) -> np.ndarray:
         """Columns (n, c), float64; ``reset`` when fitting, which learns the categories.
 
-        Raises KerhrmError if there is not a row for each of X, a value is missing, or a category is
-        new.
+        Raises KerhrmError if there is not a row for each of X, a value is missing, or a
+        category is new.
         """
         Z = Z.detach().cpu().numpy() if isinstance(Z, Tensor) else Z
         rows = len(Z) if np.ndim(Z) in (1, 2) else 0
         if rows != n:
-            raise KerhrmError(f"auxiliary has {rows} rows for {n} of X", "give one for each")
+            raise KerhrmError(
+                f"auxiliary has {rows} rows for {n} of X", "give one for each"
+            )
         if not (table := pd.DataFrame(Z)).shape[1]:
             raise KerhrmError("auxiliary has no columns", "leave it out")
         columns = []
@@ -111,7 +130,10 @@ class AuxiliaryColumns:
                 codes = pd.Index(known.get(name, []), dtype=object).get_indexer(column)
                 if (codes < 0).any():
                     value = column.iloc[int((codes < 0).argmax())]
-                    problem = f"auxiliary column {name!r} has {value!r}, which the fit has not seen"
+                    problem = (
+                        f"auxiliary column {name!r} has {value!r}, which the fit "
+                        "has not seen"
+                    )
                     raise KerhrmError(problem, f"use one of {known.get(name)}")
                 column = codes
             columns.append(np.asarray(column, dtype=np.float64))

@@ -23,7 +23,9 @@ from kerhrm.options import Task
 class _Labelled(Baseline):
     """Base of the methods that are given the rows' environments."""
 
-    def fit(self, X: Any, y: Any, *, environments: Any = None, validation: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, environments: Any = None, validation: Any = None
+    ) -> Self:
         """Train on a table with labels of environments, one for each row."""
         labels = functools.partial(environment_labels, environments)
         return self._fit(X, y, validation, labels)
@@ -52,7 +54,8 @@ class IRM(_Labelled):
     --------
     >>> from kerhrm import IRM
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
-    >>> IRM(random_state=0).fit(X, y, environments=["a", "b"] * 20).predict([[0.0], [3.0]]).tolist()
+    >>> model = IRM(random_state=0).fit(X, y, environments=["a", "b"] * 20)
+    >>> model.predict([[0.0], [3.0]]).tolist()
     ['low', 'high']
     """
 
@@ -80,7 +83,8 @@ class IRM(_Labelled):
 class GroupDRO(_Labelled):
     """Distributionally robust optimisation over environments (Sagawa et al. 2020).
 
-    Environments of the rows are given to ``fit``; the one with the largest loss counts most.
+    Environments of the rows are given to ``fit``; the one with the largest loss counts
+    most.
 
     Parameters
     ----------
@@ -126,8 +130,8 @@ class GroupDRO(_Labelled):
 class EIIL(Baseline):
     """Environment inference for invariant learning (Creager et al. 2021).
 
-    Environments are inferred from the errors of a reference network, and IRMv1 trains on them;
-    ``environments_`` has those of the rows.
+    Environments are inferred from the errors of a reference network, and IRMv1 trains
+    on them; ``environments_`` has those of the rows.
 
     Parameters
     ----------
@@ -228,8 +232,9 @@ class JTT(Baseline):
 class HRM(Baseline):
     """Heterogeneous risk minimisation (Liu et al. 2021), of linear models.
 
-    Gates select columns; ``environments_`` has the inferred environments of the rows.  There is no
-    intercept: where one class is rarer than the other, balance the classes first.
+    Gates select columns; ``environments_`` has the inferred environments of the rows.
+    There is no intercept: where one class is rarer than the other, balance the classes
+    first.
 
     Parameters
     ----------
@@ -238,10 +243,11 @@ class HRM(Baseline):
     n_iterations : int
         Turns of clustering and selection.
     cluster_steps, cluster_rounds, cluster_rate, cluster_l1 : int, int, float, float
-        Of Adam for the clusters' linear models: steps, reassignments among them, learning rate, and
-        a gate-weighted L1.
+        Of Adam for the clusters' linear models: steps, reassignments among them,
+        learning rate, and a gate-weighted L1.
     gate_steps, gate_rate, gate_noise : int, float, float
-        Of Adam for the gates and the invariant model: steps, learning rate, noise of the gates.
+        Of Adam for the gates and the invariant model: steps, learning rate, noise of
+        the gates.
     gate_cost, gate_goal : float, {"few", "all"}
         Cost of open gates, or of the square of closed ones.
     penalty_weight, growth : float
@@ -255,7 +261,8 @@ class HRM(Baseline):
     --------
     >>> from kerhrm import HRM
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
-    >>> model = HRM(gate_steps=500, cluster_steps=50, n_iterations=1, random_state=0).fit(X, y)
+    >>> model = HRM(gate_steps=500, cluster_steps=50, n_iterations=1, random_state=0)
+    >>> model = model.fit(X, y)
     >>> model.predict([[0.0], [3.0]]).tolist()
     ['low', 'high']
     """
@@ -292,11 +299,15 @@ class HRM(Baseline):
         """Linear model as a network without hidden layers."""
         points = torch.eye(self.n_features_in_).to(network.weights["weight_0"])
         slopes = fitted.networks["model"](points)[None].double()
-        return network.with_weights({"weight_0": slopes, "bias_0": torch.zeros_like(slopes[:, 0])})
+        return network.with_weights(
+            {"weight_0": slopes, "bias_0": torch.zeros_like(slopes[:, 0])}
+        )
 
 
 def environment_labels(environments: Any, n: int) -> Tensor:
-    """Labels 0, 1, ... (n,) of the rows' environments, from labels of any kind; all 0 without.
+    """Labels 0, 1, ... (n,) of the rows' environments, from labels of any kind.
+
+    All 0 without.
 
     Raises KerhrmError unless there is one for each row.
     """

@@ -13,15 +13,17 @@ from kerhrm.options import Task
 _PARAMETERS = """    Parameters
     ----------
     k : int or sequence of int
-        Numbers of reduced features to try; lowered to their rank, and to the training rows per
-        environment.  Many unrelated columns need a k as large as their number.
+        Numbers of reduced features to try; lowered to their rank, and to the training
+        rows per environment.  Many unrelated columns need a k as large as their number.
     n_iterations, n_environments, n_init : int
-        T of Algorithm 1; K, an upper bound (None: 1 to 5, by held-out likelihood); random
-        initialisations of the clustering.
+        T of Algorithm 1; K, an upper bound (None: 1 to 5, by held-out likelihood);
+        random initialisations of the clustering.
     init, clustering_ridge, noise_sd, noise_variance : str, float, float, str
         Of the clustering, as those that follow; see :class:`~kerhrm.KerHRMOptions`.
-    clustering_target, clustering_intercept, first_kernel, projection : str, bool, str, str
-        What is clustered.
+    clustering_target : str
+        What is clustered, as the three that follow.
+    clustering_intercept : bool
+    first_kernel, projection : str
     e_step, assignment, em_max_iter, em_tol : str, str, int, float
         Of EM.
     max_label_information, min_share : float
@@ -34,11 +36,13 @@ _PARAMETERS = """    Parameters
         Of the environments' losses.
     cosine_weight : float or sequence of float
         Weights lambda to try, of the network's training along the invariant direction.
-    cosine, steps, tol, window, learning_rate, check_every : str, int, float, int, float, int
-        Of that training.
+    cosine : str
+        Of that training, as those that follow.
+    steps, tol, window : int, float, int
+    learning_rate, check_every : float, int
     selection : {"worst_inferred", "pooled"}
-        What chooses among k, alpha, lambda and iterations: the worst inferred environment, or all
-        validation rows.
+        What chooses among k, alpha, lambda and iterations: the worst inferred
+        environment, or all validation rows.
     final : {"best", "last"}
         Iteration that predicts.
     pretest : bool or HeterogeneityOptions
@@ -46,17 +50,18 @@ _PARAMETERS = """    Parameters
     if_not_detected : {"erm", "fit"}
         What to do if none are detected: ERM, or KerHRM anyway.
     if_not_better : {"erm", "fit"}
-        What to do if KerHRM, on validation rows, is worse than a constant, or not better than ERM
-        in the worst inferred environment.
+        What to do if KerHRM, on validation rows, is worse than a constant, or not
+        better than ERM in the worst inferred environment.
     margin : float
-        Better: its error there is below ERM's by this share; worse: on all rows at all, in an
-        inferred environment by this share.
+        Better: its error there is below ERM's by this share; worse: on all rows at all,
+        in an inferred environment by this share.
     predictor : {"linear", "network"}
-        What predicts: the invariant direction of the linearised network, or a network that is
-        trained along it, which takes longer.
+        What predicts: the invariant direction of the linearised network, or a network
+        that is trained along it, which takes longer.
     network : sequence of int, str or callable
-        Hidden widths; or a function at the top level of a module, from the number of columns to a
-        torch module with one output, or its name ``"package.module:function"``.
+        Hidden widths; or a function at the top level of a module, from the number of
+        columns to a torch module with one output, or its name
+        ``"package.module:function"``.
     max_exact, n_landmarks : int
         Training rows above which features are reduced by way of so many of them.
     validation_fraction : float
@@ -131,11 +136,12 @@ class _KerHRM(InvariantEstimator):
 class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
     __doc__ = f"""Classify two labels by what holds in all hidden environments.
 
-    Environments are inferred from the pooled rows, without labels of theirs, and features whose
-    relation to the label differs between them are taken as spurious.  No test can detect whether
-    binary labels come from more than one environment: it is an assumption, and costs accuracy if it
-    is wrong.  Inputs are standardised; the order of the rows changes nothing.  For more than two
-    classes wrap it: ``OneVsRestClassifier(KerHRMClassifier())``.
+    Environments are inferred from the pooled rows, without labels of theirs, and
+    features whose relation to the label differs between them are taken as spurious.  No
+    test can detect whether binary labels come from more than one environment: it is an
+    assumption, and costs accuracy if it is wrong.  Inputs are standardised; the order
+    of the rows changes nothing.  For more than two classes wrap it:
+    ``OneVsRestClassifier(KerHRMClassifier())``.
 
 {_PARAMETERS}    Attributes
     ----------
@@ -154,12 +160,15 @@ class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
     history_ : list of dict
         Scores and clusterings of the iterations.
     heterogeneity_ : HeterogeneityResult or None
-        Of the pretest: ``detected``, ``p_value``, ``gain``, ``excess``, ``null``; None without it.
+        Of the pretest: ``detected``, ``p_value``, ``gain``, ``excess``, ``null``; None
+        without it.
     report_ : DataFrame or None
-        Errors on validation rows of KerHRM, closed-form ERM, least squares and a constant: on all
-        rows, and in every inferred environment.  None where KerHRM was not fitted.
+        Errors on validation rows of KerHRM, closed-form ERM, least squares and a
+        constant: on all rows, and in every inferred environment.  None where KerHRM was
+        not fitted.
     predictor_ : str
-        What predicts: ``"linear"``, ``"network"``; ``"erm"`` where KerHRM does not help.
+        What predicts: ``"linear"``, ``"network"``; ``"erm"`` where KerHRM does not
+        help.
     n_features_in_ : int
         Columns of the fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -167,7 +176,8 @@ class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
 
     Examples
     --------
-    The second feature equals the label in 80 % of the rows, and its opposite in the others.
+    The second feature equals the label in 80 % of the rows, and its opposite in the
+    others.
 
     >>> import numpy as np
     >>> from kerhrm import KerHRMClassifier
@@ -193,16 +203,17 @@ class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
 class KerHRMRegressor(RegressorMixin, _KerHRM):  # type: ignore[misc]
     __doc__ = f"""Regress on what holds in all hidden environments, if there are any.
 
-    First a calibrated test asks whether the rows hold environments.  Where it detects none, there
-    are too few rows to test, or KerHRM does not help, the estimator warns and is
-    :class:`~kerhrm.TangentRidge`: an invariant model over environments that are noise is worse.
-    Inputs and target are standardised; the order of the rows changes nothing.  Attributes are those
-    of :class:`KerHRMClassifier`; in ERM ``predictor_`` is ``"erm"``, and ``environments_`` and the
-    selected iteration are 0.
+    First a calibrated test asks whether the rows hold environments.  Where it detects
+    none, there are too few rows to test, or KerHRM does not help, the estimator warns
+    and is :class:`~kerhrm.TangentRidge`: an invariant model over environments that are
+    noise is worse. Inputs and target are standardised; the order of the rows changes
+    nothing.  Attributes are those of :class:`KerHRMClassifier`; in ERM ``predictor_``
+    is ``"erm"``, and ``environments_`` and the selected iteration are 0.
 
 {_PARAMETERS}    Examples
     --------
-    The slope of the second feature is -2 in a hidden fifth of the rows, and 2 in the others.
+    The slope of the second feature is -2 in a hidden fifth of the rows, and 2 in the
+    others.
 
     >>> import numpy as np
     >>> from kerhrm import KerHRMRegressor

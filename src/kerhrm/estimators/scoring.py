@@ -27,13 +27,14 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     Returns
     -------
     callable
-        From an estimator, a DataFrame X and a target to a number, the higher the better.
+        From an estimator, a DataFrame X and a target to a number, the higher the
+        better.
 
     Raises
     ------
     KerhrmError
-        If groups is not a Series with a unique index, or, when it scores, X is not a DataFrame or
-        one of its rows has no group.
+        If groups is not a Series with a unique index, or, when it scores, X is not a
+        DataFrame or one of its rows has no group.
 
     Examples
     --------
@@ -45,7 +46,8 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     >>> X = pd.DataFrame({"size": np.arange(20.0)})
     >>> west = pd.Series(X["size"] % 2 == 0)
     >>> scoring = worst_group_score(west)
-    >>> scores = cross_val_score(LinearRegression(), X, X["size"] + west, scoring=scoring)
+    >>> y = X["size"] + west
+    >>> scores = cross_val_score(LinearRegression(), X, y, scoring=scoring)
     >>> bool((scores < -0.4).all())
     True
     """
@@ -61,11 +63,18 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
 
 def _worst(estimator: Any, X: Any, y: Any, *, groups: pd.Series, scoring: Any) -> float:
     if not isinstance(X, pd.DataFrame):
-        problem = f"X must be a DataFrame with the index of groups; got {type(X).__name__}"
+        problem = (
+            f"X must be a DataFrame with the index of groups; got {type(X).__name__}"
+        )
         raise KerhrmError(problem, "give a DataFrame to the search or cross-validation")
     values = read_labels(groups.reindex(X.index), len(X), "groups")
     if scoring is None:
-        scoring = "accuracy" if is_classifier(estimator) else "neg_root_mean_squared_error"
+        scoring = (
+            "accuracy" if is_classifier(estimator) else "neg_root_mean_squared_error"
+        )
     score = get_scorer(scoring) if isinstance(scoring, str) else scoring
     y = pd.Series(y).to_numpy()
-    return min(float(score(estimator, X[values == one], y[values == one])) for one in set(values))
+    return min(
+        float(score(estimator, X[values == one], y[values == one]))
+        for one in set(values)
+    )

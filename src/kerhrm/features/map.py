@@ -19,8 +19,8 @@ from kerhrm.randomness import stream
 
 #: share of all eigenpairs above which the dense solver is faster
 DENSE_SHARE = 0.1
-#: rows of a Gram matrix that one thread of OpenBLAS multiplies as fast as several do, which then
-#: spin for a while and take the cores from PyTorch's
+#: rows of a Gram matrix that one thread of OpenBLAS multiplies as fast as several do,
+#: which then spin for a while and take the cores from PyTorch's
 ONE_THREAD = 4000
 
 
@@ -28,8 +28,8 @@ ONE_THREAD = 4000
 class NTFMap:
     """Reduced features psi(x) = phi(x)^T V of a network at w_0.
 
-    V is from the truncated singular value decomposition Phi = U S V^T of the training points, and
-    stays implicit.
+    V is from the truncated singular value decomposition Phi = U S V^T of the training
+    points, and stays implicit.
 
     Attributes
     ----------
@@ -64,7 +64,8 @@ class NTFMap:
 
     @classmethod
     def fit(cls, network: Network, x: Tensor, k: int) -> "NTFMap":
-        """Decompose the features of training points (n, d) at w_0, and keep k dimensions.
+        """Decompose the features of training points (n, d) at w_0, and keep k
+        dimensions.
 
         Raises
         ------
@@ -80,12 +81,14 @@ class NTFMap:
         return self.u * self.s
 
     def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Reduced features kappa(x, X) U S^-1 (m, k) and f_0 (m,) of points (m, d), float64."""
+        """Reduced features kappa(x, X) U S^-1 (m, k) and f_0 (m,) of points (m, d),
+        float64."""
         ntf, f0 = extract(self.network, x)
         return (ntf.kernel(self.ntf).double() @ self.u) / self.s, f0.double()
 
     def linearise(self, directions: Tensor) -> Linearisation:
-        """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend on n."""
+        """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend
+        on n."""
         return Linearisation.along(self.network, self.x, (self.u / self.s) @ directions)
 
 
@@ -101,10 +104,12 @@ class RankError(KerhrmError):
 def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Top-k left singular vectors and singular values of Phi from its Gram matrix.
 
-    Phi Phi^T = U S^2 U^T, so the top-k eigenpairs of the Gram matrix are all that is needed:
-    in float64 by ARPACK on a CPU, by the dense solver on a GPU and where k is not small against n.
+    Phi Phi^T = U S^2 U^T, so the top-k eigenpairs of the Gram matrix are all that is
+    needed: in float64 by ARPACK on a CPU, by the dense solver on a GPU and where k is
+    not small against n.
 
-    Raises KerhrmError if k > n, or a singular value among the first k is numerically zero.
+    Raises KerhrmError if k > n, or a singular value among the first k is numerically
+    zero.
 
     Parameters
     ----------
@@ -128,7 +133,9 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     if gram.device.type == "cpu" and k < DENSE_SHARE * n:
         start, half = stream(0, "subspace").standard_normal(n), gram.numpy().T
         # reads one triangle: products with a large matrix take as long as reading it
-        product = LinearOperator((n, n), matvec=lambda v: dsymv(1.0, half, v.ravel()), dtype=float)
+        product = LinearOperator(
+            (n, n), matvec=lambda v: dsymv(1.0, half, v.ravel()), dtype=float
+        )
         with threadpool_limits(1 if n <= ONE_THREAD else None, "blas"):
             values, u = map(torch.from_numpy, eigsh(product, k, which="LA", v0=start))
     else:

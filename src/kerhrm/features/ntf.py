@@ -1,23 +1,24 @@
-"""Neural tangent features phi(x) = grad_w f_{w_0}(x) in R^p, whose matrix is never formed.
+"""Neural tangent features phi(x) = grad_w f_{w_0}(x) in R^p, whose matrix is never
+formed.
 
 In an MLP the gradient with respect to layer l is an outer product,
 
     d f / d W_l = delta_l(x) a_l(x)^T,      d f / d b_l = delta_l(x),
 
-of the layer's input a_l and the back-propagated delta_l = d f / d (W_l a_l + b_l).  So a_l and
-delta_l (a few thousand numbers a point instead of millions) hold all of Phi, and the empirical
-neural tangent kernel is
+of the layer's input a_l and the back-propagated delta_l = d f / d (W_l a_l + b_l).  So
+a_l and delta_l (a few thousand numbers a point instead of millions) hold all of Phi,
+and the empirical neural tangent kernel is
 
     kappa(x, x') = phi(x)^T phi(x')
                  = sum_l (a_l(x)^T a_l(x') + 1) (delta_l(x)^T delta_l(x')).
 
-Of any other network ``torch.func`` takes the gradient of every point, and the kernel is a sum over
-blocks b of parameters, one of which is held at a time,
+Of any other network ``torch.func`` takes the gradient of every point, and the kernel is
+a sum over blocks b of parameters, one of which is held at a time,
 
     kappa(x, x') = sum_b phi_b(x)^T phi_b(x'),
 
-at the price of one forward and backward pass a block (Novak et al. 2022, "Fast finite width neural
-tangent kernel": Jacobian contraction).
+at the price of one forward and backward pass a block (Novak et al. 2022, "Fast finite
+width neural tangent kernel": Jacobian contraction).
 
 Source: Jacot et al. 2018 (the kernel); paper, section 3.1 (the features).
 """
@@ -57,7 +58,9 @@ def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:
     """
     if isinstance(network, MLP):
         if x.shape[1:] != (d := network.weights["weight_0"].shape[-1],):
-            problem = f"points of shape {tuple(x.shape)} do not fit a network of {d} inputs"
+            problem = (
+                f"points of shape {tuple(x.shape)} do not fit a network of {d} inputs"
+            )
             raise KerhrmError(problem, f"give points (n, {d})")
         return factorise(network, x)
     with torch.no_grad():
@@ -80,10 +83,11 @@ class FactoredNTF:
     deltas: list[Tensor]
 
     def kernel(self, other: "FactoredNTF") -> Tensor:
-        """kappa(X, X'), (n, n'), in O(n n' sum_l (d_l + d_{l+1})) operations, not O(n n' p).
+        """kappa(X, X'), (n, n'), in O(n n' sum_l (d_l + d_{l+1})) operations, not O(n
+        n' p).
 
-        With itself kappa is symmetric: only blocks on and above the diagonal are computed, and
-        the others are their mirror images, bit for bit.
+        With itself kappa is symmetric: only blocks on and above the diagonal are
+        computed, and the others are their mirror images, bit for bit.
         """
         n, m = len(self.inputs[0]), len(other.inputs[0])
         kappa = self.inputs[0].new_empty(n, m)
@@ -129,11 +133,11 @@ class PerSampleNTF:
     x : Tensor, (n, d)
         Points.
     block_size : int
-        Parameters per block: (n + n') * block_size entries of Phi are held at once.  A larger
-        parameter tensor is cut.
+        Parameters per block: (n + n') * block_size entries of Phi are held at once.  A
+        larger parameter tensor is cut.
     chunk_size : int
-        Points differentiated at once; lowered where their gradients, whole tensors at first,
-        would outgrow the block (but to no less than one point).
+        Points differentiated at once; lowered where their gradients, whole tensors at
+        first, would outgrow the block (but to no less than one point).
     """
 
     network: Network
@@ -184,9 +188,13 @@ class PerSampleNTF:
 
         def gradient(point: Tensor) -> Tensor:
             gradients = grad(output)(touched, point)
-            return torch.cat([gradients[name].flatten()[start:stop] for name, start, stop in block])
+            return torch.cat(
+                [gradients[name].flatten()[start:stop] for name, start, stop in block]
+            )
 
         phi = x.new_empty((len(x), size), dtype=torch.float64)
-        for part, at in zip(torch.split(x, chunk_size), torch.split(phi, chunk_size), strict=True):
+        for part, at in zip(
+            torch.split(x, chunk_size), torch.split(phi, chunk_size), strict=True
+        ):
             at.copy_(vmap(gradient)(part))
         return phi

@@ -1,19 +1,21 @@
 """Reduced neural tangent features of many points, by way of some of them.
 
-The kernel of n = 50 000 points has 2.5 billion entries.  Here only its columns at m landmarks are
-ever computed, a few rows at a time.  With Z the landmarks, drawn at random from the training
-points X:
+The kernel of n = 50 000 points has 2.5 billion entries.  Here only its columns at m
+landmarks are ever computed, a few rows at a time.  With Z the landmarks, drawn at
+random from the training points X:
 
-1. B (m, q), orthonormal, spans the leading eigenvectors of kappa(Z, Z), roughly (randomised range
-   finder with power iterations, Halko et al. 2011, algorithm 4.4; q > k).
-2. The directions D = Phi(Z)^T B (B^T kappa(Z, Z) B)^(-1/2) are orthonormal in R^p, however rough B
-   is, and P = Phi(X) D = kappa(X, Z) B (...)^(-1/2) are all points' coordinates.
-3. Rayleigh-Ritz: P^T P = R S^2 R^T, so S and D R are the singular values and directions of Phi(X)
-   within the span of D, the best that it holds; the leading k are kept.
+1. B (m, q), orthonormal, spans the leading eigenvectors of kappa(Z, Z), roughly
+   (randomised range finder with power iterations, Halko et al. 2011, algorithm 4.4; q >
+   k).
+2. The directions D = Phi(Z)^T B (B^T kappa(Z, Z) B)^(-1/2) are orthonormal in R^p,
+   however rough B is, and P = Phi(X) D = kappa(X, Z) B (...)^(-1/2) are all points'
+   coordinates.
+3. Rayleigh-Ritz: P^T P = R S^2 R^T, so S and D R are the singular values and directions
+   of Phi(X) within the span of D, the best that it holds; the leading k are kept.
 
-psi(x) = kappa(x, Z) W with W = B (...)^(-1/2) R is then an exact orthogonal projection of phi(x),
-onto directions that are nearly the leading ones.  Step 3 is what the Nystroem method (Williams &
-Seeger 2001: W from the landmarks alone) leaves out.
+psi(x) = kappa(x, Z) W with W = B (...)^(-1/2) R is then an exact orthogonal projection
+of phi(x), onto directions that are nearly the leading ones.  Step 3 is what the
+Nystroem method (Williams & Seeger 2001: W from the landmarks alone) leaves out.
 """
 
 import logging
@@ -42,7 +44,9 @@ log = logging.getLogger(__name__)
 class NystroemOptions(Options):
     """Reduction by some of the points, for more of them than a kernel matrix holds."""
 
-    n_landmarks: Count = option(8000, "training points whose features span the directions")
+    n_landmarks: Count = option(
+        8000, "training points whose features span the directions"
+    )
     oversampling: Annotated[float, Field(ge=1, allow_inf_nan=False), Number] = option(
         1.5, "directions that are found first, in units of k"
     )
@@ -63,14 +67,16 @@ class NystroemMap:
     f0 : Tensor, (n,), float32
         Outputs of the untrained network on the training points.
     u, s : Tensor, (n, k), (k,), float32
-        Singular value decomposition of the training points' Phi within the landmarks' span.
+        Singular value decomposition of the training points' Phi within the landmarks'
+        span.
 
     Examples
     --------
     >>> import torch
     >>> from kerhrm import NetworkOptions, NystroemMap, build
     >>> x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
-    >>> features = NystroemMap.fit(build(NetworkOptions(widths=[32]), seed=0, d=3), x, k=4)
+    >>> network = build(NetworkOptions(widths=[32]), seed=0, d=3)
+    >>> features = NystroemMap.fit(network, x, k=4)
     >>> features.transform(x)[0].shape
     torch.Size([50, 4])
     """
@@ -121,15 +127,21 @@ class NystroemMap:
         return self.u * self.s
 
     def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Reduced features (m, k) and f_0 (m,) of points (m, d), float32, in bounded memory."""
+        """Reduced features (m, k) and f_0 (m,) of points (m, d), float32, in bounded
+        memory."""
         return _coordinates(self.network, self.z, self.weights, x)
 
     def linearise(self, directions: Tensor) -> Linearisation:
-        """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend on n."""
-        return Linearisation.along(self.network, self.z, self.weights.double() @ directions)
+        """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend
+        on n."""
+        return Linearisation.along(
+            self.network, self.z, self.weights.double() @ directions
+        )
 
 
-def _coordinates(network: Network, z: Tensor, weights: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+def _coordinates(
+    network: Network, z: Tensor, weights: Tensor, x: Tensor
+) -> tuple[Tensor, Tensor]:
     """kappa(x, Z) W and f_0 of points x (n, d), in bounded memory."""
     landmarks, _ = extract(network, z)
     psi, f0 = weights.new_empty(len(x), weights.shape[-1]), weights.new_empty(len(x))
@@ -145,13 +157,16 @@ def _directions(network: Network, z: Tensor, q: int, k: int) -> Tensor:
     """B (B^T kappa(Z, Z) B)^(-1/2), (m, up to q): whitens kappa(., Z)."""
     ntf, _ = extract(network, z)
     gram = ntf.kernel(ntf).double()
-    start = torch.from_numpy(stream(0, "subspace").standard_normal((len(z), q))).to(gram)
+    start = torch.from_numpy(stream(0, "subspace").standard_normal((len(z), q))).to(
+        gram
+    )
     basis = torch.linalg.qr(gram @ start)[0]
     for _ in range(POWER_ITERATIONS):
         basis = torch.linalg.qr(gram @ basis)[0]
     inner = basis.mT @ (gram @ basis)
     values, vectors = torch.linalg.eigh((inner + inner.mT) / 2)
-    kept = values > values[-1] * torch.finfo(torch.float32).eps  # a kernel's own precision
+    # a kernel's own precision
+    kept = values > values[-1] * torch.finfo(torch.float32).eps
     if (rank := int(kept.sum())) < k:
         raise RankError(rank, k)
     return (basis @ (vectors[:, kept] / values[kept].sqrt())).to(z.dtype)
@@ -162,4 +177,6 @@ def _ritz(coordinates: Tensor, k: int) -> tuple[Tensor, Tensor]:
     second = sum(part.mT.double() @ part.double() for part in coordinates.split(2**12))
     values, vectors = torch.linalg.eigh(second)
     order = slice(-k, None)
-    return values[order].flip(-1).sqrt().to(coordinates), vectors[:, order].flip(-1).to(coordinates)
+    return values[order].flip(-1).sqrt().to(coordinates), vectors[:, order].flip(-1).to(
+        coordinates
+    )

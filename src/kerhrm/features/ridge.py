@@ -1,14 +1,16 @@
-r"""ERM in closed form: ridge regression on tangent features, its penalty by leave-one-out.
+r"""ERM in closed form.
+
+Ridge regression on tangent features, its penalty by leave-one-out.
 
 .. math::
     \min_{b, \beta} \sum_i (y_i - b - z_i^\top \beta)^2 + \lambda |\beta|^2
 
-over columns z_i that are the inputs, or the inputs and the neural tangent features of some
-landmarks.  With Z = U S V^T (centred) the fitted values are
-b + U S^2 (S^2 + lambda)^-1 U^T y, and the prediction of a point by all others is
-y_i - r_i / (1 - h_i), r_i its residual and h_i = 1/n + sum_j u_ij^2 s_j^2 / (s_j^2 + lambda)
-(Golub, Heath and Wahba 1979).  Its mean square chooses lambda and the columns, so that no point is
-held out.
+over columns z_i that are the inputs, or the inputs and the neural tangent features of
+some landmarks.  With Z = U S V^T (centred) the fitted values are b + U S^2 (S^2 +
+lambda)^-1 U^T y, and the prediction of a point by all others is y_i - r_i / (1 - h_i),
+r_i its residual and h_i = 1/n + sum_j u_ij^2 s_j^2 / (s_j^2 + lambda) (Golub, Heath and
+Wahba 1979).  Its mean square chooses lambda and the columns, so that no point is held
+out.
 """
 
 from dataclasses import dataclass
@@ -36,12 +38,13 @@ class RidgePath:
     Attributes
     ----------
     u, values, v : ndarray, (n, r), (r,), (q, r)
-        Of the centred columns: left singular vectors, squared singular values, right ones.
+        Of the centred columns: left singular vectors, squared singular values, right
+        ones.
     mean : ndarray, (q,)
         Of the columns.
     weights : ndarray, (n,)
-        Of the points, of mean 1; sums over points are weighted sums, and u has a factor of
-        the weights' square root.
+        Of the points, of mean 1; sums over points are weighted sums, and u has a factor
+        of the weights' square root.
     """
 
     u: np.ndarray
@@ -52,7 +55,8 @@ class RidgePath:
 
     @classmethod
     def of(cls, columns: np.ndarray, weights: np.ndarray | None = None) -> Self:
-        """Decompose columns (n, q), float64, of points of equal or other weights (n,)."""
+        """Decompose columns (n, q), float64, of points of equal or
+        other weights (n,)."""
         weights = np.ones(len(columns)) if weights is None else weights
         mean = (weights[:, None] * columns).mean(0)
         centred = np.sqrt(weights)[:, None] * (columns - mean)
@@ -66,10 +70,11 @@ class RidgePath:
         return self.values / (self.values + ridge * self.values.sum() / len(self.u))
 
     def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Predictions of each label (n,) by all others, their mean squared error, and the lambda.
+        """Predictions of each label (n,) by all others, their mean squared error, and
+        the lambda.
 
-        Without any columns, or where every lambda fits some point exactly, the mean of the others
-        predicts, and lambda is infinite.
+        Without any columns, or where every lambda fits some point exactly, the mean of
+        the others predicts, and lambda is infinite.
         """
         n, root = len(y), np.sqrt(self.weights)
         centred = root * (y - (self.weights * y).mean())
@@ -111,7 +116,8 @@ class Columns:
     span : ndarray, (m, r)
         Tangent features are kappa(x, landmarks) span, with orthonormal directions.
     scale : float
-        Factor of the inputs next to the tangent features: both have the same variance in all.
+        Factor of the inputs next to the tangent features: both have the same variance
+        in all.
     """
 
     inputs: RidgePath
@@ -130,7 +136,10 @@ class Columns:
         seed: int = 0,
         weights: np.ndarray | None = None,
     ) -> Self:
-        """Columns of points x (n, d); landmarks are drawn from the stream ``landmarks``."""
+        """Columns of points x (n, d).
+
+        Landmarks are drawn from the stream ``landmarks``.
+        """
         n = len(x)
         rows = stream(seed, "landmarks").choice(n, min(n_landmarks, n), replace=False)
         landmarks = x[torch.from_numpy(rows).to(x.device)]
@@ -139,28 +148,40 @@ class Columns:
             gram = some.kernel(some).double().cpu().numpy()
             cross = own.kernel(some).double().cpu().numpy()
         values, vectors = np.linalg.eigh(gram)
-        kept = values > values[-1] * 10 * np.finfo(np.float32).eps  # a kernel's own precision
+        # a kernel's own precision
+        kept = values > values[-1] * 10 * np.finfo(np.float32).eps
         span = vectors[:, kept] / np.sqrt(values[kept])
         tangents, plain = cross @ span, x.double().cpu().numpy()
         variance = plain.var(0).sum()
-        scale = float(np.sqrt(tangents.var(0).sum() / variance)) if variance > 0 else 1.0
+        scale = (
+            float(np.sqrt(tangents.var(0).sum() / variance)) if variance > 0 else 1.0
+        )
         whole = np.column_stack([scale * plain, tangents])
         inputs, both = RidgePath.of(plain, weights), RidgePath.of(whole, weights)
         return cls(inputs, both, network, landmarks, span, scale)
 
     def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Predictions of each label (n,) by all others, and their mean squared error."""
-        return min((p.leave_one_out(y)[:2] for p in (self.inputs, self.whole)), key=lambda f: f[1])
+        """Predictions of each label (n,) by all others, and their mean
+        squared error."""
+        return min(
+            (p.leave_one_out(y)[:2] for p in (self.inputs, self.whole)),
+            key=lambda f: f[1],
+        )
 
     def fit(self, y: np.ndarray) -> "RidgeModel":
-        """Fit labels (n,) by the columns and the lambda with the least leave-one-out error."""
-        fits = [(path, *path.leave_one_out(y)[1:]) for path in (self.inputs, self.whole)]
+        """Fit labels (n,) by the columns and the lambda with the least leave-one-out
+        error."""
+        fits = [
+            (path, *path.leave_one_out(y)[1:]) for path in (self.inputs, self.whole)
+        ]
         path, error, ridge = min(fits, key=lambda found: found[1])
         beta, intercept = path.solve(y, ridge)
         d, tangents = len(self.inputs.mean), None
         if path is self.whole:
             beta[:d] *= self.scale
-            along = torch.from_numpy(self.span @ beta[d:])[:, None].to(self.landmarks.device)
+            along = torch.from_numpy(self.span @ beta[d:])[:, None].to(
+                self.landmarks.device
+            )
             with torch.enable_grad():
                 tangents = Linearisation.along(self.network, self.landmarks, along)
         slopes = torch.from_numpy(beta[:d]).to(self.landmarks.device)
@@ -198,7 +219,9 @@ class RidgeModel:
     def to(self, device: torch.device | str) -> "RidgeModel":
         """The same on another device."""
         tangents = self.tangents and self.tangents.to(device)
-        return RidgeModel(self.slopes.to(device), self.intercept, tangents, self.ridge, self.error)
+        return RidgeModel(
+            self.slopes.to(device), self.intercept, tangents, self.ridge, self.error
+        )
 
 
 def fit_ridge(
@@ -210,10 +233,12 @@ def fit_ridge(
     seed: int = 0,
     weights: Tensor | None = None,
 ) -> RidgeModel:
-    """Fit labels y (n,) of points x (n, d): ERM on the tangent features of a network at w_0.
+    """Fit labels y (n,) of points x (n, d).
 
-    The tangent features of ``n_landmarks`` points, which ``seed`` draws, span those of the others.
-    Points may have ``weights`` (n,), positive and of mean 1.
+    ERM on the tangent features of a network at w_0.
+
+    The tangent features of ``n_landmarks`` points, which ``seed`` draws, span those of
+    the others. Points may have ``weights`` (n,), positive and of mean 1.
 
     Examples
     --------
@@ -221,9 +246,12 @@ def fit_ridge(
     >>> from kerhrm import NetworkOptions, build
     >>> from kerhrm.features.ridge import fit_ridge
     >>> x = torch.linspace(-2, 2, 50)[:, None]
-    >>> model = fit_ridge(build(NetworkOptions(widths=[64]), seed=0, d=1), x, x[:, 0] ** 2)
+    >>> network = build(NetworkOptions(widths=[64]), seed=0, d=1)
+    >>> model = fit_ridge(network, x, x[:, 0] ** 2)
     >>> bool((model(x) - x[:, 0] ** 2).abs().max() < 0.1)
     True
     """
     given = None if weights is None else weights.double().cpu().numpy()
-    return Columns.of(network, x, n_landmarks, seed, given).fit(y.double().cpu().numpy())
+    return Columns.of(network, x, n_landmarks, seed, given).fit(
+        y.double().cpu().numpy()
+    )

@@ -4,30 +4,34 @@ The null model of data without environments is
 
     y = m(x) + s(x) e
 
-with any mean, any scale, and noise e of any shape that does not depend on x.  Neither function has
-seen the residual that it is used for: m is a ridge regression in closed form
-(:mod:`kerhrm.features.ridge`), left one out, and s the best of a few models by cross-validation.
+with any mean, any scale, and noise e of any shape that does not depend on x.  Neither
+function has seen the residual that it is used for: m is a ridge regression in closed
+form (:mod:`kerhrm.features.ridge`), left one out, and s the best of a few models by
+cross-validation.
 
-Errors of m look like environments where noise has an edge or outliers.  So m is a rank regression:
-fitted to m + c z, z the normal scores of y - m, as long as that lowers sum_i z_i (y_i - m_i)
-(Jaeckel, Annals of Mathematical Statistics 43, 1972).  The scale is fitted to |y - m(x)|, cut, by
-gamma deviance: small residuals do not dominate, as they do among logarithms.
+Errors of m look like environments where noise has an edge or outliers.  So m is a rank
+regression: fitted to m + c z, z the normal scores of y - m, as long as that lowers
+sum_i z_i (y_i - m_i) (Jaeckel, Annals of Mathematical Statistics 43, 1972).  The scale
+is fitted to |y - m(x)|, cut, by gamma deviance: small residuals do not dominate, as
+they do among logarithms.
 
-A mixture of K = 2 regressions, fitted to residuals, gains likelihood from anything that one
-regression with constant noise cannot say.  Of that, noise whose scale depends on x is no
-environment, although two opposite regressions mimic it: the mixture
+A mixture of K = 2 regressions, fitted to residuals, gains likelihood from anything that
+one regression with constant noise cannot say.  Of that, noise whose scale depends on x
+is no environment, although two opposite regressions mimic it: the mixture
 
     p(e | psi) = sum_j q_j N(e | psi^T Theta_j, sigma^2)
 
-has the variance sigma^2 + q_1 q_2 (psi^T (Theta_1 - Theta_2))^2, which grows along one direction.
-The statistic is therefore the gain in mean log-likelihood over the better of two explanations:
-one regression with constant noise, and the Gaussian with the mixture's own mean and variance at
-every point.  What is left speaks of two lines in the residuals, and not of a cone.
+has the variance sigma^2 + q_1 q_2 (psi^T (Theta_1 - Theta_2))^2, which grows along one
+direction. The statistic is therefore the gain in mean log-likelihood over the better of
+two explanations: one regression with constant noise, and the Gaussian with the
+mixture's own mean and variance at every point.  What is left speaks of two lines in the
+residuals, and not of a cone.
 
-EM starts at random, and where moments of the residuals point to: two lines along a direction v make
-E[(e^2 - 1) psi psi^T] large along v, and, unless they share the points evenly, E[e^3 psi], too.
-Each such v splits the points by the sign of e psi^T v.  The mixture's regressions are linear in a
-few such directions and that of E[e psi], so that many features cost neither time nor power.
+EM starts at random, and where moments of the residuals point to: two lines along a
+direction v make E[(e^2 - 1) psi psi^T] large along v, and, unless they share the points
+evenly, E[e^3 psi], too. Each such v splits the points by the sign of e psi^T v.  The
+mixture's regressions are linear in a few such directions and that of E[e psi], so that
+many features cost neither time nor power.
 """
 
 from collections.abc import Iterator
@@ -52,20 +56,24 @@ from kerhrm.networks.build import NetworkOptions, build
 
 RANK_STEPS = 6  #: of the rank regression
 LARGEST = 10.0  #: residual, in units of the median size, that the scale is fitted to
-ATOM = 0.1  #: share of the rows beyond which one label among continuous ones has a law of its own
+#: share of the rows beyond which one label among continuous ones has a law of its own
+ATOM = 0.1
 #: scales are kept within this factor of their median
 SPREAD = 10.0
 DIRECTIONS = 2  #: of second moments that EM starts with
-SUBSPACE = 6  #: directions of second moments that the mixture's regressions are linear in
+SUBSPACE = (
+    6  #: directions of second moments that the mixture's regressions are linear in
+)
 
 
 def scaled_residuals(
     x: np.ndarray, y: np.ndarray, folds: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Normal scores of (y - m) / s (n,), out of fold, and s (n,) in units of its median.
+    """Normal scores of (y - m) / s (n,), out of fold, and s (n,) in units of its
+    median.
 
-    Of labels y (n,) given inputs x (n, d), float64; ``seed`` draws the folds of the scale's
-    cross-validation.
+    Of labels y (n,) given inputs x (n, d), float64; ``seed`` draws the folds of the
+    scale's cross-validation.
     """
     y = (y - y.mean()) / y.std()
     inputs = torch.from_numpy(StandardScaler().fit_transform(x).astype(np.float32))
@@ -76,14 +84,17 @@ def scaled_residuals(
     size = np.maximum(size / size.mean(), 1e-3)  # gamma deviance wants positive values
     known = np.column_stack([x, mean, np.abs(mean - np.median(mean))])
     parts = KFold(folds, shuffle=True, random_state=seed)
-    found = [cross_val_predict(model, known, size, cv=parts) for model in scale_models()]
+    found = [
+        cross_val_predict(model, known, size, cv=parts) for model in scale_models()
+    ]
     scale = min(found, key=lambda predicted: mean_gamma_deviance(size, predicted))
     scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
     return normal_scores((y - mean) / scale), scale
 
 
 def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
-    """Predictions of each label (n,) by all others, with little dispersion of the residuals."""
+    """Predictions of each label (n,) by all others, with little dispersion of the
+    residuals."""
     mean, _ = columns.leave_one_out(y)
     scores = normal_scores(y - mean)
     least = step = float(scores @ (y - mean)) / len(y)
@@ -102,14 +113,21 @@ def beside_atom(y: np.ndarray) -> np.ndarray:
     _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     others = len(y) - counts.max()
     atom = others < (1 - ATOM) * len(y) and 2 * (counts == 1).sum() > others
-    return np.asarray(inverse != counts.argmax()) if atom else np.ones(len(y), dtype=bool)
+    return (
+        np.asarray(inverse != counts.argmax()) if atom else np.ones(len(y), dtype=bool)
+    )
 
 
 def spread_ties(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Labels (n,), equal ones drawn from between their neighbours: counts lie on lines, too."""
+    """Labels (n,), equal ones drawn from between their neighbours.
+
+    Counts lie on lines, too.
+    """
     values, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
     middle = (values[1:] + values[:-1]) / 2
-    edges = np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
+    edges = np.concatenate(
+        [[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]]
+    )
     drawn = random.uniform(edges[inverse], edges[inverse + 1])
     return np.where(counts[inverse] > 1, drawn, y)
 
@@ -123,9 +141,13 @@ def scale_models() -> Iterator[BaseEstimator]:
     """Candidates for s(x); all of them predict positive numbers."""
     yield DummyRegressor()
     yield HistGradientBoostingRegressor(
-        loss="gamma", learning_rate=0.1, max_iter=30, max_leaf_nodes=8, l2_regularization=1.0,
+        loss="gamma",
+        learning_rate=0.1,
+        max_iter=30,
+        max_leaf_nodes=8,
+        l2_regularization=1.0,
         random_state=0,
-    )  # fmt: skip
+    )
     for penalty in (0.03, 0.3):  # log-linear
         model = GammaRegressor(alpha=penalty, solver="newton-cholesky", max_iter=300)
         bent = StandardScaler(), FunctionTransformer(_bent), StandardScaler()
@@ -133,20 +155,26 @@ def scale_models() -> Iterator[BaseEstimator]:
 
 
 def _bent(x: np.ndarray) -> np.ndarray:
-    """Inputs (n, d), their size and its logarithm; the log of a scale may follow each."""
+    """Inputs (n, d), their size and its logarithm; the log of a scale
+    may follow each."""
     return np.column_stack([x, np.abs(x), np.log(np.abs(x) + 0.1)])
 
 
 def gains(
-    features: np.ndarray, residuals: np.ndarray, options: HeterogeneityOptions, seed: int
+    features: np.ndarray,
+    residuals: np.ndarray,
+    options: HeterogeneityOptions,
+    seed: int,
 ) -> Iterator[float]:
-    """Gain of the best usable start for each of B sets of residuals, in nats per point, in turn.
+    """Gain of the best usable start for each of B sets of residuals, in nats per point,
+    in turn.
 
-    Features (n, k) have orthonormal columns up to a factor, residuals (B, n) are normal scores.  A
-    start that leaves an environment empty is not usable; without a usable one, or below 0, the gain
-    is 0.  That the residual alone tells its environment does not make a start degenerate, as it
-    does where environments are learned: normal scores gain nothing by such a split, and with
-    little noise the true environments look like one.
+    Features (n, k) have orthonormal columns up to a factor, residuals (B, n) are normal
+    scores.  A start that leaves an environment empty is not usable; without a usable
+    one, or below 0, the gain is 0.  That the residual alone tells its environment does
+    not make a start degenerate, as it does where environments are learned: normal
+    scores gain nothing by such a split, and with little noise the true environments
+    look like one.
     """
     psi = torch.from_numpy(features)
     size = len(residuals) * options.n_init, len(psi), 2
@@ -155,7 +183,9 @@ def gains(
         yield _gain(leading(psi, e), e, r, options)
 
 
-def _gain(psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions) -> float:
+def _gain(
+    psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions
+) -> float:
     """Gain on one set of residuals (n,)."""
     mixtures = fit_mixture(
         psi,
@@ -166,17 +196,22 @@ def _gain(psi: Tensor, e: Tensor, random: Tensor, options: HeterogeneityOptions)
         tol=options.em_tol,
     )
     one = fit_mixture(psi, e, torch.ones_like(psi[None, :, :1]), ridge=options.ridge)
-    alone = torch.maximum(one.log_likelihood(psi, e), matched_likelihood(mixtures, psi, e))
+    alone = torch.maximum(
+        one.log_likelihood(psi, e), matched_likelihood(mixtures, psi, e)
+    )
     gain = mixtures.log_likelihood(psi, e) - alone
     usable = (mixtures.weights >= options.min_share).all(-1)
     return max(0.0, float(torch.where(usable, gain, 0.0).max()))
 
 
 def leading(psi: Tensor, e: Tensor) -> Tensor:
-    """Psi (n, k) along the directions that residuals e (n,) single out: at most (n, 8)."""
+    """Psi (n, k) along the directions that residuals e (n,) single out:
+    at most (n, 8)."""
     if psi.shape[1] <= SUBSPACE + 2:
         return psi
-    second = torch.linalg.eigh(psi.mT @ ((e**2 - 1)[:, None] * psi)).eigenvectors[:, -SUBSPACE:]
+    second = torch.linalg.eigh(psi.mT @ ((e**2 - 1)[:, None] * psi)).eigenvectors[
+        :, -SUBSPACE:
+    ]
     first, third = psi.mT @ e, psi.mT @ (e**3 - 3 * e)
     return psi @ torch.linalg.qr(torch.column_stack([first, third, second])).Q
 
@@ -191,7 +226,8 @@ def directed_starts(psi: Tensor, e: Tensor) -> Tensor:
 
 
 def matched_likelihood(mixtures: Mixture, psi: Tensor, y: Tensor) -> Tensor:
-    """Mean log-likelihood of the Gaussian with each mixture's mean and variance at every point.
+    """Mean log-likelihood of the Gaussian with each mixture's mean and variance at
+    every point.
 
     Of points (n, k), (n,), in nats: (R,).
     """

@@ -1,29 +1,33 @@
 # ruff: noqa: PT028  (test_heterogeneity is no test of pytest)
 """Calibrated test of pooled regression data for hidden environments.
 
-Null hypothesis: one law y = m(x) + s(x) e, with noise e of any shape that is independent of x.
-Under it residuals in units of their scale are exchangeable, so that the gain of two environments
-on them (:mod:`kerhrm.heterogeneity.statistic`) is compared with the gain on permutations of them:
+Null hypothesis: one law y = m(x) + s(x) e, with noise e of any shape that is
+independent of x. Under it residuals in units of their scale are exchangeable, so that
+the gain of two environments on them (:mod:`kerhrm.heterogeneity.statistic`) is compared
+with the gain on permutations of them:
 
-    p = (1 + #{permutations whose gain, and min_gain more, reaches it}) / (1 + #permutations).
+    p = (1 + #{permutations whose gain, and min_gain more, reaches it}) / (1 +
+    #permutations).
 
-Permutations end once so many reach it that p is above ``level``; then p is their share (Besag and
-Clifford, Biometrika 78, 1991).  The least possible p is 1 / (1 + n_permutations).
+Permutations end once so many reach it that p is above ``level``; then p is their share
+(Besag and Clifford, Biometrika 78, 1991).  The least possible p is 1 / (1 +
+n_permutations).
 
-Residuals are not quite exchangeable, for m and s are estimates; what that gains falls as 1 / n.
-So the null hypothesis has ``min_gain`` nats over all points to its credit, and p is larger than it
-need be where nothing is wrong.
+Residuals are not quite exchangeable, for m and s are estimates; what that gains falls
+as 1 / n. So the null hypothesis has ``min_gain`` nats over all points to its credit,
+and p is larger than it need be where nothing is wrong.
 
-Features are divided by the scale, as a regression in units of the noise asks for, and made
-orthonormal, so that no invertible linear map of them changes anything.
+Features are divided by the scale, as a regression in units of the noise asks for, and
+made orthonormal, so that no invertible linear map of them changes anything.
 
-The test cannot tell environments from noise whose *shape* depends on x: skewed to the left here and
-to the right there, as in y = M m(x) with a skewed factor M, which is a mixture of regressions.
-Binary labels cannot be tested. Whatever environments made them, pooled labels are draws from one
-law P(Y | X), given by one number for each x, and labels drawn again from it have environments of
-the same likelihood cut out of them. What decides there is an assumption about which feature is
-spurious, or information outside the data (Lin, Zhu, Tan and Cui, "ZIN: When and How to Learn
-Invariance Without Environment Partition?", NeurIPS 2022).
+The test cannot tell environments from noise whose *shape* depends on x: skewed to the
+left here and to the right there, as in y = M m(x) with a skewed factor M, which is a
+mixture of regressions. Binary labels cannot be tested. Whatever environments made them,
+pooled labels are draws from one law P(Y | X), given by one number for each x, and
+labels drawn again from it have environments of the same likelihood cut out of them.
+What decides there is an assumption about which feature is spurious, or information
+outside the data (Lin, Zhu, Tan and Cui, "ZIN: When and How to Learn Invariance Without
+Environment Partition?", NeurIPS 2022).
 """
 
 import math
@@ -44,8 +48,9 @@ MIN_POINTS = 80
 #: rows that are tested at most, for a kernel ridge regression takes their number cubed
 MAX_TESTED = 4000
 POINTS_PER_FEATURE = 10
-#: points, and the share of the residuals' variance above which a slope that flips in a fifth of
-#: them is detected in four of five draws; measured with ten inputs by ``studies/heterogeneity.py``
+#: points, and the share of the residuals' variance above which a slope that flips in a
+#: fifth of them is detected in four of five draws; measured with ten inputs by
+#: ``studies/heterogeneity.py``
 VISIBLE = {80: 1.0, 125: 0.9, 250: 0.65, 500: 0.5, 1000: 0.42, 2000: 0.36, 4000: 0.32}
 
 
@@ -54,23 +59,27 @@ class HeterogeneityResult(Record):
     """Result of the test; numbers are NaN for binary labels, which cannot be tested."""
 
     gain: float  #: of two environments over one, in nats per point
-    null: np.ndarray  #: (n_permutations,), the same of permuted residuals; NaN after the test's end
+    #: (n_permutations,), the same of permuted residuals; NaN after the test's end
+    null: np.ndarray
     p_value: float  #: of the permutations; at least 1 / (1 + n_permutations)
     detected: bool  #: whether the p-value counts
     n_points: int = 0  #: that were compared; 0 where an auxiliary column was tested
 
     @property
     def visible(self) -> float:
-        """Share of ERM's residual variance above which a flip of a slope would have been seen.
+        """Share of ERM's residual variance above which a flip of a slope would have
+        been seen.
 
-        In a fifth of the points, with probability .8, interpolated; NaN of an auxiliary column.
+        In a fifth of the points, with probability .8, interpolated; NaN of an auxiliary
+        column.
         """
         shares = np.interp(self.n_points, [*VISIBLE], [*VISIBLE.values()])
         return float(shares) if self.n_points else math.nan
 
     @property
     def homogeneous(self) -> bool:
-        """True if the test was possible and detected nothing, so that ERM is the answer."""
+        """True if the test was possible and detected nothing, so that ERM is the
+        answer."""
         return not self.detected and not np.isnan(self.p_value)
 
 
@@ -94,11 +103,11 @@ def test_heterogeneity(
     Parameters
     ----------
     features : ndarray, (n, k)
-        What environments may differ in, linearly; of the columns the first ones count where there
-        are not ten points for each.
+        What environments may differ in, linearly; of the columns the first ones count
+        where there are not ten points for each.
     y : ndarray, (n,)
-        Labels; with two values or fewer they cannot be tested.  Points of a label that more than a
-        tenth of them share, zeros among amounts, say, are left out.
+        Labels; with two values or fewer they cannot be tested.  Points of a label that
+        more than a tenth of them share, zeros among amounts, say, are left out.
     x : ndarray, (n, d), optional
         Inputs of the flexible regression; the features themselves by default.
     options : HeterogeneityOptions, optional
@@ -134,7 +143,11 @@ def test_heterogeneity(
     # scikit-learn takes a second to import, and most methods do without
     from sklearn.utils import check_array
 
-    from kerhrm.heterogeneity.statistic import beside_atom, scaled_residuals, spread_ties
+    from kerhrm.heterogeneity.statistic import (
+        beside_atom,
+        scaled_residuals,
+        spread_ties,
+    )
 
     options = options or HeterogeneityOptions()
     x = features if x is None else x
@@ -149,11 +162,18 @@ def test_heterogeneity(
     y = spread_ties(y, stream(seed, "heterogeneity", "ties"))
     folds = int(stream(seed, "heterogeneity", "folds").integers(2**31))
     scores, scale = scaled_residuals(x, y, options.folds, folds)
-    return against_permutations(orthonormal(features / scale[:, None]), scores, options, seed)
+    return against_permutations(
+        orthonormal(features / scale[:, None]), scores, options, seed
+    )
 
 
-def test_problem(problem: Problem, x: Tensor, options: HeterogeneityOptions) -> HeterogeneityResult:
-    """Test the training points x (n, d) of a problem, of copies in a row one: points are draws."""
+def test_problem(
+    problem: Problem, x: Tensor, options: HeterogeneityOptions
+) -> HeterogeneityResult:
+    """Test the training points x (n, d) of a problem, of copies in a row one.
+
+    Points are draws.
+    """
     points = torch.column_stack([x, problem.y.to(x)]).cpu().numpy()
     rows = np.flatnonzero(np.append(True, (points[1:] != points[:-1]).any(1)))
     rows = rows[problem.counts[0].cpu().numpy()[rows] > NO_WEIGHT * len(points)]
@@ -172,8 +192,8 @@ def test_rows(
 ) -> HeterogeneityResult:
     """Test points (n, d) with reduced features (n, k) and labels (n,).
 
-    Environments may differ in the inputs' coefficients and the constant; in those of the reduced
-    features where there are not ten points for each input.
+    Environments may differ in the inputs' coefficients and the constant; in those of
+    the reduced features where there are not ten points for each input.
     """
     from kerhrm.heterogeneity.statistic import beside_atom
 
@@ -188,9 +208,13 @@ for _function in (test_heterogeneity, test_problem, test_rows):
 
 
 def against_permutations(
-    features: np.ndarray, residuals: np.ndarray, options: HeterogeneityOptions, seed: int
+    features: np.ndarray,
+    residuals: np.ndarray,
+    options: HeterogeneityOptions,
+    seed: int,
 ) -> HeterogeneityResult:
-    """Test residuals (n,) that are exchangeable under the null, given orthonormal features (n, k).
+    """Test residuals (n,) that are exchangeable under the null, given orthonormal
+    features (n, k).
 
     Then the p-value is exact: at most ``level`` with at most that probability.
     """
@@ -200,14 +224,18 @@ def against_permutations(
     random = stream(seed, "heterogeneity", "permutations")
     orders[1:] = random.permuted(orders[1:], axis=1)
     values = gains(features, residuals[orders], options, seed)
-    credit, how = options.min_gain / len(residuals), (options.n_permutations, options.level)
+    credit, how = (
+        options.min_gain / len(residuals),
+        (options.n_permutations, options.level),
+    )
     return replace(in_sequence(values, *how, credit), n_points=len(residuals))
 
 
 def in_sequence(
     values: Iterator[float], n_permutations: int, level: float, credit: float = 0.0
 ) -> HeterogeneityResult:
-    """Compare the first gain, less a credit, with permutations' until p is above ``level``."""
+    """Compare the first gain, less a credit, with permutations' until p is above
+    ``level``."""
     gain, null = next(values), np.full(n_permutations, np.nan)
     enough = math.ceil(level * (1 + n_permutations) - 1e-9)
     for drawn, value in enumerate(values, start=1):
@@ -222,7 +250,8 @@ def in_sequence(
 
 
 def orthonormal(features: np.ndarray) -> np.ndarray:
-    """Columns with the span of the features (n, k), orthogonal and of mean square one."""
+    """Columns with the span of the features (n, k), orthogonal and of
+    mean square one."""
     u, s, _ = np.linalg.svd(features, full_matrices=False)
     rank = int((s > len(features) * np.finfo(float).eps * s[0]).sum())
     return np.ascontiguousarray(u[:, :rank] * np.sqrt(len(features)))
@@ -231,11 +260,17 @@ def orthonormal(features: np.ndarray) -> np.ndarray:
 def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     n = len(features)
     if len(x) != n or y.shape != (n,):
-        problem = f"features {features.shape}, inputs {x.shape}, labels {y.shape} do not fit"
+        problem = (
+            f"features {features.shape}, inputs {x.shape}, labels {y.shape} do not fit"
+        )
         raise KerhrmError(problem, "give one row of each for every point")
     for name, a in (("features", features), ("x", x), ("y", y[:, None])):
         if not (finite := np.isfinite(a).all(axis=1)).all():
-            problem = f"{name} must be finite; row {finite.argmin()} (counted from 0) is not"
+            problem = (
+                f"{name} must be finite; row {finite.argmin()} (counted from 0) is not"
+            )
             raise KerhrmError(problem, "drop such rows")
     if n < MIN_POINTS:
-        raise KerhrmError(f"n={n} points are too few to test", f"use {MIN_POINTS} or more")
+        raise KerhrmError(
+            f"n={n} points are too few to test", f"use {MIN_POINTS} or more"
+        )

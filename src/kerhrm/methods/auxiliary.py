@@ -1,4 +1,7 @@
-"""KerHRM with an auxiliary variable: a test, environments by its cells, an invariant direction."""
+"""KerHRM with an auxiliary variable.
+
+a test, environments by its cells, an invariant direction.
+"""
 
 from dataclasses import dataclass
 
@@ -6,7 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.auxiliary import AuxiliaryOptions, cell_directions, cell_environments
+from kerhrm.algorithm.auxiliary import (
+    AuxiliaryOptions,
+    cell_directions,
+    cell_environments,
+)
 from kerhrm.algorithm.cells import Cells
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import Fit
@@ -20,11 +27,16 @@ from kerhrm.networks.base import Network
 
 @dataclass(frozen=True)
 class AuxiliaryFit:
-    """Result of learning with an auxiliary variable; where nothing is detected it is ERM's."""
+    """Result of learning with an auxiliary variable.
+
+    Where nothing is detected it is ERM's.
+    """
 
     cells: Cells
     result: HeterogeneityResult | None  #: of the permutation test, where there is one
-    memberships: Tensor  #: (C, K), environments of every cell by the chosen k; one in ERM
+    memberships: (
+        Tensor  #: (C, K), environments of every cell by the chosen k; one in ERM
+    )
     iteration: Fit | None  #: the only one, as of Algorithm 1; None in ERM
     direction: Direction  #: the chosen one; ERM's has iteration 0
 
@@ -37,26 +49,37 @@ class AuxiliaryFit:
 def fit_auxiliary(
     problem: Problem, z: np.ndarray, z_validation: np.ndarray, options: AuxiliaryOptions
 ) -> AuxiliaryFit:
-    """Test an auxiliary variable, and learn over the environments that are functions of it.
+    """Test an auxiliary variable, and learn over the environments that are functions of
+    it.
 
-    The auxiliary variable of the training points (n, c) and of the validation points (m, c) holds
-    numbers, dates as numbers, and categories as indicators or numbers.  Raises KerhrmError if it is
-    constant, not finite or not a row for each point, or k exceeds the reduced features.
+    The auxiliary variable of the training points (n, c) and of the validation points
+    (m, c) holds numbers, dates as numbers, and categories as indicators or numbers.
+    Raises KerhrmError if it is constant, not finite or not a row for each point, or k
+    exceeds the reduced features.
     """
-    for name, rows, y in (("", z, problem.y), ("validation ", z_validation, problem.y_validation)):
+    for name, rows, y in (
+        ("", z, problem.y),
+        ("validation ", z_validation, problem.y_validation),
+    ):
         if len(rows) != len(y):
-            text = f"the auxiliary variable has {len(rows)} rows for {len(y)} {name}points"
+            text = (
+                f"the auxiliary variable has {len(rows)} rows for {len(y)} {name}points"
+            )
             raise KerhrmError(text, "give one row for each point")
     if max(options.k) > len(problem.s):
         text = f"k={max(options.k)} exceeds the {len(problem.s)} reduced features"
         raise KerhrmError(text, "lower k")
     cells = Cells.fit(z, options.n_cells, problem.seed)
-    numbers, held_out = (cells.of(part).to(problem.u.device) for part in (z, z_validation))
+    numbers, held_out = (
+        cells.of(part).to(problem.u.device) for part in (z, z_validation)
+    )
     result = None
     if options.n_permutations is not None:
         result = permute_cells(problem, numbers, options)
         if not result.detected:
-            train, validation = (w.expand(len(options.k), -1)[..., None] for w in problem.counts)
+            train, validation = (
+                w.expand(len(options.k), -1)[..., None] for w in problem.counts
+            )
             pooled = options.model_copy(update={"alpha": [0.0]})
             direction = cell_directions(problem, train, validation, pooled).winner(0)
             one = problem.target.new_ones(len(cells), 1)
@@ -71,19 +94,33 @@ def fit_auxiliary(
 
 
 def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
-    """Outputs ``linear``, in the features, and with ``options.network`` a trained ``network``."""
+    """Outputs ``linear``, in the features, and with ``options.network`` a trained
+    ``network``."""
     problem = inputs.require_problem()
-    z, z_validation = (part.double().cpu().numpy() for part in inputs.require_auxiliary())
+    z, z_validation = (
+        part.double().cpu().numpy() for part in inputs.require_auxiliary()
+    )
     fit = fit_auxiliary(problem, z, z_validation, options)
     direction = fit.direction
-    chosen = {"k": direction.k, "alpha": direction.alpha, "iteration": direction.iteration}
+    chosen = {
+        "k": direction.k,
+        "alpha": direction.alpha,
+        "iteration": direction.iteration,
+    }
     if fit.result is not None:
         chosen["p_value"] = fit.result.p_value
     networks: dict[str, Network] = {}
     if options.network is not None:
         points = inputs.x, inputs.x_validation
         known = () if fit.iteration is None else fit.iteration.environments
-        trained = train_network(inputs.network, *points, problem, direction, known, options.network)
-        networks["network"], chosen["cosine_weight"] = trained.network, trained.cosine_weight
-    memberships = torch.cat([fit.environments_of(part) for part in (z, z_validation)]).float()
+        trained = train_network(
+            inputs.network, *points, problem, direction, known, options.network
+        )
+        networks["network"], chosen["cosine_weight"] = (
+            trained.network,
+            trained.cosine_weight,
+        )
+    memberships = torch.cat(
+        [fit.environments_of(part) for part in (z, z_validation)]
+    ).float()
     return Fitted(networks, {"linear": direction.theta}, memberships, chosen)

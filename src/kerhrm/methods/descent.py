@@ -1,4 +1,7 @@
-"""Adam in NumPy: for a few dozen coordinates PyTorch's calls would cost several times more."""
+"""Adam in NumPy.
+
+For a few dozen coordinates PyTorch's calls would cost several times more.
+"""
 
 import math
 from collections.abc import Callable
@@ -6,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-MIN_SIZE = 64  #: coordinates from which BLAS would start threads, which cost more than they save
+#: coordinates from which BLAS would start threads, which cost more than they save
+MIN_SIZE = 64
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # Adam's defaults
 
 
@@ -17,10 +21,11 @@ def adam(
     steps: int,
     learning_rate: float,
 ) -> np.ndarray:
-    """Adam (Kingma & Ba 2015, algorithm 1) on ``gradient(step, w)``, step = 1, ..., ``steps``.
+    """Adam (Kingma & Ba 2015, algorithm 1) on ``gradient(step, w)``, step = 1, ...,
+    ``steps``.
 
-    On one thread.  The same numbers as ``torch.optim.Adam``, in the precision of ``start``, which
-    is not changed.
+    On one thread.  The same numbers as ``torch.optim.Adam``, in the precision of
+    ``start``, which is not changed.
     """
     if start.size >= MIN_SIZE:
         with threadpool_limits(1, "blas"):

@@ -7,8 +7,8 @@ The worst mean loss over reweightings p of the n training points,
     \quad\text{subject to}\quad
     \sum_i p_i = 1, \; p \ge 0, \; \frac{1}{2n} \sum_i (n p_i - 1)^2 \le \rho,
 
-equals its dual (their Lemma 1 for the Cressie-Read parameter k = 2; the paper's section 5
-names the method without the formula),
+equals its dual (their Lemma 1 for the Cressie-Read parameter k = 2; the paper's section
+5 names the method without the formula),
 
 .. math::
     \inf_\eta \; \sqrt{1 + 2 \rho} \,
@@ -38,7 +38,9 @@ class DROOptions(Options):
 
 def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:
     """Train a network on the worst reweighting of its points; the loss is (f - y)^2."""
-    network = inputs.train(lambda f, *_: worst_mean((f - inputs.y) ** 2, options.rho), options)
+    network = inputs.train(
+        lambda f, *_: worst_mean((f - inputs.y) ** 2, options.rho), options
+    )
     return Fitted({"model": network})
 
 
@@ -57,17 +59,23 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
         (1 + 2 \rho) \Big( \frac{1}{n} \sum_i (\ell_i - \eta)_+ \Big)^2
         > \frac{1}{n} \sum_i (\ell_i - \eta)_+^2 ,
 
-    which holds below :math:`\bar\ell - \mathrm{sd}(\ell) / \sqrt{2 \rho}` (where no loss is
-    cut off) and fails at the largest loss: the bracket of the bisection.
+    which holds below :math:`\bar\ell - \mathrm{sd}(\ell) / \sqrt{2 \rho}` (where no
+    loss is cut off) and fails at the largest loss: the bracket of the bisection.
     """
     exact = losses.double()
     high = exact.max()
-    low = torch.minimum(exact.mean() - exact.std(correction=0) / (2 * rho) ** 0.5, exact.min())
-    low = low - 1e-9 * (1 + high - low)  # some weight remains where all losses are equal
+    low = torch.minimum(
+        exact.mean() - exact.std(correction=0) / (2 * rho) ** 0.5, exact.min()
+    )
+    # some weight remains where all losses are equal
+    low = low - 1e-9 * (1 + high - low)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         excess = (exact - middle).clamp_min(0)
         descends = (1 + 2 * rho) * excess.mean() ** 2 > (excess**2).mean()
-        low, high = torch.where(descends, middle, low), torch.where(descends, high, middle)
+        low, high = (
+            torch.where(descends, middle, low),
+            torch.where(descends, high, middle),
+        )
     excess = (exact - low).clamp_min(0)
     return (excess / excess.sum()).to(losses)

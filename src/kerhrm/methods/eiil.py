@@ -1,8 +1,10 @@
-r"""Environment inference for invariant learning, EIIL (Creager, Jacobsen & Zemel, ICML 2021).
+r"""Environment inference for invariant learning, EIIL (Creager, Jacobsen & Zemel, ICML
+2021).
 
 1. A reference network f is trained by ERM, with IRMv1's weight decay, and frozen.
-2. Two soft environments, :math:`q_i = \sigma(w_i)` and :math:`1 - q_i`, are chosen to violate
-   the invariance of f as much as possible (their equation (EI), with IRMv1's penalty):
+2. Two soft environments, :math:`q_i = \sigma(w_i)` and :math:`1 - q_i`, are chosen to
+   violate the invariance of f as much as possible (their equation (EI), with IRMv1's
+   penalty):
 
    .. math::
         \max_w \; \frac{1}{2} \Big[ \Big( \frac{1}{n} \sum_i q_i g_i \Big)^2
@@ -42,7 +44,9 @@ class EIILOptions(IRMOptions):
 
 
 def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
-    """Infer environments, then train on them by IRMv1; the reference has its loss and w_0.
+    """Infer environments, then train on them by IRMv1.
+
+    The reference has its loss and w_0.
 
     By the same reference and the same inference the validation points are split, too.
     """
@@ -66,8 +70,9 @@ def infer_environments(
 ) -> Tensor:
     """Split the points where the reference is least invariant.
 
-    From g (n,) of :func:`kerhrm.methods.irm.scale_gradient` to labels (n,), int64, 0 or 1, by
-    ``steps`` of Adam at the learning rate ``rate``; ``name`` is the random start's.
+    From g (n,) of :func:`kerhrm.methods.irm.scale_gradient` to labels (n,), int64, 0 or
+    1, by ``steps`` of Adam at the learning rate ``rate``; ``name`` is the random
+    start's.
     """
     start = torch.from_numpy(stream(seed, name).standard_normal(len(gradient)))
     w = start.to(gradient).requires_grad_(True)

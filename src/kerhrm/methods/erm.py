@@ -1,7 +1,7 @@
 """Empirical risk minimisation: argmin_w (1/n) |f_w(X) - y|^2 (paper, section 5).
 
-How long to train is chosen by the paper's rule for methods without environment labels: the best
-result on the pooled validation sample, looked at every few steps.
+How long to train is chosen by the paper's rule for methods without environment labels:
+the best result on the pooled validation sample, looked at every few steps.
 """
 
 from torch import Tensor
@@ -18,7 +18,9 @@ class ERMOptions(Options):
 
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    evaluate_every: Count = option(10, "steps between looks at the pooled validation sample")
+    evaluate_every: Count = option(
+        10, "steps between looks at the pooled validation sample"
+    )
 
 
 def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
@@ -28,6 +30,8 @@ def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
         outputs = network(inputs.x_validation)
         return point_scores(outputs, inputs.y_validation, inputs.task).mean()
 
-    best = BestWeights(inputs.network, score, every=options.evaluate_every, steps=options.steps)
+    best = BestWeights(
+        inputs.network, score, every=options.evaluate_every, steps=options.steps
+    )
     inputs.train(lambda f, *_: ((f - inputs.y) ** 2).mean(), options, callbacks=[best])
     return Fitted({"model": best.network})

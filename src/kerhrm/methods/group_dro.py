@@ -2,16 +2,17 @@ r"""Distributionally robust optimisation over given environments, GroupDRO.
 
 .. math:: \min_w \; \max_e \; L^e(w)
 
-by the online algorithm 1 of Sagawa, Koh, Hashimoto and Liang (ICLR 2020): before every step in w
-the environments' weights take one of exponentiated gradient ascent,
+by the online algorithm 1 of Sagawa, Koh, Hashimoto and Liang (ICLR 2020): before every
+step in w the environments' weights take one of exponentiated gradient ascent,
 
 .. math::
     q_e \leftarrow \frac{q_e \exp(\eta L^e(w))}{\sum_{e'} q_{e'} \exp(\eta L^{e'}(w))},
     \qquad \text{and then } w \text{ descends on } \sum_e q_e L^e(w) + c |w|^2 .
 
-They draw an environment for each step; here every step sees all points.  With :math:`\eta = 0` the
-environments weigh equally.  The decay c matters where the network can fit all points: there every
-environment's training loss vanishes, and so does what tells them apart (their section 3).
+They draw an environment for each step; here every step sees all points.  With
+:math:`\eta = 0` the environments weigh equally.  The decay c matters where the network
+can fit all points: there every environment's training loss vanishes, and so does what
+tells them apart (their section 3).
 """
 
 import torch
@@ -26,18 +27,23 @@ from kerhrm.options import Count, NonNegative, Options, PositiveFloat, option
 class GroupDROOptions(Options):
     """Distributionally robust optimisation, with environment labels."""
 
-    loss: PointLoss | None = option(None, "of a point; null: logistic, in a regression squared")
+    loss: PointLoss | None = option(
+        None, "of a point; null: logistic, in a regression squared"
+    )
     eta: NonNegative = option(0.1, "step size of the environments' weights")
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    weight_decay: NonNegative = option(0.0, "times the sum of squared weights joins the risks")
+    weight_decay: NonNegative = option(
+        0.0, "times the sum of squared weights joins the risks"
+    )
 
 
 def train_group_dro(inputs: Inputs, options: GroupDROOptions) -> Fitted:
     """Train on the environments that the inputs name."""
     means = environment_means(inputs.require_environments()).to(inputs.x)
     loss = loss_of(options.loss, inputs.task)
-    log_weights = means.new_zeros(len(means))  # up to a constant; weights would underflow
+    # up to a constant; weights would underflow
+    log_weights = means.new_zeros(len(means))
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
         risks = means @ point_loss(f, inputs.y, loss)

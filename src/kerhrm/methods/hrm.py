@@ -1,25 +1,25 @@
 r"""Heterogeneous risk minimisation, HRM (Liu, Hu, Cui, Li & Shen, ICML 2021).
 
-KerHRM's predecessor: linear models on raw features, whose invariant part gates select.  A
-clustering of the variant part and a selection of the invariant one take turns:
+KerHRM's predecessor: linear models on raw features, whose invariant part gates select.
+A clustering of the variant part and a selection of the invariant one take turns:
 
-1. M_c: K linear models on (1 - p) x, p being the probabilities of the gates, each point in
-   the cluster of its smallest squared residual.  There is no intercept, with which clusters
-   would split the labels as soon as all features are selected.
-2. M_p: stochastic gates :math:`g = \mathrm{clamp}(c + \sigma \epsilon, 0, 1)`, one standard
-   normal epsilon per feature and step, and
+1. M_c: K linear models on (1 - p) x, p being the probabilities of the gates, each point
+   in the cluster of its smallest squared residual.  There is no intercept, with which
+   clusters would split the labels as soon as all features are selected.
+2. M_p: stochastic gates :math:`g = \mathrm{clamp}(c + \sigma \epsilon, 0, 1)`, one
+   standard normal epsilon per feature and step, and
 
    .. math::
         \min_{w, c} \; \frac{1}{|E|} \sum_e L^e(g \cdot w) + \alpha \sum_d g_d \,
         \mathrm{Var}_e \Big( \frac{\partial L^e}{\partial w_d} \Big)
         + \lambda \sum_d p_d, \qquad p_d = P(g_d > 0) = \Phi(c_d / \sigma).
 
-alpha and lambda grow from turn to turn.  In the end, least squares on the features of p_d
-above a threshold.  The loss is squared (labels -1 and +1), hence all gradients are functions
-of the environments' second moments, and a step takes no pass over the points.
+alpha and lambda grow from turn to turn.  In the end, least squares on the features of
+p_d above a threshold.  The loss is squared (labels -1 and +1), hence all gradients are
+functions of the environments' second moments, and a step takes no pass over the points.
 
-The authors' code, unlike their text, has :math:`\lambda (\sum_d p_d - d)^2`, which pulls gates
-open, in place of the expected number of open gates: ``gate_goal`` chooses.
+The authors' code, unlike their text, has :math:`\lambda (\sum_d p_d - d)^2`, which
+pulls gates open, in place of the expected number of open gates: ``gate_goal`` chooses.
 """
 
 import math
@@ -34,23 +34,37 @@ from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.references import least_norm
-from kerhrm.options import Count, NonNegative, Options, PositiveFloat, Probability, option
+from kerhrm.options import (
+    Count,
+    NonNegative,
+    Options,
+    PositiveFloat,
+    Probability,
+    option,
+)
 from kerhrm.randomness import stream
 
 
 class HRMOptions(Options):
     """Heterogeneous risk minimisation: gated linear models on raw features.
 
-    They have no intercept: where one class is rarer than the other, balance the classes first.
+    They have no intercept: where one class is rarer than the other, balance the classes
+    first.
     """
 
     n_environments: Count = option(3, "K, of the clustering")
     n_iterations: Count = option(5, "of clustering and selection in turn")
     cluster_steps: Count = option(3000, "of Adam for the clusters' linear models")
-    cluster_rounds: Count = option(10, "reassignments, each after an equal share of the steps")
+    cluster_rounds: Count = option(
+        10, "reassignments, each after an equal share of the steps"
+    )
     cluster_rate: PositiveFloat = option(1e-3, "learning rate of the clusters")
-    cluster_l1: NonNegative = option(0.01, "gate-weighted L1 of the clusters' linear models")
-    gate_steps: Count = option(6000, "of Adam for the gates and the invariant linear model")
+    cluster_l1: NonNegative = option(
+        0.01, "gate-weighted L1 of the clusters' linear models"
+    )
+    gate_steps: Count = option(
+        6000, "of Adam for the gates and the invariant linear model"
+    )
     gate_rate: PositiveFloat = option(1e-3, "learning rate of the gates")
     gate_noise: PositiveFloat = option(0.1, "sigma of the stochastic gates")
     gate_cost: NonNegative = option(0.1, "lambda, of what gate_goal says")
@@ -60,15 +74,20 @@ class HRMOptions(Options):
     penalty_weight: NonNegative = option(
         1000.0, "alpha of the gradients' variance in the gated coordinates"
     )
-    growth: PositiveFloat = option(1.05, "factor of gate_cost and penalty_weight per iteration")
-    threshold: Probability = option(0.2, "gate probability above which a feature is selected")
+    growth: PositiveFloat = option(
+        1.05, "factor of gate_cost and penalty_weight per iteration"
+    )
+    threshold: Probability = option(
+        0.2, "gate probability above which a feature is selected"
+    )
 
 
 def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
     """Cluster and select in turn, then least squares on the selected features.
 
-    x is neither centred nor scaled, and the predictor has no intercept.  Its environments are the
-    clusters of the last turn, and a point goes to that of its smallest squared residual.
+    x is neither centred nor scaled, and the predictor has no intercept.  Its
+    environments are the clusters of the last turn, and a point goes to that of its
+    smallest squared residual.
     """
     x, y = inputs.x, inputs.y
     everything = torch.ones(x.shape[1], dtype=torch.bool)
@@ -76,10 +95,14 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
     p = np.zeros_like(start)
     for turn in range(options.n_iterations):
         clustered_by = torch.from_numpy(p).to(x)
-        environments, models = cluster(x, y, clustered_by, inputs.seed, options, str(turn))
+        environments, models = cluster(
+            x, y, clustered_by, inputs.seed, options, str(turn)
+        )
         slopes = gradient_rows(x, y, environments)
         growth = options.growth**turn
-        centre, _ = learn_gates(slopes, start, inputs.seed, options, str(turn), growth=growth)
+        centre, _ = learn_gates(
+            slopes, start, inputs.seed, options, str(turn), growth=growth
+        )
         p = gate_probability(centre, options.gate_noise)
     w = least_squares(x, y, torch.from_numpy(selected_features(centre, options)))
     points = torch.cat([x, inputs.x_validation]), torch.cat([y, inputs.y_validation])
@@ -103,7 +126,8 @@ def selected_features(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
 
 
 def least_squares(x: Tensor, y: Tensor, selected: Tensor) -> Tensor:
-    """Coefficients of least norm (d,), zero off ``selected`` (d,), of points (n, d), (n,)."""
+    """Coefficients of least norm (d,), zero off ``selected`` (d,), of points (n, d),
+    (n,)."""
     return least_norm((x * selected.to(x.device)).double(), y.double()).to(x)
 
 
@@ -113,19 +137,23 @@ def cluster(
     r"""M_c: split the points by linear models of the variant part (1 - p) x.
 
     From a random assignment and from zero: an equal share of the steps of Adam on every
-    cluster's mean squared residual :math:`+ (l_1 / d) \sum_d p_d |w_d|`, then reassignment,
-    ``cluster_rounds`` times.  A cluster that has lost all its points keeps its model and may win
-    some back.
+    cluster's mean squared residual :math:`+ (l_1 / d) \sum_d p_d |w_d|`, then
+    reassignment, ``cluster_rounds`` times.  A cluster that has lost all its points
+    keeps its model and may win some back.
 
-    x (n, d), y (n,), p (d,) to clusters (n,), int64, and their linear models (K, d); ``name`` is
-    the random start's.
+    x (n, d), y (n,), p (d,) to clusters (n,), int64, and their linear models (K, d);
+    ``name`` is the random start's.
     """
     (n, d), k = x.shape, options.n_environments
     draw = stream(seed, "hrm", "clusters", name).integers(k, size=n)
     environments = torch.from_numpy(draw).to(x.device)
     variant, l1 = (1 - p) * x, (options.cluster_l1 / d * p).cpu().numpy()
     models = x.new_zeros(k, d)
-    ends = np.arange(options.cluster_rounds + 1) * options.cluster_steps // options.cluster_rounds
+    ends = (
+        np.arange(options.cluster_rounds + 1)
+        * options.cluster_steps
+        // options.cluster_rounds
+    )
     for steps in np.diff(ends).tolist():
         moments = cluster_moments(variant, y, environments, k)
         models = torch.from_numpy(
@@ -166,7 +194,8 @@ def fit_models(
 
 
 class GradientRows(NamedTuple):
-    """Mean and contrasts of the environments' gradients at v, as ``slope @ v + offset``."""
+    """Mean and contrasts of the environments' gradients at v, as ``slope @ v +
+    offset``."""
 
     slope: np.ndarray  #: (K d, d), symmetric blocks, the mean's and K - 1 contrasts'
     offset: np.ndarray  #: (K d,)
@@ -175,8 +204,8 @@ class GradientRows(NamedTuple):
 def gradient_rows(x: Tensor, y: Tensor, environments: Tensor) -> GradientRows:
     r"""Gradients of the environments with points with respect to v = g w.
 
-    The gradient of L^e is 2 (G_e v - c_e).  A contrast is an environment less the mean of
-    those before it, with Welford's factors: the squares of all sum to the variance.
+    The gradient of L^e is 2 (G_e v - c_e).  A contrast is an environment less the mean
+    of those before it, with Welford's factors: the squares of all sum to the variance.
     """
     occupied = environments.unique()
     labels, k, d = torch.searchsorted(occupied, environments), len(occupied), x.shape[1]
@@ -200,7 +229,8 @@ def learn_gates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """M_p: centres, from 1/2, and w, from ``start``, for given environments, by Adam.
 
-    All are (d,).  ``name`` is the gates' noise's; ``growth`` multiplies alpha and lambda.
+    All are (d,).  ``name`` is the gates' noise's; ``growth`` multiplies alpha and
+    lambda.
     """
     size, sigma = (options.gate_steps, len(start)), options.gate_noise
     noise = stream(seed, "hrm", "gates", name).standard_normal(size, "float32") * sigma
@@ -213,18 +243,24 @@ def learn_gates(
         return np.stack([by_w, by_centre + cost * cost_gradient(centre, options)])
 
     both = np.stack([start, np.full_like(start, 0.5)])
-    both = adam(both, gradient, steps=options.gate_steps, learning_rate=options.gate_rate)
+    both = adam(
+        both, gradient, steps=options.gate_steps, learning_rate=options.gate_rate
+    )
     return both[1], both[0]
 
 
 def gate_gradients(
-    w: np.ndarray, centre: np.ndarray, noise: np.ndarray, gradients: GradientRows, alpha: float
+    w: np.ndarray,
+    centre: np.ndarray,
+    noise: np.ndarray,
+    gradients: GradientRows,
+    alpha: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Derivatives (d,) of risk and penalty with respect to w and c.
 
     With the contrasts delta_j of :func:`gradient_rows` the penalty is
-    :math:`\alpha \sum_d g_d^3 \sum_j \delta_{jd}^2`: the derivative with respect to w_d is
-    g_d times that with respect to v_d.  ``noise`` (d,) is sigma epsilon.
+    :math:`\alpha \sum_d g_d^3 \sum_j \delta_{jd}^2`: the derivative with respect to w_d
+    is g_d times that with respect to v_d.  ``noise`` (d,) is sigma epsilon.
     """
     d = len(w)
     opened = centre + noise
@@ -241,7 +277,9 @@ def gate_gradients(
 def cost_gradient(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
     """Derivative of sum_d p_d, or of (sum_d p_d - d)^2, with respect to c: (d,)."""
     sigma = options.gate_noise
-    density = np.exp(centre * centre * (-0.5 / sigma**2)) / (sigma * math.sqrt(2 * math.pi))
+    density = np.exp(centre * centre * (-0.5 / sigma**2)) / (
+        sigma * math.sqrt(2 * math.pi)
+    )
     if options.gate_goal == "all":
         density = density * (2 * (gate_probability(centre, sigma) - 1).sum())
     return density

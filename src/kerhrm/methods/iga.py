@@ -1,12 +1,12 @@
 r"""Inter-gradient alignment with environment labels, IGA (Koyama & Yamaguchi 2020).
 
 .. math::
-    \min_w \; \frac{1}{|E|} \sum_e L^e(w)
-    + \lambda \sum_e \Big| \nabla_w L^e(w) - \frac{1}{|E|} \sum_{e'} \nabla_w L^{e'}(w) \Big|^2 ,
+    \min_w \; \frac{1}{|E|} \sum_e L^e(w) + \lambda \sum_e \Big| \nabla_w L^e(w) -
+    \frac{1}{|E|} \sum_{e'} \nabla_w L^{e'}(w) \Big|^2 ,
 
-their trace of the gradients' variance over all network parameters, summed over environments
-as in DomainBed.  It is invariant under a rotation of the environments, so with orthonormal
-contrasts C, (|E| - 1) x |E| and orthogonal to the constant, it is
+their trace of the gradients' variance over all network parameters, summed over
+environments as in DomainBed.  It is invariant under a rotation of the environments, so
+with orthonormal contrasts C, (|E| - 1) x |E| and orthogonal to the constant, it is
 
 .. math:: \sum_j \Big| \nabla_w \sum_e C_{je} L^e(w) \Big|^2 :
 
@@ -44,7 +44,9 @@ def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:
 
 
 def gradient_variance(risks: Tensor, network: Network) -> Tensor:
-    """Sum over environments of |grad L^e - mean grad|^2, differentiable: (E,) to a scalar.
+    """Sum over environments of |grad L^e - mean grad|^2, differentiable.
+
+    Shapes (E,) to a scalar.
 
     ``risks``, the L^e, come from the weights of the trainable ``network``.
     """

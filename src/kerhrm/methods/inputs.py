@@ -73,7 +73,8 @@ class Inputs:
         return self.auxiliary, self.auxiliary_validation
 
     def require_environments(self) -> Tensor:
-        """Environments of the training points; :class:`KerhrmError` if there are none."""
+        """Environments of the training points; :class:`KerhrmError` if
+        there are none."""
         if self.environments is None:
             problem = "the method needs the points' true environments"
             raise KerhrmError(problem, "pass Inputs(environments=...)")
@@ -82,11 +83,14 @@ class Inputs:
     def require_problem(self) -> Problem:
         """Reduced features and labels; :class:`KerhrmError` if there are none."""
         if self.problem is None:
-            raise KerhrmError("the method needs reduced features", "pass Inputs(problem=...)")
+            raise KerhrmError(
+                "the method needs reduced features", "pass Inputs(problem=...)"
+            )
         return self.problem
 
     def train(self, loss: Loss[Network], options: Any, **more: Any) -> Network:
-        """The network after Adam on all points, by ``steps`` and ``learning_rate`` of options."""
+        """The network after Adam on all points, by ``steps`` and ``learning_rate`` of
+        options."""
         how = {"steps": options.steps, "learning_rate": options.learning_rate} | more
         return train(self.network, self.x, loss, **how)
 
@@ -102,13 +106,14 @@ class Fitted:
     directions : mapping of str to Tensor, (k_max,)
         Coefficients of the reduced features, of outputs that are linear in them.
     environments : Tensor, (n + m, K), or None
-        Memberships of the training points and then the validation points in the environments
-        that the method has inferred.
+        Memberships of the training points and then the validation points in the
+        environments that the method has inferred.
     chosen : mapping of str to float
         What the method's own selection rule has chosen.
     iterations : mapping of int to (Tensor, Tensor or None)
-        Of methods that iterate: coefficients (k_max,) that iteration t has left, and the training
-        points' memberships (n, K) that it learned them from; iteration 0 is ERM, without any.
+        Of methods that iterate: coefficients (k_max,) that iteration t has left, and
+        the training points' memberships (n, K) that it learned them from; iteration 0
+        is ERM, without any.
     """
 
     networks: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)
@@ -128,8 +133,8 @@ class Fitted:
         x : Tensor, (m, d)
             Points.
         psi, f0 : Tensor, (m, k_max), (m,), optional
-            Their reduced features and the untrained network's outputs; without them the outputs
-            that are linear in the features are left out.
+            Their reduced features and the untrained network's outputs; without them the
+            outputs that are linear in the features are left out.
 
         Returns
         -------
@@ -192,8 +197,14 @@ class Method:
     @property
     def criteria(self) -> list[str]:
         """Selection criteria that it can have, without test data; its own first."""
-        others = {POOLED: True, WORST_TRUE: self.needs_environments, WORST_INFERRED: self.infers}
-        return list(dict.fromkeys([self.criterion, *(c for c, can in others.items() if can)]))
+        others = {
+            POOLED: True,
+            WORST_TRUE: self.needs_environments,
+            WORST_INFERRED: self.infers,
+        }
+        return list(
+            dict.fromkeys([self.criterion, *(c for c, can in others.items() if can)])
+        )
 
     def check(self, options: Options, task: Task) -> None:
         """Refuse options that do not fit the task.
@@ -201,7 +212,8 @@ class Method:
         Raises
         ------
         KerhrmError
-            If the method cannot learn the task, or a regression is to have the logistic loss.
+            If the method cannot learn the task, or a regression is to have the logistic
+            loss.
         """
         if task not in self.tasks:
             problem = f"{self.name} cannot learn a {task}, only a {self.tasks[0]}"

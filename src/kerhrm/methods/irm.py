@@ -1,13 +1,15 @@
-r"""IRMv1 on given environments (Arjovsky et al. 2019), and the losses that IGA and EIIL share.
+r"""IRMv1 on given environments (Arjovsky et al. 2019), and the losses that IGA and EIIL
+share.
 
 .. math::
     \min_w \; \frac{1}{|E|} \sum_e \Big[ L^e(f_w)
     + \lambda \Big( \frac{\partial}{\partial s} L^e(s f_w) \Big|_{s = 1} \Big)^2 \Big],
 
-their equation (IRMv1) for an output in R, with L^e the mean loss of environment e.  As in
-the authors' code, lambda is 1 before the anneal step (here also no more than its later
-value), a lambda above 1 divides the whole objective, which keeps gradients in one range, and
-weight decay is a part of it: c |w|^2, biases included, next to the mean of the risks.
+their equation (IRMv1) for an output in R, with L^e the mean loss of environment e.  As
+in the authors' code, lambda is 1 before the anneal step (here also no more than its
+later value), a lambda above 1 divides the whole objective, which keeps gradients in one
+range, and weight decay is a part of it: c |w|^2, biases included, next to the mean of
+the risks.
 """
 
 from typing import Literal
@@ -18,7 +20,15 @@ from torch.nn.functional import softplus
 
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.base import Network
-from kerhrm.options import Count, Natural, NonNegative, Options, PositiveFloat, Task, option
+from kerhrm.options import (
+    Count,
+    Natural,
+    NonNegative,
+    Options,
+    PositiveFloat,
+    Task,
+    option,
+)
 
 PointLoss = Literal["squared", "logistic"]
 LOSS = "of a point; logistic: classification alone"
@@ -27,21 +37,28 @@ LOSS = "of a point; logistic: classification alone"
 class IRMOptions(Options):
     """IRMv1, with environment labels."""
 
-    loss: PointLoss | None = option(None, "of a point; null: logistic, in a regression squared")
+    loss: PointLoss | None = option(
+        None, "of a point; null: logistic, in a regression squared"
+    )
     penalty_weight: NonNegative = option(1e4, "lambda of the squared scale-gradients")
     anneal: Natural = option(50, "steps before the penalty's weight applies")
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    weight_decay: NonNegative = option(0.0, "times the sum of squared weights joins the risks")
+    weight_decay: NonNegative = option(
+        0.0, "times the sum of squared weights joins the risks"
+    )
 
 
 def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on the environments that the inputs name."""
-    return train_on(environment_means(inputs.require_environments()).to(inputs.x), inputs, options)
+    return train_on(
+        environment_means(inputs.require_environments()).to(inputs.x), inputs, options
+    )
 
 
 def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
-    """Train on environments whose means over the points are the rows of ``means`` (E, n)."""
+    """Train on environments whose means over the points are the rows of ``means`` (E,
+    n)."""
     loss = loss_of(options.loss, inputs.task)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
@@ -50,14 +67,21 @@ def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
             weight = min(weight, 1.0)
         risks = means @ point_loss(f, inputs.y, loss)
         slopes = means @ scale_gradient(f, inputs.y, loss)
-        total = risks.mean() + decay(network, options.weight_decay) + weight * (slopes**2).mean()
+        total = (
+            risks.mean()
+            + decay(network, options.weight_decay)
+            + weight * (slopes**2).mean()
+        )
         return total / max(weight, 1.0)
 
     return Fitted({"model": inputs.train(objective, options)})
 
 
 def train_pooled(inputs: Inputs, options: IRMOptions, steps: int) -> Network:
-    """ERM with the loss and weight decay of IRMv1: the reference that environments violate."""
+    """ERM with the loss and weight decay of IRMv1.
+
+    The reference that environments violate.
+    """
     loss = loss_of(options.loss, inputs.task)
 
     def pooled_risk(f: Tensor, network: Network, step: int) -> Tensor:
@@ -74,7 +98,9 @@ def loss_of(loss: PointLoss | None, task: Task) -> PointLoss:
 
 def decay(network: Network, weight: float) -> Tensor | float:
     """Weight times the sum of squares of a network's weights."""
-    return weight * sum((w**2).sum() for w in network.weights.values()) if weight else 0.0
+    return (
+        weight * sum((w**2).sum() for w in network.weights.values()) if weight else 0.0
+    )
 
 
 def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
@@ -83,11 +109,17 @@ def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
 
 
 def scale_gradient(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
-    """Derivative of every point's loss of s f at s = 1: 2 f (f - y), or -y f / (1 + exp(y f))."""
+    """Derivative of every point's loss of s f at s = 1.
+
+    2 f (f - y), or -y f / (1 + exp(y f)).
+    """
     return 2 * f * (f - y) if loss == "squared" else -y * f * torch.sigmoid(-y * f)
 
 
 def environment_means(environments: Tensor) -> Tensor:
-    """Rows that average over each environment with points: labels (n,) to (E, n), float64."""
+    """Rows that average over each environment with points.
+
+    Labels (n,) to (E, n), float64.
+    """
     member = (environments == environments.unique()[:, None]).double()
     return member / member.sum(-1, keepdim=True)

@@ -1,18 +1,21 @@
-r"""Just Train Twice, JTT (Liu, Haghgoo, Chen, Raghunathan, Koh, Sagawa, Liang & Finn, ICML 2021).
+r"""Just Train Twice, JTT (Liu, Haghgoo, Chen, Raghunathan, Koh, Sagawa, Liang & Finn,
+ICML 2021).
 
-1. An identification network is trained by ERM for a few steps from w_0.  The training points that
-   it classifies wrongly are the error set E.
-2. From w_0 again, a network is trained with the points of E counted :math:`\lambda` times (their
-   algorithm 1),
+1. An identification network is trained by ERM for a few steps from w_0.  The training
+   points that it classifies wrongly are the error set E.
+2. From w_0 again, a network is trained with the points of E counted :math:`\lambda`
+   times (their algorithm 1),
 
    .. math::
         \min_w \; \frac{1}{n + (\lambda - 1) |E|}
         \Big( \lambda \sum_{i \in E} \ell_i + \sum_{i \notin E} \ell_i \Big) .
 
-Where E is empty or :math:`\lambda = 1` this is ERM.  Their experiments stop both trainings, and
-pick :math:`\lambda`, by validation points with group labels, which no method here has.
+Where E is empty or :math:`\lambda = 1` this is ERM.  Their experiments stop both
+trainings, and pick :math:`\lambda`, by validation points with group labels, which no
+method here has.
 
-The closed form does the same by linear least squares, with half of the weight on either group.
+The closed form does the same by linear least squares, with half of the weight on either
+group.
 """
 
 from collections.abc import Callable
@@ -29,8 +32,12 @@ from kerhrm.options import Count, Options, PositiveFloat, option
 class JTTOptions(Options):
     """Train, then train again with more weight on the errors."""
 
-    identification_steps: Count = option(50, "of the network whose errors count more, by ERM")
-    upweight: PositiveFloat = option(5.0, "lambda, how often a point of the error set counts")
+    identification_steps: Count = option(
+        50, "of the network whose errors count more, by ERM"
+    )
+    upweight: PositiveFloat = option(
+        5.0, "lambda, how often a point of the error set counts"
+    )
     loss: PointLoss = option("logistic", LOSS)
     steps: Count = option(200, "of Adam, on all points")
     learning_rate: PositiveFloat = option(1e-3, "Adam's, of both networks")
@@ -57,7 +64,9 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
     identification = fit(torch.ones_like(inputs.y), options.identification_steps)
     wrong = errors(identification, inputs.x, inputs.y)
     held_out = errors(identification, inputs.x_validation, inputs.y_validation)
-    model = fit(torch.where(wrong > 0, options.upweight, 1.0).to(inputs.y), options.steps)
+    model = fit(
+        torch.where(wrong > 0, options.upweight, 1.0).to(inputs.y), options.steps
+    )
     environments = one_hot_environments(torch.cat([wrong, held_out]), 2)
     return Fitted({"model": model}, environments=environments)
 
@@ -66,12 +75,17 @@ def train_closed_form(inputs: Inputs, options: ClosedFormOptions) -> Fitted:
     """Least squares of the labels, and again with half of the weight on the errors."""
     x, y = inputs.x.double(), inputs.y.double()
     first = weighted_least_squares(x, y, torch.full_like(y, 1 / len(y)))
-    halves = environment_means(errors(first, x, y))  # a single row where nothing is wrong
+    # a single row where nothing is wrong
+    halves = environment_means(errors(first, x, y))
     return Fitted({"model": weighted_least_squares(x, y, halves.mean(0))})
 
 
-def weighted_least_squares(x: Tensor, y: Tensor, weights: Tensor) -> Callable[[Tensor], Tensor]:
-    """The a + b^T x of least weighted squares, of points (n, d), (n,), float64; weights sum to 1.
+def weighted_least_squares(
+    x: Tensor, y: Tensor, weights: Tensor
+) -> Callable[[Tensor], Tensor]:
+    """The a + b^T x of least weighted squares, of points (n, d), (n,), float64.
+
+    Weights sum to 1.
 
     b is the shortest one, see :func:`~kerhrm.methods.references.least_norm`.
     """

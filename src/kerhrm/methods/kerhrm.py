@@ -18,17 +18,23 @@ from kerhrm.options import Count, PositiveFloat, Probability, Some, option
 class AsPrintedOptions(KerHRMOptions):
     """Algorithm 1 as printed.
 
-    What the paper does not say (ridges, grids, T, the optimiser), or says in two ways (the kernel
-    of the first iteration and of later ones), is as in KerHRM.
+    What the paper does not say (ridges, grids, T, the optimiser), or says in two ways
+    (the kernel of the first iteration and of later ones), is as in KerHRM.
     """
 
     n_init: Count = option(1, "random initialisations")
-    clustering_ridge: Some[PositiveFloat] = option([1e-2], "of the environments' regressions")
-    clustering_target: Literal["residual", "label"] = option("label", "what clusters regress")
+    clustering_ridge: Some[PositiveFloat] = option(
+        [1e-2], "of the environments' regressions"
+    )
+    clustering_target: Literal["residual", "label"] = option(
+        "label", "what clusters regress"
+    )
     max_label_information: Probability = option(1.0, "1: no clustering is degenerate")
     min_share: Probability = option(0.0, "0: no environment is dropped")
     total: Literal["mean", "sum"] = option("sum", "of the environments' losses in M_p")
-    cosine: Literal["signed", "absolute", "smoothed"] = option("absolute", "in the network's loss")
+    cosine: Literal["signed", "absolute", "smoothed"] = option(
+        "absolute", "in the network's loss"
+    )
     steps: Count = option(600, "of Adam at most, full batch")
     check_every: Count | None = option(None, "null: the network of the last step")
     selection: Literal["worst_inferred", "pooled"] = option(
@@ -50,12 +56,15 @@ def train_kerhrm(inputs: Inputs, options: KerHRMOptions) -> Fitted:
     Returns
     -------
     Fitted
-        Outputs ``network`` (that of the last step), ``linear`` (in the reduced features) and
-        ``first`` (the same after one iteration).  The environments are those of all iterations
-        and candidate dimensions; all points are in all of them where none are detected.
+        Outputs ``network`` (that of the last step), ``linear`` (in the reduced
+        features) and ``first`` (the same after one iteration).  The environments are
+        those of all iterations and candidate dimensions; all points are in all of them
+        where none are detected.
     """
     with torch.no_grad():
-        fit = loop.fit(inputs.require_problem(), options, (inputs.x, inputs.x_validation))
+        fit = loop.fit(
+            inputs.require_problem(), options, (inputs.x, inputs.x_validation)
+        )
     return finish(inputs, options, fit.environments, fit.directions)
 
 
@@ -74,14 +83,22 @@ def finish(
         final = loop.select_iteration(problem, environments, directions, options)
         winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
         pooled = erm_direction(problem, options.k)
-        parts = [all_memberships(environments, part) for part in ("train", "validation")]
+        parts = [
+            all_memberships(environments, part) for part in ("train", "validation")
+        ]
         memberships = torch.cat(parts, dim=-1).mT.float()
         first = winners[0]
         if options.pretest is not None and result is not None and result.homogeneous:
             final = first = pooled
             memberships = torch.ones_like(memberships)
     trained = train_network(
-        inputs.network, inputs.x, inputs.x_validation, problem, final, environments, options
+        inputs.network,
+        inputs.x,
+        inputs.x_validation,
+        problem,
+        final,
+        environments,
+        options,
     )
     chosen = {
         "k": final.k,

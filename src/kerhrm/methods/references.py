@@ -29,7 +29,8 @@ class GivenSplitOptions(KerHRMOptions):
     """KerHRM whose environments do not come from M_c."""
 
     split: Literal["true_environments", "errors", "random"] = option(
-        "true_environments", "or right and wrong of least squares, or two halves at random"
+        "true_environments",
+        "or right and wrong of least squares, or two halves at random",
     )
 
 
@@ -38,7 +39,8 @@ class LeastSquaresOptions(Options):
 
 
 def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) -> Fitted:
-    """One M_p step over the true environments: what M_p is worth without M_c's errors."""
+    """One M_p step over the true environments: what M_p is worth
+    without M_c's errors."""
     problem, usual = inputs.require_problem(), KerHRMOptions()
     environments = inputs.require_environments().to(problem.u.device)
     penalty = PENALTIES[usual.penalty]()
@@ -48,22 +50,32 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     )
     theta = penalty.minimise(risks, options.alpha * float(penalty.unit(psi)))
     theta = pad(theta, (0, len(problem.s) - options.k))
-    return Fitted(directions={"model": theta}, chosen={"k": options.k, "alpha": options.alpha})
+    return Fitted(
+        directions={"model": theta}, chosen={"k": options.k, "alpha": options.alpha}
+    )
 
 
 def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
-    """M_p and the network of KerHRM over environments that something else than M_c has made."""
+    """M_p and the network of KerHRM over environments that something else than M_c has
+    made."""
     problem = inputs.require_problem()
     numbers = split_points(inputs, options.split)
     count = 1 + max(int(part.max()) for part in numbers)
     train, validation = (
-        one_hot(part.to(problem.u.device), count).double().expand(len(options.k), -1, -1)
+        one_hot(part.to(problem.u.device), count)
+        .double()
+        .expand(len(options.k), -1, -1)
         for part in numbers
     )
-    # M_p reads k, memberships and whether these are degenerate, and nothing of a mixture.
-    record = {field.name: train.new_zeros(len(options.k)) for field in fields(Environments)}
+    # M_p reads k, memberships and whether these are degenerate, and nothing of a
+    # mixture.
+    record = {
+        field.name: train.new_zeros(len(options.k)) for field in fields(Environments)
+    }
     record |= {"k": torch.tensor(options.k), "train": train, "validation": validation}
-    environments = [Environments(**record | {"degenerate": record["degenerate"].bool()})]
+    environments = [
+        Environments(**record | {"degenerate": record["degenerate"].bool()})
+    ]
     directions = [learn_directions(problem, environments, options)]
     return finish(inputs, options, environments, directions)
 
@@ -83,12 +95,15 @@ def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
         own, other = (torch.from_numpy(draw.integers(0, 2, len(y))) for _, y in parts)
         return own, other
     fitted = train_least_squares(inputs, LeastSquaresOptions())
-    own, other = (((fitted.predict(x)["model"] > 0) != (y > 0)).long() for x, y in parts)
+    own, other = (
+        ((fitted.predict(x)["model"] > 0) != (y > 0)).long() for x, y in parts
+    )
     return own, other
 
 
 def train_grayscale(inputs: Inputs, options: ERMOptions) -> Fitted:
-    """ERM on images both of whose channels hold the gray one, so that the network is the same."""
+    """ERM on images both of whose channels hold the gray one, so that the network is
+    the same."""
     x, x_validation = without_colour(inputs.x), without_colour(inputs.x_validation)
     fitted = train_erm(replace(inputs, x=x, x_validation=x_validation), options)
     network = fitted.networks["model"]
@@ -106,14 +121,16 @@ def train_least_squares(inputs: Inputs, options: LeastSquaresOptions) -> Fitted:
     x, y = inputs.x.double(), inputs.y.double()
     centre, level = x.mean(0), y.mean()
     slope = least_norm(x - centre, y - level)
-    return Fitted({"model": lambda points: (level + (points - centre) @ slope).to(points)})
+    return Fitted(
+        {"model": lambda points: (level + (points - centre) @ slope).to(points)}
+    )
 
 
 def least_norm(x: Tensor, y: Tensor) -> Tensor:
     """The shortest minimiser b (d,) of |x b - y|^2, of points (n, d), (n,), float64.
 
-    Collinear predictors are no harm to the pseudo-inverse, by SVD.  The points are rounded to
-    single precision: smaller singular values are that rounding.
+    Collinear predictors are no harm to the pseudo-inverse, by SVD.  The points are
+    rounded to single precision: smaller singular values are that rounding.
     """
     noise = max(x.shape) * torch.finfo(torch.float32).eps
     return torch.linalg.pinv(x, rtol=noise) @ y

@@ -1,7 +1,10 @@
-"""Every method, declared once: its options, how it is trained, and what the configuration asks.
+"""Every method, declared once.
 
-Another method is a file here and a line below.  Other packages add theirs by an entry point in the
-group ``kerhrm.methods`` that loads to a :class:`~kerhrm.methods.inputs.Method` of the same name.
+Its options, how it is trained, and what the configuration asks.
+
+Another method is a file here and a line below.  Other packages add theirs by an entry
+point in the group ``kerhrm.methods`` that loads to a
+:class:`~kerhrm.methods.inputs.Method` of the same name.
 """
 
 from typing import Any
@@ -18,7 +21,12 @@ from kerhrm.methods.hrm import HRMOptions, train_hrm
 from kerhrm.methods.iga import IGAOptions, train_iga
 from kerhrm.methods.inputs import AS_RELEASED, NONE, WORST_INFERRED, WORST_TRUE, Method
 from kerhrm.methods.irm import IRMOptions, train_irm
-from kerhrm.methods.jtt import ClosedFormOptions, JTTOptions, train_closed_form, train_jtt
+from kerhrm.methods.jtt import (
+    ClosedFormOptions,
+    JTTOptions,
+    train_closed_form,
+    train_jtt,
+)
 from kerhrm.methods.kerhrm import AsPrintedOptions, train_kerhrm
 from kerhrm.methods.references import (
     GivenSplitOptions,
@@ -43,44 +51,83 @@ _BUILT_IN = (
     Method("erm", ERMOptions, train_erm),
     Method("dro", DROOptions, train_dro),
     Method("eiil", EIILOptions, train_eiil, WORST_INFERRED, infers=True),
-    Method("jtt", JTTOptions, train_jtt, WORST_INFERRED, infers=True, tasks=("classification",)),
     Method(
-        "jtt_closed_form", ClosedFormOptions, train_closed_form, NONE, tasks=("classification",)
+        "jtt",
+        JTTOptions,
+        train_jtt,
+        WORST_INFERRED,
+        infers=True,
+        tasks=("classification",),
+    ),
+    Method(
+        "jtt_closed_form",
+        ClosedFormOptions,
+        train_closed_form,
+        NONE,
+        tasks=("classification",),
     ),
     Method("zin", ZINOptions, train_zin, WORST_INFERRED, infers=True),
     Method("hrm", HRMOptions, train_hrm, WORST_INFERRED, infers=True),
     Method("irm", IRMOptions, train_irm, WORST_TRUE, needs_environments=True),
     Method("iga", IGAOptions, train_iga, WORST_TRUE, needs_environments=True),
-    Method("group_dro", GroupDROOptions, train_group_dro, WORST_TRUE, needs_environments=True),
+    Method(
+        "group_dro",
+        GroupDROOptions,
+        train_group_dro,
+        WORST_TRUE,
+        needs_environments=True,
+    ),
     Method("kerhrm", KerHRMOptions, train_kerhrm, WORST_INFERRED, **_FEATURES),
     Method(
-        "kerhrm_auxiliary", AuxiliaryOptions, train_auxiliary, WORST_INFERRED,
-        ("network", "linear"), needs_features=True, infers=True,
+        "kerhrm_auxiliary",
+        AuxiliaryOptions,
+        train_auxiliary,
+        WORST_INFERRED,
+        ("network", "linear"),
+        needs_features=True,
+        infers=True,
     ),
     Method("kerhrm_as_printed", AsPrintedOptions, train_kerhrm, **_FEATURES),
     Method(
-        "kerhrm_authors_code", ReleasedOptions, train_released, AS_RELEASED, needs_features=True
+        "kerhrm_authors_code",
+        ReleasedOptions,
+        train_released,
+        AS_RELEASED,
+        needs_features=True,
     ),
     Method(
-        "true_environments", TrueEnvironmentsOptions, train_true_environments, WORST_TRUE,
-        needs_environments=True, needs_features=True,
+        "true_environments",
+        TrueEnvironmentsOptions,
+        train_true_environments,
+        WORST_TRUE,
+        needs_environments=True,
+        needs_features=True,
     ),
     Method(
-        "kerhrm_given_split", GivenSplitOptions, train_given_split, WORST_INFERRED, **_FEATURES,
-        needs_environments=True, tasks=("classification",),
+        "kerhrm_given_split",
+        GivenSplitOptions,
+        train_given_split,
+        WORST_INFERRED,
+        **_FEATURES,
+        needs_environments=True,
+        tasks=("classification",),
     ),
     Method("ridge", RidgeOptions, train_ridge),
     Method("grayscale", ERMOptions, train_grayscale),
     Method("least_squares", LeastSquaresOptions, train_least_squares, NONE),
-)  # fmt: skip
+)
 
 
 def _methods() -> dict[str, Method]:
-    methods = with_plugins("kerhrm.methods", {method.name: method for method in _BUILT_IN})
+    methods = with_plugins(
+        "kerhrm.methods", {method.name: method for method in _BUILT_IN}
+    )
     for name, method in methods.items():
         if not isinstance(method, Method) or method.name != name:
             hint = "let its package's entry point load to a Method of that name"
-            raise KerhrmError(f"kerhrm.methods: {name}: it is not a Method called {name}", hint)
+            raise KerhrmError(
+                f"kerhrm.methods: {name}: it is not a Method called {name}", hint
+            )
     return methods
 
 

@@ -3,33 +3,37 @@ r"""KerHRM as its authors released it, from a description of that code's behavio
 In turn, ``n_iterations`` times:
 
 M_c
-    K hard clusters of Psi_V, each with a linear model of its own.  From the last assignment on
-    (the first is random), in turn: models are fitted from a fresh Xavier start by Adam on
+    K hard clusters of Psi_V, each with a linear model of its own.  From the last
+    assignment on (the first is random), in turn: models are fitted from a fresh Xavier
+    start by Adam on
 
     .. math:: \frac{1}{N_j} \sum_{i \in j} (y_i - \psi_i^\top w_j - b_j)^2
               + \frac{\lambda}{k} \sum_a |w_{ja}| ,
 
-    and every point moves to the cluster with the smallest :math:`|y_i - \psi_i^\top w_j - b_j|`,
-    until at most ``STOP_SHARE`` n / K points move;
+    and every point moves to the cluster with the smallest :math:`|y_i - \psi_i^\top w_j
+    - b_j|`, until at most ``STOP_SHARE`` n / K points move;
 M_p
-    theta from the clusters 0 and 1 alone, by Adam from a Xavier start of gain 0.1 for a fixed
-    number of steps, on :math:`(L^0 + L^1) / 2 + \lambda (g_0 - g_1)^2` with :math:`L^e` the mean
-    squared error of :math:`f = f_0 + \psi^\top \theta` in cluster e and IRMv1's
+    theta from the clusters 0 and 1 alone, by Adam from a Xavier start of gain 0.1 for a
+    fixed number of steps, on :math:`(L^0 + L^1) / 2 + \lambda (g_0 - g_1)^2` with
+    :math:`L^e` the mean squared error of :math:`f = f_0 + \psi^\top \theta` in cluster
+    e and IRMv1's
     :math:`g_e = \partial L^e(s f) / \partial s` at s = 1;
 feedback
     Psi_V of the next iteration is Psi without theta.
 
-No network is trained: f is the predictor.  All losses depend on the points through their moments
-alone, so that a step of Adam costs the same however many points there are.
+No network is trained: f is the predictor.  All losses depend on the points through
+their moments alone, so that a step of Adam costs the same however many points there
+are.
 
-Two details differ from the published script.  It clusters the raw y; here the clusters' models
-explain y - f_0, as everywhere else in this project, so that f_0 is the offset of M_c and M_p
-alike.  Its intercepts start from the layer's default; here they start at 0.  Both done its way
-changed an accuracy of .587 to .605, which is harmless.
+Two details differ from the published script.  It clusters the raw y; here the clusters'
+models explain y - f_0, as everywhere else in this project, so that f_0 is the offset of
+M_c and M_p alike.  Its intercepts start from the layer's default; here they start at 0.
+Both done its way changed an accuracy of .587 to .605, which is harmless.
 
-What is known of that code leaves these points open, which are settled here as follows.  The
-clusters' models start anew each time they are fitted, and so does theta.  Intercepts are not
-penalised.  Xavier's uniform version is used.  A cluster without points is left out of M_p.
+What is known of that code leaves these points open, which are settled here as follows.
+The clusters' models start anew each time they are fitted, and so does theta.
+Intercepts are not penalised.  Xavier's uniform version is used.  A cluster without
+points is left out of M_p.
 """
 
 import logging
@@ -63,7 +67,9 @@ class ReleasedOptions(Options):
     k: Count = option(15, "number of reduced features")
     n_iterations: Count = option(19, "of clustering and invariant learning in turn")
     n_environments: Count = option(2, "K, of the clustering; M_p sees two of them")
-    penalty_weight: NonNegative = option(60.0, "of the squared difference of scale-gradients")
+    penalty_weight: NonNegative = option(
+        60.0, "of the squared difference of scale-gradients"
+    )
     first_weight: NonNegative = option(1.0, "before the anneal step")
     steps: Count = option(2000, "of Adam for theta")
     learning_rate: PositiveFloat = option(1e-4, "Adam's, for theta")
@@ -72,15 +78,20 @@ class ReleasedOptions(Options):
 def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     """Cluster and learn theta in turn, with the first k columns of Psi.
 
-    Raises KerhrmError if k exceeds the reduced features, or is 1 and there are several iterations;
-    if the clusters exceed the points; if the clusters that M_p uses hold no point at all.
+    Raises KerhrmError if k exceeds the reduced features, or is 1 and there are several
+    iterations; if the clusters exceed the points; if the clusters that M_p uses hold no
+    point at all.
     """
     problem, k, n_clusters = inputs.require_problem(), options.k, options.n_environments
     n, k_max = problem.u.shape
     if k > k_max or (k == 1 and options.n_iterations > 1):
-        raise KerhrmError(f"k must be from 2 to the {k_max} reduced features; got {k}", "change k")
+        raise KerhrmError(
+            f"k must be from 2 to the {k_max} reduced features; got {k}", "change k"
+        )
     if n_clusters > n:
-        raise KerhrmError(f"n_environments={n_clusters} exceeds n={n} points", "use fewer")
+        raise KerhrmError(
+            f"n_environments={n_clusters} exceeds n={n} points", "use fewer"
+        )
     psi, _ = problem.reduced(k)
     f0, y = problem.f0_train.double(), problem.y.double()
     variant, seed = psi, problem.seed
@@ -96,10 +107,13 @@ def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     return Fitted(directions={"model": theta}, chosen={"k": k}, iterations=iterations)
 
 
-def assign(psi: Tensor, y: Tensor, members: Tensor, seed: int, iteration: int) -> Tensor:
+def assign(
+    psi: Tensor, y: Tensor, members: Tensor, seed: int, iteration: int
+) -> Tensor:
     """Learn K clusters of points Psi_V (n, k), y - f_0 (n,) from memberships (n, K).
 
-    Where they have not settled after ``MAX_REASSIGNMENTS``: the last ones, and a warning.
+    Where they have not settled after ``MAX_REASSIGNMENTS``: the last ones, and a
+    warning.
     """
     n, n_clusters = members.shape
     features = torch.cat([psi, torch.ones_like(psi[:, :1])], 1)
@@ -112,7 +126,11 @@ def assign(psi: Tensor, y: Tensor, members: Tensor, seed: int, iteration: int) -
         members = moved_to
         if n_moved <= STOP_SHARE * n / n_clusters:
             return members
-    log.warning("t=%d: clusters not settled after %d reassignments", iteration, MAX_REASSIGNMENTS)
+    log.warning(
+        "t=%d: clusters not settled after %d reassignments",
+        iteration,
+        MAX_REASSIGNMENTS,
+    )
     return members
 
 
@@ -121,8 +139,8 @@ def fit_models(
 ) -> Tensor:
     """Coefficients (K, p) of the clusters' linear models, the intercepts' last.
 
-    Of points (n, p) whose last column is one, (n,) and (n, K).  The random start of an empty
-    cluster is only shrunk.
+    Of points (n, p) whose last column is one, (n,) and (n, K).  The random start of an
+    empty cluster is only shrunk.
     """
     risks = environment_risks(features, y, members)
     second, cross = risks.second.cpu().numpy(), risks.cross.cpu().numpy()
@@ -158,7 +176,12 @@ def xavier(seed: int, shape: tuple[int, ...], gain: float, *name: str) -> np.nda
 
 
 def learn_theta(
-    psi: Tensor, f0: Tensor, y: Tensor, members: Tensor, start: np.ndarray, options: ReleasedOptions
+    psi: Tensor,
+    f0: Tensor,
+    y: Tensor,
+    members: Tensor,
+    start: np.ndarray,
+    options: ReleasedOptions,
 ) -> Tensor:
     """M_p: theta (k,), by Adam from ``start`` (k,).
 
@@ -193,7 +216,10 @@ class TwoRisks:
         self.second, self.cross = risks.second.cpu().numpy(), risks.cross.cpu().numpy()
 
     def gradient(self, u: np.ndarray, weight: float) -> np.ndarray:
-        """Gradient of mean risk + ``weight`` (g_0 - g_1)^2; the coefficient of f_0 stays at 1."""
+        """Gradient of mean risk + ``weight`` (g_0 - g_1)^2.
+
+        The coefficient of f_0 stays at 1.
+        """
         residual = self.second @ u - self.cross  # S_e u - x_e, (E, k + 1)
         total = 2 * residual.mean(0)
         if len(residual) == 2:

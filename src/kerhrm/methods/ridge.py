@@ -1,4 +1,7 @@
-"""ERM in closed form on tangent features: no step size, no number of steps, nothing to stop."""
+"""ERM in closed form on tangent features.
+
+No step size, no number of steps, nothing to stop.
+"""
 
 from kerhrm.features.ridge import N_LANDMARKS, fit_ridge
 from kerhrm.methods.inputs import Fitted, Inputs
@@ -8,11 +11,15 @@ from kerhrm.options import Count, Options, option
 class RidgeOptions(Options):
     """Ridge regression, its penalty by leave-one-out."""
 
-    n_landmarks: Count = option(N_LANDMARKS, "points whose tangent features span the others'")
+    n_landmarks: Count = option(
+        N_LANDMARKS, "points whose tangent features span the others'"
+    )
 
 
 def train_ridge(inputs: Inputs, options: RidgeOptions) -> Fitted:
     """Fit :func:`kerhrm.features.ridge.fit_ridge` on the training points."""
     given = {"n_landmarks": options.n_landmarks, "seed": inputs.seed}
-    model = fit_ridge(inputs.network, inputs.x, inputs.y, weights=inputs.weights, **given)
+    model = fit_ridge(
+        inputs.network, inputs.x, inputs.y, weights=inputs.weights, **given
+    )
     return Fitted({"model": model}, chosen={"ridge": model.ridge})

@@ -1,9 +1,9 @@
 r"""ZIN: environments from auxiliary information (Lin, Zhu, Tan & Cui, NeurIPS 2022).
 
 1. A reference f is trained by ERM, with IRMv1's weight decay.
-2. Two soft environments :math:`\rho(z)` and :math:`1 - \rho(z)`, functions of the auxiliary
-   variable z by a network with one hidden layer, are trained to violate the invariance of f as much
-   as possible: they maximise IRMv1's penalty
+2. Two soft environments :math:`\rho(z)` and :math:`1 - \rho(z)`, functions of the
+   auxiliary variable z by a network with one hidden layer, are trained to violate the
+   invariance of f as much as possible: they maximise IRMv1's penalty
 
    .. math::
         \frac{1}{2} \Big[ \Big( \frac{1}{n} \sum_i \rho(z_i) g_i \Big)^2
@@ -12,8 +12,8 @@ r"""ZIN: environments from auxiliary information (Lin, Zhu, Tan & Cui, NeurIPS 2
 
 3. IRMv1 trains on the soft environments, from the reference on.
 
-So it is EIIL (:mod:`kerhrm.methods.eiil`) with environments that are a function of z.  Sizes are
-those of the authors' command for their temporal data.
+So it is EIIL (:mod:`kerhrm.methods.eiil`) with environments that are a function of z.
+Sizes are those of the authors' command for their temporal data.
 """
 
 from dataclasses import replace
@@ -22,7 +22,13 @@ import torch
 
 from kerhrm.methods.eiil import soft_penalty
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import IRMOptions, loss_of, scale_gradient, train_on, train_pooled
+from kerhrm.methods.irm import (
+    IRMOptions,
+    loss_of,
+    scale_gradient,
+    train_on,
+    train_pooled,
+)
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.training import train
 from kerhrm.options import Count, Natural, NonNegative, PositiveFloat, option
@@ -35,7 +41,9 @@ class ZINOptions(IRMOptions):
     anneal: Natural = option(0, "steps before the penalty's weight applies")
     steps: Count = option(5000, "of Adam on IRMv1, on all points")
     learning_rate: PositiveFloat = option(5e-3, "Adam's, of the reference and of IRMv1")
-    weight_decay: NonNegative = option(1e-3, "times the sum of squared weights joins the risks")
+    weight_decay: NonNegative = option(
+        1e-3, "times the sum of squared weights joins the risks"
+    )
     reference_steps: Count = option(5000, "of the reference, by ERM")
     inference_steps: Count = option(5000, "of Adam on the environments' network")
     inference_rate: PositiveFloat = option(5e-3, "learning rate of the inference")
@@ -43,7 +51,8 @@ class ZINOptions(IRMOptions):
 
 
 def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
-    """Infer environments from the auxiliary variable of the inputs, and train on them."""
+    """Infer environments from the auxiliary variable of the inputs, and
+    train on them."""
     z, z_validation = (part.double() for part in inputs.require_auxiliary())
     mean, scale = z.mean(0), z.std(0).clamp_min(1e-12)
     z, z_validation = (((part - mean) / scale).float() for part in (z, z_validation))

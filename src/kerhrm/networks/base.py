@@ -26,14 +26,17 @@ class Network(ABC):
 
     @abstractmethod
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        """Outputs (n,) at points x (n, d) with other weights; differentiable by both."""
+        """Outputs (n,) at points x (n, d) with other weights;
+        differentiable by both."""
 
     def __call__(self, x: Tensor) -> Tensor:
         """Outputs (n,) at points x (n, d)."""
         return self.forward(self.weights, x)
 
     def at(self, x: Tensor) -> Callable[[Self], Tensor]:
-        """Outputs at fixed points, as a function of the network; equal to a call up to rounding.
+        """Outputs at fixed points, as a function of the network.
+
+        Equal to a call up to rounding.
 
         What depends on the points alone is computed once.
         """
@@ -54,7 +57,9 @@ class Network(ABC):
 
     def trainable(self, device: torch.device | str | None = None) -> Self:
         """Copy whose weights are leaves that require a gradient."""
-        return self.each(lambda w: w.detach().to(device, copy=True).requires_grad_(True))
+        return self.each(
+            lambda w: w.detach().to(device, copy=True).requires_grad_(True)
+        )
 
     def detached(self) -> Self:
         """The same weights without a gradient."""
@@ -66,7 +71,9 @@ class Network(ABC):
 
 
 def resolve_device(name: str) -> torch.device:
-    """``auto`` takes a GPU where there is one; ``cpu``, ``cuda`` and ``cuda:1`` are literal.
+    """``auto`` takes a GPU where there is one.
+
+    ``cpu``, ``cuda`` and ``cuda:1`` are literal.
 
     Raises
     ------

@@ -17,9 +17,13 @@ class NetworkOptions(Options):
     [64, 64]
     """
 
-    widths: list[Count] = option([1024], "hidden ReLU layers of a multilayer perceptron")
+    widths: list[Count] = option(
+        [1024], "hidden ReLU layers of a multilayer perceptron"
+    )
     module: Entry | None = option(
-        None, "'package.module:function' instead, from the number of inputs to a torch.nn.Module"
+        None,
+        "'package.module:function' instead, from the number of inputs to a "
+        "torch.nn.Module",
     )
 
 
@@ -43,7 +47,8 @@ def build(options: NetworkOptions, seed: int, d: int) -> Network:
     Raises
     ------
     KerhrmError
-        If d is below 1, or the options name a module that is no network with one output.
+        If d is below 1, or the options name a module that is no network with one
+        output.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 r"""Fast training of multilayer perceptrons on a CPU, in single precision.
 
 Products of matrices go to oneDNN as convolutions where that is faster (:func:`affine`,
-:func:`cross`); points are cut into blocks of rows that fit into a cache and leave out columns that
-are zero (:class:`Block`); one hidden layer has its derivatives written out (:func:`outputs`).
+:func:`cross`); points are cut into blocks of rows that fit into a cache and leave out
+columns that are zero (:class:`Block`); one hidden layer has its derivatives written out
+(:func:`outputs`).
 
 Of f_i = w^T relu(W x_i + b) + c, with the mask s_ij = [W_j x_i + b_j > 0] and a signal
 delta_i = dL/df_i, everything that a step of training needs is in
@@ -12,14 +13,14 @@ delta_i = dL/df_i, everything that a step of training needs is in
     \qquad dL/dW = w \cdot M, \quad dL/db = w \cdot m, \quad
     dL/dw_j = W_j^\top M_j + b_j m_j .
 
-Automatic differentiation reads and writes the n x h hidden layer twice as often, in arrays
-that fill no cache.  Penalties of gradients need the second derivative as well: with a direction
-(Gamma, beta, gamma, kappa) of the parameters
+Automatic differentiation reads and writes the n x h hidden layer twice as often, in
+arrays that fill no cache.  Penalties of gradients need the second derivative as well:
+with a direction (Gamma, beta, gamma, kappa) of the parameters
 
 .. math::
-    \frac{d}{d\delta_i} = \sum_j s_{ij} w_j (\Gamma_j x_i + \beta_j) + \gamma^\top h_i + \kappa,
-    \quad \frac{d}{dW} = \gamma \cdot M, \quad \frac{d}{db} = \gamma \cdot m, \quad
-    \frac{d}{dw_j} = \Gamma_j^\top M_j + \beta_j m_j .
+    \frac{d}{d\delta_i} = \sum_j s_{ij} w_j (\Gamma_j x_i + \beta_j) + \gamma^\top h_i +
+    \kappa, \quad \frac{d}{dW} = \gamma \cdot M, \quad \frac{d}{db} = \gamma \cdot m,
+    \quad \frac{d}{dw_j} = \Gamma_j^\top M_j + \beta_j m_j .
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,8 @@ ENTRIES = 2**21  #: of the hidden layer in a block
 MIN_ROWS = 512  #: that are worth a block of their own
 SAVING = 0.1  #: of the entries of rows that a division in two has to save
 
-threshold_backward = torch.ops.aten.threshold_backward  #: g where h > 0, else 0; in one pass
+#: g where h > 0, else 0; in one pass
+threshold_backward = torch.ops.aten.threshold_backward
 
 
 def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -53,7 +55,9 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def cross(g: Tensor, x: Tensor) -> Tensor:
     """G^T X: (n, m), (n, k) to (m, k); no gradient."""
     if not _by_convolution(x):
-        return (x.T @ g).T  # faster than g.T @ x in MKL, which goes by the side with few columns
+        return (
+            x.T @ g
+        ).T  # faster than g.T @ x in MKL, which goes by the side with few columns
     shape = (g.shape[1], x.shape[1], 1, 1)
     return conv2d_weight(_images(x), shape, _images(g))[:, :, 0, 0]
 
@@ -64,12 +68,15 @@ def _by_convolution(x: Tensor) -> bool:
 
 @cache
 def convolutions_pay() -> bool:
-    """True if a convolution with 1 x 1 kernels is faster than the same product of matrices.
+    """True if a convolution with 1 x 1 kernels is faster than the same product of
+    matrices.
 
-    PyTorch hands products to MKL, which runs without AVX-512 on processors that are not Intel's,
-    and is slow there where one side has ten columns: up to twenty times slower than oneDNN.
+    PyTorch hands products to MKL, which runs without AVX-512 on processors that are not
+    Intel's, and is slow there where one side has ten columns: up to twenty times slower
+    than oneDNN.
     """
-    described = Path("/proc/cpuinfo")  # Linux; elsewhere the processor is ARM, or unknown
+    # Linux; elsewhere the processor is ARM, or unknown
+    described = Path("/proc/cpuinfo")
     intel = described.exists() and "GenuineIntel" in described.read_text()
     return torch.backends.mkldnn.is_available() and not intel
 
@@ -122,16 +129,20 @@ class Block:
 
 def blocks(x: Tensor, width: int) -> list[Block]:
     """Points (n, d) in blocks for ``width`` hidden units, in their order."""
-    return [_block(x, slice(r, min(r + size, len(x))), None) for r, size in _steps(len(x), width)]
+    return [
+        _block(x, slice(r, min(r + size, len(x))), None)
+        for r, size in _steps(len(x), width)
+    ]
 
 
 def blocks_by_zeros(x: Tensor, width: int) -> list[Block]:
-    """Points (n, d) in blocks for ``width`` hidden units, rows with the same zeros together.
+    """Points (n, d) in blocks for ``width`` hidden units, rows with the same zeros
+    together.
 
-    An image on one of two colour channels is zero on the other, and at its borders: a third of
-    the entries is left.  Rows go by their first column that is not zero; they are divided in two
-    where products then have the fewest entries, and so on as long as that saves enough.  For
-    points without zeros this is :func:`blocks`.
+    An image on one of two colour channels is zero on the other, and at its borders: a
+    third of the entries is left.  Rows go by their first column that is not zero; they
+    are divided in two where products then have the fewest entries, and so on as long as
+    that saves enough.  For points without zeros this is :func:`blocks`.
     """
     used = x != 0
     first = torch.where(used.any(1), used.to(torch.uint8).argmax(1), x.shape[1])
@@ -175,12 +186,17 @@ def _block(x: Tensor, rows: slice | Tensor, columns: Tensor | None) -> Block:
     points = x[rows]
     count, d = len(points), x.shape[1]
     if columns is not None:
-        points, columns = points[:, columns], torch.cat([columns, columns.new_tensor([d])])
+        points, columns = (
+            points[:, columns],
+            torch.cat([columns, columns.new_tensor([d])]),
+        )
     points = torch.cat([points, points.new_ones(count, 1)], 1)
     return Block(rows, count, pad(points, (0, 0, 0, -count % ROWS)), columns)
 
 
-def deep_outputs(points: Sequence[Block], layers: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+def deep_outputs(
+    points: Sequence[Block], layers: Sequence[tuple[Tensor, Tensor]]
+) -> Tensor:
     """f (n,) of two hidden layers or more, by automatic differentiation."""
     (weight, bias), *middle, (out, level) = layers
     first, f = _joined(weight, bias), _empty(points, weight)
@@ -277,7 +293,9 @@ def _joined(weight: Tensor, bias: Tensor) -> Tensor:
     return torch.cat([weight, bias[:, None]], 1)
 
 
-def _along(moments: Tensor, out: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, ...]:
+def _along(
+    moments: Tensor, out: Tensor, weight: Tensor, bias: Tensor
+) -> tuple[Tensor, ...]:
     """w M, w m and W_j^T M_j + b_j m_j: (h, d + 1), (h,), (h, d), (h,)."""
     signals = out[:, None] * moments
     by_out = (weight * moments[:, :-1]).sum(-1) + bias * moments[:, -1]

@@ -1,4 +1,7 @@
-"""Multilayer perceptrons with ReLU; on a CPU by the kernels of :mod:`kerhrm.networks.kernels`."""
+"""Multilayer perceptrons with ReLU.
+
+On a CPU by the kernels of :mod:`kerhrm.networks.kernels`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -14,7 +17,8 @@ MIN_POINTS = 64  #: from which the kernels are faster than plain PyTorch
 
 
 class MLP(Network):
-    """ReLU network; its weights are ``weight_l`` (d_{l+1}, d_l) and ``bias_l`` (d_{l+1},)."""
+    """ReLU network; its weights are ``weight_l`` (d_{l+1}, d_l) and ``bias_l``
+    (d_{l+1},)."""
 
     @property
     def layers(self) -> list[tuple[Tensor, Tensor]]:
@@ -33,7 +37,9 @@ class MLP(Network):
         return lambda network: self._in_blocks(network.weights, blocks)
 
     @staticmethod
-    def _in_blocks(weights: Mapping[str, Tensor], blocks: Sequence[kernels.Block]) -> Tensor:
+    def _in_blocks(
+        weights: Mapping[str, Tensor], blocks: Sequence[kernels.Block]
+    ) -> Tensor:
         if len(weights) > 4:
             return kernels.deep_outputs(blocks, layers(weights))
         (weight, bias), (out, level) = layers(weights)
@@ -42,11 +48,16 @@ class MLP(Network):
 
 def layers(weights: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
     """Weight and bias of every layer of an MLP with these weights."""
-    return [(weights[f"weight_{i}"], weights[f"bias_{i}"]) for i in range(len(weights) // 2)]
+    return [
+        (weights[f"weight_{i}"], weights[f"bias_{i}"]) for i in range(len(weights) // 2)
+    ]
 
 
 def activations(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> list[Tensor]:
-    """Activations (n, d_l): the points, the hidden layers after ReLU, the output (n, 1)."""
+    """Activations (n, d_l).
+
+    The points, the hidden layers after ReLU, the output (n, 1).
+    """
     found = [x]
     for weight, bias in layers:
         x = torch.addmm(bias, x, weight.T)
@@ -59,14 +70,20 @@ def activations(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> list[Tens
 def init_mlp(seed: int, sizes: Sequence[int]) -> MLP:
     """Draw w_0 by PyTorch's default rule for ``nn.Linear``; float32, on the CPU.
 
-    Weights and biases of a layer with fan-in m are U(-1/sqrt(m), 1/sqrt(m)), from the stream
-    ``weights`` of the seed.  ``sizes`` are d, the hidden widths, 1: in the paper (d, 1024, 1).
+    Weights and biases of a layer with fan-in m are U(-1/sqrt(m), 1/sqrt(m)), from the
+    stream ``weights`` of the seed.  ``sizes`` are d, the hidden widths, 1: in the paper
+    (d, 1024, 1).
     """
     rng, weights = stream(seed, "weights"), {}
     for i, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         bound = fan_in**-0.5
-        for name, shape in ((f"weight_{i}", (fan_out, fan_in)), (f"bias_{i}", (fan_out,))):
-            weights[name] = torch.from_numpy(rng.uniform(-bound, bound, shape).astype("float32"))
+        for name, shape in (
+            (f"weight_{i}", (fan_out, fan_in)),
+            (f"bias_{i}", (fan_out,)),
+        ):
+            weights[name] = torch.from_numpy(
+                rng.uniform(-bound, bound, shape).astype("float32")
+            )
     return MLP(weights)
 
 

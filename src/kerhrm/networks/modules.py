@@ -1,7 +1,8 @@
 """Any ``torch.nn.Module`` with one output a point as a network.
 
-A factory ``"package.module:function"`` is called with the number of inputs d and returns the
-module; points arrive flattened, (n, d), and the module reshapes them itself.
+A factory ``"package.module:function"`` is called with the number of inputs d and
+returns the module; points arrive flattened, (n, d), and the module reshapes them
+itself.
 """
 
 import inspect
@@ -42,11 +43,14 @@ class ModuleNetwork(Network):
 
 
 def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
-    """Draw w_0 by the module's own initialisation, from the stream ``weights`` of the seed."""
+    """Draw w_0 by the module's own initialisation, from the stream ``weights`` of the
+    seed."""
     factory = load_entry(entry)
     other = inspect.isclass(factory) and not issubclass(factory, nn.Module)
     if other or inspect.isbuiltin(factory):  # called, it may do anything
-        raise _refused(entry, "is neither a function written in Python nor a class of nn.Module")
+        raise _refused(
+            entry, "is neither a function written in Python nor a class of nn.Module"
+        )
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(entropy(seed, "weights") % 2**63)
         try:
@@ -56,12 +60,15 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
         except Exception as error:
             raise _refused(entry, f"fails with {d} inputs ({error})") from error
         check_module(module, entry, d)
-    return ModuleNetwork({name: w.detach() for name, w in module.named_parameters()}, module)
+    return ModuleNetwork(
+        {name: w.detach() for name, w in module.named_parameters()}, module
+    )
 
 
 @torch.no_grad()
 def check_module(module: Any, entry: str, d: int) -> None:
-    """Refuse what is not one number a point, a function of parameters and that point alone.
+    """Refuse what is not one number a point, a function of parameters and that point
+    alone.
 
     Buffers are refused, too: they would be parameters that nobody trains.
 
@@ -75,15 +82,24 @@ def check_module(module: Any, entry: str, d: int) -> None:
     n = 16
     points = torch.randn(n, d)
     try:
-        outputs, again = module(points), torch.cat([module(part) for part in points.split(2)])
+        outputs, again = (
+            module(points),
+            torch.cat([module(part) for part in points.split(2)]),
+        )
     except Exception as error:
         raise _refused(entry, f"fails on points of shape {(n, d)} ({error})") from error
-    shape = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+    shape = (
+        tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+    )
     if shape not in {(n,), (n, 1)}:
         raise _refused(entry, f"must give {n} points one number each; got {shape}")
-    if not torch.allclose(outputs, again, rtol=1e-3, atol=1e-3 * float(outputs.abs().max())):
+    if not torch.allclose(
+        outputs, again, rtol=1e-3, atol=1e-3 * float(outputs.abs().max())
+    ):
         hint = "remove dropout and batch norm, or call module.eval() in the factory"
-        raise _refused(entry, "must give a point the same output in every batch and call", hint)
+        raise _refused(
+            entry, "must give a point the same output in every batch and call", hint
+        )
 
 
 def _refused(entry: str, problem: str, hint: str = SHAPE) -> KerhrmError:

@@ -15,7 +15,8 @@ N = TypeVar("N", bound=Network)
 Loss = Callable[[Tensor, N, int], Tensor]
 
 
-#: called after every step with its number, the network and the loss before it; True: the last step
+#: called after every step with its number, the network and the loss before it; True:
+#: the last step
 Callback = Callable[[int, N, Tensor], bool | None]
 
 
@@ -37,7 +38,8 @@ def train(
     x : Tensor, (n, d)
         On the device of the training.
     loss : callable
-        ``loss(f, network, step)`` with the outputs f (n,) of the network, which is trainable.
+        ``loss(f, network, step)`` with the outputs f (n,) of the network, which is
+        trainable.
     steps : int
         At most as many.
     learning_rate : float
@@ -52,7 +54,10 @@ def train(
     """
     _keep_freed_memory()
     network = initial.trainable(x.device)
-    optimiser, outputs = Adam(list(network.weights.values()), learning_rate), network.at(x)
+    optimiser, outputs = (
+        Adam(list(network.weights.values()), learning_rate),
+        network.at(x),
+    )
     for step in range(1, steps + 1):
         value = loss(outputs(network), network, step)
         optimiser.zero_grad()
@@ -72,12 +77,15 @@ class BestWeights(Generic[N]):
     initial : Network
         Kept where no score is a number.
     score : callable
-        Of a network to a scalar, the larger the better; among equals the earliest step stays.
+        Of a network to a scalar, the larger the better; among equals the earliest step
+        stays.
     every, steps : int
         Steps between two scores; the last step, ``steps``, is scored, too.
     """
 
-    def __init__(self, initial: N, score: Callable[[N], Tensor], *, every: int, steps: int) -> None:
+    def __init__(
+        self, initial: N, score: Callable[[N], Tensor], *, every: int, steps: int
+    ) -> None:
         self.network, self.best_score, self.best_step = initial, float("-inf"), 0
         self.score, self.every, self.steps = score, every, steps
 
@@ -94,8 +102,9 @@ class BestWeights(Generic[N]):
 class EarlyStopping:
     """Callback that ends a training whose loss has stopped falling.
 
-    Steps are cut into windows.  At the end of each the least loss so far is compared with that
-    of the windows before; training ends where it has fallen by no more than the share ``tol``.
+    Steps are cut into windows.  At the end of each the least loss so far is compared
+    with that of the windows before; training ends where it has fallen by no more than
+    the share ``tol``.
 
     Parameters
     ----------
@@ -119,7 +128,8 @@ class EarlyStopping:
 
 
 class Adam:
-    """Adam without an optimiser's object, which would import PyTorch's compiler (two seconds).
+    """Adam without an optimiser's object, which would import PyTorch's compiler (two
+    seconds).
 
     The same numbers as ``torch.optim.Adam(..., fused=True)``.
 
@@ -134,7 +144,8 @@ class Adam:
     def __init__(self, parameters: list[Tensor], learning_rate: float) -> None:
         self.parameters, self.learning_rate = parameters, learning_rate
         self.first, self.second = (
-            [torch.zeros_like(p, requires_grad=False) for p in parameters] for _ in range(2)
+            [torch.zeros_like(p, requires_grad=False) for p in parameters]
+            for _ in range(2)
         )
         self.steps = [torch.zeros((), device=p.device) for p in parameters]
 
@@ -148,7 +159,9 @@ class Adam:
         """Descend once; a parameter without a gradient stays."""
         used = [i for i, p in enumerate(self.parameters) if p.grad is not None]
         states = self.parameters, self.first, self.second, self.steps
-        parameters, first, second, steps = ([tensors[i] for i in used] for tensors in states)
+        parameters, first, second, steps = (
+            [tensors[i] for i in used] for tensors in states
+        )
         adam(
             parameters,
             [p.grad for p in parameters],  # type: ignore[misc]
@@ -170,7 +183,7 @@ class Adam:
 def _keep_freed_memory() -> None:
     """Let the C library keep what is freed, up to 32 MB (mallopt(3), M_MMAP_THRESHOLD).
 
-    Hidden layers that go back to the system after every step cost page faults in the next, up to
-    half of its time.  A freed block raises the threshold to its size.
+    Hidden layers that go back to the system after every step cost page faults in the
+    next, up to half of its time.  A freed block raises the threshold to its size.
     """
     torch.empty(31 * 2**20, dtype=torch.uint8)

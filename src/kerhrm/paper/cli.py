@@ -17,10 +17,16 @@ REFERENCE = Path("results/reference")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error that the user can correct is one line and status 1."""
     top = argparse.ArgumentParser(prog="kerhrm", description=__doc__)
-    top.add_argument("--version", action="version", version=f"kerhrm {kerhrm.__version__}")
+    top.add_argument(
+        "--version", action="version", version=f"kerhrm {kerhrm.__version__}"
+    )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
-    where: dict[str, Any] = {"type": Path, "default": REFERENCE, "help": "default: %(default)s"}
+    where: dict[str, Any] = {
+        "type": Path,
+        "default": REFERENCE,
+        "help": "default: %(default)s",
+    }
 
     def add(name: str, function: object, text: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text)
@@ -32,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one.add_argument(key)
     one.add_argument("--run", **where)
     one.add_argument("--selection", help="criterion; default: the method's own")
-    one = add("verify", _verify, "compare a run with the published tables of its preset")
+    one = add(
+        "verify", _verify, "compare a run with the published tables of its preset"
+    )
     one.add_argument("run", type=Path)
     one.add_argument("--reference", **where)
     one.add_argument("--all", action="store_true", help="list every departure")
@@ -49,13 +57,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("csv", type=Path)
     one.add_argument("--target", required=True, metavar="COLUMN")
     one.add_argument("--auxiliary", nargs="+", default=[], metavar="COLUMN")
-    one.add_argument("--group", metavar="COLUMN", help="is compared, and does not predict")
-    one.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="is not used")
-    one.add_argument("--dates", nargs="+", default=[], metavar="COLUMN", help="holds dates")
+    one.add_argument(
+        "--group", metavar="COLUMN", help="is compared, and does not predict"
+    )
+    one.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="is not used"
+    )
+    one.add_argument(
+        "--dates", nargs="+", default=[], metavar="COLUMN", help="holds dates"
+    )
     one.add_argument("--sep", help="default: found out")
     one.add_argument("--decimal", default=".")
     one.add_argument("--encoding", default="utf-8")
-    one.add_argument("--environments", type=int, help="default: 1 to 5, by held-out likelihood")
+    one.add_argument(
+        "--environments", type=int, help="default: 1 to 5, by held-out likelihood"
+    )
     one.add_argument("--html", type=Path, help="write a page with a picture")
     one = add("claims", _claims, "how the paper's claims fared in a run")
     one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
@@ -64,7 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = int(options.command(options) or 0)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader, as head, has seen enough; nothing is left to flush
+    except (
+        BrokenPipeError
+    ):  # the reader, as head, has seen enough; nothing is left to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KerhrmError as error:
@@ -113,7 +131,9 @@ def _check(options: argparse.Namespace) -> None:
     from kerhrm.estimators.check import check, read_table
     from kerhrm.paper.runs.arrays import write_text
 
-    how = {name: getattr(options, name) for name in ("sep", "decimal", "encoding", "dates")}
+    how = {
+        name: getattr(options, name) for name in ("sep", "decimal", "encoding", "dates")
+    }
     columns = {name: getattr(options, name) for name in ("auxiliary", "group", "drop")}
     table = read_table(options.csv, **how)
     found = check(table, options.target, **columns, n_environments=options.environments)
@@ -129,4 +149,8 @@ def _claims(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.run import Run
 
     columns = ["claim", "status", "effect", "ci_low", "ci_high", "statement"]
-    print(Run(options.run).claims()[columns].to_string(index=False, na_rep="", float_format="%.3g"))
+    print(
+        Run(options.run)
+        .claims()[columns]
+        .to_string(index=False, na_rep="", float_format="%.3g")
+    )

@@ -5,8 +5,9 @@
     >>> kerhrm.plots.environments(["north", "south", "south"] * 5, X, y).get_ylabel()
     'feature 1'
 
-Every function takes ``ax``, draws there, or in a figure of its own without it, and returns the
-``Axes``; it changes nothing else.  Needs matplotlib: ``pip install matplotlib``.
+Every function takes ``ax``, draws there, or in a figure of its own without it, and
+returns the ``Axes``; it changes nothing else.  Needs matplotlib: ``pip install
+matplotlib``.
 """
 
 import lazy_loader

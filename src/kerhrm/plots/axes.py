@@ -15,7 +15,8 @@ NARROW = 3.5  #: axes, inches
 
 
 def style(number: int) -> dict[str, Any]:
-    """Colour, of matplotlib's own cycle, and marker of the first, second, ... of several."""
+    """Colour, of matplotlib's own cycle, and marker of the first, second, ... of
+    several."""
     return {"color": f"C{number % 10}", "marker": MARKERS[number % len(MARKERS)]}
 
 
@@ -45,11 +46,19 @@ def new_axes(ax: Any, height: float = HEIGHT) -> "Axes":
 
 
 def legend(ax: "Axes", scale: float = 1.0) -> None:
-    """A legend below, where it covers neither data nor a title; markers ``scale`` times as large.
+    """A legend below, where it covers neither data nor a title.
+
+    Markers ``scale`` times as large.
 
     Of two columns, or one where axes are narrow.
     """
     figure: Any = ax.figure
     columns = 2 if ax.get_position().width * figure.get_figwidth() > NARROW else 1
-    place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": 4.0}
-    ax.legend(**place, ncols=columns, markerscale=scale, fontsize="small", frameon=False)
+    place: Any = {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, 0),
+        "borderaxespad": 4.0,
+    }
+    ax.legend(
+        **place, ncols=columns, markerscale=scale, fontsize="small", frameon=False
+    )

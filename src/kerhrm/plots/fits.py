@@ -1,4 +1,5 @@
-"""Fits: their spectrum and iterations, whether several agree, and in which groups they err."""
+"""Fits: their spectrum and iterations, whether several agree, and in which groups they
+err."""
 
 import itertools
 from collections.abc import Mapping
@@ -23,7 +24,8 @@ WIDE = 10.0
 
 
 def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the singular values of the neural tangent features, and the chosen dimension."""
+    """Draw the singular values of the neural tangent features, and the chosen
+    dimension."""
     values, k = _fitted(model, "singular_values_"), model.selected_["k"]
     number = np.arange(1, len(values) + 1)
     ax = new_axes(ax)
@@ -47,14 +49,18 @@ def spectrum(model: Any, *, ax: "Axes | None" = None) -> "Axes":
 def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw accuracy, or squared error, of every iteration.
 
-    Of all training and all validation rows, and in the worst inferred environment, which chooses
-    unless ``selection="pooled"``.  Errors are in units of the target's variance: 1 is the error of
-    its mean.
+    Of all training and all validation rows, and in the worst inferred environment,
+    which chooses unless ``selection="pooled"``.  Errors are in units of the target's
+    variance: 1 is the error of its mean.
     """
     history, chosen = _fitted(model, "history_"), model.selected_["iteration"]
     if not history:
-        problem = "there was no iteration: no heterogeneity was detected, and ERM predicts"
-        raise KerhrmError(problem, "fit with if_not_detected='fit' to see iterations anyway")
+        problem = (
+            "there was no iteration: no heterogeneity was detected, and ERM predicts"
+        )
+        raise KerhrmError(
+            problem, "fit with if_not_detected='fit' to see iterations anyway"
+        )
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
     if model.selection == "worst_inferred":
         curves["score"] = "worst inferred environment, which chooses"
@@ -64,25 +70,35 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     for place, (key, label) in enumerate(curves.items()):
         score = np.array([row[key] for row in history])
         ax.plot(number, score if classifies else -score, **style(place), label=label)
-    ax.axvline(chosen, color=GREY, linestyle=":", zorder=0, label=f"iteration {chosen}, chosen")
+    ax.axvline(
+        chosen, color=GREY, linestyle=":", zorder=0, label=f"iteration {chosen}, chosen"
+    )
     ax.set_xticks(number)
     ax.set_xlabel("iteration")
-    ax.set_ylabel("accuracy" if classifies else "mean squared error\n(variance of the target: 1)")
+    ax.set_ylabel(
+        "accuracy" if classifies else "mean squared error\n(variance of the target: 1)"
+    )
     legend(ax)
     return ax
 
 
-def agreement(models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = None) -> "Axes":
-    """Draw how far fits agree about the environments: adjusted Rand indices of all pairs.
+def agreement(
+    models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw how far fits agree about the environments.
 
-    1 is the same environments, by whatever numbers, and 0 what chance would give.  Where a fit has
-    inferred one environment alone its name says so; two such fits agree.
+    Adjusted Rand indices of all pairs.
+
+    1 is the same environments, by whatever numbers, and 0 what chance would give.
+    Where a fit has inferred one environment alone its name says so; two such fits
+    agree.
 
     Parameters
     ----------
     models : estimator, or list or dict of them
-        A single one is fitted ``n`` times, with ``random_state`` 0, 1, ...; several have been
-        fitted.  A dict has names for keys; environments of the rows may stand among its values.
+        A single one is fitted ``n`` times, with ``random_state`` 0, 1, ...; several
+        have been fitted.  A dict has names for keys; environments of the rows may stand
+        among its values.
     X, y : array-like of shape (n_samples, n_features), (n_samples,)
         Rows and their target.
     n : int
@@ -106,19 +122,27 @@ def agreement(models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = No
     ax.imshow(values, cmap="Blues", vmin=0, vmax=1.25)
     for (i, j), value in np.ndenumerate(values):
         shade = "white" if value > 0.75 else "black"
-        ax.text(j, i, f"{round(value, 2) + 0.0:.2f}", ha="center", va="center", color=shade)
+        ax.text(
+            j, i, f"{round(value, 2) + 0.0:.2f}", ha="center", va="center", color=shade
+        )
     names = [plain(name) for name in labels]
     ax.set_yticks(range(len(names)), names)
-    ax.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
+    ax.set_xticks(
+        range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor"
+    )
     ax.spines[:].set_visible(False)
     ax.set_xlabel("adjusted Rand index of the environments")
     return ax
 
 
-def group_errors(models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw errors of one or several estimators in each group of rows, and over all rows.
+def group_errors(
+    models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw errors of one or several estimators in each group of rows, and over all
+    rows.
 
-    Shares of wrong labels, with Wilson's 95 % intervals, or mean squared errors, with Student's.
+    Shares of wrong labels, with Wilson's 95 % intervals, or mean squared errors, with
+    Student's.
 
     Parameters
     ----------
@@ -154,7 +178,9 @@ def group_errors(models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" 
     for number, (name, (mean, low, high)) in enumerate(intervals.items()):
         spread = np.stack([mean - low, high - mean]).clip(0)
         place = np.arange(len(parts)) + offsets[number]
-        ax.errorbar(mean, place, xerr=spread, linestyle="", **style(number), label=plain(name))
+        ax.errorbar(
+            mean, place, xerr=spread, linestyle="", **style(number), label=plain(name)
+        )
     ax.set_yticks(range(len(parts)), [plain(part) for part in parts])
     ax.set_ylim(len(parts) - 0.5, -0.5)
     ax.grid(axis="x", color="0.9")
@@ -176,7 +202,8 @@ def _fitted(model: Any, attribute: str) -> Any:
 
 
 def _named(models: Any) -> dict[str, Any]:
-    """Estimators by name: as given, or by class, seed or number where one says too little."""
+    """Estimators by name: as given, or by class, seed or number where one says too
+    little."""
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     else:
@@ -189,5 +216,7 @@ def _named(models: Any) -> dict[str, Any]:
             names = [f"{name} {number}" for number, name in enumerate(names, 1)]
         named = dict(zip(names, several, strict=True))
     if not named:
-        raise KerhrmError("no estimators given", "give one, a list, or a dict of them by name")
+        raise KerhrmError(
+            "no estimators given", "give one, a list, or a dict of them by name"
+        )
     return named

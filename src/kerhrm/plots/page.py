@@ -24,22 +24,31 @@ def page(checked: Checked, title: str) -> str:
         "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
         "td,th{text-align:left;padding:.1em .8em .1em 0}img{max-width:100%}"
         "div{overflow-x:auto}</style>"
-        f"<main><h1>{html.escape(title)}</h1><div tabindex='0'>{checked.report.to_html()}</div>"
-        f"<img alt='errors by environment and group' src='data:image/png;base64,{image}'></main>"
+        f"<main><h1>{html.escape(title)}</h1>"
+        f"<div tabindex='0'>{checked.report.to_html()}</div>"
+        "<img alt='errors by environment and group' "
+        f"src='data:image/png;base64,{image}'></main>"
     )
 
 
 def picture(checked: Checked) -> Figure:
-    """Figure: errors of all models, and the target over the feature that separates best."""
+    """Figure: errors of all models, and the target over the feature that separates
+    best."""
     several = checked.model.environment_proba_.shape[1] > 1
     errors = checked.report.errors.drop(columns="rows")
-    figure = Figure(figsize=(11 if several else 6, 3 + 0.4 * len(errors)), layout="constrained")
+    figure = Figure(
+        figsize=(11 if several else 6, 3 + 0.4 * len(errors)), layout="constrained"
+    )
     axes = np.atleast_1d(figure.subplots(1, 1 + several))
     for number, name in enumerate(errors):
-        axes[0].plot(errors[name], range(len(errors)), ls="", label=name, **style(number))
+        axes[0].plot(
+            errors[name], range(len(errors)), ls="", label=name, **style(number)
+        )
     axes[0].set_yticks(range(len(errors)), map(plain, errors.index))
     axes[0].set(
-        ylim=(len(errors) - 0.5, -0.5), xlim=(0, None), xlabel=checked.report.facts["error"]
+        ylim=(len(errors) - 0.5, -0.5),
+        xlim=(0, None),
+        xlabel=checked.report.facts["error"],
     )
     legend(axes[0])
     if several:

@@ -1,4 +1,5 @@
-"""Environments: where they lie, what the target does in each, and what separates them."""
+"""Environments: where they lie, what the target does in each, and what
+separates them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,7 +61,9 @@ def environments(
     if features is None:
         first, second = _most_important(model, rows, 2)
     elif isinstance(features, str) or len(features) != 2:
-        raise KerhrmError(f"features must be two; got {features!r}", "give two names or numbers")
+        raise KerhrmError(
+            f"features must be two; got {features!r}", "give two names or numbers"
+        )
     else:
         first, second = (_index(feature, rows.features) for feature in features)
     ax = new_axes(ax)
@@ -81,8 +84,9 @@ def relation(
 ) -> "Axes":
     """Draw the target over a feature, in each environment.
 
-    Of classes the share of the second one among rows with nearly the same value of the feature,
-    with Wilson's 95 % intervals; of numbers all rows, and least squares in each environment.
+    Of classes the share of the second one among rows with nearly the same value of the
+    feature, with Wilson's 95 % intervals; of numbers all rows, and least squares in
+    each environment.
 
     Parameters
     ----------
@@ -91,8 +95,8 @@ def relation(
     feature : str or int, optional
         By default the one that separates the environments best, see :func:`importance`.
     bins : int
-        Parts of the feature, with equally many rows; a feature of fewer values has a part for
-        each.
+        Parts of the feature, with equally many rows; a feature of fewer values has a
+        part for each.
     """
     rows = read(model, X, y)
     if bins < 1:
@@ -138,15 +142,17 @@ def importance(
 ) -> "Axes":
     """Draw which columns separate the environments.
 
-    By permutation importance: how much membership, of 1 a row, moves to another environment when
-    the values of a column are shuffled.  The target is one of the columns, and grey, for an
-    environment is a relation between features and target.  A feature counts, too, that the target
-    depends on everywhere alike: without it the relation is lost from sight.
+    By permutation importance: how much membership, of 1 a row, moves to another
+    environment when the values of a column are shuffled.  The target is one of the
+    columns, and grey, for an environment is a relation between features and target.  A
+    feature counts, too, that the target depends on everywhere alike: without it the
+    relation is lost from sight.
 
     Parameters
     ----------
     model, X, y
-        As of :func:`environments`, but no labels; of more than 2000 rows so many are drawn.
+        As of :func:`environments`, but no labels; of more than 2000 rows so many are
+        drawn.
     most : int
         Columns that are shown.
     random_state : int
@@ -174,9 +180,11 @@ def points(
     *,
     lines: bool = False,
 ) -> None:
-    """Draw points by their most probable environment, the largest environment at the back.
+    """Draw points by their most probable environment, the largest environment at the
+    back.
 
-    With ``lines``: least squares of y on x in each environment, points weighted by membership.
+    With ``lines``: least squares of y on x in each environment, points weighted by
+    membership.
     """
     likeliest = memberships.argmax(1)
     counts = np.bincount(likeliest, minlength=memberships.shape[1])
@@ -194,7 +202,10 @@ def points(
 
 
 def interval(values: Any, shares: bool) -> tuple[float, float, float]:
-    """Mean and ends of its 95 % interval: Wilson's of a share, Student's of nonnegative numbers."""
+    """Mean and ends of its 95 % interval.
+
+    Wilson's of a share, Student's of nonnegative numbers.
+    """
     if shares:
         test = binomtest(int(values.sum()), len(values))
         return test.statistic, *test.proportion_ci(method="wilson")
@@ -207,13 +218,16 @@ def interval(values: Any, shares: bool) -> tuple[float, float, float]:
 def moved_by_shuffling(
     model: Any, rows: Rows, random_state: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and deviation, (d + 1,), over permutations of each feature, and of the target.
+    """Mean and deviation, (d + 1,), over permutations of each feature, and of the
+    target.
 
     Raises KerhrmError if ``model`` cannot infer the environments of changed rows.
     """
     if not hasattr(model, "predict_environment_proba"):
         problem = "labels of environments do not say which features they come from"
-        raise KerhrmError(problem, "give a fitted KerHRM estimator, or name the features")
+        raise KerhrmError(
+            problem, "give a fitted KerHRM estimator, or name the features"
+        )
     chosen = np.random.default_rng(random_state).permutation(len(rows.y))[:MAX_ROWS]
     both = pd.DataFrame(rows.x[chosen]).assign(target=rows.y[chosen])
 
@@ -225,23 +239,30 @@ def moved_by_shuffling(
         return float(1 - np.abs(now - before).sum(1).mean() / 2)
 
     found = permutation_importance(
-        model, both, rows.memberships[chosen], scoring=unmoved, n_repeats=REPEATS,
+        model,
+        both,
+        rows.memberships[chosen],
+        scoring=unmoved,
+        n_repeats=REPEATS,
         random_state=random_state,
-    )  # fmt: skip
+    )
     return found.importances_mean, found.importances_std
 
 
 def read(model: Any, X: Any, y: Any) -> Rows:
     """Rows with their environments, of an estimator or as they are given.
 
-    Raises KerhrmError if ``model`` has no environments, or for what is wrong with the table.
+    Raises KerhrmError if ``model`` has no environments, or for what is wrong with the
+    table.
     """
     infers = hasattr(model, "predict_environment_proba")
     if infers:
         check_is_fitted(model)
     x = read_features(model if infers else BaseEstimator(), X, reset=not infers)
     names = getattr(X, "columns", getattr(model, "feature_names_in_", None))
-    features = [f"feature {j}" if names is None else str(names[j]) for j in range(x.shape[1])]
+    features = [
+        f"feature {j}" if names is None else str(names[j]) for j in range(x.shape[1])
+    ]
     if isinstance(model, BaseEstimator):
         task: Task = "classification" if is_classifier(model) else "regression"
     else:  # two values, or text, are classes
@@ -256,9 +277,12 @@ def read(model: Any, X: Any, y: Any) -> Rows:
     else:
         if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
             problem = f"{type(model).__name__} has no environments"
-            hint = "give KerHRM, of a pipeline its last step, or the environments of the rows"
+            hint = "give KerHRM, of a pipeline its last step, "
+            hint += "or the environments of the rows"
             raise KerhrmError(problem, hint)
-        own = read_labels(getattr(model, "environments_", model), len(x), "environments")
+        own = read_labels(
+            getattr(model, "environments_", model), len(x), "environments"
+        )
         labels, codes = np.unique(own, return_inverse=True)
         memberships = np.eye(len(labels))[codes]
     named = [f"environment {label}" for label in labels]
@@ -266,10 +290,15 @@ def read(model: Any, X: Any, y: Any) -> Rows:
 
 
 def _most_important(model: Any, rows: Rows, number: int) -> list[int]:
-    """The features that separate the environments best; of no more than asked for, all."""
+    """The features that separate the environments best; of no more than
+    asked for, all."""
     if len(rows.features) < number:
-        problem = f"the table has {len(rows.features)} feature, and a picture needs {number}"
-        raise KerhrmError(problem, "see kerhrm.plots.relation, which draws it with the target")
+        problem = (
+            f"the table has {len(rows.features)} feature, and a picture needs {number}"
+        )
+        raise KerhrmError(
+            problem, "see kerhrm.plots.relation, which draws it with the target"
+        )
     if len(rows.features) == number and not hasattr(model, "predict_environment_proba"):
         return list(range(number))
     mean, _ = moved_by_shuffling(model, rows)

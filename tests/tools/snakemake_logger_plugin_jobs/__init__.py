@@ -1,4 +1,5 @@
-"""A logger plugin of Snakemake's: what it says of jobs and their groups, as lines of JSON.
+"""A logger plugin of Snakemake's: what it says of jobs and their groups, as lines of
+JSON.
 
 Rules have a message, which takes the place of the files in what Snakemake prints.
 """

@@ -23,7 +23,11 @@ def problem(n: int) -> tuple[Problem, np.ndarray]:
     """Points whose second slope has another sign in the second half of the time."""
     random = np.random.default_rng(0)
     x, t = random.standard_normal((n, 3)), random.random(n)
-    y = x[:, 0] + x[:, 1] * np.where(t < 0.5, 1.0, -1.0) + 0.5 * random.standard_normal(n)
+    y = (
+        x[:, 0]
+        + x[:, 1] * np.where(t < 0.5, 1.0, -1.0)
+        + 0.5 * random.standard_normal(n)
+    )
     psi, half = torch.from_numpy(x), n // 2
     u, s, v = torch.linalg.svd(psi[:half], full_matrices=False)
     zeros, target = torch.zeros(half, dtype=torch.float64), torch.from_numpy(y)
@@ -51,7 +55,9 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
     n, k, ridge = len(psi), 2, 1e-2
     how = {"ridge": ridge, "cells": cells, "per_cluster": per_cluster}
     found = [
-        fit_mixture(psi, one.y, starts(n)[:1], max_iter=m, tol=0.0, **how).objective.item()
+        fit_mixture(
+            psi, one.y, starts(n)[:1], max_iter=m, tol=0.0, **how
+        ).objective.item()
         for m in (1, 2, 5, 20, 1000)
     ]
     assert all(after <= before + 1e-12 for before, after in pairwise(found))
@@ -62,7 +68,9 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
         w = torch.from_numpy(flat).requires_grad_(True)
         theta, level = w[: k * 3].view(k, 3), w[k * 3 :]
         sigma = level.exp() if per_cluster else level.mean().exp().expand(k)
-        points = torch.distributions.Normal(psi @ theta.mT, sigma).log_prob(one.y[:, None])
+        points = torch.distributions.Normal(psi @ theta.mT, sigma).log_prob(
+            one.y[:, None]
+        )
         joint = torch.stack([points[cells == c].sum(0) for c in range(count)])
         value = -(joint.logsumexp(-1) - np.log(k)).sum() / n
         value = value + (rho * (theta**2).sum(-1) / (2 * sigma**2)).sum()
@@ -84,14 +92,17 @@ def test_environments_follow_the_cells_and_not_the_labels() -> None:
     late = tables[0, :, 0] == tables[0, -1, 0]
     assert late.tolist() == [False] * 5 + [True] * 5
     assert torch.equal(found.train[0], tables[0][cells])
-    assert torch.equal(found.validation[0], tables[0][held_out])  # whatever their labels are
+    # whatever their labels are
+    assert torch.equal(found.validation[0], tables[0][held_out])
 
 
 def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
     """By trying them all, with labels and more features than the split needs."""
     random = np.random.default_rng(0)
     x, t = random.standard_normal((600, 20)), random.integers(8, size=600)
-    y = np.sign(x[:, 0] + x[:, 1] * np.where(t < 5, 1, -1) + random.standard_normal(600))
+    y = np.sign(
+        x[:, 0] + x[:, 1] * np.where(t < 5, 1, -1) + random.standard_normal(600)
+    )
     psi, labels, cells = (torch.from_numpy(array) for array in (x, y, t))
     draw = torch.from_numpy(random.dirichlet([0.5] * 2, (5, 8)))[:, cells]
     found = fit_mixture(psi, labels, draw, ridge=1e-9, cells=cells, per_cluster=True)
@@ -102,7 +113,8 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
         rests = [np.linalg.lstsq(x[part], y[part])[1][0] for part in parts]
         sizes = [int(part.sum()) for part in parts]
         values[tuple(split)] = sum(
-            n * np.log(2 * np.pi * np.e * rest / n) for n, rest in zip(sizes, rests, strict=True)
+            n * np.log(2 * np.pi * np.e * rest / n)
+            for n, rest in zip(sizes, rests, strict=True)
         )
     best = min(values, key=values.__getitem__)
     assert best == (0, 0, 0, 0, 0, 1, 1, 1)
@@ -115,7 +127,9 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
 def test_weights_count_as_repeated_rows() -> None:
     one, t = problem(400)
     cells, held_out, _ = cells_of(t, 200, 4)
-    options = a.AuxiliaryOptions(k=[3], clustering_ridge=1e-9, ridge=0.0, alpha=[0.0, 2.0])
+    options = a.AuxiliaryOptions(
+        k=[3], clustering_ridge=1e-9, ridge=0.0, alpha=[0.0, 2.0]
+    )
     times = torch.arange(200) % 3
     parts = (part.repeat_interleave(times, 0) for part in (one.u, one.f0_train, one.y))
     u, f0, y = parts
@@ -155,7 +169,10 @@ def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> 
             losses = (psi[rows] @ theta - one.y[rows]) ** 2
             risks = (losses @ r[rows]) / r[rows].sum(0)
             slopes = torch.stack(
-                [torch.autograd.grad(risk, theta, create_graph=True)[0] for risk in risks]
+                [
+                    torch.autograd.grad(risk, theta, create_graph=True)[0]
+                    for risk in risks
+                ]
             )
             spread = ((slopes - slopes.mean(0)) ** 2).sum(-1).mean()
             value = risks.mean() + alpha * unit * spread + rho * (theta**2).sum()
@@ -175,7 +192,9 @@ def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> 
         members = torch.cat([r, r_validation])
         risks = (errors @ members) / members.sum(0)
         expected = -(risks.max() + 4 * (risks.max() - risks.min()))
-        assert float(directions.score[number]) == pytest.approx(float(expected), abs=1e-5)
+        assert float(directions.score[number]) == pytest.approx(
+            float(expected), abs=1e-5
+        )
     assert directions.chosen == int(directions.score.argmax())
 
 

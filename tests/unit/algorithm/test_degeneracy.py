@@ -1,4 +1,5 @@
-"""Label information against scikit-learn and against its definition, and the bins of labels."""
+"""Label information against scikit-learn and against its definition, and the bins of
+labels."""
 
 import math
 
@@ -14,7 +15,9 @@ from torch.nn.functional import one_hot
 from kerhrm.algorithm.environments import assign, label_bins, label_information
 
 
-def hard(environment: np.ndarray | list[int], n_environments: int | None = None) -> Tensor:
+def hard(
+    environment: np.ndarray | list[int], n_environments: int | None = None
+) -> Tensor:
     environment = torch.as_tensor(environment)
     return one_hot(environment, n_environments or int(environment.max()) + 1).double()
 
@@ -61,7 +64,9 @@ def test_few_values_are_their_own_bins() -> None:
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(11, 60), n_bins=st.integers(2, 10))
-def test_many_values_fall_into_bins_of_equal_size(seed: int, n: int, n_bins: int) -> None:
+def test_many_values_fall_into_bins_of_equal_size(
+    seed: int, n: int, n_bins: int
+) -> None:
     rng = np.random.default_rng(seed)
     y = torch.from_numpy(rng.standard_normal(n))
     bins = label_bins(y, n_bins)
@@ -74,7 +79,9 @@ def test_many_values_fall_into_bins_of_equal_size(seed: int, n: int, n_bins: int
 
 
 def shares(seed: int, m: int = 50, n_clusters: int = 3) -> Tensor:
-    return torch.from_numpy(np.random.default_rng(seed).dirichlet([0.7] * n_clusters, m))
+    return torch.from_numpy(
+        np.random.default_rng(seed).dirichlet([0.7] * n_clusters, m)
+    )
 
 
 def test_draws_have_the_probabilities() -> None:

@@ -26,7 +26,9 @@ ALPHAS = [0.0, 0.5, 10.0]
 OPTIONS = KerHRMOptions(alpha=ALPHAS)
 
 
-def random_problem(seed: int = 0, task: Task = "classification", unit: float = 1.0) -> Problem:
+def random_problem(
+    seed: int = 0, task: Task = "classification", unit: float = 1.0
+) -> Problem:
     """Features of unequal scale; ``unit`` multiplies Psi."""
     rng = np.random.default_rng(seed)
     scale = np.geomspace(5, 0.5, K_MAX) * rng.uniform(0.5, 2)
@@ -38,42 +40,59 @@ def random_problem(seed: int = 0, task: Task = "classification", unit: float = 1
 
 
 def given_environments(train: Tensor, validation: Tensor, k: list[int]) -> Environments:
-    """Environments (n, K), (m, K) for every k; the rest of the record does not matter."""
+    """Environments (n, K), (m, K) for every k; the rest of the record
+    does not matter."""
     blank: dict[str, Any] = {f.name: torch.zeros(len(k)) for f in fields(Environments)}
-    parts = {"train": train.expand(len(k), -1, -1), "validation": validation.expand(len(k), -1, -1)}
+    parts = {
+        "train": train.expand(len(k), -1, -1),
+        "validation": validation.expand(len(k), -1, -1),
+    }
     degenerate = torch.zeros(len(k), dtype=torch.bool)
-    return Environments(**blank | parts | {"k": torch.tensor(k), "degenerate": degenerate})
+    return Environments(
+        **blank | parts | {"k": torch.tensor(k), "degenerate": degenerate}
+    )
 
 
 def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Environments:
     """Arbitrary soft environments, other ones for every k."""
     rng = np.random.default_rng(seed)
     train, validation = (
-        torch.from_numpy(rng.dirichlet(np.full(n_environments, 0.5), (len(k), n))) for n in (N, M)
+        torch.from_numpy(rng.dirichlet(np.full(n_environments, 0.5), (len(k), n)))
+        for n in (N, M)
     )
     return replace(
-        given_environments(train[0], validation[0], k), train=train, validation=validation
+        given_environments(train[0], validation[0], k),
+        train=train,
+        validation=validation,
     )
 
 
 @pytest.mark.parametrize("total", ["sum", "mean"])
 @pytest.mark.parametrize("weights", ["equal", "by_size"])
-def test_every_candidate_minimises_its_losses_and_the_penalty(total: str, weights: str) -> None:
+def test_every_candidate_minimises_its_losses_and_the_penalty(
+    total: str, weights: str
+) -> None:
     """Derivatives by autograd; environments of earlier iterations have no say."""
     problem, learned = random_problem(4), environments([2, 5])
     pad = torch.nn.functional.pad  # a third environment, without any point
-    padded = {part: pad(getattr(learned, part), (0, 1)) for part in ("train", "validation")}
+    padded = {
+        part: pad(getattr(learned, part), (0, 1)) for part in ("train", "validation")
+    }
     settings = KerHRMOptions(alpha=ALPHAS, total=total, weights=weights, ridge=0.0)
     before = environments([1], seed=9, n_environments=3)
     got = learn_directions(problem, [before, replace(learned, **padded)], settings)
     assert got.k.tolist() == [2, 2, 2, 5, 5, 5]
     assert got.alpha.tolist() == ALPHAS * 2
-    for c, (k, alpha) in enumerate(zip(got.k.tolist(), got.alpha.tolist(), strict=True)):
+    for c, (k, alpha) in enumerate(
+        zip(got.k.tolist(), got.alpha.tolist(), strict=True)
+    ):
         psi, r = problem.reduced(k)[0], learned.train[c // 3]
         theta = got.theta[c, :k].clone().requires_grad_()
         squares = (psi @ theta - problem.target) ** 2
         losses = [(r[:, e] * squares).sum() / r[:, e].sum() for e in range(2)]
-        slopes = [torch.autograd.grad(loss, theta, create_graph=True)[0] for loss in losses]
+        slopes = [
+            torch.autograd.grad(loss, theta, create_graph=True)[0] for loss in losses
+        ]
         w = r.mean(0) if weights == "by_size" else torch.full((2,), 0.5).double()
         mean = w @ torch.stack(slopes)
         variance = w @ ((torch.stack(slopes) - mean) ** 2).sum(1)
@@ -105,9 +124,15 @@ def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None
     y = torch.cat([problem.y, problem.y_validation]).numpy()
     for theta, score in zip(directions.theta, directions.score.tolist(), strict=True):
         outputs = (f0 + psi @ theta).numpy()
-        points = (outputs > 0) == (y > 0) if task == "classification" else -((outputs - y) ** 2)
+        points = (
+            (outputs > 0) == (y > 0)
+            if task == "classification"
+            else -((outputs - y) ** 2)
+        )
         means = [
-            np.average(points, weights=torch.cat([e.train[g, :, j], e.validation[g, :, j]]))
+            np.average(
+                points, weights=torch.cat([e.train[g, :, j], e.validation[g, :, j]])
+            )
             for e in learned
             for g in range(len(e.k))
             for j in range(2)
@@ -164,13 +189,15 @@ def test_degenerate_environments_do_not_score() -> None:
         return replace(e, degenerate=torch.tensor(flags))
 
     first, second = environments([2, 5], 1), environments([2], 2)
-    weights = all_memberships([marked(first, False, True), marked(second, True)], "validation").sum(
-        -1
-    )
+    weights = all_memberships(
+        [marked(first, False, True), marked(second, True)], "validation"
+    ).sum(-1)
     assert bool((weights[:2] > 0).all())
     assert weights[2:].tolist() == [0] * 4
     # where there is no other, what there is scores
-    every = all_memberships([marked(first, True, True), marked(second, True)], "validation")
+    every = all_memberships(
+        [marked(first, True, True), marked(second, True)], "validation"
+    )
     assert_close(every, all_memberships([first, second], "validation"))
 
 
@@ -178,8 +205,10 @@ def ends(*thetas: list[float]) -> list[Directions]:
     """Iterations of one candidate each."""
     one = torch.zeros(1).double()
     padded = [torch.tensor([*t, *[0.0] * (K_MAX - len(t))]).double() for t in thetas]
-    return [Directions(t[None], torch.tensor([K_MAX]), one, one + i, 0)
-            for i, t in enumerate(padded)]  # fmt: skip
+    return [
+        Directions(t[None], torch.tensor([K_MAX]), one, one + i, 0)
+        for i, t in enumerate(padded)
+    ]
 
 
 def test_the_iteration_is_chosen_by_all_environments() -> None:
@@ -191,7 +220,9 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     right, wrong, always_up = [10.0], [-10.0], [0.0, 1.0]
     learned = [environments([5], seed) for seed in range(3)]
 
-    def chosen(environments: list[Environments], *thetas: list[float], final: str = "best") -> int:
+    def chosen(
+        environments: list[Environments], *thetas: list[float], final: str = "best"
+    ) -> int:
         options = KerHRMOptions(final=final)
         return select_iteration(problem, environments, ends(*thetas), options).iteration
 
@@ -208,7 +239,10 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
 
 
 def test_points_score_by_sign_or_squared_error() -> None:
-    outputs, y = torch.tensor([0.3, -2.0, 0.0, 5.0]), torch.tensor([1.0, -1.0, -1.0, -1.0])
+    outputs, y = (
+        torch.tensor([0.3, -2.0, 0.0, 5.0]),
+        torch.tensor([1.0, -1.0, -1.0, -1.0]),
+    )
     scores = point_scores(outputs, y, "classification")
     assert scores.dtype == torch.float64
     assert scores.tolist() == [1, 1, 1, 0]  # an output of 0 is the class -1
@@ -230,7 +264,9 @@ def test_erm_is_ridge_regression_with_k_by_validation() -> None:
     for k in (1, 3, 5):
         features = (u * s)[:, :k]
         penalty = 0.1 * (features**2).sum() / k * np.eye(k)
-        expected.append(np.linalg.solve(features.T @ features + penalty, features.T @ (y - f0)))
+        expected.append(
+            np.linalg.solve(features.T @ features + penalty, features.T @ (y - f0))
+        )
         errors.append(((psi[:, :k] @ expected[-1] - (y_new - f0_new)) ** 2).mean())
     best = int(np.argmin(errors))
     assert (got.k, got.iteration) == ((1, 3, 5)[best], 0)

@@ -1,4 +1,5 @@
-"""Invariant gradient descent: its cosine, where it leads, and the choice of a network."""
+"""Invariant gradient descent: its cosine, where it leads, and the
+choice of a network."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,7 +13,12 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 from torch.testing import assert_close
 
-from kerhrm.algorithm.igd import SMOOTHING, cosine_to_direction, train_igd, train_network
+from kerhrm.algorithm.igd import (
+    SMOOTHING,
+    cosine_to_direction,
+    train_igd,
+    train_network,
+)
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Direction, Problem
@@ -56,14 +62,20 @@ class Task(NamedTuple):
     problem: Problem
     theta: Tensor
 
-    def igd(self, weight: float, cosine: Any = "signed", steps: int = 100, sign: int = 1) -> MLP:
+    def igd(
+        self, weight: float, cosine: Any = "signed", steps: int = 100, sign: int = 1
+    ) -> MLP:
         direction = Direction(sign * self.theta, K, 0.0, 0.0, 1)
         options = KerHRMOptions(cosine=cosine, steps=steps, tol=0)
         return train_igd(self.mlp, self.x, self.problem, direction, weight, options)[0]
 
     def change(self, trained: MLP) -> Tensor:
         """g_w."""
-        return (trained(self.x).double() - self.problem.f0_train) @ self.problem.u / self.problem.s
+        return (
+            (trained(self.x).double() - self.problem.f0_train)
+            @ self.problem.u
+            / self.problem.s
+        )
 
     def cosine(self, trained: MLP) -> float:
         """True cosine, without smoothing."""
@@ -93,7 +105,8 @@ def test_features_beyond_k_have_no_say(task: Task) -> None:
 
 
 def test_a_smoothing_that_stays_draws_the_network_along_theta(task: Task) -> None:
-    """The objective falls with the length of the change; that of the printed cosine does not."""
+    """The objective falls with the length of the change; that of the printed cosine
+    does not."""
     usual, smoothed = (
         float(task.change(task.igd(1e4, kind, steps=200)) @ task.theta)
         for kind in ("signed", "smoothed")
@@ -124,7 +137,8 @@ def test_the_penalty_turns_the_network_along_theta(task: Task) -> None:
 
 
 def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
-    # labels that lie against theta: the printed form goes with them, the signed one does not
+    # labels that lie against theta: the printed form goes with them, the signed one
+    # does not
     problem = task.problem
     y = problem.f0_train - problem.psi_train @ task.theta
     against = task._replace(problem=replace(problem, y=y))
@@ -133,20 +147,28 @@ def test_the_printed_form_rewards_the_opposite_direction(task: Task) -> None:
 
 
 def test_rounding_of_f0_decides_nothing(task: Task) -> None:
-    """The printed |cos| has a kink where training starts: noise there would choose a direction."""
+    """The printed |cos| has a kink where training starts: noise there would choose a
+    direction."""
     exact = task.igd(10.0, "absolute", steps=20)(task.x)
     for seed in range(3):
         noise = 1e-7 * torch.from_numpy(np.random.default_rng(seed).standard_normal(N))
         problem = replace(task.problem, f0_train=task.problem.f0_train + noise)
         assert torch.equal(
-            task._replace(problem=problem).igd(10.0, "absolute", steps=20)(task.x), exact
+            task._replace(problem=problem).igd(10.0, "absolute", steps=20)(task.x),
+            exact,
         )
 
 
 OPTIONS = KerHRMOptions(
-    k=[4, 8], n_iterations=1, n_init=3, alpha=[0, 1],
-    cosine_weight=[0.0, 1.0, 300.0], steps=20, learning_rate=2e-3, check_every=None,
-)  # fmt: skip
+    k=[4, 8],
+    n_iterations=1,
+    n_init=3,
+    alpha=[0, 1],
+    cosine_weight=[0.0, 1.0, 300.0],
+    steps=20,
+    learning_rate=2e-3,
+    check_every=None,
+)
 
 
 class Run(NamedTuple):
@@ -166,11 +188,15 @@ class Run(NamedTuple):
 
     def worst(self, network: Network) -> float:
         """Accuracy in the worst inferred environment, by NumPy."""
-        hits = (network(self.x_validation).numpy() > 0) == (self.problem.y_validation.numpy() > 0)
+        hits = (network(self.x_validation).numpy() > 0) == (
+            self.problem.y_validation.numpy() > 0
+        )
         (environments,) = self.result.environments
         keep = ~environments.degenerate | environments.degenerate.all()
         memberships = environments.validation[keep].numpy()
-        return min(np.average(hits, weights=r[:, j]) for r in memberships for j in (0, 1))
+        return min(
+            np.average(hits, weights=r[:, j]) for r in memberships for j in (0, 1)
+        )
 
     def pooled(self, network: Network) -> float:
         hits = (network(self.x_validation) > 0) == (self.problem.y_validation > 0)
@@ -179,18 +205,23 @@ class Run(NamedTuple):
 
 @pytest.fixture(scope="module", params=[0, 1, 2])
 def run(request: pytest.FixtureRequest) -> Run:
-    """A stable feature, and a spurious one that agrees with the label in 80 % of the rows."""
+    """A stable feature, and a spurious one that agrees with the label in 80 % of the
+    rows."""
     draw, points = np.random.default_rng(request.param), []
     for n in (150, 100):
         y = draw.choice([-1.0, 1.0], n)
         spurious = np.where(draw.random(n) < 0.8, y, -y)
         x = np.stack([y, spurious], 1) + draw.standard_normal((n, 2)) * [1.5, 0.3]
         noise = draw.standard_normal((n, 4))
-        points.append((torch.from_numpy(np.hstack([x, noise])).float(), torch.from_numpy(y)))
+        points.append(
+            (torch.from_numpy(np.hstack([x, noise])).float(), torch.from_numpy(y))
+        )
     (x, y), (x_v, y_v) = points
     network = init_mlp(request.param, (6, 64, 1))
     features = NTFMap.fit(network, x, 8)
-    problem = Problem.from_features(features, x_v, y, y_v, "classification", request.param)
+    problem = Problem.from_features(
+        features, x_v, y, y_v, "classification", request.param
+    )
     return Run(network, x, x_v, problem, fit(problem, OPTIONS))
 
 
@@ -211,7 +242,8 @@ def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> No
 def test_the_rule_picks_the_step_as_well(run: Run) -> None:
     trained = run.train(cosine_weight=[300.0], check_every=5)
     ends = [run.train(cosine_weight=[300.0], steps=s) for s in (5, 10, 15, 20)]
-    best = max(ends, key=lambda end: run.worst(end.network))  # the earliest among equals
+    # the earliest among equals
+    best = max(ends, key=lambda end: run.worst(end.network))
     assert_close(trained.network(run.x), best.network(run.x), rtol=1e-4, atol=1e-5)
     assert trained.history[0]["step"] == best.history[0]["n_steps"]
     assert trained.history[0]["n_steps"] == 20

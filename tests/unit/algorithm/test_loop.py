@@ -12,7 +12,13 @@ from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import Fit, fit, select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Direction, Directions, Environments, Problem, Record
+from kerhrm.algorithm.records import (
+    Direction,
+    Directions,
+    Environments,
+    Problem,
+    Record,
+)
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.build import NetworkOptions, build
 
@@ -23,7 +29,9 @@ OPTIONS = KerHRMOptions(k=[2, 5], n_iterations=3, n_init=3, alpha=[0, 1])
 def random_problem(seed: int) -> Problem:
     """Labels that depend on two rules."""
     rng = np.random.default_rng(seed)
-    psi, psi_v = (rng.standard_normal((n, K_MAX)) * np.geomspace(2, 0.5, K_MAX) for n in (N, M))
+    psi, psi_v = (
+        rng.standard_normal((n, K_MAX)) * np.geomspace(2, 0.5, K_MAX) for n in (N, M)
+    )
     rule = [np.where(rng.random(len(p)) < 0.6, p[:, 1], -p[:, 1]) for p in (psi, psi_v)]
     y, y_v = (np.sign(p[:, 0] + r) for p, r in zip((psi, psi_v), rule, strict=True))
     f0, f0_v = 0.1 * rng.standard_normal(N), 0.1 * rng.standard_normal(M)
@@ -38,7 +46,9 @@ def same(left: Record, right: Record) -> None:
 
 def through_arrays(record: Record) -> Record:
     """As after a file: values alone, one of several seeds of a stacked array."""
-    arrays = {name: np.stack([array, array])[1] for name, array in record.arrays().items()}
+    arrays = {
+        name: np.stack([array, array])[1] for name, array in record.arrays().items()
+    }
     return type(record).from_arrays(arrays, "cpu")
 
 
@@ -52,16 +62,22 @@ def fitted(problem: Problem) -> Fit:
     return fit(problem, OPTIONS)
 
 
-def test_steps_through_arrays_are_the_loop_bit_for_bit(problem: Problem, fitted: Fit) -> None:
+def test_steps_through_arrays_are_the_loop_bit_for_bit(
+    problem: Problem, fitted: Fit
+) -> None:
     environments: list[Environments] = []
     directions: list[Directions] = []
     for t in (1, 2, 3):
         again = through_arrays(problem)
         found = learn_environments(again, OPTIONS, t, environments, directions)
         environments.append(through_arrays(found))
-        directions.append(through_arrays(learn_directions(again, environments, OPTIONS)))
+        directions.append(
+            through_arrays(learn_directions(again, environments, OPTIONS))
+        )
     for got, expected in zip(
-        (*environments, *directions), (*fitted.environments, *fitted.directions), strict=True
+        (*environments, *directions),
+        (*fitted.environments, *fitted.directions),
+        strict=True,
     ):
         same(got, expected)
     final = select_iteration(again, environments, directions, OPTIONS)
@@ -92,16 +108,22 @@ def test_from_points_to_predictions_of_new_ones(network: NetworkOptions) -> None
     features = NTFMap.fit(w0, x, 4)
     problem = Problem.from_features(features, x_v, y, y_v, "classification", 101)
     assert torch.equal(problem.psi_validation, features.transform(x_v)[0])
-    options = KerHRMOptions(k=[2, 4], n_iterations=2, n_init=2, cosine_weight=[1, 10], steps=3)
+    options = KerHRMOptions(
+        k=[2, 4], n_iterations=2, n_init=2, cosine_weight=[1, 10], steps=3
+    )
     result = fit(problem, options)
     psi, f0 = features.transform(x_new)
     assert_close(result.final.predict(psi, f0), f0 + psi @ result.final.theta)
-    trained = train_network(w0, x, x_v, problem, result.final, result.environments, options)
+    trained = train_network(
+        w0, x, x_v, problem, result.final, result.environments, options
+    )
     assert trained.network(x_new).shape == (40,)
     assert trained.cosine_weight in options.cosine_weight
 
 
-def test_features_in_single_precision_serve_every_step(problem: Problem, fitted: Fit) -> None:
+def test_features_in_single_precision_serve_every_step(
+    problem: Problem, fitted: Fit
+) -> None:
     """As landmarks leave them: solves stay in double precision, so little is lost."""
     names = "u", "s", "psi_validation", "f0_train", "f0_validation"
     single = replace(problem, **{n: getattr(problem, n).float() for n in names})

@@ -1,7 +1,7 @@
 """EM of the mixture of regressions, against definitions and independent solvers.
 
-The reference everywhere is L_c written with ``torch.distributions``, from the parameters
-alone; the module under test writes it with log-sum-exp of its own.
+The reference everywhere is L_c written with ``torch.distributions``, from the
+parameters alone; the module under test writes it with log-sum-exp of its own.
 """
 
 import math
@@ -51,19 +51,30 @@ class Problem(NamedTuple):
 
     def fit(self, **options: object) -> Mixture:
         return fit_mixture(
-            self.psi, self.y, self.start, ridge=self.ridge, noise_sd=self.sigma,
+            self.psi,
+            self.y,
+            self.start,
+            ridge=self.ridge,
+            noise_sd=self.sigma,
             **options,  # type: ignore[arg-type]
-        )  # fmt: skip
+        )
 
 
 def problem(
-    seed: int, n: int, k: int, n_clusters: int, ridge: float = 0.01, sigma: float | None = None
+    seed: int,
+    n: int,
+    k: int,
+    n_clusters: int,
+    ridge: float = 0.01,
+    sigma: float | None = None,
 ) -> Problem:
     """A noisy mixture of regressions, k features of unequal scale."""
     rng = np.random.default_rng(seed)
     psi = rng.standard_normal((n, k)) * rng.uniform(0.1, 10, k)
     centres = rng.standard_normal((n_clusters, k))
-    y = (psi * centres[rng.integers(n_clusters, size=n)]).sum(-1) + rng.normal(0, 0.3, n)
+    y = (psi * centres[rng.integers(n_clusters, size=n)]).sum(-1) + rng.normal(
+        0, 0.3, n
+    )
     start = rng.dirichlet(np.ones(n_clusters), (2, n))
     psi, y, start = (torch.from_numpy(a) for a in (psi, y, start))
     return Problem(psi, y, start, ridge, sigma)
@@ -85,7 +96,8 @@ def literal_objective(
 ) -> Tensor:
     """L_c of one mixture, (K, k), (K,), (), on one data set, (n, k), (n,)."""
     centres = Normal(psi @ theta.T, sigma)
-    mixing = Categorical(logits=weights.log().expand(len(y), -1))  # probs would be clamped
+    # probs would be clamped
+    mixing = Categorical(logits=weights.log().expand(len(y), -1))
     density = MixtureSameFamily(mixing, centres)
     return -density.log_prob(y).mean() + rho / (2 * sigma**2) * (theta**2).sum()
 
@@ -94,8 +106,11 @@ def literal_objective(
 def test_every_step_lowers_the_objective_down_to_its_definition(case: Problem) -> None:
     fit = case.fit(max_iter=40)
     steps = [case.fit(max_iter=t) for t in range(1, int(fit.n_iterations.max()) + 1)]
-    curves = torch.stack([step.objective for step in steps])  # (steps, R), constant at the end
-    assert float(curves.diff(dim=0).clamp_min(0).sum()) <= 1e-9 * (1 + float(curves.abs().max()))
+    # (steps, R), constant at the end
+    curves = torch.stack([step.objective for step in steps])
+    assert float(curves.diff(dim=0).clamp_min(0).sum()) <= 1e-9 * (
+        1 + float(curves.abs().max())
+    )
     for r in range(2):
         last = int(fit.n_iterations[r])
         counts = [int(step.n_iterations[r]) for step in steps]
@@ -121,7 +136,10 @@ def test_one_m_step_minimises_the_expected_objective(sigma: float | None) -> Non
         leaf = torch.from_numpy(w).requires_grad_()
         theta, weights, scale = unpack(leaf)
         log_joint = weights.log() + Normal(psi @ theta.T, scale).log_prob(y[:, None])
-        value = -(r * log_joint).sum(-1).mean() + case.rho / (2 * scale**2) * (theta**2).sum()
+        value = (
+            -(r * log_joint).sum(-1).mean()
+            + case.rho / (2 * scale**2) * (theta**2).sum()
+        )
         value.backward()
         assert leaf.grad is not None
         return value.item(), leaf.grad.numpy()
@@ -142,13 +160,17 @@ def test_responsibilities_are_bayes_rule(case: Problem) -> None:
     fit = case.fit(max_iter=3).take(1)
     got = fit.responsibilities(case.psi, case.y).numpy()
     density = scipy.stats.norm.pdf(
-        case.y.numpy()[:, None], case.psi.numpy() @ fit.theta.numpy().T, float(fit.sigma[0])
+        case.y.numpy()[:, None],
+        case.psi.numpy() @ fit.theta.numpy().T,
+        float(fit.sigma[0]),
     )
     joint = fit.weights.numpy() * density
     likelihood = joint.sum(-1)
     np.testing.assert_allclose(got.sum(-1), 1, rtol=1e-12)
     seen = likelihood > 1e-250  # elsewhere the brute force underflows
-    np.testing.assert_allclose(got[seen], joint[seen] / likelihood[seen, None], atol=1e-9)
+    np.testing.assert_allclose(
+        got[seen], joint[seen] / likelihood[seen, None], atol=1e-9
+    )
     if seen.all():
         mean = float(fit.log_likelihood(case.psi, case.y))
         assert math.isclose(mean, np.log(likelihood).mean(), rel_tol=1e-9, abs_tol=1e-9)
@@ -159,26 +181,39 @@ def test_names_of_the_clusters_mean_nothing() -> None:
     fit = case.fit(max_iter=20)
     for order in map(list, permutations(range(3))):
         other = case._replace(start=case.start[..., order]).fit(max_iter=20)
-        torch.testing.assert_close(other.theta, fit.theta[:, order], rtol=1e-8, atol=1e-10)
-        torch.testing.assert_close(other.weights, fit.weights[:, order], rtol=1e-8, atol=1e-10)
-        torch.testing.assert_close(other.objective, fit.objective, rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(
+            other.theta, fit.theta[:, order], rtol=1e-8, atol=1e-10
+        )
+        torch.testing.assert_close(
+            other.weights, fit.weights[:, order], rtol=1e-8, atol=1e-10
+        )
+        torch.testing.assert_close(
+            other.objective, fit.objective, rtol=1e-10, atol=1e-10
+        )
 
 
 def test_a_batch_is_its_runs_one_by_one() -> None:
     case = problem(0, n=60, k=3, n_clusters=2)
     ridges = torch.tensor([0.01, 1.0], dtype=torch.float64)  # one a start
     batch = fit_mixture(case.psi, case.y, case.start, ridge=ridges, max_iter=50)
-    assert len(batch.n_iterations.unique()) > 1  # starts leave the batch at different steps
+    # starts leave the batch at different steps
+    assert len(batch.n_iterations.unique()) > 1
     for r, ridge in enumerate(ridges.tolist()):
-        alone = fit_mixture(case.psi, case.y, case.start[r : r + 1], ridge=ridge, max_iter=50)
+        alone = fit_mixture(
+            case.psi, case.y, case.start[r : r + 1], ridge=ridge, max_iter=50
+        )
         for name in NAMES:
             torch.testing.assert_close(
                 getattr(batch, name)[r], getattr(alone, name)[0], rtol=1e-9, atol=1e-9
             )
 
 
-@pytest.mark.parametrize(("sigma", "each"), [(None, False), (1e-3, False), (None, True)])
-def test_outliers_and_empty_clusters_leave_no_nan(sigma: float | None, each: bool) -> None:
+@pytest.mark.parametrize(
+    ("sigma", "each"), [(None, False), (1e-3, False), (None, True)]
+)
+def test_outliers_and_empty_clusters_leave_no_nan(
+    sigma: float | None, each: bool
+) -> None:
     case = problem(seed=1, n=20, k=2, n_clusters=3, sigma=sigma)
     y = case.y.clone()
     y[4] = 1e6
@@ -187,7 +222,12 @@ def test_outliers_and_empty_clusters_leave_no_nan(sigma: float | None, each: boo
     fit = case._replace(y=y, start=start).fit(per_cluster=each)
     for name in NAMES:
         assert bool(torch.isfinite(getattr(fit, name)).all()), name
-    assert fit.weights[0].tolist() == [1.0, 0.0, 0.0]  # an outlier fills no empty cluster
+    # an outlier fills no empty cluster
+    assert fit.weights[0].tolist() == [
+        1.0,
+        0.0,
+        0.0,
+    ]
     shares = fit.responsibilities(case.psi, y)
     torch.testing.assert_close(shares.sum(-1), torch.ones_like(shares[..., 0]))
     assert bool(torch.isfinite(fit.log_likelihood(case.psi, y)).all())
@@ -208,7 +248,9 @@ def test_sigma_stays_positive_on_an_exact_fit() -> None:
         (2, 0.0, "must be positive; got 0.0"),
     ],
 )
-def test_impossible_settings_are_refused(n_clusters: int, ridge: float, message: str) -> None:
+def test_impossible_settings_are_refused(
+    n_clusters: int, ridge: float, message: str
+) -> None:
     case = problem(seed=0, n=5, k=2, n_clusters=n_clusters, ridge=ridge)
     with pytest.raises(KerhrmError, match=message):
         case.fit()
@@ -237,17 +279,28 @@ def gaussians(seed: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 @pytest.mark.parametrize("each", [False, True])
-def test_of_a_constant_feature_it_is_scikit_learns_mixture_of_gaussians(each: bool) -> None:
+def test_of_a_constant_feature_it_is_scikit_learns_mixture_of_gaussians(
+    each: bool,
+) -> None:
     psi, y, start = gaussians(0)
-    fit = fit_mixture(psi, y, start, ridge=1e-12, per_cluster=each, tol=1e-12, max_iter=5000)
+    fit = fit_mixture(
+        psi, y, start, ridge=1e-12, per_cluster=each, tol=1e-12, max_iter=5000
+    )
     expected = GaussianMixture(
-        2, covariance_type="diag" if each else "tied", tol=1e-12, max_iter=5000, reg_covar=0,
-        means_init=[[-2.0], [1.5]], random_state=0,
-    ).fit(y[:, None].numpy())  # fmt: skip
+        2,
+        covariance_type="diag" if each else "tied",
+        tol=1e-12,
+        max_iter=5000,
+        reg_covar=0,
+        means_init=[[-2.0], [1.5]],
+        random_state=0,
+    ).fit(y[:, None].numpy())
     np.testing.assert_allclose(fit.theta[0, :, 0], expected.means_[:, 0], atol=1e-4)
     np.testing.assert_allclose(fit.weights[0], expected.weights_, atol=1e-4)
     variances = expected.covariances_.flatten()
-    np.testing.assert_allclose(fit.sigma[0] ** 2, np.broadcast_to(variances, 2), atol=1e-4)
+    np.testing.assert_allclose(
+        fit.sigma[0] ** 2, np.broadcast_to(variances, 2), atol=1e-4
+    )
     likelihood = float(fit.log_likelihood(psi, y))
     assert likelihood == pytest.approx(expected.score(y[:, None].numpy()), abs=1e-6)
     r = fit.responsibilities(psi, y)[0]
@@ -263,7 +316,9 @@ def test_the_objective_never_rises(each: bool, hard: bool) -> None:
     )
     start = torch.from_numpy(rng.dirichlet([1.0] * 3, (5, 80)))
     how = {"ridge": 0.1, "per_cluster": each, "hard": hard, "tol": -np.inf}
-    falls = [fit_mixture(psi, y, start, **how, max_iter=t).objective for t in range(1, 30)]
+    falls = [
+        fit_mixture(psi, y, start, **how, max_iter=t).objective for t in range(1, 30)
+    ]
     for before, after in pairwise(falls):
         assert bool((after <= before + 1e-10).all())
 
@@ -282,9 +337,14 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
         residuals = y[:, None] - psi @ np.stack(centres).T
         variance = (r * residuals**2).sum() / n + rho * (np.stack(centres) ** 2).sum()
         fit = fit_mixture(
-            torch.from_numpy(psi), torch.from_numpy(y), start, ridge=ridge, hard=True,
-            max_iter=steps, tol=-np.inf,
-        )  # fmt: skip
+            torch.from_numpy(psi),
+            torch.from_numpy(y),
+            start,
+            ridge=ridge,
+            hard=True,
+            max_iter=steps,
+            tol=-np.inf,
+        )
         np.testing.assert_allclose(fit.theta[0], centres, rtol=1e-8)
         np.testing.assert_allclose(fit.sigma[0, 0] ** 2, variance, rtol=1e-8)
         distance = residuals**2 / (2 * variance) - np.log(r.mean(0))
@@ -302,8 +362,12 @@ def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mixture, "CHUNK", chunk)
         second, cross = weighted_moments(*map(torch.from_numpy, (psi, y, weights)))
-    np.testing.assert_allclose(second, np.einsum("jn,na,nc->jac", weights, psi, psi), atol=1e-12)
-    np.testing.assert_allclose(cross, np.einsum("jn,na,n->ja", weights, psi, y), atol=1e-12)
+    np.testing.assert_allclose(
+        second, np.einsum("jn,na,nc->jac", weights, psi, psi), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        cross, np.einsum("jn,na,n->ja", weights, psi, y), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("limit", [0, 10**9])
@@ -318,5 +382,7 @@ def test_both_ways_give_the_clusters_moments(
     found = ClusterMoments(*map(torch.from_numpy, (psi, y, np.ones_like(y))))
     assert (found.products is None) == (limit == 0)
     second, cross = found.of(torch.from_numpy(r))
-    np.testing.assert_allclose(second, np.einsum("rjn,na,nc->rjac", r, psi, psi), atol=1e-12)
+    np.testing.assert_allclose(
+        second, np.einsum("rjn,na,nc->rjac", r, psi, psi), atol=1e-12
+    )
     np.testing.assert_allclose(cross, np.einsum("rjn,na,n->rja", r, psi, y), atol=1e-12)

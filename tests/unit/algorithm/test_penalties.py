@@ -1,4 +1,5 @@
-"""Penalties: their contract, their closed forms against the literal objectives, Theorem 4.2."""
+"""Penalties: their contract, their closed forms against the literal objectives, Theorem
+4.2."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -42,7 +43,9 @@ def data(seed: int, n: int = 40, k: int = 3, n_environments: int = 3) -> Data:
     rng = np.random.default_rng(seed)
     psi = rng.standard_normal((n, k)) * rng.uniform(0.3, 3, k)
     r = rng.dirichlet(np.arange(1, n_environments + 1) / 2, n)
-    y = (r @ rng.standard_normal((n_environments, k)) * psi).sum(-1) + rng.standard_normal(n)
+    y = (r @ rng.standard_normal((n_environments, k)) * psi).sum(
+        -1
+    ) + rng.standard_normal(n)
     return Data(*(torch.from_numpy(a) for a in (psi, y, r)))
 
 
@@ -102,7 +105,9 @@ def invariant_direction(
     ridge: float = 0.0,
     by_size: bool = False,
 ) -> Tensor:
-    return penalty.minimise(environment_risks(psi, y, r, ridge=ridge, by_size=by_size), alpha)
+    return penalty.minimise(
+        environment_risks(psi, y, r, ridge=ridge, by_size=by_size), alpha
+    )
 
 
 def literal_objective(
@@ -121,12 +126,15 @@ def literal_objective(
         return sum(w[e] * risk(theta, e) for e in environments) + rho * (theta**2).sum()
 
     gradients = [
-        torch.autograd.grad(risk(theta, e), theta, create_graph=True)[0] for e in environments
+        torch.autograd.grad(risk(theta, e), theta, create_graph=True)[0]
+        for e in environments
     ]
     mean = sum(w[e] * gradients[e] for e in environments)
     hessian = torch.autograd.functional.hessian(pooled, theta.detach())
     metric = torch.linalg.inv(hessian) if whiten else torch.eye(k, dtype=theta.dtype)
-    variance = sum(w[e] * (g - mean) @ metric @ (g - mean) for e, g in enumerate(gradients))
+    variance = sum(
+        w[e] * (g - mean) @ metric @ (g - mean) for e, g in enumerate(gradients)
+    )
     return pooled(theta) + alpha * variance
 
 
@@ -146,7 +154,9 @@ def test_closed_form_minimises_the_literal_objective(
         return literal_objective(theta, d, alpha, ridge, whiten, by_size)
 
     # the objective is quadratic: one Newton step from anywhere ends at its minimum
-    start = torch.from_numpy(np.random.default_rng(seed).standard_normal(3)).requires_grad_()
+    start = torch.from_numpy(
+        np.random.default_rng(seed).standard_normal(3)
+    ).requires_grad_()
     (gradient,) = torch.autograd.grad(objective(start), start)
     hessian = torch.autograd.functional.hessian(objective, start.detach())
     assert float(torch.linalg.eigvalsh(hessian)[0]) > 0
@@ -164,18 +174,25 @@ def test_as_alpha_grows_the_gradients_agree(whiten: bool) -> None:
     cross = np.einsum("en,na,n->ea", shares, psi, y)
     # two environments, k equations: there the variance is zero whatever the metric
     equal = np.linalg.solve(second[0] - second[1], cross[0] - cross[1])
-    far = [np.abs(invariant_direction(*d, a, METRICS[whiten]).numpy() - equal).max()
-           for a in (1e2, 1e4, 1e6)]  # fmt: skip
+    far = [
+        np.abs(invariant_direction(*d, a, METRICS[whiten]).numpy() - equal).max()
+        for a in (1e2, 1e4, 1e6)
+    ]
     assert far[0] > far[1] > far[2]
     assert far[2] < 1e-3 * np.abs(equal).max()
 
 
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 1e6])
-def test_one_environment_is_least_squares_whatever_alpha(alpha: float, whiten: bool) -> None:
+def test_one_environment_is_least_squares_whatever_alpha(
+    alpha: float, whiten: bool
+) -> None:
     psi, y, _ = data(2)
     expected = np.linalg.lstsq(psi.numpy(), y.numpy())[0]
-    for r in (torch.ones(40, 1), torch.full((40, 3), 1 / 3)):  # also: thrice the same one
+    for r in (
+        torch.ones(40, 1),
+        torch.full((40, 3), 1 / 3),
+    ):  # also: thrice the same one
         got = invariant_direction(psi, y, r.double(), alpha, METRICS[whiten])
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
@@ -185,9 +202,13 @@ def test_the_whitened_penalty_has_no_unit(seed: int, scale: float) -> None:
     d = data(seed)
     scaled = d._replace(psi=d.psi * scale)
     got = invariant_direction(*scaled, 0.7, METRICS[True], ridge=0.01) * scale
-    torch.testing.assert_close(got, invariant_direction(*d, 0.7, METRICS[True], ridge=0.01))
+    torch.testing.assert_close(
+        got, invariant_direction(*d, 0.7, METRICS[True], ridge=0.01)
+    )
     # nor, without ridge, any notion of axes
-    mix = torch.from_numpy(np.random.default_rng(seed).standard_normal((3, 3))) + 3 * torch.eye(3)
+    mix = torch.from_numpy(
+        np.random.default_rng(seed).standard_normal((3, 3))
+    ) + 3 * torch.eye(3)
     got = mix @ invariant_direction(*d._replace(psi=d.psi @ mix), 0.7, METRICS[True])
     torch.testing.assert_close(
         got, invariant_direction(*d, 0.7, METRICS[True]), rtol=1e-5, atol=1e-7

@@ -1,4 +1,5 @@
-"""Benchmarks and studies run at tiny sizes; what chooses among starts, against enumeration."""
+"""Benchmarks and studies run at tiny sizes; what chooses among starts, against
+enumeration."""
 
 import itertools
 import os
@@ -18,18 +19,36 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_benchmarks_run_and_are_reported(tmp_path: Path) -> None:
-    # pytest-benchmark takes the worker's name for a sign that it runs in parallel itself.
-    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    # pytest-benchmark takes the worker's name for a sign that it runs in parallel
+    # itself.
+    env = {
+        key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")
+    }
     env |= {"BENCH": "tiny", "OMP_NUM_THREADS": "1"}
     file = tmp_path / "speed.json"
-    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "benchmarks"]
-    chosen = ["-k", "Table and not example and not import", "--benchmark-json", str(file)]
+    pytest_ = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "benchmarks",
+    ]
+    chosen = [
+        "-k",
+        "Table and not example and not import",
+        "--benchmark-json",
+        str(file),
+    ]
     subprocess.run([*pytest_, *chosen], cwd=ROOT, env=env, check=True)
     report = [sys.executable, "-m", "benchmarks.report", str(file)]
     subprocess.run(report, cwd=ROOT, env=env, check=True)
     limits = pd.read_csv(tmp_path / "limits.csv")
     assert len(limits) == 23
-    assert limits.loc[limits["what"].str.startswith("iteration"), "measured"].notna().all()
+    assert (
+        limits.loc[limits["what"].str.startswith("iteration"), "measured"].notna().all()
+    )
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=7), st.data())
@@ -41,15 +60,23 @@ def test_the_best_of_some_starts_is_the_mean_over_all_choices(
     results = np.sin(order)
     draws = data.draw(st.integers(1, len(order)))
     chosen = [max(drawn) for drawn in itertools.combinations(order, draws)]
-    assert starts.best_of(order, results, draws) == pytest.approx(np.mean(np.sin(chosen)))
+    assert starts.best_of(order, results, draws) == pytest.approx(
+        np.mean(np.sin(chosen))
+    )
 
 
 def test_degenerate_optima_are_set_aside() -> None:
-    """The expected split, a likelier copy of the label, a likelier single environment."""
+    """The expected split, a likelier copy of the label, a likelier single
+    environment."""
     names = ["label_information", "empty", "auc", "held_out", "result", "starts"]
-    rows = [(0.0, False, 1.0, -0.5, 0.77, 7), (1.0, False, 0.5, 0.3, 0.3, 2),
-            (0.0, True, 0.5, -0.4, 0.4, 1)]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=names).assign(case="Table 1", seed=0, e_step="soft")
+    rows = [
+        (0.0, False, 1.0, -0.5, 0.77, 7),
+        (1.0, False, 0.5, 0.3, 0.3, 2),
+        (0.0, True, 0.5, -0.4, 0.4, 1),
+    ]
+    frame = pd.DataFrame(rows, columns=names).assign(
+        case="Table 1", seed=0, e_step="soft"
+    )
     ((_, table),) = starts.summaries({"starts_splits": frame})
     row = table.iloc[0]
     assert (row["rule"], row["likelihood"]) == (0.77, 0.3)

@@ -1,4 +1,5 @@
-"""The study of real tables at tiny size; its robust regressions against other solutions."""
+"""The study of real tables at tiny size; its robust regressions against other
+solutions."""
 
 from pathlib import Path
 
@@ -11,7 +12,12 @@ from sklearn.linear_model import LinearRegression
 from kerhrm import KerhrmError, TangentRidge
 from studies import real_tables as study
 
-WHAT = {"file": "package/a.csv", "target": "y", "group": "g == 'b'", "features": ["u", "w"]}
+WHAT = {
+    "file": "package/a.csv",
+    "target": "y",
+    "group": "g == 'b'",
+    "features": ["u", "w"],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +25,13 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of 300 rows, one of them incomplete, in place of the packages."""
     random = np.random.default_rng(0)
     table = pd.DataFrame(random.normal(size=(300, 3)), columns=["u", "v", "noise"])
-    table["w"], table["g"] = random.choice(["x", "y"], 300), np.repeat(["a", "b"], [180, 120])
-    table["y"] = np.where(table["g"] == "b", 1 - table["u"], table["u"]) + 0.3 * table["noise"]
+    table["w"], table["g"] = (
+        random.choice(["x", "y"], 300),
+        np.repeat(["a", "b"], [180, 120]),
+    )
+    table["y"] = (
+        np.where(table["g"] == "b", 1 - table["u"], table["u"]) + 0.3 * table["noise"]
+    )
     table.loc[0, "u"] = np.nan
     (tmp_path / "package").mkdir()
     table.to_csv(tmp_path / "package" / "a.csv", index=False)
@@ -45,11 +56,17 @@ def test_robust_regressions() -> None:
     random = np.random.default_rng(1)
     x, group = random.normal(size=(300, 2)), random.random(300) < 0.1
     y = x[:, 0] + np.where(group, -1, 1) * x[:, 1] + 0.3 * random.normal(size=300)
-    erm = TangentRidge(task="regression", network=(8,), random_state=0).fit(x, y).predict(x)
+    erm = (
+        TangentRidge(task="regression", network=(8,), random_state=0)
+        .fit(x, y)
+        .predict(x)
+    )
     np.testing.assert_allclose(study.robust(0, 1.0, x, y, group, x), erm, atol=1e-3)
 
     def worst(outputs: np.ndarray) -> float:
-        return float(max(((outputs - y) ** 2)[group == g].mean() for g in (False, True)))
+        return float(
+            max(((outputs - y) ** 2)[group == g].mean() for g in (False, True))
+        )
 
     def weighted(q: float) -> float:
         w = np.where(group, q / group.sum(), (1 - q) / (~group).sum())
@@ -70,7 +87,9 @@ def test_study_runs_and_is_summed_up() -> None:
     drawn = {"real_tables_errors": pd.concat(parts.values())}
     found = dict(study.summaries(drawn))
     means = found["real_tables_mean"].set_index(["setting", "metric", "method"])
-    assert means.loc[("all", "mean_error", "ERM"), ["mean", "low", "high"]].tolist() == [1, 1, 1]
+    assert means.loc[
+        ("all", "mean_error", "ERM"), ["mean", "low", "high"]
+    ].tolist() == [1, 1, 1]
     assert means.loc[("labels", "mean_error", study.AUXILIARY), "tables"] == 1
     expression = "0.9 * error_0 + 0.1 * error_1"
     errors = [parts["numbers", s].set_index("method").eval(expression) for s in (0, 1)]

@@ -18,7 +18,9 @@ from kerhrm.paper.config import load_config
 CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
 
 
-def write(folder: Path, table: str, cells: dict[tuple[str, str, str], list[float]]) -> None:
+def write(
+    folder: Path, table: str, cells: dict[tuple[str, str, str], list[float]]
+) -> None:
     rows = [
         (setting, method, seed, metric, value, "pooled validation", "synthetic")
         for (setting, method, metric), values in cells.items()
@@ -26,7 +28,9 @@ def write(folder: Path, table: str, cells: dict[tuple[str, str, str], list[float
     ]
     names = ["setting", "method", "seed", "metric", "value", "selection", "data_source"]
     (folder / "scores").mkdir(exist_ok=True)
-    pd.DataFrame(rows, columns=names).to_csv(folder / f"scores/{table}.csv.gz", index=False)
+    pd.DataFrame(rows, columns=names).to_csv(
+        folder / f"scores/{table}.csv.gz", index=False
+    )
 
 
 def status(folder: Path, *tests: dict[str, Any], **more: Any) -> pd.Series:
@@ -61,7 +65,10 @@ CELL = {"table": "t", "setting": "r=1", "metric": "test_acc"}
         (CELL | {"metric": "mean_error", "better": "A", "than": "B"}, "contradicted"),
         (CELL | {"metric": "mean_error", "more": "A", "than": "B"}, "supported"),
         (CELL | {"more": "A @ r=2", "than": "A"}, "supported"),
-        (CELL | {"more": {"B": 2, "C": -1, "constant": -0.1}, "than": 0.5}, "supported"),
+        (
+            CELL | {"more": {"B": 2, "C": -1, "constant": -0.1}, "than": 0.5},
+            "supported",
+        ),
         (CELL | {"more": {"A": 1, "over": ["r=1", "r=2"]}, "than": 0.83}, "supported"),
         (CELL | {"more": {"A": 1, "B": -1}, "than": {"B": 1, "C": -1}}, "supported"),
         (CELL | {"more": 0.7, "than": {"A": 0.5, "B": 0.5}, "by": 0.1}, "contradicted"),
@@ -91,10 +98,22 @@ def test_what_a_run_lacks_is_open(run: Path) -> None:
 
 def test_a_failed_seed_leaves_it_open(run: Path) -> None:
     write(
-        run, "f", {("s", "A", "test_acc"): [0.9, float("nan")], ("s", "B", "test_acc"): [0.1, 0.1]}
+        run,
+        "f",
+        {
+            ("s", "A", "test_acc"): [0.9, float("nan")],
+            ("s", "B", "test_acc"): [0.1, 0.1],
+        },
     )
     row = status(
-        run, {"table": "f", "setting": "s", "metric": "test_acc", "better": "A", "than": "B"}
+        run,
+        {
+            "table": "f",
+            "setting": "s",
+            "metric": "test_acc",
+            "better": "A",
+            "than": "B",
+        },
     )
     assert (row["status"], row["reason"]) == ("open", "a seed has no result")
 
@@ -120,27 +139,40 @@ def test_claims_of_the_paper_on_a_run_without_scores(tmp_path: Path) -> None:
             assert np.isnan(row.tests)
         else:
             assert row.status in ("supported", "contradicted")
-    used = {test["measure"] for c in declared for test in c.get("tests", ()) if "measure" in test}
+    used = {
+        test["measure"]
+        for c in declared
+        for test in c.get("tests", ())
+        if "measure" in test
+    }
     assert used == set(MEASURES)
 
 
-def test_every_cell_that_a_claim_names_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_cell_that_a_claim_names_is_configured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     config = load_config({"preset": "paper"})
     titles: dict[str, set[str]] = {}
     labels: dict[str, set[str]] = {}
     for name, table in config.tables.items():
         for cell in table.cells:
-            titles.setdefault(name, set()).update(config.params(*cell)["titles"].values())
+            titles.setdefault(name, set()).update(
+                config.params(*cell)["titles"].values()
+            )
             labels.setdefault(name, set()).add(table.label(*cell))
 
-    def look(self: check.Evidence, table: str, setting: str, method: str, metric: str) -> pd.Series:
+    def look(
+        self: check.Evidence, table: str, setting: str, method: str, metric: str
+    ) -> pd.Series:
         assert method in titles[table] or method.startswith("ref: "), (table, method)
         period = setting.startswith(("period=", "iteration="))
         assert setting in labels[table] or period, (table, setting)
         return pd.Series([0.0, 1.0], ["0", "1"])
 
     monkeypatch.setattr(check.Evidence, "cell", look)
-    monkeypatch.setattr(check.Evidence, "number", lambda *_: pd.Series([0.0, 1.0], ["0", "1"]))
+    monkeypatch.setattr(
+        check.Evidence, "number", lambda *_: pd.Series([0.0, 1.0], ["0", "1"])
+    )
     assert (evaluate(Path(), "paper", CLAIMS)["reason"] == "").all()
 
 

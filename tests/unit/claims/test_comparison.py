@@ -32,8 +32,12 @@ def test_more_is_the_paired_t_test_one_sided() -> None:
     a, b = rng.normal(0.3, 1, 10), rng.normal(0, 1, 10)
     test = more("a - b", a - b)
     assert test.effect == pytest.approx((a - b).mean())
-    assert test.p_for == pytest.approx(stats.ttest_rel(a, b, alternative="greater").pvalue)
-    assert test.p_against == pytest.approx(stats.ttest_rel(a, b, alternative="less").pvalue)
+    assert test.p_for == pytest.approx(
+        stats.ttest_rel(a, b, alternative="greater").pvalue
+    )
+    assert test.p_against == pytest.approx(
+        stats.ttest_rel(a, b, alternative="less").pvalue
+    )
     assert test.p == pytest.approx(stats.ttest_rel(a, b).pvalue)
 
 
@@ -42,7 +46,9 @@ def test_more_than_a_margin_has_the_whole_mean_as_effect() -> None:
     test = more("a", a, 0.55)
     assert test.effect == pytest.approx(0.6)
     assert test.ci_low < 0.6 < test.ci_high
-    assert test.p_for == pytest.approx(stats.ttest_1samp(a, 0.55, alternative="greater").pvalue)
+    assert test.p_for == pytest.approx(
+        stats.ttest_1samp(a, 0.55, alternative="greater").pvalue
+    )
 
 
 def test_alike_is_two_one_sided_tests() -> None:
@@ -64,7 +70,9 @@ def test_steady_rejects_as_often_as_it_may_at_the_limit() -> None:
 def test_the_interval_of_a_deviation_covers_it() -> None:
     draws = np.random.default_rng(3).normal(0, 2.0, (1000, 6))
     found = [steady("std", row, 1.0) for row in draws]
-    assert np.mean([p.ci_low <= 2.0 <= p.ci_high for p in found]) == pytest.approx(0.95, abs=0.02)
+    assert np.mean([p.ci_low <= 2.0 <= p.ci_high for p in found]) == pytest.approx(
+        0.95, abs=0.02
+    )
 
 
 def test_a_single_seed_is_no_evidence() -> None:
@@ -88,11 +96,18 @@ def test_one_of_many_is_bonferronis(ps: list[float]) -> None:
     assert whole.p_against == pytest.approx(max(1 - p for p in ps))
 
 
-@pytest.mark.parametrize(("m", "means"), [(5, (5, 5, 5, 5, 0, 0)), (5, (5, 5, 5, 5, 0))])
-def test_false_alarms_of_a_partial_conjunction(m: int, means: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    ("m", "means"), [(5, (5, 5, 5, 5, 0, 0)), (5, (5, 5, 5, 5, 0))]
+)
+def test_false_alarms_of_a_partial_conjunction(
+    m: int, means: tuple[float, ...]
+) -> None:
     """All but one of the required parts hold by far, the others not at all."""
     rng = np.random.default_rng(5)
-    wholes = [at_least(m, [more("", rng.normal(mu, 1, 6)) for mu in means]) for _ in range(600)]
+    wholes = [
+        at_least(m, [more("", rng.normal(mu, 1, 6)) for mu in means])
+        for _ in range(600)
+    ]
     assert np.mean([w.p <= 0.05 and w.p_for < w.p_against for w in wholes]) <= 0.05
 
 

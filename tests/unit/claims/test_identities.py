@@ -1,9 +1,9 @@
 """Claims that are identities, or that a counterexample contradicts, on small draws.
 
-Those about distributions live in a world in which everything can be counted: Y is -1 or +1 with
-equal probability, S agrees with it with probability 3/4 in every environment, and V with
-probability r_e in environment e, independently.  A representation of (S, V) is a partition of its
-four values.
+Those about distributions live in a world in which everything can be counted: Y is -1 or
++1 with equal probability, S agrees with it with probability 3/4 in every environment,
+and V with probability r_e in environment e, independently.  A representation of (S, V)
+is a partition of its four values.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,12 @@ from scipy.special import log_expit, rel_entr
 from scipy.stats import entropy
 from torch import Tensor
 
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.mixture import (
+    Mixture,
+    fit_mixture,
+    orthogonal_update,
+    random_starts,
+)
 from kerhrm.algorithm.penalties import GradientVariance, Risks
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import FactoredNTF, extract
@@ -35,14 +40,22 @@ CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
 S = 0.75
 RATES = (0.9, 0.7, 0.1)  # r_e of the experiments' environments
 TABLE1 = (0.7, 0.75, 0.8)
-BY_S = (0, 0, 1, 1)  # the representation S; cells are (S, V) = (-,-), (-,+), (+,-), (+,+)
+BY_S = (
+    0,
+    0,
+    1,
+    1,
+)  # the representation S; cells are (S, V) = (-,-), (-,+), (+,-), (+,+)
 DECLARED = {claim["claim"]: claim for claim in yaml.safe_load(CLAIMS.read_text())}
 
 
 def world(r: float) -> np.ndarray:
     """P(Y, cell), (2, 4)."""
     cells = list(product((0, 1), repeat=2))
-    rows = [[(S if a == y else 1 - S) * (r if b == y else 1 - r) for a, b in cells] for y in (0, 1)]
+    rows = [
+        [(S if a == y else 1 - S) * (r if b == y else 1 - r) for a, b in cells]
+        for y in (0, 1)
+    ]
     return np.array(rows) / 2
 
 
@@ -61,19 +74,24 @@ def represented(joint: np.ndarray, blocks: Sequence[int]) -> np.ndarray:
 
 
 def dependence(worlds: Sequence[np.ndarray], blocks: Sequence[int]) -> float:
-    """H(Y|Psi) - H(Y|Psi,E) with all environments alike, nats: zero if Psi is invariant."""
+    """H(Y|Psi) - H(Y|Psi,E) with all environments alike, nats: zero if Psi is
+    invariant."""
 
     def conditional(joint: np.ndarray) -> float:
         return float(entropy(joint.ravel()) - entropy(joint.sum(0)))
 
     joints = [represented(w, blocks) for w in worlds]
-    return conditional(np.mean(joints, axis=0)) - float(np.mean([conditional(j) for j in joints]))
+    return conditional(np.mean(joints, axis=0)) - float(
+        np.mean([conditional(j) for j in joints])
+    )
 
 
 @cache
 def invariance_set(rates: tuple[float, ...]) -> set[tuple[int, ...]]:
     """I_E of the environments with these r."""
-    return {b for b in representations() if dependence([world(r) for r in rates], b) < 1e-12}
+    return {
+        b for b in representations() if dependence([world(r) for r in rates], b) < 1e-12
+    }
 
 
 def test_more_environments_leave_fewer_representations() -> None:
@@ -81,24 +99,33 @@ def test_more_environments_leave_fewer_representations() -> None:
     whole = invariance_set(RATES)
     parts = [c for n in (1, 2, 3) for c in combinations(RATES, n)]
     assert DECLARED[7]["effect"] == sum(len(whole - invariance_set(c)) for c in parts)
-    assert len(invariance_set(RATES[:1])) == 15 > len(invariance_set(RATES[:2])) >= len(whole)
+    assert (
+        len(invariance_set(RATES[:1]))
+        == 15
+        > len(invariance_set(RATES[:2]))
+        >= len(whole)
+    )
     assert BY_S in whole
     assert (0, 1, 0, 1) not in whole  # V
 
 
 def test_selection_changes_the_label_given_s() -> None:
-    """Y has density N(y; f(S), noise^2) g_r(y) given S, g_r the probability that y is kept."""
+    """Y has density N(y; f(S), noise^2) g_r(y) given S, g_r the probability that y is
+    kept."""
     data, y = RegressionData(), np.linspace(-8, 8, 4001)
     laws = []
     for r in (data.r, data.r_second, *data.test_r):
-        law = np.exp(-((y - 1.0) ** 2) / (2 * data.noise**2)) * kept_given_y(y, r, data.tau)
+        law = np.exp(-((y - 1.0) ** 2) / (2 * data.noise**2)) * kept_given_y(
+            y, r, data.tau
+        )
         laws.append(law / law.sum())
     apart = max(float(np.abs(a - b).sum() / 2) for a, b in combinations(laws, 2))
     assert apart == pytest.approx(DECLARED[8]["effect"], abs=1e-6)
 
 
 def test_the_invariant_predictor_is_minimax() -> None:
-    """P(V | Y) may be anything, so the worst environment is a corner: V a function of Y."""
+    """P(V | Y) may be anything, so the worst environment is a corner: V a function of
+    Y."""
     of_s = np.array([[S, 1 - S], [1 - S, S]])
     corners = []
     for plus, minus in product((0.0, 1.0), repeat=2):  # P(V=+ | Y=+), P(V=+ | Y=-)
@@ -109,14 +136,22 @@ def test_the_invariant_predictor_is_minimax() -> None:
         return max((c * (h - np.array([[-1.0], [1.0]])) ** 2).sum() for c in corners)
 
     best = minimize(
-        lambda z: z[-1], np.r_[np.zeros(4), 1.0], method="SLSQP", options={"ftol": 1e-14},
+        lambda z: z[-1],
+        np.r_[np.zeros(4), 1.0],
+        method="SLSQP",
+        options={"ftol": 1e-14},
         constraints=[
-            {"type": "ineq", "fun": lambda z, c=c: z[-1] - (c * (z[:-1] - [[-1], [1]]) ** 2).sum()}
+            {
+                "type": "ineq",
+                "fun": lambda z, c=c: z[-1] - (c * (z[:-1] - [[-1], [1]]) ** 2).sum(),
+            }
             for c in corners
         ],
-    )  # fmt: skip
+    )
     invariant = (2 * S - 1) * np.array([-1, -1, 1, 1])  # E[Y | S]
-    assert worst(invariant) - worst(best.x[:-1]) == pytest.approx(DECLARED[9]["effect"], abs=1e-6)
+    assert worst(invariant) - worst(best.x[:-1]) == pytest.approx(
+        DECLARED[9]["effect"], abs=1e-6
+    )
 
     def information(blocks: tuple[int, ...]) -> float:
         joint = represented(world(0.9), blocks)
@@ -137,10 +172,11 @@ def test_any_variation_leaves_the_smallest_set() -> None:
 
 
 def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> float:
-    """D_KL(P^r(Y|X) || P^other(Y|X)) of the classification data, V giving A for certain.
+    """D_KL(P^r(Y|X) || P^other(Y|X)) of the classification data, V giving A for
+    certain.
 
-    The log-odds of Y are 2 sum_i S_i / sigma^2, with sum_i S_i ~ N(d Y, d sigma^2), plus those
-    that A gives; by symmetry Y = 1.
+    The log-odds of Y are 2 sum_i S_i / sigma^2, with sum_i S_i ~ N(d Y, d sigma^2),
+    plus those that A gives; by symmetry Y = 1.
     """
     z, step = np.linspace(-10, 10, 20001, retstep=True)
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * step
@@ -149,7 +185,9 @@ def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> f
     def log_posterior(rate: float, a: int) -> np.ndarray:
         return log_expit(t + a * np.log(rate / (1 - rate)))
 
-    gains = {a: density @ (log_posterior(r, a) - log_posterior(other, a)) for a in (1, -1)}
+    gains = {
+        a: density @ (log_posterior(r, a) - log_posterior(other, a)) for a in (1, -1)
+    }
     return float(r * gains[1] + (1 - r) * gains[-1])
 
 
@@ -159,7 +197,9 @@ def test_divergence_by_draws_of_the_generator(r: float, other: float) -> None:
     s, v, y = classification.draw(np.random.default_rng(0), 200_000, r, data)
 
     def log_posterior(rate: float) -> np.ndarray:
-        odds = 2 * s.sum(1) / data.sigma_s**2 + np.sign(v.sum(1)) * np.log(rate / (1 - rate))
+        odds = 2 * s.sum(1) / data.sigma_s**2 + np.sign(v.sum(1)) * np.log(
+            rate / (1 - rate)
+        )
         return -np.logaddexp(0, -y * odds)
 
     drawn = (log_posterior(r) - log_posterior(other)).mean()
@@ -175,7 +215,8 @@ def test_the_variant_part_varies_more() -> None:
 
 
 def test_printed_sigmas_make_s_more_informative() -> None:
-    """Best accuracy of S alone less that of V alone in pooled training data, of Table 1."""
+    """Best accuracy of S alone less that of V alone in pooled training data, of Table
+    1."""
     data = classification.ClassificationData()
     pooled = max((data.r1 + r2) / 2 for r2 in TABLE1)
     as_variances = invariant_ceiling(data.d, data.sigma_s**0.5) - pooled
@@ -194,7 +235,8 @@ def svd(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def ridge_fit(features: Tensor, y: Tensor, ridge: float) -> Tensor:
-    """argmin |y - features w|^2 + ridge |w|^2, by the smaller system; (n, p), (n,) to (p,)."""
+    """argmin |y - features w|^2 + ridge |w|^2, by the smaller system; (n, p), (n,) to
+    (p,)."""
     system = features @ features.mT + ridge * torch.eye(len(y), dtype=features.dtype)
     return features.mT @ torch.linalg.solve(system, y)
 
@@ -209,14 +251,22 @@ def written_out(ntf: FactoredNTF) -> Tensor:
 
 
 def test_training_is_linear_regression(lab: Lab) -> None:
-    """Gradient descent of the network, and of its linearisation by as many steps at once.
+    """Gradient descent of the network, and of its linearisation by as many steps at
+    once.
 
-    With squared loss, residuals of the latter are (I - 2 eta K / n)^t times those at w_0.
+    With squared loss, residuals of the latter are (I - 2 eta K / n)^t times those at
+    w_0.
     """
-    network, x, y, steps = lab.inputs.network, lab.inputs.x, lab.inputs.y, lab.size.steps
+    network, x, y, steps = (
+        lab.inputs.network,
+        lab.inputs.x,
+        lab.inputs.y,
+        lab.size.steps,
+    )
     ntf, f0 = extract(network, x)
     values, vectors = torch.linalg.eigh(ntf.kernel(ntf).double())
-    rate = 0.5 * len(values) / float(values[-1])  # of |f - y|^2 / n, stable below twice that
+    # of |f - y|^2 / n, stable below twice that
+    rate = 0.5 * len(values) / float(values[-1])
     left = (1 - 2 * rate / len(values) * values) ** steps
     residual = vectors.mT @ (y - f0).double()
     weights = vectors @ ((1 - left) * residual / values.clamp_min(1e-9 * values[-1]))
@@ -228,17 +278,22 @@ def test_training_is_linear_regression(lab: Lab) -> None:
         ((trained(x) - y) ** 2).mean().backward()
         optimizer.step()
     differ = (trained(lab.x_test) > 0) != (f0_test + along[:, 0] > 0)
-    assert float(differ.double().mean()) == pytest.approx(DECLARED[2]["effect"], abs=0.002)
+    assert float(differ.double().mean()) == pytest.approx(
+        DECLARED[2]["effect"], abs=0.002
+    )
     assert ((left * residual) ** 2).sum() < 0.5 * (residual**2).sum()  # it has learned
 
 
 def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
-    """Ridge regression on Phi = U S V^T and on Psi = U S: the same change w - w_0 = V theta."""
+    """Ridge regression on Phi = U S V^T and on Psi = U S: the same change w - w_0 = V
+    theta."""
     x, y = lab.inputs.x[:60], lab.problem.y[:60]
     ntf, f0 = extract(build(NetworkOptions(widths=[16]), 100, x.shape[-1]), x)
     assert isinstance(ntf, FactoredNTF)
     phi = written_out(ntf)
-    torch.testing.assert_close(phi @ phi.mT, ntf.kernel(ntf).double(), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(
+        phi @ phi.mT, ntf.kernel(ntf).double(), rtol=1e-5, atol=1e-6
+    )
     u, s, v = (part[..., :10] for part in svd(phi))
     ridge = 1e-3 * float((s**2).mean())
     change = ridge_fit(u * s @ v.mT, y - f0.double(), ridge)
@@ -254,9 +309,13 @@ def test_the_clustering_is_not_convex(lab: Lab) -> None:
     one = fits.take(fits.objective.argmin())
     # The other optimum has the centres swapped, which changes nothing.
     middle = Mixture(
-        one.theta.mean(0, keepdim=True).expand_as(one.theta), torch.full_like(one.weights, 0.5),
-        one.sigma, one.objective, one.n_iterations, one.converged,
-    )  # fmt: skip
+        one.theta.mean(0, keepdim=True).expand_as(one.theta),
+        torch.full_like(one.weights, 0.5),
+        one.sigma,
+        one.objective,
+        one.n_iterations,
+        one.converged,
+    )
     ends, between = (
         -float(Mixture(*(t[None] for t in vars(m).values())).log_likelihood(psi, y)[0])
         for m in (one, middle)
@@ -265,7 +324,8 @@ def test_the_clustering_is_not_convex(lab: Lab) -> None:
 
 
 def test_the_kernel_form_is_the_same(lab: Lab) -> None:
-    """Fits of the centres by n x n and by k x k systems, with a k far above the paper's."""
+    """Fits of the centres by n x n and by k x k systems, with a k far above the
+    paper's."""
     x, y = lab.inputs.x[:400], lab.problem.target[:400]
     ntf, _ = extract(lab.inputs.network, x)
     u, s, _ = svd(ntf.kernel(ntf).double())
@@ -276,7 +336,9 @@ def test_the_kernel_form_is_the_same(lab: Lab) -> None:
         penalty, kappa = len(y) * RIDGE * (psi**2).sum() / psi.numel(), psi @ psi.mT
         for j in range(2):
             root = start[0, :, j]  # memberships are 0 or 1
-            system = root[:, None] * kappa * root + penalty * torch.eye(len(y), dtype=kappa.dtype)
+            system = root[:, None] * kappa * root + penalty * torch.eye(
+                len(y), dtype=kappa.dtype
+            )
             by_kernel = kappa @ (root * torch.linalg.solve(system, root * y))
             by_features = psi @ step.theta[0, j]
             assert float((by_kernel - by_features).norm() / by_features.norm()) < 1e-8
@@ -284,7 +346,8 @@ def test_the_kernel_form_is_the_same(lab: Lab) -> None:
 
 
 def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
-    """L_c is I(I;J) + E d / (2 sigma^2) + log(sigma sqrt(2 pi)), with q at its optimum."""
+    """L_c is I(I;J) + E d / (2 sigma^2) + log(sigma sqrt(2 pi)), with q
+    at its optimum."""
     psi, y = lab.problem.psi_train, lab.problem.target
     fit = lab.mixtures(psi).take(0)
     distance, sigma = (y[:, None] - psi @ fit.theta.mT) ** 2, fit.sigma[0]
@@ -294,22 +357,29 @@ def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
     r = torch.softmax(q.log() - beta * distance, -1)
     constant = (sigma * (2 * torch.pi) ** 0.5).log()
     left = constant - torch.logsumexp(q.log() - beta * distance, -1).mean()
-    rate = (torch.special.xlogy(r, r) - torch.special.xlogy(r, r.mean(0))).sum(-1).mean()
+    rate = (
+        (torch.special.xlogy(r, r) - torch.special.xlogy(r, r.mean(0))).sum(-1).mean()
+    )
     right = rate + beta * (r * distance).sum(-1).mean() + constant
     assert float((left - right).abs()) < 1e-8
     assert DECLARED[20]["effect"] == 0
 
 
 def test_the_example_comes_true() -> None:
-    """X = Y (S + beta_e V) + noise, by population moments: theta_inv is S, and Psi_V Y beta_e V."""
+    """X = Y (S + beta_e V) + noise, by population moments: theta_inv is S, and Psi_V Y
+    beta_e V."""
     d, betas, eye = 10, torch.tensor([2.0, -1.0]).double(), torch.eye(10).double()
     means = eye[0] + betas[:, None] * eye[1]
     second = means[:, :, None] * means[:, None, :] + 0.25 * eye
-    risks = Risks(second, means, torch.full((2,), 0.5).double(), torch.zeros(()).double())
+    risks = Risks(
+        second, means, torch.full((2,), 0.5).double(), torch.zeros(()).double()
+    )
     theta = GradientVariance().minimise(risks, 1e9)
     assert float(theta[0] / theta.norm()) == pytest.approx(1, abs=1e-6)
     left = orthogonal_update(means, theta)
-    torch.testing.assert_close(left, betas[:, None] * eye[1].expand(2, d), atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        left, betas[:, None] * eye[1].expand(2, d), atol=1e-6, rtol=0
+    )
     assert DECLARED[23]["effect"] == 0
 
 
@@ -321,9 +391,12 @@ def test_neither_inverse_exists(lab: Lab) -> None:
     for matrix in (psi.T @ psi, psi @ psi.T):
         missing += len(matrix) - int(np.linalg.matrix_rank(matrix))
         inverse = np.linalg.pinv(matrix, rcond=1e-10)
-        fits.append(inverse @ psi.T @ y if len(matrix) < len(y) else psi.T @ inverse @ y)
+        fits.append(
+            inverse @ psi.T @ y if len(matrix) < len(y) else psi.T @ inverse @ y
+        )
     assert DECLARED[24]["effect"] == missing
-    np.testing.assert_allclose(*fits, rtol=1e-6, atol=1e-9)  # with pseudo-inverses they are
+    # with pseudo-inverses they are
+    np.testing.assert_allclose(*fits, rtol=1e-6, atol=1e-9)
 
 
 def test_every_claim_has_a_test_that_exists() -> None:

@@ -12,7 +12,8 @@ from kerhrm.paper.config.files import merge
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Write the small configuration, with changes by file, and load it without a cache."""
+    """Write the small configuration, with changes by file, and load it
+    without a cache."""
     monkeypatch.setenv("KERHRM_CACHE_DIR", "none")
     monkeypatch.chdir(tmp_path)
 

@@ -20,7 +20,10 @@ TREE: dict[str, Any] = {
         "options": {"n_train_per_environment": 40},
         "network": {"widths": [8]},
         "tuning": {"settings": ["a"], "n_seeds": 2},
-        "settings": {"a": {}, "b": {"options": {"r2": 0.8}, "network": {"widths": [4]}}},
+        "settings": {
+            "a": {},
+            "b": {"options": {"r2": 0.8}, "network": {"widths": [4]}},
+        },
     },
     "learners.yaml": {
         "erm": {
@@ -38,11 +41,16 @@ TREE: dict[str, Any] = {
             "options": {"k": 5},
         },
     },
-    "selected/made.yaml": {"erm": {"pooled validation": {"steps": 20, "learning_rate": 0.1}}},
+    "selected/made.yaml": {
+        "erm": {"pooled validation": {"steps": 20, "learning_rate": 0.1}}
+    },
     "tables/one.yaml": {
         "title": "One",
         "learners": ["erm", "erm_short"],
-        "settings": {"made/a": {}, "made/b": {"label": "B", "learners": ["erm", "kerhrm"]}},
+        "settings": {
+            "made/a": {},
+            "made/b": {"label": "B", "learners": ["erm", "kerhrm"]},
+        },
     },
     "tables/other.yaml": {
         "title": "Other",
@@ -60,9 +68,24 @@ TREE: dict[str, Any] = {
             "default": "Ten.",
             "because": "Optima.",
             "alternatives": [
-                {"to": "one", "where": ["made"], "mark": "n_init=1", "set": {"n_init": 1}},
-                {"to": "fewer", "where": ["made"], "mark": "n_test=20", "data": {"n_test": 20}},
-                {"to": "wider", "where": ["made"], "network": {"widths": [16]}, "mark": "wide"},
+                {
+                    "to": "one",
+                    "where": ["made"],
+                    "mark": "n_init=1",
+                    "set": {"n_init": 1},
+                },
+                {
+                    "to": "fewer",
+                    "where": ["made"],
+                    "mark": "n_test=20",
+                    "data": {"n_test": 20},
+                },
+                {
+                    "to": "wider",
+                    "where": ["made"],
+                    "network": {"widths": [16]},
+                    "mark": "wide",
+                },
             ],
         }
     },
@@ -77,6 +100,8 @@ def write(folder: Path, tree: dict[str, Any]) -> Path:
         path = folder / "config" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False)
+            content
+            if isinstance(content, str)
+            else yaml.safe_dump(content, sort_keys=False)
         )
     return folder

@@ -16,9 +16,21 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     # file, what it says, the key that the error names
     ("config.yaml", {"preset": "smal"}, "preset"),
     ("config.yaml", {"nonsense": 1}, "nonsense"),
-    ("config.yaml", {"erm": {"steps": 1}}, "erm: no such key; options of a method: learners: {erm"),
-    ("learners.yaml", {"erm": {"loss": 1}}, "erm.loss = 1: no such key; options of a method"),
-    ("config.yaml", {"device": "gpu"}, "device = 'gpu': must be auto, cpu, cuda or cuda:N"),
+    (
+        "config.yaml",
+        {"erm": {"steps": 1}},
+        "erm: no such key; options of a method: learners: {erm",
+    ),
+    (
+        "learners.yaml",
+        {"erm": {"loss": 1}},
+        "erm.loss = 1: no such key; options of a method",
+    ),
+    (
+        "config.yaml",
+        {"device": "gpu"},
+        "device = 'gpu': must be auto, cpu, cuda or cuda:N",
+    ),
     ("config.yaml", {"threads": True}, "threads"),
     ("config.yaml", {"results": "a\nb"}, "results"),
     ("config.yaml", {"raw_dir": "/nowhere"}, "raw_dir"),
@@ -27,12 +39,20 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("data/made.yaml", {"settings": {"..": {}}}, "settings..."),
     ("data/made.yaml", {"settings": {"x" * 81: {}}}, "settings." + "x" * 81),
     ("data/made.yaml", {"settings": {"Data": {}}}, "settings.Data"),
-    ("data/made.yaml", {"settings": {"a": {"options": {"r2": 2}}}}, "settings.a.options.r2"),
+    (
+        "data/made.yaml",
+        {"settings": {"a": {"options": {"r2": 2}}}},
+        "settings.a.options.r2",
+    ),
     ("data/made.yaml", {"generator": "clasification"}, "generator"),
     ("data/made.yaml", {"options": {"n_train_per_environment": 20000}}, "options"),
     ("data/made.yaml", {"options": {"sigma_s": float("nan")}}, "options.sigma_s"),
     ("data/made.yaml", {"seeds": [1, 1]}, "seeds"),
-    ("data/made.yaml", {"seeds": {"data": [1, 2], "network": [1], "clustering": 1}}, "seeds"),
+    (
+        "data/made.yaml",
+        {"seeds": {"data": [1, 2], "network": [1], "clustering": 1}},
+        "seeds",
+    ),
     ("data/made.yaml", {"network": {"widths": [10**9]}}, "network.widths"),
     ("data/made.yaml", {"network": {"module": "none.such:thing"}}, "network.module"),
     ("data/made.yaml", {"tuning": {"settings": ["c"]}}, "tuning.settings"),
@@ -42,28 +62,51 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("learners.yaml", {"erm": {"like": "erm_short"}}, "erm.like"),
     ("learners.yaml", {"erm": {"titles": {"modle": "x"}}}, "erm.titles"),
     ("learners.yaml", {"erm": {"options": {"step": 1}}}, "erm.options.step"),
-    ("learners.yaml", {"erm": {"at": {"made/b": {"options": {"steps": 0}}}}},
-     "erm.at.made/b.options.steps"),
+    (
+        "learners.yaml",
+        {"erm": {"at": {"made/b": {"options": {"steps": 0}}}}},
+        "erm.at.made/b.options.steps",
+    ),
     ("learners.yaml", {"erm": {"grid": {"steps": list(range(1, 2000))}}}, "erm.grid"),
     ("learners.yaml", {"erm": {"grid": {"steps": [0]}}}, "erm.grid.steps"),
     ("learners.yaml", {"kerhrm": {"options": {"k": 81}}}, "kerhrm.options.k"),
-    ("learners.yaml", {"kerhrm": {"options": {"n_init": 10**9}}}, "kerhrm.options.n_init"),
+    (
+        "learners.yaml",
+        {"kerhrm": {"options": {"n_init": 10**9}}},
+        "kerhrm.options.n_init",
+    ),
     ("learners.yaml", {"data": {"method": "erm"}}, "data"),
-    ("selected/made.yaml", {"erm": {"pooled validation": {"steps": 0}}},
-     "erm.pooled validation.steps"),
+    (
+        "selected/made.yaml",
+        {"erm": {"pooled validation": {"steps": 0}}},
+        "erm.pooled validation.steps",
+    ),
     (PLACE, {"settings": {"made": {}}}, "settings.made"),
     (PLACE, {"settings": {"made/c": {}}}, "settings.made/c"),
     (PLACE, {"learners": ["er"]}, "learners"),
     (PLACE, {"kind": "period"}, "kind"),
     (PLACE, {"outputs": {"erm": ["network"]}}, "outputs"),
-    ("tables/all.yaml", {"title": "x", "settings": ["made/a"], "learners": ["erm"]}, ""),
-    ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "mark": ""}]}},
-     "start.alternatives.0"),
-    ("choices.yaml", {"start": {"alternatives": [ALTERNATIVE, ALTERNATIVE]}},
-     "start.alternatives.1"),
-    ("choices.yaml", {"start": {"alternatives": [{**ALTERNATIVE, "set": {"n_int": 1}}]}},
-     "start.alternatives.0: options.n_int = 1"),
-]  # fmt: skip
+    (
+        "tables/all.yaml",
+        {"title": "x", "settings": ["made/a"], "learners": ["erm"]},
+        "",
+    ),
+    (
+        "choices.yaml",
+        {"start": {"alternatives": [{**ALTERNATIVE, "mark": ""}]}},
+        "start.alternatives.0",
+    ),
+    (
+        "choices.yaml",
+        {"start": {"alternatives": [ALTERNATIVE, ALTERNATIVE]}},
+        "start.alternatives.1",
+    ),
+    (
+        "choices.yaml",
+        {"start": {"alternatives": [{**ALTERNATIVE, "set": {"n_int": 1}}]}},
+        "start.alternatives.0: options.n_int = 1",
+    ),
+]
 
 
 @pytest.mark.parametrize(("file", "content", "key"), WRONG)
@@ -77,8 +120,12 @@ def test_a_wrong_key_is_refused_with_its_file(load: Load, file, content, key) ->
 
 def test_an_override_is_refused_as_such(load: Load) -> None:
     with pytest.raises(KerhrmError, match=r"^--config: data\.made\.options\.r2 = 3"):
-        load(data={"made": {"options": {"r2": 3}, "settings": {"b": None}, "network": {}}},
-             tables={"one": {"settings": {"made/b": None}}})  # fmt: skip
+        load(
+            data={
+                "made": {"options": {"r2": 3}, "settings": {"b": None}, "network": {}}
+            },
+            tables={"one": {"settings": {"made/b": None}}},
+        )
 
 
 def test_a_key_of_a_further_file_is_not_blamed_on_the_command_line(
@@ -93,9 +140,19 @@ def test_a_key_of_a_further_file_is_not_blamed_on_the_command_line(
 
 
 def test_a_loss_has_to_fit_the_task(load: Load) -> None:
-    irm = {"irm": {"method": "irm", "titles": {"model": "IRM"}, "options": {"loss": "logistic"}}}
+    irm = {
+        "irm": {
+            "method": "irm",
+            "titles": {"model": "IRM"},
+            "options": {"loss": "logistic"},
+        }
+    }
     changes = {
-        "data/made.yaml": {"generator": "regression", "options": None, "settings": None},
+        "data/made.yaml": {
+            "generator": "regression",
+            "options": None,
+            "settings": None,
+        },
         "learners.yaml": irm,
     }
     data = {"made": {"options": {}, "settings": {"a": {}}, "more_seeds": None}}

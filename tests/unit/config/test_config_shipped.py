@@ -1,4 +1,5 @@
-"""The configuration of this repository: every preset resolves, and says what it should."""
+"""The configuration of this repository: every preset resolves, and says
+what it should."""
 
 import csv
 import json
@@ -42,7 +43,9 @@ def test_every_cell_of_every_preset_has_parameters(config: Config) -> None:
 
 
 def test_the_tables_of_the_paper_are_made_by_all(paper: Config) -> None:
-    assert {name for name, table in paper.tables.items() if table.in_all} == set(HEADLINE)
+    assert {name for name, table in paper.tables.items() if table.in_all} == set(
+        HEADLINE
+    )
 
 
 def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None:
@@ -83,7 +86,9 @@ def test_every_method_is_tuned_with_as_many_candidates() -> None:
     assert len(found) > 40
 
 
-def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(paper: Config) -> None:
+def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(
+    paper: Config,
+) -> None:
     tuning = load_config({"preset": "tuning"})
     for path in sorted((CONFIG / "selected").glob("*.yaml")):
         chosen = yaml.safe_load(path.read_text())
@@ -95,10 +100,16 @@ def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(paper:
             possible = METHODS[paper_method(paper, path.stem, learner)].criteria
             assert set(criteria) == {*possible, "oracle"}
             own = [row for row in rows if row["learner"] == learner]
-            tried = tuning.params(path.stem, search["settings"][0], learner)["candidates"]
+            tried = tuning.params(path.stem, search["settings"][0], learner)[
+                "candidates"
+            ]
             for criterion, options in criteria.items():
                 best = max(own, key=lambda row: float(row[criterion]))
-                assert json.loads(best["options"]) == options, (path.stem, learner, criterion)
+                assert json.loads(best["options"]) == options, (
+                    path.stem,
+                    learner,
+                    criterion,
+                )
                 assert options.items() <= tried[int(best["candidate"])].items()
 
 
@@ -124,12 +135,16 @@ def test_every_number_of_the_paper_has_its_cell(paper: Config) -> None:
 
 
 def test_every_measured_choice_has_its_rows(paper: Config) -> None:
-    tables = [table for name, table in paper.tables.items() if name.startswith("choices_")]
+    tables = [
+        table for name, table in paper.tables.items() if name.startswith("choices_")
+    ]
     labels = {(cell[0], table.label(*cell)) for table in tables for cell in table.cells}
     for name, alternatives in paper.choices.items():
         for one in alternatives:
             for data in () if one["title"] else one["where"]:
-                assert any(d == data and t.endswith(f",{one['name']}") for d, t in labels), name
+                assert any(
+                    d == data and t.endswith(f",{one['name']}") for d, t in labels
+                ), name
 
 
 def test_the_reference_has_every_key_of_every_method(tmp_path: Path) -> None:

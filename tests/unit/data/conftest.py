@@ -1,4 +1,5 @@
-"""Web servers on this machine that behave well or badly, and no trace of the user's settings."""
+"""Web servers on this machine that behave well or badly, and no trace of the user's
+settings."""
 
 import http.server
 import threading
@@ -39,14 +40,18 @@ class Server:
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 half = len(content) // 2
-                self.wfile.write(content[:half] if server.behaviour == "cut" else content)
+                self.wfile.write(
+                    content[:half] if server.behaviour == "cut" else content
+                )
 
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
         listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{listener.server_address[1]}"
-        threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(
+            target=listener.serve_forever, args=(0.01,), daemon=True
+        ).start()
         return listener
 
 
@@ -68,8 +73,11 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The user's folders and proxies must not decide a test, nor may a test fill their cache."""
+def no_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The user's folders and proxies must not decide a test, nor may a test fill their
+    cache."""
     for name in ("RAW_DIR", "OFFLINE"):
         monkeypatch.delenv(f"KERHRM_{name}", raising=False)
     monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

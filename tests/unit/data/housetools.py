@@ -6,7 +6,8 @@ from kerhrm.paper.data.houses import PREDICTORS, Houses
 
 
 def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> Houses:
-    """``per_period`` houses of every period in a mixed order; column 0 holds the row number."""
+    """``per_period`` houses of every period in a mixed order; column 0 holds the row
+    number."""
     random = np.random.default_rng(seed)
     n = 6 * per_period
     predictors = random.normal(50, 10, (n, 17))
@@ -19,6 +20,8 @@ def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> H
 def least_squares(houses: Houses, target: np.ndarray, fit: np.ndarray) -> np.ndarray:
     """Errors (6,) per period of least squares fitted to the houses ``fit``."""
     x = houses.predictors - houses.predictors[fit].mean(axis=0)
-    x = np.column_stack([x / np.where(x[fit].std(axis=0) > 0, x[fit].std(axis=0), 1), x[:, 0] ** 0])
+    x = np.column_stack(
+        [x / np.where(x[fit].std(axis=0) > 0, x[fit].std(axis=0), 1), x[:, 0] ** 0]
+    )
     squares = (target - x @ np.linalg.lstsq(x[fit], target[fit], rcond=1e-10)[0]) ** 2
     return np.array([squares[houses.period == number].mean() for number in range(6)])

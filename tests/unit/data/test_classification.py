@@ -26,7 +26,9 @@ def made(seeds: Sequence[int], **changed: Any) -> Dataset:
 
 def split_sv(split: Split, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """S and V of every point, by inverting X = H [S, V]^T."""
-    s, v = np.split(np.linalg.solve(h, split.x[..., None].astype(float))[..., 0], 2, axis=-1)
+    s, v = np.split(
+        np.linalg.solve(h, split.x[..., None].astype(float))[..., 0], 2, axis=-1
+    )
     return s, v
 
 
@@ -46,7 +48,8 @@ def test_bias_rates_and_gaussians(r2: float) -> None:
         (data.test, (0.1,)),
     ):
         s, v = split_sv(split, h)
-        # V is N(A 1, 0.09 I): its mean over 5 columns gives A away (error rate below 1e-13).
+        # V is N(A 1, 0.09 I): its mean over 5 columns gives A away (error rate below
+        # 1e-13).
         a = np.sign(v.mean(axis=-1))
         assert_rate(split.y == 1, 0.5)
         for environment, rate in enumerate(rates):
@@ -67,7 +70,9 @@ def test_parts_swap_roles_and_test_environments_differ() -> None:
     options = {"spurious": "S", "agreement": 0.8, "sigma_s": 0.3, "r_test": [0.1, 0.6]}
     data = made([0], **n, **options)
     for split, rates in ((data.train, (0.9, 0.7)), (data.test, (0.1, 0.6))):
-        s, v = (np.sign(x.mean(-1)) for x in split_sv(split, mixing_matrix("fixed", 10, 0)))
+        s, v = (
+            np.sign(x.mean(-1)) for x in split_sv(split, mixing_matrix("fixed", 10, 0))
+        )
         assert_rate(v == split.y, 0.8)
         for environment, rate in enumerate(rates):
             here = split.environment == environment

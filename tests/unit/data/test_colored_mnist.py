@@ -1,4 +1,5 @@
-"""Colored MNIST: labels, colours, which images are drawn, and what each part depends on."""
+"""Colored MNIST: labels, colours, which images are drawn, and what each part depends
+on."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,13 +19,19 @@ from kerhrm.paper.data.dataset import Dataset, Split
 
 
 def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:
-    """Images that carry their number in pixels that both resolutions keep, and a bright one."""
+    """Images that carry their number in pixels that both resolutions keep, and a bright
+    one."""
     random = np.random.default_rng(0)
 
     def images(n: int, part: int) -> np.ndarray:
         x = np.zeros((n, 28, 28), np.uint8)
         number = np.arange(n)
-        x[:, 0, 0], x[:, 0, 2], x[:, 0, 4], x[:, 26, 26] = number // 256, number % 256, part, 255
+        x[:, 0, 0], x[:, 0, 2], x[:, 0, 4], x[:, 26, 26] = (
+            number // 256,
+            number % 256,
+            part,
+            255,
+        )
         return x
 
     return Digits(
@@ -53,7 +60,9 @@ def decode(split: Split, side: int = 14) -> tuple[np.ndarray, ...]:
     x = split.x.reshape(*split.y.shape, 2, side, side)
     channel = (x[..., 1, :, :].sum(axis=(-1, -2)) > 0).astype(int)
     both = x.sum(axis=2)
-    assert ((x > 0).any(axis=(-1, -2)).sum(axis=-1) == 1).all(), "one channel holds the image"
+    assert ((x > 0).any(axis=(-1, -2)).sum(axis=-1) == 1).all(), (
+        "one channel holds the image"
+    )
     step = side // 14
     byte = np.rint(both[..., 0, : 3 * step : step] * 255).astype(int)
     return byte[..., 0] * 256 + byte[..., 1], byte[..., 2], channel
@@ -84,7 +93,8 @@ def test_label_noise_and_colours(side: int) -> None:
             contradicts = np.where(channel == 1, 1, -1) != split.y
             assert_rate(wrong[here], 0.2)
             assert_rate(contradicts[here], e)
-            # The colour follows the noisy label: given it, the clean one says nothing more.
+            # The colour follows the noisy label: given it, the clean one says nothing
+            # more.
             assert_rate(contradicts[here & wrong], e)
             assert_rate(contradicts[here & ~wrong], e)
 
@@ -95,7 +105,9 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
     digit = np.arange(20) % 10
     for side, step in ((14, 2), (28, 1)):
         # Without noise: digits from 5 are +1 and lie in channel 1.
-        x, y = color(np.random.default_rng(0), images, digit, 0.0, noisy(0.0, side=side))
+        x, y = color(
+            np.random.default_rng(0), images, digit, 0.0, noisy(0.0, side=side)
+        )
         for i in range(20):
             image = images[i, ::step, ::step].ravel() / 255
             empty = np.zeros(side**2)
@@ -103,7 +115,9 @@ def test_the_image_is_the_digit_in_one_channel() -> None:
             expected = np.concatenate([empty, image] if positive else [image, empty])
             np.testing.assert_allclose(x[i], expected, rtol=1e-6)
             assert y[i] == (1 if positive else -1)
-        _, opposite = color(np.random.default_rng(0), images, digit, 0.0, noisy(1.0, side=side))
+        _, opposite = color(
+            np.random.default_rng(0), images, digit, 0.0, noisy(1.0, side=side)
+        )
         np.testing.assert_array_equal(opposite, -y)
 
 
@@ -112,8 +126,10 @@ def test_pooled_images_are_the_means_of_four_pixels() -> None:
     options = noisy(0.0, shrink="pool")
     x, _ = color(np.random.default_rng(0), images, np.full(6, 7), 0.0, options)
     for image, pooled in zip(images, x.reshape(6, 2, 14, 14)[:, 1], strict=True):
-        means = [[image[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].mean() for j in range(14)]
-                 for i in range(14)]  # fmt: skip
+        means = [
+            [image[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].mean() for j in range(14)]
+            for i in range(14)
+        ]
         np.testing.assert_allclose(pooled * 255, means, rtol=1e-5)
 
 
@@ -130,8 +146,12 @@ def test_a_clean_colour_follows_the_digit_and_not_its_noisy_label() -> None:
         assert_rate(shown != other, 0.1 * 0.8 + 0.9 * 0.2)
         assert_rate(y != clean, 0.2)
     # the option moves neither labels nor draws
-    labels = [color(np.random.default_rng(0), images, digit, 0.1, noisy(0.2, colour_of=how))[1]
-              for how in ("clean", "noisy")]  # fmt: skip
+    labels = [
+        color(np.random.default_rng(0), images, digit, 0.1, noisy(0.2, colour_of=how))[
+            1
+        ]
+        for how in ("clean", "noisy")
+    ]
     np.testing.assert_array_equal(*labels)
 
 
@@ -163,7 +183,11 @@ def test_images_are_drawn_once_and_from_the_right_part() -> None:
 def test_every_image_can_be_used() -> None:
     digits = numbered(140, 50)
     made([0], digits, **SMALL)
-    full = {"n_per_environment": 25000, "n_validation_per_environment": 5000, "n_test": 10000}
+    full = {
+        "n_per_environment": 25000,
+        "n_validation_per_environment": 5000,
+        "n_test": 10000,
+    }
     ColoredMnistData(**full)
     for key, number in full.items():
         with pytest.raises(ValueError, match="MNIST has 60000"):

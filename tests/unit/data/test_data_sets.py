@@ -1,4 +1,5 @@
-"""Every data set of the registry: options, raw data, and what one part may depend on."""
+"""Every data set of the registry: options, raw data, and what one part
+may depend on."""
 
 import subprocess
 import sys
@@ -18,17 +19,22 @@ from kerhrm.paper.runs.arrays import load_arrays
 SEEDS = [101, 3]
 OPTIONS: dict[str, dict[str, Any]] = {
     "classification": {
-        "r2": 0.8, "n_train_per_environment": 20, "n_validation_per_environment": 10, "n_test": 15,
+        "r2": 0.8,
+        "n_train_per_environment": 20,
+        "n_validation_per_environment": 10,
+        "n_test": 15,
         "scramble": "per_seed",
     },
     "colored_mnist": {
-        "n_per_environment": 20, "n_validation_per_environment": 10, "n_test": 15,
+        "n_per_environment": 20,
+        "n_validation_per_environment": 10,
+        "n_test": 15,
         "train_flip": [0.3, 0.4],
     },
     "houses": {"train_fraction": 0.4, "scale": "all", "price_scale": "all"},
     "regression": {"r": 1.9, "n_train": [30, 10], "n_validation": 8, "n_test": 5},
     "temporal": {"n_train": 41, "n_validation": 10, "n_test": 15},
-}  # fmt: skip
+}
 #: changes of options, and the parts that they shift
 CHANGES: list[tuple[str, dict[str, Any], set[str]]] = [
     ("classification", {"n_train_per_environment": 21}, {"train"}),
@@ -59,7 +65,9 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("raw")
     Digits.fallback().save(folder / "mnist.npz")
     small().save(folder / "houses.npz")
-    return {name: folder / f"{one.raw}.npz" for name, one in DATA_SETS.items() if one.raw}
+    return {
+        name: folder / f"{one.raw}.npz" for name, one in DATA_SETS.items() if one.raw
+    }
 
 
 def parts(data: Dataset) -> dict[str, Split]:
@@ -68,7 +76,9 @@ def parts(data: Dataset) -> dict[str, Split]:
 
 def equal(one: Split, other: Split) -> bool:
     names = ("x", "y", "environment")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    )
 
 
 def test_the_options_here_are_those_of_every_data_set() -> None:
@@ -79,8 +89,11 @@ def test_the_options_here_are_those_of_every_data_set() -> None:
 def test_the_registry_is_light() -> None:
     """It is imported wherever the configuration is read."""
     heavy = {"pandas", "torch", "sklearn", "matplotlib"}
-    code = f"import sys, kerhrm.paper.data.registry; print(*({heavy} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = "import sys, kerhrm.paper.data.registry; "
+    code += f"print(*({heavy} & sys.modules.keys()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []
 
 
@@ -103,7 +116,8 @@ def test_a_change_of_one_part_shifts_no_other(
     name: str, changed: dict[str, Any], shifted: set[str], raw: dict[str, Path]
 ) -> None:
     before, after = (
-        parts(generate(name, OPTIONS[name] | more, [5], raw.get(name))) for more in ({}, changed)
+        parts(generate(name, OPTIONS[name] | more, [5], raw.get(name)))
+        for more in ({}, changed)
     )
     assert {part for part in before if not equal(before[part], after[part])} == shifted
 
@@ -111,7 +125,8 @@ def test_a_change_of_one_part_shifts_no_other(
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_seed_does_not_depend_on_the_others(name: str, raw: dict[str, Path]) -> None:
     both, one = (
-        parts(generate(name, OPTIONS[name], seeds, raw.get(name))) for seeds in (SEEDS, SEEDS[1:])
+        parts(generate(name, OPTIONS[name], seeds, raw.get(name)))
+        for seeds in (SEEDS, SEEDS[1:])
     )
     for part, split in one.items():
         second = Split(both[part].x[1:], both[part].y[1:], both[part].environment[1:])
@@ -161,7 +176,8 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
     agrees = np.sign(time.train.x[0, :, 5:].sum(-1)) == time.train.y[0]
     early = time.train.auxiliary[0, :, 0] < 0.5
     assert np.array_equal(early, time.train.environment[0] == 0)
-    assert agrees[early].mean() - agrees[~early].mean() > 0.06  # 0.999 and 0.9, less noise
+    # 0.999 and 0.9, less noise
+    assert agrees[early].mean() - agrees[~early].mean() > 0.06
     houses = generate("houses", {"built_before": 1950}, [0, 1], raw["houses"])
     assert houses.train.x.shape[-1] == 16
     assert houses.train.auxiliary.max() < 1950

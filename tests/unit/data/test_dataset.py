@@ -42,14 +42,15 @@ def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
         "validation": {"x": data.validation.x, "y": data.validation.y},
         "test_inputs": {"x": data.test.x},
         "environments": {
-            "train": data.train.environment, "validation": data.validation.environment
+            "train": data.train.environment,
+            "validation": data.validation.environment,
         },
         "test_labels": {
             "y": data.test.y,
             "environment": data.test.environment,
             "unit": np.ones(len(data.seeds)),
         },
-    }  # fmt: skip
+    }
     for name, path in files.items():
         arrays, _ = load_arrays(path)
         assert set(arrays) == set(expected[name])

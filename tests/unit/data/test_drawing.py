@@ -18,11 +18,16 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
     ) -> tuple[np.ndarray, np.ndarray]:
         return random.standard_normal((n, 2)), np.full(n, 10 * seed + environment)
 
-    parts = draw_parts(draw, SEEDS, {part: [*enumerate(sizes)] for part, sizes in SIZES.items()})
+    parts = draw_parts(
+        draw, SEEDS, {part: [*enumerate(sizes)] for part, sizes in SIZES.items()}
+    )
     assert parts.keys() == SIZES.keys()
     for part, sizes in SIZES.items():
         split, n = parts[part], sum(sizes)
-        assert (split.x.shape, split.y.shape, split.environment.shape) == ((2, n, 2), *[(2, n)] * 2)
+        assert (split.x.shape, split.y.shape, split.environment.shape) == (
+            (2, n, 2),
+            *[(2, n)] * 2,
+        )
         assert (split.x.dtype, split.y.dtype) == (np.float32, np.float32)
         assert split.environment.dtype == np.int8
         for b, seed in enumerate(SEEDS):
@@ -30,7 +35,9 @@ def test_environments_follow_each_other_in_every_replicate() -> None:
             np.testing.assert_array_equal(split.environment[b], own)
             np.testing.assert_array_equal(split.y[b], 10 * seed + own)
             streams = [stream(seed, "data", part, str(e)) for e in range(len(sizes))]
-            drawn = [r.standard_normal((k, 2)) for r, k in zip(streams, sizes, strict=True)]
+            drawn = [
+                r.standard_normal((k, 2)) for r, k in zip(streams, sizes, strict=True)
+            ]
             np.testing.assert_array_equal(split.x[b], np.float32(np.concatenate(drawn)))
 
 

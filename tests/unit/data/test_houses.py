@@ -1,4 +1,5 @@
-"""House prices: periods, the split of the first one, scaling, clipping and the logarithm."""
+"""House prices: periods, the split of the first one, scaling, clipping and the
+logarithm."""
 
 import math
 import statistics
@@ -45,7 +46,9 @@ def test_the_first_period_is_split_and_the_later_ones_are_shared() -> None:
     period = HOUSES.period
     used = {name: rows(split, HOUSES) for name, split in parts(data).items()}
     for b in range(2):
-        first = np.concatenate([used["train"][b], used["validation"][b], used["test"][b, :6]])
+        first = np.concatenate(
+            [used["train"][b], used["validation"][b], used["test"][b, :6]]
+        )
         assert sorted(first) == np.flatnonzero(period == 0).tolist()
         later = [np.flatnonzero(period == number) for number in range(1, 6)]
         np.testing.assert_array_equal(used["test"][b, 6:], np.concatenate(later))
@@ -93,7 +96,9 @@ def test_an_error_is_the_same_whatever_scales_the_training_prices(price: Any) ->
         data = made([3, 7], HOUSES, price_scale=price_scale, price=price)
         assert data.unit is not None
         difference = (data.test.y[:, 0] - data.test.y[:, -1]) * data.unit
-        place = np.stack([made([3, 7], HOUSES, scale="all").test.x[:, i] for i in (0, -1)])
+        place = np.stack(
+            [made([3, 7], HOUSES, scale="all").test.x[:, i] for i in (0, -1)]
+        )
         number = HOUSES.predictors[:, 0]
         at = np.rint(place[..., 0] * number.std() + number.mean()).astype(int)
         expected = (target[at[0]] - target[at[1]]) / target.std()
@@ -115,7 +120,9 @@ def test_clipping_moves_predictors_into_their_training_range(scale: Any) -> None
             assert name == "train" or below.any() or above.any()
             np.testing.assert_array_equal(split.y[b], parts(plain)[name].y[b])
         # every later house is newer than all training points
-        year = data.test.x[b, data.test.environment[b] > 0, PREDICTORS.index("yr_built")]
+        year = data.test.x[
+            b, data.test.environment[b] > 0, PREDICTORS.index("yr_built")
+        ]
         assert set(year.tolist()) == {most[PREDICTORS.index("yr_built")]}
 
 
@@ -131,7 +138,9 @@ def test_the_logarithm_of_the_price(price_scale: Any) -> None:
         for name, split in parts(data).items():
             np.testing.assert_array_equal(split.x, parts(plain)[name].x)
             chosen = [logs[i] for i in rows(split, HOUSES)[b]]
-            expected = (np.array(chosen) - statistics.fmean(base)) / statistics.pstdev(base)
+            expected = (np.array(chosen) - statistics.fmean(base)) / statistics.pstdev(
+                base
+            )
             np.testing.assert_allclose(split.y[b], expected, atol=1e-5)
     yen = Houses(HOUSES.predictors, 150 * HOUSES.price, "king_county")
     other = made([3, 7], yen, scale="all", price_scale=price_scale, price="log")

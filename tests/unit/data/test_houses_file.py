@@ -1,4 +1,5 @@
-"""The file of house prices: reading it, refusing another one, and what the real one says."""
+"""The file of house prices: reading it, refusing another one, and what the real one
+says."""
 
 import os
 
@@ -49,8 +50,24 @@ def test_the_file(real: Houses) -> None:
     # The factor by which other code on these data turns errors into dollars.
     assert real.price.std() == pytest.approx(367118.7031813722, abs=1e-6)
     assert real.predictors[0].tolist() == [
-        3, 1, 1180, 5650, 1, 0, 0, 3, 7, 1180, 0, 1955, 0, 47.5112, -122.257, 1340, 5650,
-    ]  # fmt: skip
+        3,
+        1,
+        1180,
+        5650,
+        1,
+        0,
+        0,
+        3,
+        7,
+        1180,
+        0,
+        1955,
+        0,
+        47.5112,
+        -122.257,
+        1340,
+        5650,
+    ]
 
 
 def test_mean_and_least_squares_of_the_first_period(real: Houses) -> None:

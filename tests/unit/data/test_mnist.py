@@ -20,7 +20,9 @@ REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings
 
 def idx(array: np.ndarray) -> bytes:
     """The format, written from its description."""
-    header = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(f">{array.ndim}i", *array.shape)
+    header = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(
+        f">{array.ndim}i", *array.shape
+    )
     return gzip.compress(header + bytes(array.flatten().tolist()))
 
 
@@ -35,20 +37,28 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
         "test-labels.gz": random.integers(0, 10, 3).astype(np.uint8),
     }
     files = tuple(
-        RawFile(name, hashlib.sha256(idx(a)).hexdigest(), len(idx(a))) for name, a in arrays.items()
+        RawFile(name, hashlib.sha256(idx(a)).hexdigest(), len(idx(a)))
+        for name, a in arrays.items()
     )
     monkeypatch.setattr(Digits, "files", files)
     return arrays
 
 
-def test_the_four_files_become_digits(tiny: dict[str, np.ndarray], tmp_path: Path) -> None:
+def test_the_four_files_become_digits(
+    tiny: dict[str, np.ndarray], tmp_path: Path
+) -> None:
     for name, array in tiny.items():
         (tmp_path / name).write_bytes(idx(array))
     digits = Digits.fetch(tmp_path, on_missing="fail")
     assert digits.source == "mnist"
     assert not digits.is_fallback
     for got, expected in zip(
-        (digits.train_images, digits.train_labels, digits.test_images, digits.test_labels),
+        (
+            digits.train_images,
+            digits.train_labels,
+            digits.test_images,
+            digits.test_labels,
+        ),
         tiny.values(),
         strict=True,
     ):
@@ -67,7 +77,9 @@ def test_missing_files_give_a_fallback_and_a_warning(
 
 
 @given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))
-def test_idx_is_read_back(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray) -> None:
+def test_idx_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray
+) -> None:
     path = tmp_path_factory.mktemp("idx") / "file.gz"
     path.write_bytes(idx(array))
     np.testing.assert_array_equal(read_idx(path), array)
@@ -81,13 +93,32 @@ def test_the_real_files() -> None:
         pytest.skip(str(error))
     assert digits.train_images.shape == (60000, 28, 28)
     assert digits.test_images.shape == (10000, 28, 28)
-    # Facts of MNIST that every tutorial repeats: first labels, class counts, mean, deviation.
+    # Facts of MNIST that every tutorial repeats: first labels, class counts, mean,
+    # deviation.
     assert digits.train_labels[:10].tolist() == [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]
     assert np.bincount(digits.train_labels).tolist() == [
-        5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949,
-    ]  # fmt: skip
+        5923,
+        6742,
+        5958,
+        6131,
+        5842,
+        5421,
+        5918,
+        6265,
+        5851,
+        5949,
+    ]
     assert np.bincount(digits.test_labels).tolist() == [
-        980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009,
-    ]  # fmt: skip
+        980,
+        1135,
+        1032,
+        1010,
+        982,
+        892,
+        958,
+        1028,
+        974,
+        1009,
+    ]
     assert digits.train_images.mean() / 255 == pytest.approx(0.1307, abs=5e-5)
     assert digits.train_images.std() / 255 == pytest.approx(0.3081, abs=5e-5)

@@ -63,7 +63,9 @@ def test_the_selected_points_have_the_weighted_distribution(
     v_all = random.normal(0, chosen.tau, (len(y_all), 5))
     distance = y_all - v_all[:, -1] if r > 0 else y_all + v_all[:, -1]
     w = np.exp(-5 * np.log(abs(r)) * np.abs(distance))
-    np.testing.assert_allclose(selection_probability(y_all, v_all[:, -1], r), w, rtol=1e-9)
+    np.testing.assert_allclose(
+        selection_probability(y_all, v_all[:, -1], r), w, rtol=1e-9
+    )
     for moment in (
         lambda s, v, y: y,
         lambda s, v, y: y**2,
@@ -78,7 +80,9 @@ def test_the_selected_points_have_the_weighted_distribution(
     ):
         drawn, weighted = moment(s, v, y), moment(s_all, v_all, y_all)
         expected = np.average(weighted, weights=w)
-        variance = np.sum((w / w.sum() * (weighted - expected)) ** 2) + drawn.var() / len(drawn)
+        variance = np.sum(
+            (w / w.sum() * (weighted - expected)) ** 2
+        ) + drawn.var() / len(drawn)
         assert abs(drawn.mean() - expected) < 5 * variance**0.5
 
 
@@ -106,13 +110,17 @@ def test_the_mechanism(
     chosen = options(**constants, beta=2.0, n_s=6)
     assert chosen.tau == tau
     s, y, f = draw_unselected(np.random.default_rng(0), n, chosen)
-    expected = sum(theta[i] * s[:, i] for i in range(6)) + 2 * s[:, 0] * s[:, 1] * s[:, 2]
+    expected = (
+        sum(theta[i] * s[:, i] for i in range(6)) + 2 * s[:, 0] * s[:, 1] * s[:, 2]
+    )
     np.testing.assert_allclose(f, expected, atol=1e-12)
     assert stats.kstest(y - f, "norm", (0, noise)).pvalue > 1e-4
     # S_i shares Z_{i+1} with S_{i+1}: covariance 0.2 * 0.8, and variance 0.8^2 + 0.2^2.
     neighbours = np.diag(np.full(5, 0.16), 1)
     covariance = 0.68 * np.eye(6) + neighbours + neighbours.T
-    assert np.abs(np.cov(s, rowvar=False) - covariance).max() < 5 * 0.68 * (2 / n) ** 0.5
+    assert (
+        np.abs(np.cov(s, rowvar=False) - covariance).max() < 5 * 0.68 * (2 / n) ** 0.5
+    )
 
 
 def test_scenarios_differ_by_the_orthogonal_matrix_alone() -> None:
@@ -131,7 +139,9 @@ def test_a_larger_sample_begins_with_the_smaller_one() -> None:
     # Large enough for a second pool: about one point in 22 is kept at r = -2.9.
     few, many = (made([5], n_test=n).test for n in (30, POOL // 20))
     for environment in (0, 1):
-        one, other = (split.x[split.environment == environment] for split in (few, many))
+        one, other = (
+            split.x[split.environment == environment] for split in (few, many)
+        )
         np.testing.assert_array_equal(one, other[:30])
         assert len(np.unique(other[:, 0])) == POOL // 20
 
@@ -152,7 +162,9 @@ def test_several_variables_select_together() -> None:
     np.testing.assert_allclose(
         selection_probability(y[0], v, 1.9).prod(axis=0), each[0] * each[1] * each[2]
     )
-    with pytest.raises(ValidationError, match="V has 5 variables; lower it or raise n_v"):
+    with pytest.raises(
+        ValidationError, match="V has 5 variables; lower it or raise n_v"
+    ):
         options(selected_by=6)
 
 

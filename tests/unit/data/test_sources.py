@@ -33,7 +33,9 @@ MIRRORS: list[str] = []  # of the test
 
 def locate(files: Sequence[RawFile] = FILES, raw_dir: Path | None = None) -> list[Path]:
     urls = {file.name: tuple(f"{url}/{file.name}" for url in MIRRORS) for file in files}
-    known = [file if file.urls else replace(file, urls=urls[file.name]) for file in files]
+    known = [
+        file if file.urls else replace(file, urls=urls[file.name]) for file in files
+    ]
     return sources.locate("pair", known, raw_dir)
 
 
@@ -81,7 +83,9 @@ class TestFolders:
     def test_argument_before_environment_before_cache(
         self, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        argument, environment = (fill(tmp_path / n, {}) for n in ("argument", "environment"))
+        argument, environment = (
+            fill(tmp_path / n, {}) for n in ("argument", "environment")
+        )
         fill(cache / "pair")
         monkeypatch.setenv("KERHRM_RAW_DIR", str(environment))
         assert locate(FILES, argument)[0] == cache / "pair" / "a.bin"
@@ -92,7 +96,11 @@ class TestFolders:
 
     @pytest.mark.parametrize("damaged", [{"a.bin": A[:-1]}, {"b.txt": B[:-1] + b"\0"}])
     def test_a_damaged_file_is_reported_and_nothing_is_fetched(
-        self, tmp_path: Path, serve: Callable, mirrors: Callable, damaged: dict[str, bytes]
+        self,
+        tmp_path: Path,
+        serve: Callable,
+        mirrors: Callable,
+        damaged: dict[str, bytes],
     ) -> None:
         server = serve(CONTENT)
         mirrors(server.url)
@@ -124,17 +132,29 @@ class TestMirrors:
     def test_the_next_mirror_is_tried(
         self, cache: Path, serve: Callable, mirrors: Callable, behaviour: str
     ) -> None:
-        bad, full = serve({"a.bin": A} if behaviour == "cut" else {}, behaviour), serve(CONTENT)
+        bad, full = (
+            serve({"a.bin": A} if behaviour == "cut" else {}, behaviour),
+            serve(CONTENT),
+        )
         mirrors(closed_port(), bad.url, full.url)
         assert contents(locate()) == CONTENT
         assert bad.asked == full.asked == ["/a.bin", "/b.txt"]
         assert names(cache) == {"a.bin", "b.txt"}
 
     def test_all_fail_lists_every_source_on_one_line(
-        self, cache: Path, serve: Callable, mirrors: Callable, monkeypatch: pytest.MonkeyPatch
+        self,
+        cache: Path,
+        serve: Callable,
+        mirrors: Callable,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(sources, "TIMEOUT", 0.05)
-        bad = [serve({}), serve({"a.bin": B}), serve(CONTENT, "mute"), serve(CONTENT, "cut")]
+        bad = [
+            serve({}),
+            serve({"a.bin": B}),
+            serve(CONTENT, "mute"),
+            serve(CONTENT, "cut"),
+        ]
         urls = [closed_port(), *(server.url for server in bad), "nowhere"]
         mirrors(*urls)
         with pytest.raises(RawDataUnavailable) as caught:
@@ -147,7 +167,11 @@ class TestMirrors:
         assert names(cache) == set()
 
     def test_offline(
-        self, cache: Path, serve: Callable, mirrors: Callable, monkeypatch: pytest.MonkeyPatch
+        self,
+        cache: Path,
+        serve: Callable,
+        mirrors: Callable,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         server = serve(CONTENT)
         mirrors(server.url)
@@ -169,7 +193,11 @@ class TestMirrors:
         assert server.asked == ["/a.bin"]
 
 
-def test_the_checksum_is_that_of_the_unpacked_file(cache: Path, serve: Callable) -> None:
+def test_the_checksum_is_that_of_the_unpacked_file(
+    cache: Path, serve: Callable
+) -> None:
     server = serve({"b.bz2": bz2.compress(B)})
-    assert contents(locate((published("b.txt", B, f"{server.url}/b.bz2"),))) == {"b.txt": B}
+    assert contents(locate((published("b.txt", B, f"{server.url}/b.bz2"),))) == {
+        "b.txt": B
+    }
     assert names(cache) == {"b.txt"}

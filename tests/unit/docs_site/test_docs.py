@@ -1,4 +1,5 @@
-"""Python blocks of README and pages run as they stand; public docstrings follow numpydoc.
+"""Python blocks of README and pages run as they stand; public docstrings follow
+numpydoc.
 
 Links and the API pages are checked by ``make site``, which turns warnings into errors.
 """
@@ -19,13 +20,24 @@ from kerhrm.paper.cli import main
 
 PARSER = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
 CHECKS = set(
-    tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]["checks"]
+    tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"][
+        "checks"
+    ]
 )
 #: options describe their fields, records their attributes
-WITHOUT_PARAMETERS = {"KerHRMOptions", "NetworkOptions", "Problem", "Fit", "NTFMap", "NystroemMap"}
+WITHOUT_PARAMETERS = {
+    "KerHRMOptions",
+    "NetworkOptions",
+    "Problem",
+    "Fit",
+    "NTFMap",
+    "NystroemMap",
+}
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if "```python" in p.read_text()], ids=str)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if "```python" in p.read_text()], ids=str
+)
 def test_python_blocks_run(
     page: Path,
     tmp_path: Path,
@@ -40,7 +52,9 @@ def test_python_blocks_run(
     if page.name == "README.md":  # its command leaves the file to the reader
         X, y = document.namespace["X"], document.namespace["y"]
         pd.DataFrame(X).assign(y=y).to_csv("data.csv", index=False)
-    changed = [line[1:].split() for diff in blocks(page, "diff") for line in diff.splitlines()]
+    changed = [
+        line[1:].split() for diff in blocks(page, "diff") for line in diff.splitlines()
+    ]
     checks = commands(page) + changed[1::2]  # the second line of a diff
     shown = iter(blocks(page, "text"))
     for words in (words for words in checks if words[:2] == ["kerhrm", "check"]):
@@ -53,7 +67,11 @@ def test_python_blocks_run(
 
 @pytest.mark.parametrize("name", sorted(set(kerhrm.__all__) - {"METHODS", "plots"}))
 def test_docstrings_follow_numpydoc(name: str) -> None:
-    found = {code: text for code, text in validate(f"kerhrm.{name}")["errors"] if code in CHECKS}
+    found = {
+        code: text
+        for code, text in validate(f"kerhrm.{name}")["errors"]
+        if code in CHECKS
+    }
     if name in WITHOUT_PARAMETERS:
         found = {c: t for c, t in found.items() if c not in ("PR01", "PR02", "EX01")}
     assert not found

@@ -15,7 +15,8 @@ class Table(NamedTuple):
 
 
 def flipped_labels(n: int, seed: int, share: float = 0.2) -> Table:
-    """The first feature tells the label everywhere, the second its opposite in a share of rows."""
+    """The first feature tells the label everywhere, the second its opposite in a share
+    of rows."""
     random = np.random.default_rng(seed)
     y = random.choice([-1.0, 1.0], n)
     hidden = random.random(n) < share
@@ -24,10 +25,16 @@ def flipped_labels(n: int, seed: int, share: float = 0.2) -> Table:
 
 
 def flipped_slopes(n: int, seed: int, share: float = 0.2) -> Table:
-    """The slope of the second feature is 1, and -1 in a share of the rows; none is null data."""
+    """The slope of the second feature is 1, and -1 in a share of the rows; none is null
+    data."""
     random = np.random.default_rng(seed)
     x, hidden = random.normal(size=(n, 3)), random.random(n) < share
-    y = 3 * x[:, 0] + np.where(hidden, -4.0, 4.0) * x[:, 1] + 0.8 * random.normal(size=n) + 7
+    y = (
+        3 * x[:, 0]
+        + np.where(hidden, -4.0, 4.0) * x[:, 1]
+        + 0.8 * random.normal(size=n)
+        + 7
+    )
     return Table(x, y, hidden)
 
 

@@ -15,10 +15,13 @@ SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_sta
 
 
 def by_time(n: int, seed: int, share: float | None = None) -> tuple[np.ndarray, ...]:
-    """A spurious column agrees with the label in 99 % of the early rows, in 75 % of the late."""
+    """A spurious column agrees with the label in 99 % of the early rows, in 75 % of the
+    late."""
     random = np.random.default_rng(seed)
     time, y = random.random(n), random.choice([-1.0, 1.0], n)
-    agrees = random.random(n) < (np.where(time < 0.5, 0.99, 0.75) if share is None else share)
+    agrees = random.random(n) < (
+        np.where(time < 0.5, 0.99, 0.75) if share is None else share
+    )
     spurious = np.where(agrees, y, -y) + 0.3 * random.normal(size=n)
     stable = y[:, None] + 1.5 * random.normal(size=(n, 3))
     return np.column_stack([stable, spurious]), y, time
@@ -32,7 +35,9 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
         "date": pd.Series(pd.Timestamp("2020") + pd.to_timedelta(1000 * time, "D")),
         "category": pd.DataFrame({"when": np.where(time < 0.5, "early", "late")}),
     }[kind]
-    model = KerHRMClassifier(network=(), k=(5,), random_state=0).fit(x, y, auxiliary=columns)
+    model = KerHRMClassifier(network=(), k=(5,), random_state=0).fit(
+        x, y, auxiliary=columns
+    )
     assert (model.predictor_, model.heterogeneity_.p_value) == ("linear", 0.01)
     reverse, labels, _ = by_time(2000, 1, share=0.01)
     erm = TangentRidge(network=(), random_state=0).fit(x, y)
@@ -46,7 +51,9 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
 
 def test_a_column_that_does_not_matter_leaves_erm() -> None:
     x, y, time = by_time(600, 0, share=0.9)
-    with pytest.warns(HeterogeneityNotDetectedWarning, match="no environments are detected"):
+    with pytest.warns(
+        HeterogeneityNotDetectedWarning, match="no environments are detected"
+    ):
         model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
     assert model.predictor_ == "erm"
     assert model.heterogeneity_.p_value > 0.05
@@ -60,7 +67,9 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
         (np.zeros(400), "constant"),
     ],
 )
-def test_auxiliary_columns_that_are_refused(column: Any, words: str, labels: Any) -> None:
+def test_auxiliary_columns_that_are_refused(
+    column: Any, words: str, labels: Any
+) -> None:
     with pytest.raises(KerhrmError, match=words):
         KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=column)
 

@@ -35,49 +35,67 @@ def quick(name: str, **more: Any) -> Any:
 def test_parameters_are_the_options_with_their_defaults(name: str) -> None:
     model = getattr(kerhrm, name)()
     options = METHODS[model._method].options()
-    assert {key: model.get_params()[key] for key in options.model_dump()} == options.model_dump()
+    assert {
+        key: model.get_params()[key] for key in options.model_dump()
+    } == options.model_dump()
 
 
 @pytest.mark.parametrize(
     ("name", "task"),
     [(n, task) for n in QUICK for task in METHODS[getattr(kerhrm, n)._method].tasks],
 )
-def test_they_are_the_registry_s_methods(name: str, task: Any, labels: Any, slopes: Any) -> None:
+def test_they_are_the_registry_s_methods(
+    name: str, task: Any, labels: Any, slopes: Any
+) -> None:
     table = labels if task == "classification" else slopes
     more = {} if name == "JTT" else {"task": task}
     model = quick(name, **more, random_state=4)
     method = METHODS[model._method]
-    given = {"environments": np.where(table.hidden, "b", "a")} if name in LABELLED else {}
+    given = (
+        {"environments": np.where(table.hidden, "b", "a")} if name in LABELLED else {}
+    )
     model.fit(table.x, table.y, **given)
 
-    hidden = torch.from_numpy(table.hidden.astype(np.int64)) if name in LABELLED else None
+    hidden = (
+        torch.from_numpy(table.hidden.astype(np.int64)) if name in LABELLED else None
+    )
     labels_of = None if hidden is None else lambda n: hidden
-    inputs, _ = start(model, table.x, table.y, None, labels_of, hold_out=name != "TangentRidge")
+    inputs, _ = start(
+        model, table.x, table.y, None, labels_of, hold_out=name != "TangentRidge"
+    )
     trained = method.train(inputs, method.options(**QUICK[name])).networks["model"]
     units = model._units
     with torch.no_grad():
         outputs = trained(units.inputs(table.x)).double().numpy()
     if task == "regression":
         expected = outputs * units.y_scale + units.y_mean
-        np.testing.assert_allclose(model.predict(table.x), expected, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            model.predict(table.x), expected, rtol=1e-4, atol=1e-4
+        )
         return
     np.testing.assert_allclose(model.decision_function(table.x), outputs, atol=1e-5)
     second = model.predict_proba(table.x)[:, 1]
     logistic = name in (*LABELLED, "JTT")
-    expected = 1 / (1 + np.exp(-outputs)) if logistic else ((1 + outputs) / 2).clip(0, 1)
+    expected = (
+        1 / (1 + np.exp(-outputs)) if logistic else ((1 + outputs) / 2).clip(0, 1)
+    )
     np.testing.assert_allclose(second, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_it_sees_the_environments_it_is_given(name: str, labels: Any) -> None:
-    """With them it leaves the feature that flips; the order of its rows does not matter."""
+    """With them it leaves the feature that flips; the order of its rows does not
+    matter."""
     model = getattr(kerhrm, name)(network=(64,), random_state=0)
     flipped = np.column_stack([labels.x[:, 0], -labels.y])
     with pytest.warns(UserWarning, match="no environments given"):
         alone = model.fit(labels.x, labels.y).score(flipped, labels.y)
     model.fit(labels.x, labels.y, environments=labels.hidden)
     assert model.score(flipped, labels.y) > alone + 0.1
-    outputs, order = model.decision_function(flipped), np.random.default_rng(1).permutation(400)
+    outputs, order = (
+        model.decision_function(flipped),
+        np.random.default_rng(1).permutation(400),
+    )
     model.fit(labels.x[order], labels.y[order], environments=labels.hidden[order])
     np.testing.assert_array_equal(model.decision_function(flipped), outputs)
 
@@ -95,13 +113,20 @@ def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> Non
     order = np.random.default_rng(1).permutation(400)
     again = model.fit(labels.x[order], labels.y[order]).environments_
     np.testing.assert_array_equal(again, found[order])
-    apart = model.fit(labels.x[100:], labels.y[100:], validation=(labels.x[:100], labels.y[:100]))
+    apart = model.fit(
+        labels.x[100:], labels.y[100:], validation=(labels.x[:100], labels.y[:100])
+    )
     assert adjusted_rand_score(labels.hidden[100:], apart.environments_) > 0.6
 
 
 @pytest.mark.parametrize(
     ("classes", "fraction", "size"),
-    [(None, 0.2, 4), ([0] * 10 + [1] * 10, 0.2, 4), ([0] * 19 + [1], 0.25, 5), (None, 1e-6, 1)],
+    [
+        (None, 0.2, 4),
+        ([0] * 10 + [1] * 10, 0.2, 4),
+        ([0] * 19 + [1], 0.25, 5),
+        (None, 1e-6, 1),
+    ],
 )
 def test_rows_are_split(classes: list[int] | None, fraction: float, size: int) -> None:
     labels = None if classes is None else np.array(classes)

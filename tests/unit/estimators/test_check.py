@@ -1,4 +1,5 @@
-"""``kerhrm check``: a CSV file in, a report out; a bad one is one line, and nothing is written."""
+"""``kerhrm check``: a CSV file in, a report out; a bad one is one line, and nothing is
+written."""
 
 import re
 from pathlib import Path
@@ -14,16 +15,22 @@ from kerhrm.paper.cli import main
 
 @pytest.fixture(scope="module")
 def pay(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A rating counts the other way round in two fifths of the west, in a tenth elsewhere."""
+    """A rating counts the other way round in two fifths of the west, in a tenth
+    elsewhere."""
     random, n = np.random.default_rng(0), 1200
     west = random.random(n) < 0.3
     turned = random.random(n) < np.where(west, 0.4, 0.1)
     rating = random.normal(size=n)
-    table = pd.DataFrame({
-        "id": np.arange(n), "size": random.normal(size=n).round(3), "<script>$x$": rating.round(3),
-        "field": random.choice(["law", "care", ""], n), "region": np.where(west, "west", "east"),
-        "from": pd.date_range("2001-01-01", periods=n, freq="6h").astype(str),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "size": random.normal(size=n).round(3),
+            "<script>$x$": rating.round(3),
+            "field": random.choice(["law", "care", ""], n),
+            "region": np.where(west, "west", "east"),
+            "from": pd.date_range("2001-01-01", periods=n, freq="6h").astype(str),
+        }
+    )
     table["pay"] = (30 + 3 * table["size"] + np.where(turned, -6, 6) * rating).round(3)
     table["tax"] = (0.3 * table["pay"]).round(3)
     table["age"] = np.where(random.random(n) < 0.05, -999, random.integers(18, 65, n))
@@ -37,11 +44,19 @@ def test_a_file_becomes_a_report_and_a_page(
 ) -> None:
     page = tmp_path / "out.html"
     columns = ["--drop", "id", "tax", "age", "--dates", "from", "--group", "region"]
-    assert main(["check", str(pay), "--target", "pay", *columns, "--html", str(page)]) == 0
+    assert (
+        main(["check", str(pay), "--target", "pay", *columns, "--html", str(page)]) == 0
+    )
     shown = capsys.readouterr().out
-    for words in ("environment 1", "region west", "840 train, 360 test", "environments detected"):
+    for words in (
+        "environment 1",
+        "region west",
+        "840 train, 360 test",
+        "environments detected",
+    ):
         assert words in shown
-    assert "column" not in shown.partition("test, ")[2].partition("encoding")[2]  # nothing odd
+    # nothing odd
+    assert "column" not in shown.partition("test, ")[2].partition("encoding")[2]
     text = page.read_text()
     assert "region west" in text
     assert "data:image/png;base64," in text
@@ -61,12 +76,16 @@ def test_odd_columns_are_named(pay: Path) -> None:
 def test_labels_and_an_auxiliary_column(pay: Path) -> None:
     table = read_table(pay, dates=["from"]).drop(columns=["id", "tax", "pay", "age"])
     size = table.pop("size")
-    table["large"] = np.where(size + np.random.default_rng(0).normal(size=1200) > 0, "yes", "no")
+    table["large"] = np.where(
+        size + np.random.default_rng(0).normal(size=1200) > 0, "yes", "no"
+    )
     found = check(table, "large", auxiliary=["from"])
     assert found.report.facts["error"] == "share of wrong labels"
     assert "detected (p = " in found.report.facts["test"]
     assert set(found.model.classes_) == {"no", "yes"}
-    with pytest.raises(ValueError, match="column 'larg' does not exist; did you mean 'large'"):
+    with pytest.raises(
+        ValueError, match="column 'larg' does not exist; did you mean 'large'"
+    ):
         check(table, "larg")
     with pytest.raises(ValueError, match="no column is left"):
         check(table, "large", drop=[c for c in table if c != "large"])
@@ -79,16 +98,28 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
     "an archive": (b"PK\x03\x04rest", [], "is a zip archive, .* unpack it"),
     "NUL bytes": (b"a,b\n1,\0\n", [], "has NUL bytes"),
     "another encoding": ("a,b\né,2\n".encode("latin-1"), [], "try --encoding latin-1"),
-    "another separator": ("a;b\n1;2\n", ["--sep", ","], "one column, 'a;b'.* set --sep"),
+    "another separator": (
+        "a;b\n1;2\n",
+        ["--sep", ","],
+        "one column, 'a;b'.* set --sep",
+    ),
     "two names alike": ("b,b\n1,2\n", [], "two columns are called 'b'"),
     "a ragged row": ("a,b\n1,2\n1,2,3\n", [], "Expected 2 fields in line 3, saw 3"),
     "infinite": (f"a,b\n{ROWS}inf,1\n", [], r"column 'a' has .* index 40, with inf"),
     "three classes": ("a,b\n" + "1,x\n2,y\n3,z\n" * 20, [], "got 3 labels; merge"),
-    "no date": ("a,b\n" + ROWS, ["--dates", "a"], "must hold dates; got '0' in index 0"),
+    "no date": (
+        "a,b\n" + ROWS,
+        ["--dates", "a"],
+        "must hold dates; got '0' in index 0",
+    ),
     "no target": ("a,c\n" + ROWS, [], "column 'b' does not exist"),
     "the target twice": ("a,b\n" + ROWS, ["--group", "b"], "column 'b' is the target"),
-    "no folder": ("a,b\n" + ROWS, ["--html", "/dev/null/x.html"], "cannot write /dev/null/x.html"),
-}  # fmt: skip
+    "no folder": (
+        "a,b\n" + ROWS,
+        ["--html", "/dev/null/x.html"],
+        "cannot write /dev/null/x.html",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", BAD)

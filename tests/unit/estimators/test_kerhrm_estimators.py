@@ -45,12 +45,15 @@ OPTIONS = KerHRMOptions(k=[3, 5], n_init=4)
 
 
 def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
-    """The same problem without the estimator's help, but for the split and the units."""
+    """The same problem without the estimator's help, but for the split
+    and the units."""
     inputs, _ = start(clone(model), table.x, table.y, None)
     with torch.no_grad():
         features = NTFMap.fit(inputs.network, inputs.x, 5)
         targets = inputs.y, inputs.y_validation
-        problem = Problem.from_features(features, inputs.x_validation, *targets, inputs.task, 3)
+        problem = Problem.from_features(
+            features, inputs.x_validation, *targets, inputs.task, 3
+        )
     return features, problem, inputs
 
 
@@ -62,8 +65,17 @@ def test_parameters_are_the_options_with_their_defaults() -> None:
     assert options.pop("pretest") == HeterogeneityOptions().model_dump()
     assert params["pretest"] is True
     for name, default in options.items():
-        assert (list(params[name]) if isinstance(default, list) else params[name]) == default
-    others = {"network", "validation_fraction", "random_state", "device", "n_jobs", "pretest"}
+        assert (
+            list(params[name]) if isinstance(default, list) else params[name]
+        ) == default
+    others = {
+        "network",
+        "validation_fraction",
+        "random_state",
+        "device",
+        "n_jobs",
+        "pretest",
+    }
     assert params.keys() == options.keys() | others
 
 
@@ -76,7 +88,9 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
     units = model._units
     with torch.no_grad():
         result = fit(problem, OPTIONS)
-        outputs = result.final.predict(*features.transform(units.inputs(table.x))).numpy()
+        outputs = result.final.predict(
+            *features.transform(units.inputs(table.x))
+        ).numpy()
     np.testing.assert_array_equal(model.theta_, result.final.theta)
     np.testing.assert_allclose(model.singular_values_, problem.s, rtol=1e-12)
     for name in ("k", "alpha", "iteration", "score"):
@@ -87,22 +101,38 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
         np.testing.assert_allclose(model.decision_function(table.x), outputs, atol=1e-4)
     else:
         expected = outputs * units.y_scale + units.y_mean
-        np.testing.assert_allclose(model.predict(table.x), expected, rtol=1e-4, atol=1e-3)
+        np.testing.assert_allclose(
+            model.predict(table.x), expected, rtol=1e-4, atol=1e-3
+        )
 
 
-@pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")  # degenerate ones
+@pytest.mark.filterwarnings(
+    "ignore::kerhrm.estimators.KerhrmWarning"
+)  # degenerate ones
 @pytest.mark.parametrize(
     "options",
     [
         {},
         {"e_step": "hard", "n_iterations": 2, "final": "last"},
         {"first_kernel": "inputs", "clustering_target": "label", "n_iterations": 1},
-        {"clustering_intercept": True, "noise_variance": "per_cluster", "projection": "all"},
+        {
+            "clustering_intercept": True,
+            "noise_variance": "per_cluster",
+            "projection": "all",
+        },
         {"n_environments": 4, "min_share": 0.3},
     ],
-    ids=["default", "hard steps", "inputs and labels", "intercepts", "dropped environments"],
+    ids=[
+        "default",
+        "hard steps",
+        "inputs and labels",
+        "intercepts",
+        "dropped environments",
+    ],
 )
-def test_environments_are_those_of_the_fit(options: dict[str, Any], slopes: Any) -> None:
+def test_environments_are_those_of_the_fit(
+    options: dict[str, Any], slopes: Any
+) -> None:
     """Row by row, for new rows as well: nothing is fitted again."""
     model = KerHRMRegressor(**SMALL, **options, pretest=False, if_not_better="fit").fit(
         slopes.x, slopes.y
@@ -112,7 +142,9 @@ def test_environments_are_those_of_the_fit(options: dict[str, Any], slopes: Any)
     with torch.no_grad():
         points = inputs.x, inputs.x_validation
         result = fit(problem, OPTIONS.model_copy(update=options), points)
-    one = result.environments[model.selected_["iteration"] - 1].candidate(model.selected_["k"])
+    one = result.environments[model.selected_["iteration"] - 1].candidate(
+        model.selected_["k"]
+    )
     expected = torch.cat([one.train, one.validation])[:, one.occupied]
     expected /= expected.sum(1, keepdim=True)
     np.testing.assert_allclose(model.environment_proba_[rows], expected, atol=1e-12)
@@ -123,7 +155,9 @@ def test_environments_are_those_of_the_fit(options: dict[str, Any], slopes: Any)
 
 def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
     chosen: dict[str, Any] = {"cosine_weight": [10.0, 100.0], "steps": 40}
-    model = KerHRMClassifier(**SMALL, predictor="network", if_not_better="fit", **chosen)
+    model = KerHRMClassifier(
+        **SMALL, predictor="network", if_not_better="fit", **chosen
+    )
     model.fit(labels.x, labels.y)
     features, problem, inputs = by_hand(model, labels)
     options = OPTIONS.model_copy(update=chosen)
@@ -160,7 +194,9 @@ def test_hidden_environments_of_numbers_are_inferred(slopes: Any) -> None:
 def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
     with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
         model = KerHRMRegressor(**SMALL).fit(null.x, null.y)
-    erm = TangentRidge(task="regression", network=(64,), random_state=3).fit(null.x, null.y)
+    erm = TangentRidge(task="regression", network=(64,), random_state=3).fit(
+        null.x, null.y
+    )
     np.testing.assert_array_equal(model.predict(null.x), erm.predict(null.x))
     assert (model.predictor_, model.heterogeneity_.detected) == ("erm", False)
     assert model.environment_proba_.shape == (300, 1)
@@ -174,23 +210,37 @@ def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
     detected = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)
     assert detected.predictor_ == "linear"
     report = detected.report_
-    assert list(report.columns) == ["rows", "KerHRM", "ERM", "least squares", "constant"]
+    assert list(report.columns) == [
+        "rows",
+        "KerHRM",
+        "ERM",
+        "least squares",
+        "constant",
+    ]
     worst = report.drop(index="all rows").max()
     share = 1 - worst["KerHRM"] / worst["ERM"]
     assert share > 0.1
     with pytest.warns(HeterogeneityNotDetectedWarning, match="not better than ERM"):
-        model = KerHRMRegressor(**SMALL, margin=min(1.0, share + 0.01)).fit(slopes.x, slopes.y)
+        model = KerHRMRegressor(**SMALL, margin=min(1.0, share + 0.01)).fit(
+            slopes.x, slopes.y
+        )
     assert model.predictor_ == "erm"
     np.testing.assert_allclose(model.report_, report)
 
 
-@given(st.lists(st.floats(0, 10), min_size=2, max_size=4), st.floats(0, 0.9), st.integers(0, 100))
+@given(
+    st.lists(st.floats(0, 10), min_size=2, max_size=4),
+    st.floats(0, 0.9),
+    st.integers(0, 100),
+)
 def test_a_model_that_does_not_help_never_predicts(
     errors: list[float], margin: float, seed: int
 ) -> None:
     random = np.random.default_rng(seed)
     names = ["all rows", *(f"environment {j}" for j in range(len(errors) - 1))]
-    table = pd.DataFrame({"KerHRM": errors, "ERM": 1.0, "constant": 5 * random.random(len(errors))})
+    table = pd.DataFrame(
+        {"KerHRM": errors, "ERM": 1.0, "constant": 5 * random.random(len(errors))}
+    )
     reason = not_better(table.set_axis(names), margin)
     limits = table["constant"] * [1, *[1 + margin] * (len(errors) - 1)]
     if (table["KerHRM"] > limits).any() or max(errors[1:]) >= 1 - margin:
@@ -219,19 +269,24 @@ def test_it_can_be_fitted_anyway(null: Any) -> None:
 
 
 def test_few_rows_are_not_tested_and_are_erm(slopes: Any) -> None:
-    with pytest.warns(HeterogeneityNotDetectedWarning, match="fewer than 80 training rows"):
+    with pytest.warns(
+        HeterogeneityNotDetectedWarning, match="fewer than 80 training rows"
+    ):
         model = KerHRMRegressor(**SMALL).fit(slopes.x[:50], slopes.y[:50])
     assert model.predictor_ == "erm"
 
 
 def test_copies_of_rows_are_tested_once(null: Any) -> None:
-    """However often rows are repeated, the test has no more to say than of one of each."""
+    """However often rows are repeated, the test has no more to say than
+    of one of each."""
     few = HeterogeneityOptions(folds=2, n_init=1, em_max_iter=10, em_tol=1e-2)
 
     def tested(rows: np.ndarray) -> Any:
         x, y = torch.from_numpy(null.x[rows]), torch.from_numpy(null.y[rows])
         nothing, s = torch.zeros_like(y), torch.ones(3, dtype=torch.float64)
-        return test_problem(Problem(x, s, x, nothing, nothing, y, y, "regression", 3), x, few)
+        return test_problem(
+            Problem(x, s, x, nothing, nothing, y, y, "regression", 3), x, few
+        )
 
     once = tested(np.arange(100))
     again = tested(np.repeat(np.arange(100), np.arange(100) % 3 + 1))
@@ -244,13 +299,19 @@ def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
     model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
     order = np.random.default_rng(0).permutation(len(labels.y))
     again = clone(model).fit(labels.x[order], labels.y[order])
-    np.testing.assert_array_equal(again.predict_proba(labels.x), model.predict_proba(labels.x))
-    np.testing.assert_allclose(again.environment_proba_, model.environment_proba_[order])
+    np.testing.assert_array_equal(
+        again.predict_proba(labels.x), model.predict_proba(labels.x)
+    )
+    np.testing.assert_allclose(
+        again.environment_proba_, model.environment_proba_[order]
+    )
 
 
 def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
     exact = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
-    near = KerHRMClassifier(**SMALL, max_exact=100, n_landmarks=150).fit(labels.x, labels.y)
+    near = KerHRMClassifier(**SMALL, max_exact=100, n_landmarks=150).fit(
+        labels.x, labels.y
+    )
     np.testing.assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
     assert np.mean(near.predict(labels.x) == exact.predict(labels.x)) > 0.97
     assert adjusted_rand_score(near.environments_, exact.environments_) > 0.95
@@ -262,13 +323,17 @@ def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
     )
     assert len(few.theta_) == 8  # 16 rows train, 8 for each environment
     x = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
-    flat = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit").fit(x, x[:, 0] > 0)
+    flat = KerHRMClassifier(random_state=0, network=(16,), if_not_better="fit").fit(
+        x, x[:, 0] > 0
+    )
     assert len(flat.theta_) <= 3
 
 
 def test_given_rows_validate(labels: Any) -> None:
     held_out = labels.x[300:], labels.y[300:]
-    model = KerHRMClassifier(**SMALL).fit(labels.x[:300], labels.y[:300], validation=held_out)
+    model = KerHRMClassifier(**SMALL).fit(
+        labels.x[:300], labels.y[:300], validation=held_out
+    )
     assert model.score(labels.x, labels.y) > 0.7
     assert adjusted_rand_score(labels.hidden[:300], model.environments_) > 0.9
 

@@ -1,4 +1,5 @@
-"""What is wrong with a table or a parameter is a KerhrmError of one line, or scikit-learn's own."""
+"""What is wrong with a table or a parameter is a KerhrmError of one line, or
+scikit-learn's own."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +35,9 @@ def with_label(y: np.ndarray, value: Any) -> np.ndarray:
     return changed
 
 
-def fit(x: Any = X, y: Any = LABELS, model: Any = CLASSIFIER, **given: Any) -> Callable[[], Any]:
+def fit(
+    x: Any = X, y: Any = LABELS, model: Any = CLASSIFIER, **given: Any
+) -> Callable[[], Any]:
     return lambda: model.fit(x, y, **given)
 
 
@@ -47,30 +50,69 @@ def wrong(**parameters: Any) -> Callable[[], Any]:
 
 
 NAMED: dict[str, tuple[Callable[[], Any], str]] = {
-    "a missing value": (fit(with_value(np.nan)), "column 'height' has missing .* index 3"),
-    "a code for missing": (fit(with_value(1e30)), r"column 'height' has .* with 1e\+30"),
-    "text": (fit(with_value("Paris", "city")), r"column 'city' must .*'Paris' in index 3"),
-    "text in an array": (
-        fit(np.array([["1", "2"], ["3", "red"]] * 20)), "column 1 must .*'red' in row 1 .*from 0",
+    "a missing value": (
+        fit(with_value(np.nan)),
+        "column 'height' has missing .* index 3",
     ),
-    "dates": (fit(X.assign(born=pd.Timestamp("2001-02-03"))), "column 'born' .*'2001-02-03"),
-    "a missing label": (fit(y=with_label(LABELS, None)), r"target y is missing .* row 7 \(counted"),
-    "three classes": (fit(y=np.arange(N) % 3), "target is multiclass; wrap .*OneVsRestClassifier"),
-    "an unknown label": (fit(validation=(X, np.full(N, "maybe"))), "label 'maybe' was not among"),
-    "a new category": (predict(with_value("Paris", "city")), "column 'city' must hold .*'Paris'"),
+    "a code for missing": (
+        fit(with_value(1e30)),
+        r"column 'height' has .* with 1e\+30",
+    ),
+    "text": (
+        fit(with_value("Paris", "city")),
+        r"column 'city' must .*'Paris' in index 3",
+    ),
+    "text in an array": (
+        fit(np.array([["1", "2"], ["3", "red"]] * 20)),
+        "column 1 must .*'red' in row 1 .*from 0",
+    ),
+    "dates": (
+        fit(X.assign(born=pd.Timestamp("2001-02-03"))),
+        "column 'born' .*'2001-02-03",
+    ),
+    "a missing label": (
+        fit(y=with_label(LABELS, None)),
+        r"target y is missing .* row 7 \(counted",
+    ),
+    "three classes": (
+        fit(y=np.arange(N) % 3),
+        "target is multiclass; wrap .*OneVsRestClassifier",
+    ),
+    "an unknown label": (
+        fit(validation=(X, np.full(N, "maybe"))),
+        "label 'maybe' was not among",
+    ),
+    "a new category": (
+        predict(with_value("Paris", "city")),
+        "column 'city' must hold .*'Paris'",
+    ),
     "a weight below zero": (wrong(alpha=[0.1, -1.0]), "alpha.1=-1.0"),
     "an empty layer": (wrong(network=(8, 0)), "network: widths.1=0"),
-    "two outputs": (wrong(network="factories:vector"), r"one number each; got \(16, 2\)"),
-    "singular equations": (wrong(clustering_ridge=[1e-300], noise_sd=1e-200), "raise clustering_r"),
+    "two outputs": (
+        wrong(network="factories:vector"),
+        r"one number each; got \(16, 2\)",
+    ),
+    "singular equations": (
+        wrong(clustering_ridge=[1e-300], noise_sd=1e-200),
+        "raise clustering_r",
+    ),
     "the loss of labels": (
-        fit(y=NUMBERS, model=EIIL(task="regression", loss="logistic")), "loss='logistic' needs",
+        fit(y=NUMBERS, model=EIIL(task="regression", loss="logistic")),
+        "loss='logistic' needs",
     ),
     "rows without an environment": (
-        fit(model=IRM(), environments=[None, np.nan, *LABELS[2:]]), "are missing in 2 rows",
+        fit(model=IRM(), environments=[None, np.nan, *LABELS[2:]]),
+        "are missing in 2 rows",
     ),
-    "environments of another length": (fit(model=IRM(), environments=[0, 1]), "for 40 rows"),
-    "a renamed column": (predict(X.rename(columns={"city": "town"})), "unseen at fit time"),
-}  # fmt: skip
+    "environments of another length": (
+        fit(model=IRM(), environments=[0, 1]),
+        "for 40 rows",
+    ),
+    "a renamed column": (
+        predict(X.rename(columns={"city": "town"})),
+        "unseen at fit time",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", NAMED)
@@ -83,7 +125,10 @@ def test_what_is_wrong_is_named(case: str) -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [ERM(learning_rate=1e20, random_state=0), IRM(penalty_weight=1e300, random_state=0)],
+    [
+        ERM(learning_rate=1e20, random_state=0),
+        IRM(penalty_weight=1e300, random_state=0),
+    ],
 )
 def test_a_diverged_training_is_warned_of(model: Any) -> None:
     given = {"environments": LABELS} if isinstance(model, IRM) else {}
@@ -97,8 +142,12 @@ def test_a_diverged_training_is_warned_of(model: Any) -> None:
 def test_units_do_not_matter(scale: float) -> None:
     model = ERM(task="regression", network=(8,), steps=20, random_state=0)
     expected = model.fit(X, NUMBERS).predict(X)
-    np.testing.assert_allclose(model.fit(X, NUMBERS * scale).predict(X) / scale, expected, 1e-4)
-    np.testing.assert_allclose(model.fit(X * scale, NUMBERS).predict(X * scale), expected, 1e-4)
+    np.testing.assert_allclose(
+        model.fit(X, NUMBERS * scale).predict(X) / scale, expected, 1e-4
+    )
+    np.testing.assert_allclose(
+        model.fit(X * scale, NUMBERS).predict(X * scale), expected, 1e-4
+    )
 
 
 def test_tensors_with_gradients_are_tables() -> None:

@@ -1,4 +1,5 @@
-"""What a fitted KerHRM says of itself, the worst group's score, K, and a refit that fails."""
+"""What a fitted KerHRM says of itself, the worst group's score, K, and a refit that
+fails."""
 
 import copy
 from typing import Any
@@ -12,7 +13,13 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from kerhrm import ERM, KerHRMClassifier, KerHRMRegressor, table_encoder, worst_group_score
+from kerhrm import (
+    ERM,
+    KerHRMClassifier,
+    KerHRMRegressor,
+    table_encoder,
+    worst_group_score,
+)
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._base import start
 
@@ -23,21 +30,35 @@ SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 
 def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     model = KerHRMRegressor(**SMALL).fit(slopes.x[:400], slopes.y[:400])
     x, y = slopes.x[400:], slopes.y[400:]
-    groups = pd.Series(np.where(slopes.hidden[400:], "<b>turned", "plain"), name="slope")
+    groups = pd.Series(
+        np.where(slopes.hidden[400:], "<b>turned", "plain"), name="slope"
+    )
     report = model.report(x, y, groups)
-    assert list(report.errors.columns) == ["rows", "KerHRM", "ERM", "least squares", "constant"]
+    assert list(report.errors.columns) == [
+        "rows",
+        "KerHRM",
+        "ERM",
+        "least squares",
+        "constant",
+    ]
     error = y - model.predict(x)
-    assert report.errors.at["all rows", "KerHRM"] == pytest.approx(np.mean(error**2) ** 0.5, 1e-4)
+    assert report.errors.at["all rows", "KerHRM"] == pytest.approx(
+        np.mean(error**2) ** 0.5, 1e-4
+    )
     turned = slopes.hidden[400:]
     found = report.errors.loc["slope <b>turned"]
     assert found["rows"] == turned.sum()
     assert found["KerHRM"] == pytest.approx(np.mean(error[turned] ** 2) ** 0.5, 1e-4)
     train = np.sort(start(clone(model), slopes.x[:400], slopes.y[:400], None)[1][:320])
     plain = LinearRegression().fit(slopes.x[train], slopes.y[train]).predict(x[turned])
-    assert found["least squares"] == pytest.approx(np.mean((y[turned] - plain) ** 2) ** 0.5, 1e-4)
+    assert found["least squares"] == pytest.approx(
+        np.mean((y[turned] - plain) ** 2) ** 0.5, 1e-4
+    )
     proba = model.predict_environment_proba(x, y)
     in_environment = np.sqrt(np.average(error**2, weights=proba[:, 1]))
-    assert report.errors.at["environment 1", "KerHRM"] == pytest.approx(in_environment, 1e-4)
+    assert report.errors.at["environment 1", "KerHRM"] == pytest.approx(
+        in_environment, 1e-4
+    )
     assert "environments detected (p = " in report.facts["test"]
     assert report.facts["assumed"]
     assert "<b>" not in report.to_html()
@@ -55,7 +76,10 @@ def test_a_report_of_labels_and_of_a_fallback(labels: Any, null: Any) -> None:
     assert "cannot be tested" in report.facts["test"]
     fallback = KerHRMRegressor(**SMALL).fit(null.x, null.y).report(null.x, null.y)
     assert fallback.errors.index.tolist() == ["all rows"]
-    assert fallback.errors.at["all rows", "KerHRM"] == fallback.errors.at["all rows", "ERM"]
+    assert (
+        fallback.errors.at["all rows", "KerHRM"]
+        == fallback.errors.at["all rows", "ERM"]
+    )
     assert fallback.facts["predicts by"].startswith("ERM: no environments are detected")
 
 
@@ -70,10 +94,14 @@ def test_groups_that_are_refused(groups: Any, words: str, labels: Any) -> None:
 
 
 def test_the_worst_group_decides(labels: Any) -> None:
-    X = pd.DataFrame(labels.x, columns=["stable", "spurious"], index=np.arange(400)[::-1])
+    X = pd.DataFrame(
+        labels.x, columns=["stable", "spurious"], index=np.arange(400)[::-1]
+    )
     groups = pd.Series(labels.hidden, index=X.index)
     scoring = worst_group_score(groups)
-    found = cross_validate(LogisticRegression(), X, labels.y, scoring=scoring, return_indices=True)
+    found = cross_validate(
+        LogisticRegression(), X, labels.y, scoring=scoring, return_indices=True
+    )
     for score, rows in zip(found["test_score"], found["indices"]["test"], strict=True):
         train = np.setdiff1d(np.arange(400), rows)
         model = LogisticRegression().fit(X.iloc[train], labels.y[train])
@@ -107,7 +135,11 @@ def test_the_number_of_environments_is_chosen(slopes: Any) -> None:
     three = KerHRMRegressor(**wide | kept).fit(x, y)
     assert three.environment_proba_.shape[1] == 3
     one = KerHRMRegressor(**wide | kept).fit(x, x[:, 0] + random.normal(size=900))
-    assert one.report(x, y).facts["predicts by"].startswith("ERM: one environment explains")
+    assert (
+        one.report(x, y)
+        .facts["predicts by"]
+        .startswith("ERM: one environment explains")
+    )
 
 
 def test_columns_as_they_come(slopes: Any) -> None:
@@ -124,16 +156,24 @@ def test_columns_as_they_come(slopes: Any) -> None:
     assert encoded.loc[1, "day"] == 18263  # days from 1970 to 2020, and one
     assert encoded["missingindicator_c"].sum() == 72
     assert encoded.filter(like="text").sum(axis=1).eq(1).all()
-    model = make_pipeline(table_encoder(), KerHRMRegressor(**SMALL)).fit(X[:400], slopes.y[:400])
+    model = make_pipeline(table_encoder(), KerHRMRegressor(**SMALL)).fit(
+        X[:400], slopes.y[:400]
+    )
     new = X[400:].assign(text="never seen")
     assert np.isfinite(model.predict(new)).all()
 
 
-@pytest.mark.parametrize("model", [KerHRMClassifier(**SMALL), ERM(network=(8,), random_state=0)])
+@pytest.mark.parametrize(
+    "model", [KerHRMClassifier(**SMALL), ERM(network=(8,), random_state=0)]
+)
 def test_a_refit_that_fails_leaves_the_old_fit(model: Any, labels: Any) -> None:
     model = clone(model).fit(labels.x, labels.y)
     expected, names = model.predict(labels.x), sorted(vars(model))
-    for x, y in ((labels.x[:, :1], labels.y**2), (labels.x * np.nan, labels.y), (labels.x, None)):
+    for x, y in (
+        (labels.x[:, :1], labels.y**2),
+        (labels.x * np.nan, labels.y),
+        (labels.x, None),
+    ):
         with pytest.raises(KerhrmError):
             model.fit(x, y)
         assert sorted(vars(model)) == names

@@ -1,7 +1,7 @@
 """Everything that scikit-learn asks of an estimator, once a class.
 
-A weight of two is not quite a row twice: validation rows are drawn, and leave-one-out leaves out
-one row.
+A weight of two is not quite a row twice: validation rows are drawn, and leave-one-out
+leaves out one row.
 """
 
 from inspect import signature
@@ -28,12 +28,23 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 SMALL: dict[str, Any] = {
-    "n_iterations": 1, "n_init": 2, "clustering_ridge": 0.01, "network": (32,),
-}  # fmt: skip
+    "n_iterations": 1,
+    "n_init": 2,
+    "clustering_ridge": 0.01,
+    "network": (32,),
+}
 QUICK: dict[str, Any] = {"network": (16,), "learning_rate": 0.03, "steps": 40}
 ESTIMATORS = [
-    KerHRMClassifier(k=3, **SMALL, predictor="network", cosine_weight=1.0, steps=30,
-                     learning_rate=0.02, check_every=None, if_not_better="fit"),
+    KerHRMClassifier(
+        k=3,
+        **SMALL,
+        predictor="network",
+        cosine_weight=1.0,
+        steps=30,
+        learning_rate=0.02,
+        check_every=None,
+        if_not_better="fit",
+    ),
     KerHRMRegressor(k=12, **SMALL, pretest=False),
     TangentRidge(network=(32,)),
     ERM(**QUICK),
@@ -43,13 +54,15 @@ ESTIMATORS = [
     JTT(**QUICK),
     EIIL(task="regression", **QUICK, anneal=40, inference_steps=20),
     HRM(n_iterations=1, cluster_steps=50, gate_steps=60, gate_rate=0.02),
-]  # fmt: skip
+]
 
 
 def weighted(estimator: Any) -> dict[str, str]:
     name = "check_sample_weight_equivalence_on_dense_data"
     return (
-        {name: "rows are drawn"} if "sample_weight" in signature(estimator.fit).parameters else {}
+        {name: "rows are drawn"}
+        if "sample_weight" in signature(estimator.fit).parameters
+        else {}
     )
 
 

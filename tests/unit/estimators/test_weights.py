@@ -1,4 +1,5 @@
-"""Weights of rows: closed forms against repeated rows, and an estimator that heeds them."""
+"""Weights of rows: closed forms against repeated rows, and an estimator that heeds
+them."""
 
 from typing import Any
 
@@ -44,7 +45,8 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     start = torch.from_numpy(np.random.default_rng(2).dirichlet([1, 1], (2, 200)))
     rows = torch.from_numpy(np.repeat(np.arange(200), counts))
     share = torch.from_numpy(counts / counts.mean())
-    scale = float((psi**2).mean() / (psi[rows] ** 2).mean())  # the ridge is relative to it
+    # the ridge is relative to it
+    scale = float((psi**2).mean() / (psi[rows] ** 2).mean())
     same = {"per_cluster": per_cluster, "hard": hard, "max_iter": 20, "tol": -1.0}
     many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, **same)
     weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, **same)
@@ -52,7 +54,9 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
         torch.testing.assert_close(getattr(weighted, name), getattr(many, name))
 
 
-def test_directions_of_weighted_points_are_those_of_repeated_points(counts: np.ndarray) -> None:
+def test_directions_of_weighted_points_are_those_of_repeated_points(
+    counts: np.ndarray,
+) -> None:
     psi, y = data()
     rows = torch.from_numpy(np.repeat(np.arange(200), counts))
     share = torch.from_numpy(counts / counts.mean())
@@ -122,19 +126,27 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
 
     assert distance(model) < 0.1 * distance(spoiled)
     np.testing.assert_allclose(
-        clone(model).fit(x, y, sample_weight=1e6 * weights).predict(x), model.predict(x), 1e-4, 1e-3
+        clone(model).fit(x, y, sample_weight=1e6 * weights).predict(x),
+        model.predict(x),
+        1e-4,
+        1e-3,
     )
     if isinstance(model, KerHRMRegressor):
         assert model.predictor_ == alone.predictor_ == "linear"
         clear = np.abs(slopes.x[:, 1]) > 0.5
-        found = adjusted_rand_score(slopes.hidden[clear], model.environments_[:500][clear])
+        found = adjusted_rand_score(
+            slopes.hidden[clear], model.environments_[:500][clear]
+        )
         assert found > 0.8
 
 
 @pytest.mark.parametrize(
-    "weights", [np.zeros(400), np.ones(3), -np.ones(400), np.full(400, np.nan), ["a"] * 400]
+    "weights",
+    [np.zeros(400), np.ones(3), -np.ones(400), np.full(400, np.nan), ["a"] * 400],
 )
 def test_weights_that_are_refused(weights: Any, labels: Any) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         TangentRidge(network=(8,)).fit(labels.x, labels.y, sample_weight=weights)
-    assert isinstance(caught.value, KerhrmError) or "sklearn" in str(caught.traceback[-1].path)
+    assert isinstance(caught.value, KerhrmError) or "sklearn" in str(
+        caught.traceback[-1].path
+    )

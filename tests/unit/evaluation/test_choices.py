@@ -18,13 +18,26 @@ MARKED = NONE | {"name": "x=1", "where": ["a", "b"]}
 def scores(data: str, metric: str, settings: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
-        (data, f"{setting}{mark}", method, seed, metric, 0.5 + rng.normal(shift, 0.01), selection)
+        (
+            data,
+            f"{setting}{mark}",
+            method,
+            seed,
+            metric,
+            0.5 + rng.normal(shift, 0.01),
+            selection,
+        )
         for setting in settings
         for mark, shift in (("", 0.0), (",x=1", 0.1))
-        for method, selection in (("ERM", "own"), ("ERM", "other"), ("KerHRM", "own"),
-                                  ("KerHRM (first iteration)", "own"), ("ref: majority", "none"))
+        for method, selection in (
+            ("ERM", "own"),
+            ("ERM", "other"),
+            ("KerHRM", "own"),
+            ("KerHRM (first iteration)", "own"),
+            ("ref: majority", "none"),
+        )
         for seed in range(6)
-    ]  # fmt: skip
+    ]
     names = ["data", "setting", "method", "seed", "metric", "value", "selection"]
     return pd.DataFrame(rows, columns=names).assign(data_source="synthetic", reason="")
 
@@ -47,7 +60,8 @@ def test_a_marked_setting_is_compared_with_the_default_seed_by_seed() -> None:
     for row in found[found["data"] == "a"].itertuples():
         own = table[(table["method"] == row.method) & (table["selection"] == "own")]
         changed, base = (
-            own.loc[own["setting"] == s, "value"].to_numpy() for s in ("r2=0.80,x=1", "r2=0.80")
+            own.loc[own["setting"] == s, "value"].to_numpy()
+            for s in ("r2=0.80,x=1", "r2=0.80")
         )
         expected = scipy.stats.ttest_rel(changed, base)
         assert (row.p, row.n_seeds) == (pytest.approx(expected.pvalue), 6)
@@ -66,7 +80,9 @@ def test_holm_is_over_the_results_on_one_data_set() -> None:
     assert of_b.loc[of_b["setting"] != "period=later", "p_holm"].isna().all()
     single = of_b[of_b["setting"].isin([f"period={p}" for p in PERIODS[1:]])]
     means = single.groupby("method")["difference"].mean()
-    assert later.set_index("method")["difference"].to_dict() == pytest.approx(means.to_dict())
+    assert later.set_index("method")["difference"].to_dict() == pytest.approx(
+        means.to_dict()
+    )
 
 
 def test_rows_of_the_table_are_alternatives_too() -> None:

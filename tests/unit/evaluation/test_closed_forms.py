@@ -22,7 +22,12 @@ from kerhrm.paper.evaluation.scores import closed_forms
 
 BAYES, CEILING = "ref: Bayes pooled", "ref: invariant ceiling"
 LEAST_SQUARES, STRUCTURAL = "ref: least squares on S", "ref: structural function"
-PAPER = {"theta_s": [0.5, 1.0, 1.0], "noise": 0.3, "tau": 1.0}  # as the appendix prints them
+# as the appendix prints them
+PAPER = {
+    "theta_s": [0.5, 1.0, 1.0],
+    "noise": 0.3,
+    "tau": 1.0,
+}
 
 
 def overall(generator: str, options: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -39,7 +44,9 @@ def test_classification_at_the_papers_constants() -> None:
     assert rows[CEILING]["train_acc"] == rows[CEILING]["test_acc"]
     assert rows[CEILING]["test_acc"] == pytest.approx(0.772, abs=5e-4)
     for row in rows.values():
-        assert row["generalisation_gap"] == pytest.approx(row["test_acc"] - row["train_acc"])
+        assert row["generalisation_gap"] == pytest.approx(
+            row["test_acc"] - row["train_acc"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -47,8 +54,21 @@ def test_classification_at_the_papers_constants() -> None:
     [
         {},
         {"noise_unit": "variance"},
-        {"sigma_s": 1.5, "sigma_v": 1.2, "d": 3, "r1": 0.95, "r2": 0.6, "r_test": [0.3]},
-        {"sigma_s": 1.0, "sigma_v": 0.8, "agreement": 0.9, "r2": 0.6, "r_test": [0.9, 0.1]},
+        {
+            "sigma_s": 1.5,
+            "sigma_v": 1.2,
+            "d": 3,
+            "r1": 0.95,
+            "r2": 0.6,
+            "r_test": [0.3],
+        },
+        {
+            "sigma_s": 1.0,
+            "sigma_v": 0.8,
+            "agreement": 0.9,
+            "r2": 0.6,
+            "r_test": [0.9, 0.1],
+        },
         {"spurious": "S", "agreement": 0.8, "r2": 0.7},
     ],
 )
@@ -59,13 +79,17 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
     section = ClassificationData(n_train_per_environment=n, n_test=2 * n, **options)
     data = classification.generate(section, [0])
     root = section.noise_unit == "variance"
-    sigmas = [sigma**0.5 if root else sigma for sigma in (section.sigma_s, section.sigma_v)]
+    sigmas = [
+        sigma**0.5 if root else sigma for sigma in (section.sigma_s, section.sigma_v)
+    ]
     pooled = (section.r1 + section.r2) / 2
     shares = [section.agreement, pooled]
     if section.spurious == "S":
         shares.reverse()
 
-    def log_odds(x: np.ndarray, sigma: float, share: float) -> np.ndarray:  # of Y given one part
+    def log_odds(
+        x: np.ndarray, sigma: float, share: float
+    ) -> np.ndarray:  # of Y given one part
         plus, minus = (-((x - a) ** 2).sum(-1) / (2 * sigma**2) for a in (1, -1))
         with np.errstate(divide="ignore"):
             agree, differ = np.log([share, 1 - share])
@@ -74,7 +98,9 @@ def test_classification_by_simulation(changed: dict[str, Any]) -> None:
 
     rows = closed_forms("classification", section.model_dump())
     cases = [(data.train, 0, ("", "train_acc"))]
-    cases += [(data.test, e, (n, "test_acc")) for e, n in enumerate(data.test_environments)]
+    cases += [
+        (data.test, e, (n, "test_acc")) for e, n in enumerate(data.test_environments)
+    ]
     for part, environment, key in cases:
         here = part.environment[0] == environment if key[0] else slice(None)
         x, y = part.x[0].astype(float)[here], part.y[0][here]
@@ -102,11 +128,15 @@ def test_regression_by_simulation(changed: dict[str, Any]) -> None:
     slope = np.linalg.lstsq(s, y, rcond=None)[0]
     s, y = data.test.x[0, :, :n_s].astype(float), data.test.y[0].astype(float)
     theta = np.resize(section.theta_s, n_s)
-    f = s @ (theta * (-1.0) ** np.arange(n_s)) + section.beta * s[:, 0] * s[:, 1] * s[:, 2]
+    f = (
+        s @ (theta * (-1.0) ** np.arange(n_s))
+        + section.beta * s[:, 0] * s[:, 1] * s[:, 2]
+    )
     for name, outputs in ((LEAST_SQUARES, s @ slope), (STRUCTURAL, f)):
         environment = data.test.environment[0]
         errors = [
-            float(np.mean((outputs - y)[environment == e] ** 2)) for e in range(len(section.test_r))
+            float(np.mean((outputs - y)[environment == e] ** 2))
+            for e in range(len(section.test_r))
         ]
         assert rows[name]["mean_error"] == pytest.approx(np.mean(errors), rel=0.06)
 
@@ -158,7 +188,9 @@ def test_no_other_rule_beats_the_bayes_rule(
     st.sampled_from([1.01, -1.1, 1.5, -2.9, 20.0]),
     st.floats(0.2, 3),
 )
-def test_the_chance_to_be_kept_integrates_over_v(y: float, r: float, tau: float) -> None:
+def test_the_chance_to_be_kept_integrates_over_v(
+    y: float, r: float, tau: float
+) -> None:
     def integrand(v: float) -> float:
         kept = selection_probability(np.array([y]), np.array([v]), r)
         return float(kept[0] * stats.norm.pdf(v, 0, tau))
@@ -174,7 +206,8 @@ def test_the_chance_to_be_kept_integrates_over_v(y: float, r: float, tau: float)
 
 @pytest.mark.parametrize("r", [1.5, 1.9, 2.3])
 def test_predicting_zero_and_least_squares_on_s(r: float) -> None:
-    """The figures that put the paper's Table 3, where 3.375 is the best, into proportion."""
+    """The figures that put the paper's Table 3, where 3.375 is the best, into
+    proportion."""
     found = reference_errors(RegressionData(r=r))
     reference = {name: errors.mean() for name, errors in found.items()}
     assert reference["zero"] == pytest.approx(2.17, abs=0.03)

@@ -14,22 +14,47 @@ NETWORK, LINEAR = PROPOSED
 AUTHORS = "KerHRM (authors' code)"
 OWN, POOLED = "worst inferred environment", "pooled validation"
 RULES = {
-    NETWORK: OWN, LINEAR: OWN, "KerHRM (first iteration)": OWN, AUTHORS: "as released",
-    "ERM": POOLED, "DRO": POOLED, "ref: majority": "none",
-}  # fmt: skip
+    NETWORK: OWN,
+    LINEAR: OWN,
+    "KerHRM (first iteration)": OWN,
+    AUTHORS: "as released",
+    "ERM": POOLED,
+    "DRO": POOLED,
+    "ref: majority": "none",
+}
 MEANS = dict(zip(RULES, (0.75, 0.76, 0.74, 0.5, 0.4, 0.75, 0.5), strict=True))
 SEEDS = 6
 
 
-def scores(metric: str = "test_acc", settings: tuple[str, ...] = ("a", "b")) -> pd.DataFrame:
+def scores(
+    metric: str = "test_acc", settings: tuple[str, ...] = ("a", "b")
+) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
-        (setting, method, seed, metric, MEANS[method] + rng.normal(0, 0.02), rule, "synthetic", "")
+        (
+            setting,
+            method,
+            seed,
+            metric,
+            MEANS[method] + rng.normal(0, 0.02),
+            rule,
+            "synthetic",
+            "",
+        )
         for setting in settings
         for method, rule in RULES.items()
         for seed in range(SEEDS)
     ]
-    names = ["setting", "method", "seed", "metric", "value", "selection", "data_source", "reason"]
+    names = [
+        "setting",
+        "method",
+        "seed",
+        "metric",
+        "value",
+        "selection",
+        "data_source",
+        "reason",
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -82,7 +107,9 @@ def test_of_errors_the_lower_one_is_better() -> None:
 
 def test_seeds_meet_their_own_number() -> None:
     frame = scores()
-    shuffled = frame.sample(frac=1, random_state=0).sort_values("setting", kind="stable")
+    shuffled = frame.sample(frac=1, random_state=0).sort_values(
+        "setting", kind="stable"
+    )
     keys = ["method", "baseline"]
     first, second = (compare(f).set_index(keys).sort_index() for f in (frame, shuffled))
     pd.testing.assert_frame_equal(first, second)
@@ -91,7 +118,9 @@ def test_seeds_meet_their_own_number() -> None:
     found = compare(fewer)
     assert set(found.loc[found["baseline"] == "ERM", "n_seeds"]) == {SEEDS - 2}
     assert set(found.loc[found["baseline"] != "ERM", "n_seeds"]) == {SEEDS}
-    apart = frame.assign(seed=frame["seed"].mask(frame["method"] == "ERM", frame["seed"] + 100))
+    apart = frame.assign(
+        seed=frame["seed"].mask(frame["method"] == "ERM", frame["seed"] + 100)
+    )
     assert "ERM" not in set(compare(apart)["baseline"])
 
 
@@ -104,7 +133,9 @@ def test_other_rules_choices_do_not_count() -> None:
 
 def test_a_failed_seed_fails_its_pairs_and_no_other() -> None:
     frame = scores()
-    failed = (frame["method"] == "ERM") & (frame["setting"] == "a") & (frame["seed"] == 0)
+    failed = (
+        (frame["method"] == "ERM") & (frame["setting"] == "a") & (frame["seed"] == 0)
+    )
     found = compare(frame.assign(value=frame["value"].mask(failed)))
     of_erm = found["baseline"] == "ERM"
     assert ((found["outcome"] == "failed") == of_erm).all()

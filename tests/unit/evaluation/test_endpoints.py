@@ -1,4 +1,5 @@
-"""Endpoints against scipy and against the script that imports nothing of the package."""
+"""Endpoints against scipy and against the script that imports nothing
+of the package."""
 
 import importlib.util
 from pathlib import Path
@@ -23,9 +24,13 @@ RATES = ("r2=0.70", "r2=0.75", "r2=0.80")
 
 
 def scores(
-    shift: float = 0.0, sd: float = 0.01, n: int = 10, methods: tuple[str, ...] = ("KerHRM", "ERM")
+    shift: float = 0.0,
+    sd: float = 0.01,
+    n: int = 10,
+    methods: tuple[str, ...] = ("KerHRM", "ERM"),
 ) -> pd.DataFrame:
-    """Table 1 with its printed numbers, a shift, and noise that a seed's settings share."""
+    """Table 1 with its printed numbers, a shift, and noise that a seed's settings
+    share."""
     rng = np.random.default_rng(0)
     rows = []
     for method in methods:
@@ -35,7 +40,9 @@ def scores(
                 for seed in range(n):
                     for selection, more in (("own", 0.0), ("oracle", 0.1)):
                         value = printed + noise[seed] + more
-                        rows.append((marked, method, seed, "test_acc", value, selection))
+                        rows.append(
+                            (marked, method, seed, "test_acc", value, selection)
+                        )
     names = ["setting", "method", "seed", "metric", "value", "selection"]
     return pd.DataFrame(rows, columns=names).assign(data="d", data_source="synthetic")
 
@@ -46,13 +53,18 @@ def found(frame: pd.DataFrame, mark: str = "") -> pd.DataFrame:
 
 @given(shift=st.floats(-0.3, 0.3), sd=st.floats(0.001, 0.2), n=st.integers(2, 20))
 @settings(max_examples=30)
-def test_an_endpoint_is_a_t_test_of_the_seeds_means(shift: float, sd: float, n: int) -> None:
+def test_an_endpoint_is_a_t_test_of_the_seeds_means(
+    shift: float, sd: float, n: int
+) -> None:
     frame = scores(shift, sd, n)
     row = found(frame).loc["KerHRM"]
     own = frame[(frame["method"] == "KerHRM") & (frame["selection"] == "own")]
     means = own.groupby("seed")["value"].mean()
-    t = scipy.stats.t(n - 1, loc=means.mean() - np.mean(PRINTED["KerHRM"]),
-                      scale=means.std() * np.sqrt(1 / n + 1 / 10))  # fmt: skip
+    t = scipy.stats.t(
+        n - 1,
+        loc=means.mean() - np.mean(PRINTED["KerHRM"]),
+        scale=means.std() * np.sqrt(1 / n + 1 / 10),
+    )
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(t.interval(0.95))
     assert row["p"] == pytest.approx(2 * min(t.cdf(0), t.sf(0)), abs=1e-12)
     inside = row["ci_low"] >= -0.03 and row["ci_high"] <= 0.03
@@ -75,17 +87,26 @@ def test_only_versions_of_kerhrm_are_corrected_for_each_other() -> None:
 
 def test_incomplete_scores_have_no_number_and_say_what_is_missing() -> None:
     frame = scores()
-    lost = (frame["setting"] == "r2=0.75") & frame["seed"].isin([3, 5]) & (frame["method"] == "ERM")
+    lost = (
+        (frame["setting"] == "r2=0.75")
+        & frame["seed"].isin([3, 5])
+        & (frame["method"] == "ERM")
+    )
     for cut in (frame[~lost], frame.assign(value=frame["value"].mask(lost))):
         row = found(cut).loc["ERM"]
         assert row["outcome"] == "incomplete"
         assert row["reason"] == "no value: r2=0.75 (seeds 3, 5)"
         assert row[["mean", "difference", "ci_low", "p", "n_seeds"]].isna().all()
     gone = found(frame[~frame["setting"].str.startswith("r2=0.80")]).loc["KerHRM"]
-    assert (gone["outcome"], gone["reason"]) == ("incomplete", "no value: r2=0.80 (all seeds)")
+    assert (gone["outcome"], gone["reason"]) == (
+        "incomplete",
+        "no value: r2=0.80 (all seeds)",
+    )
 
 
-@pytest.mark.parametrize(("mark", "source"), [("smoke sizes", "synthetic"), ("", "fallback:x")])
+@pytest.mark.parametrize(
+    ("mark", "source"), [("smoke sizes", "synthetic"), ("", "fallback:x")]
+)
 def test_other_sizes_or_data_have_no_outcome(mark: str, source: str) -> None:
     rows = found(scores().assign(data_source=source), mark)
     rows = rows.loc[["KerHRM", "ERM"]]
@@ -99,7 +120,9 @@ def test_equal_means_are_told_apart_once_in_twenty() -> None:
     for _ in range(300):
         frame = scores(0.0, 0.05, methods=("ERM",))
         own = frame["seed"].map(dict(enumerate(rng.normal(0, 0.05, 10))))
-        frame["value"] = frame["setting"].str[:7].map(dict(zip(RATES, PRINTED["ERM"], strict=True)))
+        frame["value"] = (
+            frame["setting"].str[:7].map(dict(zip(RATES, PRINTED["ERM"], strict=True)))
+        )
         frame["value"] += own - rng.normal(0, 0.05, 10).mean()  # the paper's own error
         wrong.append(found(frame).loc["ERM", "outcome"] in ("better", "worse"))
     assert 0.01 < np.mean(wrong) < 0.09
@@ -111,7 +134,9 @@ def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
     spec: Any = importlib.util.spec_from_file_location("recompute", path)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    tables = {t: CHECKOUT / f"results/reference/scores/{t}.csv.gz" for t in SPEC["tables"]}
+    tables = {
+        t: CHECKOUT / f"results/reference/scores/{t}.csv.gz" for t in SPEC["tables"]
+    }
     frames = {t: pd.read_csv(file) for t, file in tables.items()}
     rows = endpoints(frames, SPEC, PAPER)
     (tmp_path / "scores").mkdir()
@@ -119,7 +144,9 @@ def test_the_script_without_the_package_finds_the_same(tmp_path: Path) -> None:
         (tmp_path / "scores" / file.name).write_bytes(file.read_bytes())
     rows.to_csv(tmp_path / "endpoints.csv", index=False)
     assert script.main(tmp_path) == 0
-    rows.assign(mean=rows["mean"] + 1e-6).to_csv(tmp_path / "endpoints.csv", index=False)
+    rows.assign(mean=rows["mean"] + 1e-6).to_csv(
+        tmp_path / "endpoints.csv", index=False
+    )
     assert script.main(tmp_path) == len(rows)
 
 

@@ -1,4 +1,5 @@
-"""Values of one predictor against loops over points; the divergence between environments."""
+"""Values of one predictor against loops over points; the divergence between
+environments."""
 
 import math
 import statistics
@@ -47,7 +48,9 @@ def errors(outputs: np.ndarray, y: np.ndarray, unit: float) -> list[float]:
     """By test environment."""
     squares = [(f - label) ** 2 * unit**2 for f, label in zip(outputs, y, strict=True)]
     return [
-        statistics.fmean(q for q, e in zip(squares, ENVIRONMENT, strict=True) if e == number)
+        statistics.fmean(
+            q for q, e in zip(squares, ENVIRONMENT, strict=True) if e == number
+        )
         for number in range(3)
     ]
 
@@ -56,12 +59,19 @@ def test_accuracy_is_the_share_of_right_signs() -> None:
     outputs = np.array([[0.1, -3.0, 2.0, 0.0], [-0.1, -3.0, -2.0, 0.0]])
     y = np.array([[1.0, -1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]])
     np.testing.assert_array_equal(accuracy(outputs, y), [0.75, 0.0])
-    assert accuracy(np.ones((S, C, 5)), np.ones((S, 1, 5))).shape == (S, C)  # candidates
+    # candidates
+    assert accuracy(np.ones((S, C, 5)), np.ones((S, 1, 5))).shape == (
+        S,
+        C,
+    )
 
 
 def test_errors_are_those_of_double_precision() -> None:
-    outputs = np.full((1, 4), 1e25, dtype=np.float32)  # its square is beyond single precision
-    found = environment_errors(outputs, np.zeros((1, 4), np.float32), np.array([0, 0, 1, 1]))
+    # its square is beyond single precision
+    outputs = np.full((1, 4), 1e25, dtype=np.float32)
+    found = environment_errors(
+        outputs, np.zeros((1, 4), np.float32), np.array([0, 0, 1, 1])
+    )
     np.testing.assert_allclose(found, [[1e50, 1e50]], rtol=1e-6)
 
 
@@ -70,10 +80,18 @@ def test_kinds_of_scores_by_loops() -> None:
     y = labels()
     found = metrics(outputs, y, "accuracy")
     for b in range(S):
-        train, test = (share(outputs[p][b], getattr(y, p)[b]) for p in ("train", "test"))
-        values = {"train_acc": train, "test_acc": test, "generalisation_gap": test - train}
+        train, test = (
+            share(outputs[p][b], getattr(y, p)[b]) for p in ("train", "test")
+        )
+        values = {
+            "train_acc": train,
+            "test_acc": test,
+            "generalisation_gap": test - train,
+        }
         of = [e == ENVIRONMENT for e in range(3)]
-        values["worst_acc"] = min(share(outputs["test"][b][e], y.test[b][e]) for e in of)
+        values["worst_acc"] = min(
+            share(outputs["test"][b][e], y.test[b][e]) for e in of
+        )
         assert {m: v[b] for (_, m), v in found.items()} == pytest.approx(values)
         shares = [share(outputs["test"][b][e], y.test[b][e]) for e in of]
         shifted = metrics(outputs, y, "shift")
@@ -132,7 +150,12 @@ def by_loop(r: np.ndarray, y: np.ndarray, c: np.ndarray) -> float:
                 return (count + 0.5) / (sum(r[i, environment] for i in points) + 1)
 
             for label in (-1.0, 1.0):
-                total += len(points) / len(c) * p(e, label) * math.log(p(e, label) / p(f, label))
+                total += (
+                    len(points)
+                    / len(c)
+                    * p(e, label)
+                    * math.log(p(e, label) / p(f, label))
+                )
     return total / (r.shape[1] * (r.shape[1] - 1))
 
 

@@ -20,8 +20,12 @@ SIZES = {"train": 12, "validation": 7, "test": 9}
 SEEDS, C, SIDE = ["4", "0", "9"], 3, 2
 S = len(SEEDS)
 INFERRED, POOLED = "worst inferred environment", "pooled validation"
-TASKS = {"accuracy": "classification", "iterations": "classification",
-         "mean_error": "regression", "period": "regression"}  # fmt: skip
+TASKS = {
+    "accuracy": "classification",
+    "iterations": "classification",
+    "mean_error": "regression",
+    "period": "regression",
+}
 
 
 def labels(task: str) -> dict[str, np.ndarray]:
@@ -35,8 +39,13 @@ def channels() -> np.ndarray:
 
 
 def write_data(folder: Path, task: str) -> None:
-    y, facts = labels(task), {"source": "synthetic", "task": task, "test_environments": ["a", "b"]}
-    images = 0.8 * (channels()[..., None, None] == np.arange(2)[:, None]) * np.ones(SIDE**2)
+    y, facts = (
+        labels(task),
+        {"source": "synthetic", "task": task, "test_environments": ["a", "b"]},
+    )
+    images = (
+        0.8 * (channels()[..., None, None] == np.arange(2)[:, None]) * np.ones(SIDE**2)
+    )
     x = images.reshape(S, SIZES["train"], -1)
     environment = np.stack([np.arange(9) % 2] * S)
     contents = {
@@ -57,19 +66,36 @@ def outputs(seed: int, *names: str, candidates: int = 1) -> dict[str, np.ndarray
     }
 
 
-PARAMS = {"replicates": SEEDS, "generator": "colored_mnist", "options": {},
-          "candidates": [{}]}  # fmt: skip
+PARAMS = {
+    "replicates": SEEDS,
+    "generator": "colored_mnist",
+    "options": {},
+    "candidates": [{}],
+}
 ERM = PARAMS | {"titles": {"model": "ERM"}, "shown": {POOLED: 0}}
-KERHRM = PARAMS | {"titles": {"network": "KerHRM", "linear": "Linear"}, "shown": {INFERRED: 0}}
+KERHRM = PARAMS | {
+    "titles": {"network": "KerHRM", "linear": "Linear"},
+    "shown": {INFERRED: 0},
+}
 TUNED = KERHRM | {"shown": {POOLED: 2, "oracle": 1}, "candidates": [{}, {}, {}]}
 
 
 def table(kind: str = "accuracy", **more: Any) -> Table:
-    cells = [("d", "s,x=1", "erm"), ("d", "s,x=1", "kerhrm"), ("d", "s,x=1", "kerhrm_tuned")]
+    cells = [
+        ("d", "s,x=1", "erm"),
+        ("d", "s,x=1", "kerhrm"),
+        ("d", "s,x=1", "kerhrm_tuned"),
+    ]
     values = {
-        "name": "t", "title": "T", "kind": kind, "in_all": True,
-        "criteria": "all", "outputs": None, "cells": cells, "labels": {"d/s,x=1": "s,x=1"},
-    }  # fmt: skip
+        "name": "t",
+        "title": "T",
+        "kind": kind,
+        "in_all": True,
+        "criteria": "all",
+        "outputs": None,
+        "cells": cells,
+        "labels": {"d/s,x=1": "s,x=1"},
+    }
     return Table(**values | more)
 
 
@@ -94,33 +120,54 @@ CELLS = {"d/s,x=1/erm": ERM, "d/s,x=1/kerhrm": KERHRM, "d/s,x=1/kerhrm_tuned": T
 def test_every_output_under_every_criterion(run: Path) -> None:
     scores = score_table(table(), CELLS, run)
     assert list(scores.columns) == COLUMNS
-    assert list(dict.fromkeys(zip(scores["method"], scores["selection"], strict=True))) == [
-        ("ERM", POOLED), ("KerHRM", INFERRED), ("Linear", INFERRED), ("KerHRM", POOLED),
-        ("KerHRM", "oracle"), ("Linear", POOLED), ("Linear", "oracle"), ("ref: majority", "none"),
-    ]  # fmt: skip
-    cells = scores.set_index(["learner", "method", "selection", "metric", "seed"])["value"]
+    assert list(
+        dict.fromkeys(zip(scores["method"], scores["selection"], strict=True))
+    ) == [
+        ("ERM", POOLED),
+        ("KerHRM", INFERRED),
+        ("Linear", INFERRED),
+        ("KerHRM", POOLED),
+        ("KerHRM", "oracle"),
+        ("Linear", POOLED),
+        ("Linear", "oracle"),
+        ("ref: majority", "none"),
+    ]
+    cells = scores.set_index(["learner", "method", "selection", "metric", "seed"])[
+        "value"
+    ]
     assert len(cells) == 8 * 4 * S
     assert not cells.index.has_duplicates
-    y, tuned = labels("classification")["test"], outputs(2, "network", "linear", candidates=C)
+    y, tuned = (
+        labels("classification")["test"],
+        outputs(2, "network", "linear", candidates=C),
+    )
     reached = accuracy(tuned["linear/test"], y[:, None])
     for b, seed in enumerate(SEEDS):
         own = accuracy(outputs(1, "network", "linear")["network/test"][b, 0], y[b])
         assert cells["kerhrm", "KerHRM", INFERRED, "test_acc", seed] == own
-        assert cells["kerhrm_tuned", "Linear", POOLED, "test_acc", seed] == reached[b, 2]
-        assert cells["kerhrm_tuned", "Linear", "oracle", "test_acc", seed] == reached[b, 1]
+        assert (
+            cells["kerhrm_tuned", "Linear", POOLED, "test_acc", seed] == reached[b, 2]
+        )
+        assert (
+            cells["kerhrm_tuned", "Linear", "oracle", "test_acc", seed] == reached[b, 1]
+        )
 
 
 def test_tables_choose_outputs_criteria_and_labels(run: Path) -> None:
     chosen = table(
-        criteria="own", outputs={"kerhrm": ["linear"], "kerhrm_tuned": ["network"]},
-        labels={"d/s,x=1": "S"}, marks={"kerhrm": "K=2"},
-    )  # fmt: skip
+        criteria="own",
+        outputs={"kerhrm": ["linear"], "kerhrm_tuned": ["network"]},
+        labels={"d/s,x=1": "S"},
+        marks={"kerhrm": "K=2"},
+    )
     scores = score_table(chosen, CELLS, run)
     rows = scores[["setting", "learner", "method", "selection"]].drop_duplicates()
     assert [tuple(row) for row in rows.to_numpy()] == [
-        ("S", "erm", "ERM", POOLED), ("S,K=2", "kerhrm", "Linear", INFERRED),
-        ("S", "kerhrm_tuned", "KerHRM", POOLED), ("S", "", "ref: majority", "none"),
-    ]  # fmt: skip
+        ("S", "erm", "ERM", POOLED),
+        ("S,K=2", "kerhrm", "Linear", INFERRED),
+        ("S", "kerhrm_tuned", "KerHRM", POOLED),
+        ("S", "", "ref: majority", "none"),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["mean_error", "period"])
@@ -139,8 +186,16 @@ def test_replicates_are_the_first_ones_of_the_settings(run: Path) -> None:
     arrays = {name: array[:2] for name, array in outputs(0, "model").items()}
     save_arrays(run / "d/s,x=1/erm/predictions.npz", arrays)
     scores = score_table(table(), CELLS | {"d/s,x=1/erm": few}, run)
-    n = scores[scores["metric"] == "test_acc"].groupby(["method", "selection"])["seed"].nunique()
-    assert (n["ERM", POOLED], n["KerHRM", INFERRED], n["ref: majority", "none"]) == (2, 3, 3)
+    n = (
+        scores[scores["metric"] == "test_acc"]
+        .groupby(["method", "selection"])["seed"]
+        .nunique()
+    )
+    assert (n["ERM", POOLED], n["KerHRM", INFERRED], n["ref: majority", "none"]) == (
+        2,
+        3,
+        3,
+    )
 
 
 def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
@@ -179,7 +234,10 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
     arrays = outputs(1, "linear") | {
         "iterations/number": np.broadcast_to(np.arange(n), (S, 1, n)),
         "iterations/memberships": members,
-        **{f"iterations/{p}": rng.standard_normal((S, 1, n, SIZES[p])) for p in ("train", "test")},
+        **{
+            f"iterations/{p}": rng.standard_normal((S, 1, n, SIZES[p]))
+            for p in ("train", "test")
+        },
     }
     save_arrays(run / "d/s,x=1/kerhrm/predictions.npz", arrays)
     params = KERHRM | {"titles": {"linear": "Linear"}, "generator": generator}
@@ -202,7 +260,9 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
 
 def test_closed_forms_have_a_row_per_seed(run: Path) -> None:
     known = {"generator": "classification", "options": {"r2": 0.8}}
-    rows = score_table(table(), {name: cell | known for name, cell in CELLS.items()}, run)
+    rows = score_table(
+        table(), {name: cell | known for name, cell in CELLS.items()}, run
+    )
     rows = rows[(rows["learner"] == "") & (rows["method"] != "ref: majority")]
     assert rows.set_index(["method", "metric", "seed"])["value"].to_dict() == {
         (name, metric, seed): value
@@ -217,22 +277,30 @@ def test_closed_forms_have_a_row_per_seed(run: Path) -> None:
 
 PAPER = {("t", "s", "ERM", "test_acc"): 0.7, ("t", "s", "KerHRM-s", "test_acc"): 0.6}
 ROWS = [
-    ("s", "erm", "ERM", POOLED), ("s", "erm", "ERM", "oracle"), ("s,H=I", "erm", "ERM", POOLED),
+    ("s", "erm", "ERM", POOLED),
+    ("s", "erm", "ERM", "oracle"),
+    ("s,H=I", "erm", "ERM", POOLED),
     ("s", "kerhrm", "KerHRM (first iteration)", INFERRED),
     ("s", "", "ref: majority", "none"),
-]  # fmt: skip
+]
 
 
-def seeds_of(values: dict[str, list[float]] | None = None, source: str = "mnist") -> pd.DataFrame:
+def seeds_of(
+    values: dict[str, list[float]] | None = None, source: str = "mnist"
+) -> pd.DataFrame:
     rows = [
         ("d", setting, learner, method, seed, "test_acc", value, selection, source, "")
         for setting, learner, method, selection in ROWS
-        for seed, value in enumerate((values or {}).get(method, [0.70, 0.71, 0.69, 0.70]))
+        for seed, value in enumerate(
+            (values or {}).get(method, [0.70, 0.71, 0.69, 0.70])
+        )
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def cell(cells: pd.DataFrame, setting: str, method: str, selection: str = POOLED) -> pd.Series:
+def cell(
+    cells: pd.DataFrame, setting: str, method: str, selection: str = POOLED
+) -> pd.Series:
     here = (cells["setting"] == setting) & (cells["method"] == method)
     return cells[here & (cells["selection"] == selection)].iloc[0]
 
@@ -252,7 +320,9 @@ def test_cells_with_the_papers_values() -> None:
     assert (reference["verdict"], math.isnan(reference["paper"])) == ("", True)
 
 
-@pytest.mark.parametrize(("mark", "source"), [("smoke sizes", "mnist"), ("", "fallback:digits")])
+@pytest.mark.parametrize(
+    ("mark", "source"), [("smoke sizes", "mnist"), ("", "fallback:digits")]
+)
 def test_other_sizes_and_fallback_data_are_not_compared(mark: str, source: str) -> None:
     cells = make_table(seeds_of(source=source), "t", mark, PAPER)
     assert cells["paper"].isna().all()

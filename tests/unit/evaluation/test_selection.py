@@ -1,4 +1,5 @@
-"""Selection criteria against loops over points, and which files each of them may open."""
+"""Selection criteria against loops over points, and which files each of
+them may open."""
 
 import json
 from pathlib import Path
@@ -27,25 +28,34 @@ TASKS = ("classification", "regression")
 
 def draw_labels(task: str) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    y = {part: rng.standard_normal((S, n)).astype(np.float32) for part, n in SIZES.items()}
+    y = {
+        part: rng.standard_normal((S, n)).astype(np.float32)
+        for part, n in SIZES.items()
+    }
     return y if task == "regression" else {part: np.sign(a) for part, a in y.items()}
 
 
 def draw_environments() -> np.ndarray:
     """Every seed has its own; each environment has a point or more."""
     rng = np.random.default_rng(1)
-    rows = [rng.permutation(np.arange(SIZES["validation"]) % N_ENVIRONMENTS) for _ in range(S)]
+    rows = [
+        rng.permutation(np.arange(SIZES["validation"]) % N_ENVIRONMENTS)
+        for _ in range(S)
+    ]
     return np.stack(rows).astype(np.int8)
 
 
 def draw_arrays(output: str = "model") -> dict[str, np.ndarray]:
-    """Predictions, and soft memberships of two environments, one of which is empty once."""
+    """Predictions, and soft memberships of two environments, one of which is empty
+    once."""
     rng = np.random.default_rng(2)
     outputs = {
         f"{output}/{part}": rng.standard_normal((S, C, n)).astype(np.float32)
         for part, n in SIZES.items()
     }
-    weights = rng.random((S, C, SIZES["train"] + SIZES["validation"], 2)).astype(np.float32)
+    weights = rng.random((S, C, SIZES["train"] + SIZES["validation"], 2)).astype(
+        np.float32
+    )
     weights[:, 2, :, 1] = 0
     return outputs | {"environments": weights}
 
@@ -72,8 +82,11 @@ def expected(name: str, task: str, b: int, c: int, output: str) -> float:
     scores = []
     for part in parts:
         for f, label in zip(arrays[f"{output}/{part}"][b, c], y[part][b], strict=True):
-            right = float((1 if f > 0 else -1) == label)  # an output of 0 is the class -1
-            scores.append(right if task == "classification" else -(float(f - label) ** 2))
+            # an output of 0 is the class -1
+            right = float((1 if f > 0 else -1) == label)
+            scores.append(
+                right if task == "classification" else -(float(f - label) ** 2)
+            )
     if name == ORACLE and task == "regression":
         scores = [s * UNIT[b] ** 2 for s in scores]
     if name == INFERRED:  # of any candidate, behind the training points
@@ -82,8 +95,10 @@ def expected(name: str, task: str, b: int, c: int, output: str) -> float:
         return min(float(np.average(scores, weights=w)) for w in weights)
     if name != TRUE:
         return sum(scores) / len(scores)
-    each = [[s for s, e in zip(scores, draw_environments()[b], strict=True) if e == n]
-            for n in range(N_ENVIRONMENTS)]  # fmt: skip
+    each = [
+        [s for s, e in zip(scores, draw_environments()[b], strict=True) if e == n]
+        for n in range(N_ENVIRONMENTS)
+    ]
     return min(sum(own) / len(own) for own in each)
 
 
@@ -119,7 +134,9 @@ def test_a_criterion_needs_the_files_that_it_names(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", OPENED)
-def test_a_diverged_candidate_comes_last(tmp_path: Path, name: str, task: str, bad: float) -> None:
+def test_a_diverged_candidate_comes_last(
+    tmp_path: Path, name: str, task: str, bad: float
+) -> None:
     criterion, folder = CRITERIA[name], write(tmp_path, task, OPENED[name])
     arrays = draw_arrays()
     outputs = arrays[f"model/{criterion.parts[-1]}"]
@@ -140,7 +157,9 @@ def test_all_candidates_are_measured_alike(tmp_path: Path, task: str) -> None:
     folder, arrays = write(tmp_path, task, {"validation"}), draw_arrays()
     before = CRITERIA[INFERRED].score(arrays, "model", folder)
     arrays["environments"] = arrays["environments"][:, ::-1]
-    np.testing.assert_array_equal(CRITERIA[INFERRED].score(arrays, "model", folder), before)
+    np.testing.assert_array_equal(
+        CRITERIA[INFERRED].score(arrays, "model", folder), before
+    )
     # where one environment has all points, it is pooled validation
     arrays["environments"] = np.ones_like(arrays["environments"][..., :1])
     pooled = CRITERIA[POOLED].score(arrays, "model", folder)
@@ -150,7 +169,9 @@ def test_all_candidates_are_measured_alike(tmp_path: Path, task: str) -> None:
 
 def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     """Candidate 0 is right on validation points, candidate 1 on test points."""
-    folder = write(tmp_path, "classification", {"validation", "environments", "test_labels"})
+    folder = write(
+        tmp_path, "classification", {"validation", "environments", "test_labels"}
+    )
     y = draw_labels("classification")
     arrays = {
         "model/validation": np.stack([y["validation"], -y["validation"]], axis=1),
@@ -188,9 +209,18 @@ def right(count: np.ndarray) -> np.ndarray:
 def run(tmp_path: Path) -> Path:
     """A run of the preset tuning in two settings."""
     for setting in SETTINGS:
-        folder, environment = tmp_path / "d" / setting, np.stack([np.arange(M) // (M // 2)] * 2)
-        save_arrays(folder / "data/validation.npz", {"y": np.ones((2, M))}, task="classification")
-        save_arrays(folder / "data/train.npz", {"y": np.ones((2, M))}, task="classification")
+        folder, environment = (
+            tmp_path / "d" / setting,
+            np.stack([np.arange(M) // (M // 2)] * 2),
+        )
+        save_arrays(
+            folder / "data/validation.npz",
+            {"y": np.ones((2, M))},
+            task="classification",
+        )
+        save_arrays(
+            folder / "data/train.npz", {"y": np.ones((2, M))}, task="classification"
+        )
         save_arrays(folder / "data/environments.npz", {"validation": environment})
         test = {"y": np.ones((2, M)), "unit": np.ones(2)}
         save_arrays(folder / "data/test_labels.npz", test, task="classification")
@@ -203,7 +233,11 @@ def run(tmp_path: Path) -> Path:
 
 def cells() -> dict[str, dict[str, Any]]:
     return {
-        f"d/{s}/{m}": {"candidates": CANDIDATES[m], "outputs": ["model"], "criteria": HAVE[m]}
+        f"d/{s}/{m}": {
+            "candidates": CANDIDATES[m],
+            "outputs": ["model"],
+            "criteria": HAVE[m],
+        }
         for m in CANDIDATES
         for s in SETTINGS
     }
@@ -221,11 +255,15 @@ def test_the_search_has_a_row_per_learner_and_candidate(run: Path) -> None:
     scores = search(cells(), run)
     keys = ["learner", "candidate", "options"]
     assert [tuple(row) for row in scores[keys].to_numpy()] == [
-        (m, c, json.dumps(options)) for m in CANDIDATES for c, options in enumerate(CANDIDATES[m])
+        (m, c, json.dumps(options))
+        for m in CANDIDATES
+        for c, options in enumerate(CANDIDATES[m])
     ]
     for row in scores.to_dict("records"):
         for criterion in (*HAVE[row["learner"]], ORACLE):
-            each = [mean(row["learner"], s, row["candidate"], criterion) for s in SETTINGS]
+            each = [
+                mean(row["learner"], s, row["candidate"], criterion) for s in SETTINGS
+            ]
             assert row[criterion] == pytest.approx(np.mean(each))
 
 
@@ -248,12 +286,16 @@ def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
     assert found["dro"][POOLED] == CANDIDATES["dro"][1]  # the best in no setting
 
 
-def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(run: Path) -> None:
+def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(
+    run: Path,
+) -> None:
     """The oracle's flips, so that the permutation is one that matters."""
     before = best(search(cells(), run))
     for setting in SETTINGS:
         test = {"y": -np.ones((2, M)), "unit": np.ones(2)}
-        save_arrays(run / "d" / setting / "data/test_labels.npz", test, task="classification")
+        save_arrays(
+            run / "d" / setting / "data/test_labels.npz", test, task="classification"
+        )
     after = best(search(cells(), run))
     for learner in CANDIDATES:
         oracles = before[learner].pop(ORACLE), after[learner].pop(ORACLE)
@@ -263,15 +305,22 @@ def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(ru
 
 def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
     """Its score is the mean of both; training points count for the linear one alone."""
-    both, held_out = [[8, 0], [0, 8]], [[4, 6], [2, 8]]  # right of M, by output and candidate
+    # right of M, by output and candidate
+    both, held_out = (
+        [[8, 0], [0, 8]],
+        [[4, 6], [2, 8]],
+    )
     arrays: dict[str, np.ndarray] = {"environments": np.ones((2, 2, 2 * M, 1))}
     for i, output in enumerate(("network", "linear")):
         arrays[f"{output}/train"] = np.stack([right(np.array(both[i]))] * 2)
         arrays[f"{output}/validation"] = np.stack([right(np.array(held_out[i]))] * 2)
         arrays[f"{output}/test"] = arrays[f"{output}/validation"]
     save_arrays(run / "d/r2=0.70/kerhrm/predictions.npz", arrays)
-    params = {"candidates": [{"k": 10}, {"k": 20}], "outputs": ["network", "linear"],
-              "criteria": [INFERRED, POOLED]}  # fmt: skip
+    params = {
+        "candidates": [{"k": 10}, {"k": 20}],
+        "outputs": ["network", "linear"],
+        "criteria": [INFERRED, POOLED],
+    }
     scores = search({"d/r2=0.70/kerhrm": params}, run)
     assert list(scores[POOLED]) == pytest.approx([(4 + 2) / 2 / M, (6 + 8) / 2 / M])
     inferred = [(4 + (0 + 2) / 2) / 2 / M, (6 + (8 + 8) / 2) / 2 / M]
@@ -288,7 +337,9 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
         ([[-np.inf] * 3, [-np.inf] * 3], 0),
     ],
 )
-def test_equals_go_to_the_first_candidate(values: list[list[float]], winner: int) -> None:
+def test_equals_go_to_the_first_candidate(
+    values: list[list[float]], winner: int
+) -> None:
     means = np.mean(values, axis=0)
     options = [json.dumps(one) for one in CANDIDATES["dro"]]
     table = pd.DataFrame({"learner": "dro", "candidate": range(3), "options": options})

@@ -1,4 +1,5 @@
-"""Statistics over seeds, against the standard library, SciPy's tests and simulations."""
+"""Statistics over seeds, against the standard library, SciPy's tests and
+simulations."""
 
 import math
 import statistics
@@ -64,12 +65,17 @@ def test_a_seed_without_a_value_leaves_none(values: list[float]) -> None:
 
 SAMPLES = 2000
 #: how to draw (samples, seeds), and the mean
-DISTRIBUTIONS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, int]], np.ndarray], float]]
+DISTRIBUTIONS: dict[
+    str, tuple[Callable[[np.random.Generator, tuple[int, int]], np.ndarray], float]
+]
 DISTRIBUTIONS = {
     "normal": (lambda rng, size: rng.normal(size=size), 0.0),
     "skewed": (lambda rng, size: rng.lognormal(0, 0.5, size=size), math.exp(0.125)),
     "very skewed": (lambda rng, size: rng.exponential(size=size), 1.0),
-    "two levels": (lambda rng, size: 2 * rng.integers(0, 2, size) + rng.normal(0, 0.2, size), 1.0),
+    "two levels": (
+        lambda rng, size: 2 * rng.integers(0, 2, size) + rng.normal(0, 0.2, size),
+        1.0,
+    ),
 }
 
 
@@ -96,7 +102,9 @@ def test_the_interval_covers_the_mean(name: str, seeds: int, least: float) -> No
     rng = np.random.default_rng(0)
     values = draw(rng, (SAMPLES, seeds))
     ours = [summarise(v) for v in values]
-    found = covered(*(np.array([s[end] for s in ours]) for end in ("ci_low", "ci_high")), mean)
+    found = covered(
+        *(np.array([s[end] for s in ours]) for end in ("ci_low", "ci_high")), mean
+    )
     assert found >= least
     if name == "normal":
         assert found <= 0.96
@@ -115,7 +123,9 @@ def test_a_difference_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> 
         assert p == pytest.approx(expected.pvalue, abs=1e-9)
         assert (low, high) == pytest.approx(tuple(expected.confidence_interval()))
         assert (p <= 0.05) == (not low < 0 < high)
-    assert [*difference(b, a).values()] == pytest.approx([-effect, -high, -low, p], abs=1e-9)
+    assert [*difference(b, a).values()] == pytest.approx(
+        [-effect, -high, -low, p], abs=1e-9
+    )
 
 
 def test_differences_without_a_spread_are_certain() -> None:
@@ -148,8 +158,12 @@ def test_equivalence_is_two_one_sided_tests_and_an_interval_inside(
     values: list[float], reference: float, margin: float
 ) -> None:
     got = summarise(values)
-    low = scipy.stats.ttest_1samp(values, reference - margin, alternative="greater").pvalue
-    high = scipy.stats.ttest_1samp(values, reference + margin, alternative="less").pvalue
+    low = scipy.stats.ttest_1samp(
+        values, reference - margin, alternative="greater"
+    ).pvalue
+    high = scipy.stats.ttest_1samp(
+        values, reference + margin, alternative="less"
+    ).pvalue
     p = tail(margin - abs(got["mean"] - reference), got["std"], len(values))
     assert p == pytest.approx(max(low, high), abs=1e-9)
     interval = scipy.stats.ttest_1samp(values, reference).confidence_interval(0.90)
@@ -159,10 +173,16 @@ def test_equivalence_is_two_one_sided_tests_and_an_interval_inside(
 
 
 @pytest.mark.parametrize(("seeds", "runs"), [(5, 5), (10, 10), (10, 5)])
-def test_both_tests_have_their_size_beside_the_papers_own_error(seeds: int, runs: int) -> None:
-    """The paper's mean of ``runs`` is drawn like ours, and its spread is taken from ours."""
+def test_both_tests_have_their_size_beside_the_papers_own_error(
+    seeds: int, runs: int
+) -> None:
+    """The paper's mean of ``runs`` is drawn like ours, and its spread is taken from
+    ours."""
     rng = np.random.default_rng(0)
-    ours, paper = rng.normal(size=(2000, seeds)), rng.normal(size=(2000, runs)).mean(axis=1)
+    ours, paper = (
+        rng.normal(size=(2000, seeds)),
+        rng.normal(size=(2000, runs)).mean(axis=1),
+    )
     alarms, agree = [], []
     for values, reference in zip(ours, paper, strict=True):
         distance, std = values.mean() - reference, values.std(ddof=1)
@@ -196,10 +216,18 @@ def test_holm_by_hand() -> None:
 
 @given(p=st.lists(p_values, min_size=1, max_size=6))
 def test_holm_closes_bonferroni(p: list[float]) -> None:
-    """A hypothesis falls if every set of hypotheses with it falls by Bonferroni's rule."""
+    """A hypothesis falls if every set of hypotheses with it falls by
+    Bonferroni's rule."""
     for i, adjusted in enumerate(holm(p)):
-        sets = (s for m in range(1, len(p) + 1) for s in combinations(range(len(p)), m) if i in s)
-        assert adjusted == pytest.approx(max(min(1, len(s) * min(p[j] for j in s)) for s in sets))
+        sets = (
+            s
+            for m in range(1, len(p) + 1)
+            for s in combinations(range(len(p)), m)
+            if i in s
+        )
+        assert adjusted == pytest.approx(
+            max(min(1, len(s) * min(p[j] for j in s)) for s in sets)
+        )
 
 
 @given(p=hnp.arrays(float, st.integers(1, 20), elements=p_values), data=st.data())

@@ -1,4 +1,5 @@
-"""Derivatives along directions of the weights are what the kernel says of the features."""
+"""Derivatives along directions of the weights are what the kernel says of the
+features."""
 
 import numpy as np
 import pytest
@@ -65,7 +66,10 @@ def test_blocks_make_no_difference() -> None:
     network = build(NetworkOptions(widths=[4]), 0, 2)
     whole = Linearisation.along(network, x, c)(x)[1]
     parts = [
-        Linearisation.along(network, p, q) for p, q in zip(x.split(50), c.split(50), strict=True)
+        Linearisation.along(network, p, q)
+        for p, q in zip(x.split(50), c.split(50), strict=True)
     ]
     last = x[-5:]
-    np.testing.assert_allclose(sum(part(last)[1] for part in parts), whole[-5:], rtol=1e-9)
+    np.testing.assert_allclose(
+        sum(part(last)[1] for part in parts), whole[-5:], rtol=1e-9
+    )

@@ -30,12 +30,16 @@ def x() -> Tensor:
 def gradients(network: Network, x: Tensor) -> np.ndarray:
     """Phi (n, p), one point after the other."""
     leaves = network.trainable()
-    rows = [torch.autograd.grad(leaves(x[i : i + 1]).sum(), [*leaves.weights.values()])
-            for i in range(len(x))]  # fmt: skip
+    rows = [
+        torch.autograd.grad(leaves(x[i : i + 1]).sum(), [*leaves.weights.values()])
+        for i in range(len(x))
+    ]
     return torch.stack([torch.cat([g.flatten() for g in row]) for row in rows]).numpy()
 
 
-def test_it_is_the_truncated_svd_of_the_explicit_matrix(network: Network, x: Tensor) -> None:
+def test_it_is_the_truncated_svd_of_the_explicit_matrix(
+    network: Network, x: Tensor
+) -> None:
     new = torch.randn(7, D, dtype=torch.float64)
     fitted = NTFMap.fit(network, x, K)
     psi, f0 = fitted.transform(new)
@@ -44,4 +48,6 @@ def test_it_is_the_truncated_svd_of_the_explicit_matrix(network: Network, x: Ten
     signs = np.array([np.sign(c[np.abs(c).argmax()]) for c in u.T[:K]])
     np.testing.assert_allclose(fitted.s, s[:K], rtol=1e-9)
     np.testing.assert_allclose(fitted.psi, u[:, :K] * s[:K] * signs, atol=1e-7)
-    np.testing.assert_allclose(psi, gradients(network, new) @ vt[:K].T * signs, atol=1e-7)
+    np.testing.assert_allclose(
+        psi, gradients(network, new) @ vt[:K].T * signs, atol=1e-7
+    )

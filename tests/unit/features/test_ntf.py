@@ -19,7 +19,11 @@ from kerhrm.plugins import load_entry
 N = 9
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 SIZES = {"one hidden layer": (3, 8, 1), "two hidden layers": (3, 8, 6, 1)}
-ENTRIES = {"factories:mlp": 5, "factories:Tied": 5, "kerhrm.networks.modules:small_cnn": 32}
+ENTRIES = {
+    "factories:mlp": 5,
+    "factories:Tied": 5,
+    "kerhrm.networks.modules:small_cnn": 32,
+}
 Rows = Callable[[nn.Module, Tensor], Tensor]
 
 
@@ -47,7 +51,10 @@ def as_module(network: Network, entry: str) -> nn.Module:
 def test_factors_give_the_kernel_and_outputs_of_autograd(
     sizes: tuple[int, ...], autograd_rows: Rows
 ) -> None:
-    mlp, x = init_mlp(0, sizes).to(torch.float64), torch.randn(N, 3, dtype=torch.float64)
+    mlp, x = (
+        init_mlp(0, sizes).to(torch.float64),
+        torch.randn(N, 3, dtype=torch.float64),
+    )
     written, other = WrittenOut(mlp), x[:4] - 1
     (left, f0), (right, _) = extract(mlp, x), extract(mlp, other)
     phi, phi_other = autograd_rows(written, x), autograd_rows(written, other)
@@ -58,7 +65,9 @@ def test_factors_give_the_kernel_and_outputs_of_autograd(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_kernel_with_itself_by_blocks(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_with_itself_by_blocks(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Symmetric bit for bit, and single precision errs by rounding alone."""
     monkeypatch.setattr(ntf_module, "ROWS", 16)
     mlp, x = init_mlp(0, (3, 200, 1)).to(dtype), torch.randn(50, 3, dtype=dtype)
@@ -76,16 +85,22 @@ def test_kernel_with_itself_by_blocks(dtype: torch.dtype, monkeypatch: pytest.Mo
 
 @pytest.fixture(params=ENTRIES)
 def network(request: pytest.FixtureRequest) -> Network:
-    return build(NetworkOptions(module=request.param), 0, ENTRIES[request.param]).to(torch.float64)
+    return build(NetworkOptions(module=request.param), 0, ENTRIES[request.param]).to(
+        torch.float64
+    )
 
 
 @pytest.fixture
 def x(request: pytest.FixtureRequest, network: Network) -> Tensor:
-    return torch.randn(N, ENTRIES[request.node.callspec.params["network"]], dtype=torch.float64)
+    return torch.randn(
+        N, ENTRIES[request.node.callspec.params["network"]], dtype=torch.float64
+    )
 
 
 @pytest.fixture
-def phi(request: pytest.FixtureRequest, network: Network, x: Tensor, autograd_rows: Rows) -> Tensor:
+def phi(
+    request: pytest.FixtureRequest, network: Network, x: Tensor, autograd_rows: Rows
+) -> Tensor:
     return autograd_rows(as_module(network, request.node.callspec.params["network"]), x)
 
 
@@ -101,9 +116,17 @@ def test_modules_have_the_kernel_and_outputs_of_autograd(
     assert all(torch.equal(w, before[name]) for name, w in network.weights.items())
 
 
-def test_blocks_and_chunks_change_nothing(network: Network, x: Tensor, phi: Tensor) -> None:
+def test_blocks_and_chunks_change_nothing(
+    network: Network, x: Tensor, phi: Tensor
+) -> None:
     p = phi.shape[-1]
-    for block, chunk in [(p // 3, 100), (p // 4 + 1, 1), (p - 1, 2), (p, 100), (p + 1, 4)]:
+    for block, chunk in [
+        (p // 3, 100),
+        (p // 4 + 1, 1),
+        (p - 1, 2),
+        (p, 100),
+        (p + 1, 4),
+    ]:
         ntf = PerSampleNTF(network, x, block, chunk)
         other = replace(ntf, x=x[1:])
         assert_close(ntf.kernel(other), phi @ phi[1:].mT, **CLOSE)

@@ -47,10 +47,14 @@ def test_with_all_points_as_landmarks_it_is_the_exact_decomposition(kind: str) -
         (found.psi, exact.psi),
         (found.transform(new)[0], exact.transform(new)[0]),
     ):
-        assert_close(got.double(), expected, rtol=0, atol=2e-3 * float(expected.abs().max()))
+        assert_close(
+            got.double(), expected, rtol=0, atol=2e-3 * float(expected.abs().max())
+        )
 
 
-def test_psi_is_the_projection_of_phi_onto_orthonormal_directions(network: Network) -> None:
+def test_psi_is_the_projection_of_phi_onto_orthonormal_directions(
+    network: Network,
+) -> None:
     x = points(0)
     found = NystroemMap.fit(network, x, K, landmarks(40))
     ntf, _ = module.extract(network, found.z)
@@ -76,7 +80,9 @@ def test_landmarks_belong_to_the_seed_and_chunks_make_no_difference(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x = points(0)
-    whole, other = (NystroemMap.fit(network, x, K, landmarks(50), seed) for seed in (1, 2))
+    whole, other = (
+        NystroemMap.fit(network, x, K, landmarks(50), seed) for seed in (1, 2)
+    )
     monkeypatch.setattr(module, "CHUNK", 50 * 7)
     again = NystroemMap.fit(network, x, K, landmarks(50), 1)
     assert torch.equal(again.z, whole.z)

@@ -16,8 +16,15 @@ K = 5
 def features(n: int, p: int = 40, seed: int = 0, decay: float = 0.8) -> np.ndarray:
     """A matrix Phi (n, p) of full column rank with decaying singular values."""
     rng = np.random.default_rng(seed)
-    left, right = np.linalg.qr(rng.standard_normal((n, p)))[0], rng.standard_normal((p, p))
-    return left * (10 * decay ** np.arange(left.shape[1])) @ np.linalg.qr(right)[0][: left.shape[1]]
+    left, right = (
+        np.linalg.qr(rng.standard_normal((n, p)))[0],
+        rng.standard_normal((p, p)),
+    )
+    return (
+        left
+        * (10 * decay ** np.arange(left.shape[1]))
+        @ np.linalg.qr(right)[0][: left.shape[1]]
+    )
 
 
 def gram(phi: np.ndarray) -> Tensor:
@@ -25,7 +32,9 @@ def gram(phi: np.ndarray) -> Tensor:
 
 
 @pytest.mark.parametrize("n", [30, 200], ids=["dense solver", "ARPACK"])
-def test_reduction_is_the_truncated_svd(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reduction_is_the_truncated_svd(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if n == 200:
         monkeypatch.delattr(torch.linalg, "eigh")
     phi = features(n)
@@ -62,5 +71,7 @@ def test_more_dimensions_than_rank_are_refused(
 ) -> None:
     kappa = gram(features(n, p=rank, seed=seed)).to(dtype)
     assert reduce(kappa, rank)[1].shape == (rank,)
-    with pytest.raises(KerhrmError, match=rf"rank {rank}, less than k={rank + 1}; set k <= {rank}"):
+    with pytest.raises(
+        KerhrmError, match=rf"rank {rank}, less than k={rank + 1}; set k <= {rank}"
+    ):
         reduce(kappa, rank + 1)

@@ -26,7 +26,8 @@ def network() -> Network:
 def test_tangent_features_span_those_of_the_landmarks(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:
-    """With all points as landmarks it is kernel ridge regression, the inputs a linear kernel."""
+    """With all points as landmarks it is kernel ridge regression, the inputs a linear
+    kernel."""
     x = torch.from_numpy(points[0].astype(np.float32))
     y = points[1]
     columns = Columns.of(network, x, n_landmarks=40)
@@ -40,7 +41,9 @@ def test_tangent_features_span_those_of_the_landmarks(
     )
     design = centre @ columns.whole.u * np.sqrt(columns.whole.values)
     fitted = design @ (columns.whole.v.T @ beta)
-    np.testing.assert_allclose(fitted, expected.predict(centre @ kernel @ centre), atol=1e-3)
+    np.testing.assert_allclose(
+        fitted, expected.predict(centre @ kernel @ centre), atol=1e-3
+    )
     assert np.isfinite(intercept)
 
 
@@ -54,7 +57,10 @@ def test_a_model_predicts_what_it_has_fitted(
     beta, intercept = columns.whole.solve(y, model.ridge)
     inside = columns.whole.u * np.sqrt(columns.whole.values) @ columns.whole.v.T
     np.testing.assert_allclose(
-        model(x).numpy(), (inside + columns.whole.mean) @ beta + intercept, rtol=1e-3, atol=1e-3
+        model(x).numpy(),
+        (inside + columns.whole.mean) @ beta + intercept,
+        rtol=1e-3,
+        atol=1e-3,
     )
 
 
@@ -66,6 +72,10 @@ def test_a_line_is_fitted_by_the_inputs_alone(network: Network) -> None:
 
 
 @pytest.mark.parametrize("x", [torch.zeros(10, 5), torch.ones(2, 5)])
-def test_without_information_the_mean_predicts(x: torch.Tensor, network: Network) -> None:
+def test_without_information_the_mean_predicts(
+    x: torch.Tensor, network: Network
+) -> None:
     y = torch.arange(len(x)).double()
-    assert fit_ridge(network, x, y)(x).numpy() == pytest.approx(np.full(len(x), float(y.mean())))
+    assert fit_ridge(network, x, y)(x).numpy() == pytest.approx(
+        np.full(len(x), float(y.mean()))
+    )

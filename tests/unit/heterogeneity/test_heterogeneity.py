@@ -1,4 +1,5 @@
-"""The test of heterogeneity: exact under its null, blind to what does not matter, and not blind."""
+"""The test of heterogeneity: exact under its null, blind to what does not matter, and
+not blind."""
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ EXACT = FEW.model_copy(update={"min_gain": 0.0})
 
 
 def flipped(n: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Three inputs, a constant, and y, with the first coefficient flipped in a share of rows."""
+    """Three inputs, a constant, and y, with the first coefficient flipped in a share of
+    rows."""
     random = np.random.default_rng(seed)
     x = random.standard_normal((n, 3))
     sign = np.where(random.random(n) < share, -1, 1)
@@ -59,7 +61,11 @@ def test_many_columns_do_not_hide_a_flip() -> None:
     random = np.random.default_rng(0)
     x = torch.from_numpy(random.standard_normal((2400, 50)))
     sign = torch.from_numpy(np.where(random.random(2400) < 0.2, -1.0, 1.0))
-    y = x[:, 0] + 2 * sign * x[:, 49] + 0.5 * torch.from_numpy(random.standard_normal(2400))
+    y = (
+        x[:, 0]
+        + 2 * sign * x[:, 49]
+        + 0.5 * torch.from_numpy(random.standard_normal(2400))
+    )
     assert test_rows(x[:, :25], y, x, FEW, 0).detected
 
 
@@ -119,7 +125,11 @@ def test_a_problem_is_tested_on_its_training_points(share: float) -> None:
     alone = test_heterogeneity(columns, labels, x=features, options=FEW, seed=4)
     np.testing.assert_array_equal(test.null, alone.null)
     again = HeterogeneityResult.from_arrays(test.arrays())
-    assert (again.gain, again.p_value, again.detected) == (test.gain, test.p_value, test.detected)
+    assert (again.gain, again.p_value, again.detected) == (
+        test.gain,
+        test.p_value,
+        test.detected,
+    )
 
 
 def test_what_cannot_be_tested_is_refused() -> None:

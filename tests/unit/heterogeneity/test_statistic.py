@@ -37,7 +37,9 @@ def test_the_scale_of_the_noise_is_learned() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal((400, 2))
     true = np.exp(x[:, 0])
-    scores, scale = scaled_residuals(x, x[:, 1] + true * random.standard_normal(400), 5, 0)
+    scores, scale = scaled_residuals(
+        x, x[:, 1] + true * random.standard_normal(400), 5, 0
+    )
     assert stats.spearmanr(scale, true).statistic > 0.9
     assert stats.kstest(scores, "norm").pvalue > 0.99
 
@@ -54,7 +56,9 @@ def test_many_features_are_led_to_the_one_that_flips() -> None:
     assert leading(few, e) is few
 
 
-def test_a_rank_regression_is_better_than_least_squares_where_noise_has_an_edge() -> None:
+def test_a_rank_regression_is_better_than_least_squares_where_noise_has_an_edge() -> (
+    None
+):
     random = np.random.default_rng(0)
     x = random.standard_normal((500, 3))
     y = x[:, 0] + random.pareto(1.5, 500)
@@ -69,14 +73,18 @@ def test_equal_labels_are_spread_up_to_half_way_to_their_neighbours() -> None:
     y = np.array([0.0, 0, 1, 1, 1, 3, 4])
     spread = spread_ties(y, np.random.default_rng(0))
     np.testing.assert_array_equal(spread[5:], y[5:])
-    assert (np.abs(spread - [0, 0, 1.25, 1.25, 1.25, 3, 4]) <= [0.5, 0.5, *[0.75] * 3, 0, 0]).all()
+    assert (
+        np.abs(spread - [0, 0, 1.25, 1.25, 1.25, 3, 4]) <= [0.5, 0.5, *[0.75] * 3, 0, 0]
+    ).all()
     assert len(np.unique(spread)) == 7
 
 
 def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
     """Of labels that are mostly equal none is an outlier."""
     x = np.random.default_rng(0).standard_normal((300, 2))
-    scores, scale = scaled_residuals(x, np.maximum(x[:, 0], np.quantile(x[:, 0], 0.6)), 3, 0)
+    scores, scale = scaled_residuals(
+        x, np.maximum(x[:, 0], np.quantile(x[:, 0], 0.6)), 3, 0
+    )
     assert np.isfinite(scores).all()
     assert (scale > 0).all()
 
@@ -84,14 +92,20 @@ def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
 def test_the_matched_gaussian_has_the_moments_of_the_mixture() -> None:
     random = np.random.default_rng(0)
     psi, y = random.standard_normal((50, 2)), random.standard_normal(50)
-    theta, weights, sigma = np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([0.3, 0.7]), 0.8
+    theta, weights, sigma = (
+        np.array([[1.0, 2.0], [-1.0, 0.5]]),
+        np.array([0.3, 0.7]),
+        0.8,
+    )
     centres = psi @ theta.T
     mean = centres @ weights
     variance = centres**2 @ weights - mean**2 + sigma**2
     expected = stats.norm.logpdf(y, mean, np.sqrt(variance)).mean()
     values = theta, weights, np.full(2, sigma), 0.0, 1, True
     tensors = (torch.from_numpy(np.asarray(a)) for a in values)
-    found = matched_likelihood(Mixture(*tensors), torch.from_numpy(psi), torch.from_numpy(y))
+    found = matched_likelihood(
+        Mixture(*tensors), torch.from_numpy(psi), torch.from_numpy(y)
+    )
     np.testing.assert_allclose(float(found), expected)
 
 
@@ -102,7 +116,9 @@ def test_a_cone_is_no_environment_and_two_lines_are() -> None:
     noise = random.standard_normal(500)
     cone = np.abs(x) * noise
     lines = x * np.sign(random.standard_normal(500)) + 0.3 * noise
-    gain = [*gains(features, np.stack([cone / cone.std(), lines / lines.std()]), FEW, 0)]
+    gain = [
+        *gains(features, np.stack([cone / cone.std(), lines / lines.std()]), FEW, 0)
+    ]
     assert gain[0] < 0.02
     assert gain[1] > 0.1
 
@@ -110,11 +126,15 @@ def test_a_cone_is_no_environment_and_two_lines_are() -> None:
 def test_environments_that_the_residual_alone_tells_are_not_set_aside() -> None:
     random = np.random.default_rng(0)
     x, flipped = random.standard_normal(800), random.random(800) < 0.2
-    residual = np.where(flipped, -1.6, 0.4) * np.sign(x) + 0.05 * random.standard_normal(800)
+    residual = np.where(flipped, -1.6, 0.4) * np.sign(
+        x
+    ) + 0.05 * random.standard_normal(800)
     features = orthonormal(np.column_stack([np.sign(x), np.ones(800)]))
     e = normal_scores(residual)
     memberships = torch.from_numpy(np.stack([~flipped, flipped], -1).astype(float))
-    information = label_information(memberships, label_bins(torch.from_numpy(np.abs(e))))
+    information = label_information(
+        memberships, label_bins(torch.from_numpy(np.abs(e)))
+    )
     assert float(information) > 0.5  # what a split by the label looks like
     permuted = random.permuted(np.tile(e, (5, 1)), axis=1)
     gain, *others = gains(features, np.vstack([e, permuted]), FEW, 0)

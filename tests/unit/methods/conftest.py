@@ -19,18 +19,25 @@ Draw = Callable[..., Inputs]
 def draw() -> Draw:
     """``draw(task, seed, n=..., ...)``, options as below.
 
-    The first column is the cause of y, the last one an attribute that follows y less closely
-    from environment to environment; those between are noise.  No environment is empty, and
-    ``equal`` ones have equally many points.
+    The first column is the cause of y, the last one an attribute that follows y less
+    closely from environment to environment; those between are noise.  No environment is
+    empty, and ``equal`` ones have equally many points.
     """
 
     def points(
-        rng: np.random.Generator, task: Task, count: int, d: int, environments: int, equal: bool,
+        rng: np.random.Generator,
+        task: Task,
+        count: int,
+        d: int,
+        environments: int,
+        equal: bool,
         noise: float,
-    ) -> list[torch.Tensor]:  # fmt: skip
+    ) -> list[torch.Tensor]:
         environment = np.arange(count) % environments
         if not equal:
-            environment[environments:] = rng.integers(environments, size=count - environments)
+            environment[environments:] = rng.integers(
+                environments, size=count - environments
+            )
         environment = rng.permutation(environment)
         x = rng.standard_normal((count, d))
         y = x[:, 0] + noise * rng.standard_normal(count)
@@ -41,10 +48,18 @@ def draw() -> Draw:
         return [torch.from_numpy(a) for a in arrays]
 
     def inputs(
-        task: Task = "classification", seed: int = 7, *, n: int = 40, m: int = 25, d: int = 4,
-        environments: int = 2, equal: bool = True, noise: float = 1.0, k: int = 0,
+        task: Task = "classification",
+        seed: int = 7,
+        *,
+        n: int = 40,
+        m: int = 25,
+        d: int = 4,
+        environments: int = 2,
+        equal: bool = True,
+        noise: float = 1.0,
+        k: int = 0,
         widths: tuple[int, ...] = (16,),
-    ) -> Inputs:  # fmt: skip
+    ) -> Inputs:
         rng = stream(seed, "inputs")
         how = d, environments, equal, noise
         (x, y, train), (x_validation, y_validation, validation) = (
@@ -54,14 +69,26 @@ def draw() -> Draw:
         problem: Any = None
         if k:
             features = NTFMap.fit(network, x, k)
-            problem = Problem.from_features(features, x_validation, y, y_validation, task, seed)
+            problem = Problem.from_features(
+                features, x_validation, y, y_validation, task, seed
+            )
         z, z_validation = (
             (part + torch.from_numpy(rng.random(len(part))))[:, None]
             for part in (train, validation)
         )
         return Inputs(
-            x, y, x_validation, y_validation, task, seed, network, train, validation, problem,
-            auxiliary=z, auxiliary_validation=z_validation,
-        )  # fmt: skip
+            x,
+            y,
+            x_validation,
+            y_validation,
+            task,
+            seed,
+            network,
+            train,
+            validation,
+            problem,
+            auxiliary=z,
+            auxiliary_validation=z_validation,
+        )
 
     return inputs

@@ -19,19 +19,37 @@ Draw = Callable[..., Inputs]
 OPTIONS = AuxiliaryOptions(k=[11])
 
 
-def temporal(low: float, high: float, seed: int = 0, n: int = 2000) -> tuple[Inputs, NTFMap, dict]:
-    data = generate("temporal", {"low": low, "high": high, "n_train": n, "n_test": 500}, [seed])
+def temporal(
+    low: float, high: float, seed: int = 0, n: int = 2000
+) -> tuple[Inputs, NTFMap, dict]:
+    data = generate(
+        "temporal", {"low": low, "high": high, "n_train": n, "n_test": 500}, [seed]
+    )
     parts = {"train": data.train, "validation": data.validation, "test": data.test}
-    tensors = {name: [torch.from_numpy(a[0]) for a in (p.x, p.y)] for name, p in parts.items()}
-    z, z_validation = (torch.from_numpy(p.auxiliary[0]) for p in (data.train, data.validation))
+    tensors = {
+        name: [torch.from_numpy(a[0]) for a in (p.x, p.y)] for name, p in parts.items()
+    }
+    z, z_validation = (
+        torch.from_numpy(p.auxiliary[0]) for p in (data.train, data.validation)
+    )
     network = build(NetworkOptions(widths=[]), seed, 10)
     (x, y), (x_validation, y_validation) = tensors["train"], tensors["validation"]
     features = NTFMap.fit(network, x, 11)
-    one = Problem.from_features(features, x_validation, y, y_validation, "classification", seed)
+    one = Problem.from_features(
+        features, x_validation, y, y_validation, "classification", seed
+    )
     inputs = Inputs(
-        x, y, x_validation, y_validation, "classification", seed, network, problem=one,
-        auxiliary=z, auxiliary_validation=z_validation,
-    )  # fmt: skip
+        x,
+        y,
+        x_validation,
+        y_validation,
+        "classification",
+        seed,
+        network,
+        problem=one,
+        auxiliary=z,
+        auxiliary_validation=z_validation,
+    )
     return inputs, features, tensors
 
 
@@ -49,11 +67,15 @@ def test_time_tells_which_features_are_spurious() -> None:
 
 def test_a_network_is_trained_along_the_direction() -> None:
     inputs, features, tensors = temporal(0.999, 0.7)
-    how = KerHRMOptions(cosine_weight=[1e4], steps=400, check_every=None, learning_rate=1e-2)
+    how = KerHRMOptions(
+        cosine_weight=[1e4], steps=400, check_every=None, learning_rate=1e-2
+    )
     fitted = train_auxiliary(inputs, OPTIONS.model_copy(update={"network": how}))
     x, _ = tensors["test"]
     outputs = fitted.predict(x, *features.transform(x))
-    network, linear = (outputs[name].detach().double() for name in ("network", "linear"))
+    network, linear = (
+        outputs[name].detach().double() for name in ("network", "linear")
+    )
     f0 = inputs.network(x).detach().double()
     assert float(torch.corrcoef(torch.stack([network - f0, linear - f0]))[0, 1]) > 0.99
     assert fitted.chosen["cosine_weight"] == 1e4
@@ -93,8 +115,11 @@ def test_level_of_the_permutation_test(kind: str) -> None:
     assert rejected <= 13  # 5 % of 120, and 2.9 standard deviations
 
 
-def test_zin_infers_the_largest_penalty(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By an own loop of automatic derivatives, with an auxiliary variable near the environment."""
+def test_zin_infers_the_largest_penalty(
+    draw: Draw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an own loop of automatic derivatives, with an auxiliary variable near the
+    environment."""
     inputs = draw("classification", 3, n=400, m=50)
     noise = 0.1 * torch.randn(400, generator=torch.manual_seed(0))
     z = (inputs.environments + noise)[:, None]
@@ -102,8 +127,12 @@ def test_zin_infers_the_largest_penalty(draw: Draw, monkeypatch: pytest.MonkeyPa
     inputs = replace(inputs, auxiliary=z, auxiliary_validation=z_validation)
     given = []
     train_on = zin.train_on
-    monkeypatch.setattr(zin, "train_on", lambda m, i, o: given.append((m, i)) or train_on(m, i, o))
-    options = ZINOptions(steps=30, reference_steps=60, inference_steps=600, inference_rate=2e-2)
+    monkeypatch.setattr(
+        zin, "train_on", lambda m, i, o: given.append((m, i)) or train_on(m, i, o)
+    )
+    options = ZINOptions(
+        steps=30, reference_steps=60, inference_steps=600, inference_rate=2e-2
+    )
     fitted = train_zin(inputs, options)
     (means, continued), rho = given[0], fitted.environments[:400, 0]
     torch.testing.assert_close(means.sum(-1), torch.ones(2))
@@ -118,12 +147,17 @@ def test_zin_infers_the_largest_penalty(draw: Draw, monkeypatch: pytest.MonkeyPa
         return total / 2
 
     assert penalty(rho) > 1.02 * penalty(torch.full_like(rho, 0.5))
-    at = [penalty((z[:, 0] < cut).float() if below else (z[:, 0] >= cut).float())
-          for cut in np.linspace(0, 1, 21) for below in (True, False)]  # fmt: skip
+    at = [
+        penalty((z[:, 0] < cut).float() if below else (z[:, 0] >= cut).float())
+        for cut in np.linspace(0, 1, 21)
+        for below in (True, False)
+    ]
     assert penalty(rho) >= 0.9 * max(at)  # as large as the best threshold on z
     torch.manual_seed(1)
     again = train_zin(inputs, options)
-    assert torch.equal(again.networks["model"](inputs.x), fitted.networks["model"](inputs.x))
+    assert torch.equal(
+        again.networks["model"](inputs.x), fitted.networks["model"](inputs.x)
+    )
 
 
 def test_refused() -> None:
@@ -135,4 +169,6 @@ def test_refused() -> None:
     with pytest.raises(KerhrmError, match="3 rows for 200 points"):
         fit_auxiliary(problem, z[:3], z, OPTIONS)
     with pytest.raises(KerhrmError, match="k=12 exceeds the 11"):
-        fit_auxiliary(problem, z, inputs.auxiliary_validation.numpy(), AuxiliaryOptions(k=[12]))
+        fit_auxiliary(
+            problem, z, inputs.auxiliary_validation.numpy(), AuxiliaryOptions(k=[12])
+        )

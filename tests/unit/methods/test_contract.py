@@ -19,12 +19,27 @@ from kerhrm.options import Options, Task
 D, K = 4, 8
 #: few steps, and rates at which these learn something
 QUICK = {
-    "steps": 40, "learning_rate": 1e-2, "evaluate_every": 5, "reference_steps": 15,
-    "inference_steps": 100, "inference_rate": 0.05, "anneal": 5, "cluster_steps": 200,
-    "cluster_rounds": 3, "cluster_rate": 1e-2, "gate_steps": 300, "gate_rate": 1e-2,
-    "n_iterations": 2, "n_init": 2, "check_every": 10, "pretest": None, "penalty_weight": 1.0,
-    "n_permutations": None, "hidden": 4, "identification_steps": 15,
-}  # fmt: skip
+    "steps": 40,
+    "learning_rate": 1e-2,
+    "evaluate_every": 5,
+    "reference_steps": 15,
+    "inference_steps": 100,
+    "inference_rate": 0.05,
+    "anneal": 5,
+    "cluster_steps": 200,
+    "cluster_rounds": 3,
+    "cluster_rate": 1e-2,
+    "gate_steps": 300,
+    "gate_rate": 1e-2,
+    "n_iterations": 2,
+    "n_init": 2,
+    "check_every": 10,
+    "pretest": None,
+    "penalty_weight": 1.0,
+    "n_permutations": None,
+    "hidden": 4,
+    "identification_steps": 15,
+}
 
 
 class Case(NamedTuple):
@@ -34,7 +49,14 @@ class Case(NamedTuple):
 
     def inputs(self, draw: Callable[..., Inputs], seed: int = 7, **how: Any) -> Inputs:
         """Only what the method may see."""
-        how = {"n": 60, "d": D, "environments": 3, "equal": False, "noise": 0.5, "k": K} | how
+        how = {
+            "n": 60,
+            "d": D,
+            "environments": 3,
+            "equal": False,
+            "noise": 0.5,
+            "k": K,
+        } | how
         inputs = draw(self.task, seed, **how)
         if not self.method.needs_environments:
             inputs = replace(inputs, environments=None, environments_validation=None)
@@ -52,12 +74,16 @@ def cases() -> Iterator[Any]:
         if "k" in known:
             quick["k"] = K if isinstance(known["k"].default, int) else [3, K]
         if "network" in known:
-            steps = {key: QUICK[key] for key in QUICK if key in KerHRMOptions.model_fields}
+            steps = {
+                key: QUICK[key] for key in QUICK if key in KerHRMOptions.model_fields
+            }
             quick["network"] = KerHRMOptions(**steps)
         for loss in ("squared", "logistic") if "loss" in known else ("",):
             options = method.options(**quick, **({"loss": loss} if loss else {}))
             for task in method.tasks[: 1 if loss == "logistic" else 2]:
-                yield pytest.param(Case(method, options, task), id=f"{name}-{loss}-{task}")
+                yield pytest.param(
+                    Case(method, options, task), id=f"{name}-{loss}-{task}"
+                )
 
 
 each_case = pytest.mark.parametrize("case", list(cases()))
@@ -75,7 +101,8 @@ def new_points(count: int = 17) -> Tensor:
 
 @each_case
 def test_outputs(case: Case, draw: Draw) -> None:
-    """One finite output a point, which follows the labels and does not notice other points."""
+    """One finite output a point, which follows the labels and does not notice other
+    points."""
     inputs = case.inputs(draw)
     fitted = case.train(inputs)
     for x in (inputs.x, new_points(), new_points(1)):
@@ -94,7 +121,12 @@ def test_outputs(case: Case, draw: Draw) -> None:
     if fitted.environments is not None:
         assert len(fitted.environments) == len(inputs.x) + len(inputs.x_validation)
         assert fitted.environments.dtype == torch.float32
-        assert 0 <= float(fitted.environments.min()) <= float(fitted.environments.max()) <= 1 + 1e-6
+        assert (
+            0
+            <= float(fitted.environments.min())
+            <= float(fitted.environments.max())
+            <= 1 + 1e-6
+        )
 
 
 @each_case
@@ -102,7 +134,9 @@ def test_training_repeats_and_changes_nothing(case: Case, draw: Draw) -> None:
     """To the last bit, and by the inputs' own seed."""
     inputs, x = case.inputs(draw), new_points()
     tensors = [getattr(inputs, f.name) for f in fields(Inputs)]
-    tensors = [t for t in tensors if isinstance(t, Tensor)] + [*inputs.network.weights.values()]
+    tensors = [t for t in tensors if isinstance(t, Tensor)] + [
+        *inputs.network.weights.values()
+    ]
     before, options = [t.clone() for t in tensors], case.options.model_dump()
     first = predict(case.train(inputs), inputs, x)
     for t, old in zip(tensors, before, strict=True):
@@ -176,7 +210,10 @@ def test_without_its_penalty_a_method_is_erm(
     options = {"steps": 25, "learning_rate": 1e-2, **given, **options}
     outputs = method.train(inputs, method.options(**options)).predict(inputs.x)["model"]
     erm = train(
-        inputs.network, inputs.x, lambda f, *_: point_loss(f, inputs.y, loss).mean(),
-        steps=25, learning_rate=1e-2,
-    )  # fmt: skip
+        inputs.network,
+        inputs.x,
+        lambda f, *_: point_loss(f, inputs.y, loss).mean(),
+        steps=25,
+        learning_rate=1e-2,
+    )
     torch.testing.assert_close(outputs, erm(inputs.x), rtol=1e-2, atol=1e-3)

@@ -19,7 +19,13 @@ from kerhrm.networks.training import train
 from kerhrm.options import Task
 
 N = 12
-RADII = [0.02, 0.3, 1.0, 4.0, 20.0]  # in the last one the ball holds a single point: 1 + 2 rho > n
+RADII = [
+    0.02,
+    0.3,
+    1.0,
+    4.0,
+    20.0,
+]  # in the last one the ball holds a single point: 1 + 2 rho > n
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -32,17 +38,24 @@ def test_erm_has_the_weights_of_the_best_look(
 
     def look(step: int, network: Network, loss: Tensor) -> None:
         f, y = network(inputs.x_validation).detach(), inputs.y_validation
-        score = (f > 0) == (y > 0) if task == "classification" else -((f - y).double() ** 2)
+        score = (
+            (f > 0) == (y > 0) if task == "classification" else -((f - y).double() ** 2)
+        )
         scores[step] = float(score.double().mean())
 
     def run(steps: int) -> Network:
         return train(
-            inputs.network, inputs.x, lambda f, *_: ((f - inputs.y) ** 2).mean(),
-            steps=steps, learning_rate=0.03, callbacks=[look],
-        )  # fmt: skip
+            inputs.network,
+            inputs.x,
+            lambda f, *_: ((f - inputs.y) ** 2).mean(),
+            steps=steps,
+            learning_rate=0.03,
+            callbacks=[look],
+        )
 
     run(steps)
-    looks = sorted({*range(every, steps + 1, every), steps})  # the last step is looked at as well
+    # the last step is looked at as well
+    looks = sorted({*range(every, steps + 1, every), steps})
     best = max(looks, key=lambda step: scores[step])  # the first one among equals
     options = ERMOptions(steps=steps, learning_rate=0.03, evaluate_every=every)
     outputs = train_erm(inputs, options).predict(inputs.x)["model"]
@@ -77,7 +90,9 @@ def test_the_primal_and_the_dual_by_solvers(rho: float, seed: int) -> None:
     )
     assert solution.status in (0, 8)  # 8: no step improves any more, in rounding
     assert float(worst_mean(losses, rho)) == pytest.approx(-solution.fun, rel=1e-6)
-    np.testing.assert_allclose(worst_weights(losses, rho).numpy(), solution.x, atol=1e-3)
+    np.testing.assert_allclose(
+        worst_weights(losses, rho).numpy(), solution.x, atol=1e-3
+    )
 
     def dual(eta: float) -> float:
         excess = np.maximum(values - eta, 0)
@@ -99,7 +114,9 @@ def test_weights_lie_in_the_ball_and_a_larger_one_is_worse(
     assert float(p.sum()) == pytest.approx(1)
     assert float(p.min()) >= 0
     vertex = (N - 1) / 2  # divergence of a single point
-    assert float(((N * p - 1) ** 2).mean() / 2) == pytest.approx(min(rho, vertex), rel=1e-4)
+    assert float(((N * p - 1) ** 2).mean() / 2) == pytest.approx(
+        min(rho, vertex), rel=1e-4
+    )
     assert bool((p[losses.argsort()].diff() >= 0).all())
     small, large = worst_mean(losses, rho), worst_mean(losses, factor * rho)
     assert float(losses.mean()) - 1e-9 <= float(small) <= float(large) + 1e-9
@@ -115,7 +132,9 @@ def test_the_gradient_by_differences(rho: float) -> None:
     for i in range(N):
         shift = step * torch.eye(N, dtype=torch.float64)[i]
         with torch.no_grad():
-            slope = (worst_mean(losses + shift, rho) - worst_mean(losses - shift, rho)) / (2 * step)
+            slope = (
+                worst_mean(losses + shift, rho) - worst_mean(losses - shift, rho)
+            ) / (2 * step)
         assert float(gradient[i]) == pytest.approx(float(slope), abs=1e-5)
 
 

@@ -38,12 +38,21 @@ def points(k: int = 3) -> tuple[Tensor, Tensor, Tensor]:
     x = rng.standard_normal((N, D)) * [1.0, 2.0, 0.5, 1.0]
     y = x @ [1.0, -0.5, 1.0, 0.0] + rng.standard_normal(N)
     share = np.arange(1, k + 1) / np.arange(1, k + 1).sum()
-    return torch.from_numpy(x), torch.from_numpy(y), torch.from_numpy(rng.choice(k, N, p=share))
+    return (
+        torch.from_numpy(x),
+        torch.from_numpy(y),
+        torch.from_numpy(rng.choice(k, N, p=share)),
+    )
 
 
 def test_adam_is_that_of_torch() -> None:
-    start, scale = np.random.default_rng(0).standard_normal((5, 3)), np.logspace(-3, 2, 3)
-    result = adam(start, lambda step, w: scale * w + 1.0 / step, steps=60, learning_rate=0.02)
+    start, scale = (
+        np.random.default_rng(0).standard_normal((5, 3)),
+        np.logspace(-3, 2, 3),
+    )
+    result = adam(
+        start, lambda step, w: scale * w + 1.0 / step, steps=60, learning_rate=0.02
+    )
     w = torch.from_numpy(start).clone().requires_grad_(True)
     optimiser = torch.optim.Adam([w], lr=0.02)
     for step in range(1, 61):
@@ -58,8 +67,13 @@ def risk_and_penalty(
     x: Tensor, y: Tensor, labels: Tensor, w: Tensor, gate: Tensor
 ) -> tuple[Tensor, Tensor]:
     """By their definitions."""
-    risks = [((x[labels == e] @ (gate * w) - y[labels == e]) ** 2).mean() for e in labels.unique()]
-    slopes = torch.stack([torch.autograd.grad(r, w, create_graph=True)[0] for r in risks])
+    risks = [
+        ((x[labels == e] @ (gate * w) - y[labels == e]) ** 2).mean()
+        for e in labels.unique()
+    ]
+    slopes = torch.stack(
+        [torch.autograd.grad(r, w, create_graph=True)[0] for r in risks]
+    )
     return torch.stack(risks).mean(), (gate * slopes.var(0, correction=0)).sum()
 
 
@@ -88,7 +102,9 @@ def test_cost_gradient_by_autograd(goal: Any) -> None:
     opened = (0.5 * (1 + torch.erf(centre / 0.3 / 2**0.5))).sum()
     cost = opened if goal == "few" else (D - opened) ** 2
     (expected,) = torch.autograd.grad(cost, centre)
-    np.testing.assert_allclose(cost_gradient(centre.detach().numpy(), options), expected)
+    np.testing.assert_allclose(
+        cost_gradient(centre.detach().numpy(), options), expected
+    )
 
 
 @given(centre=st.floats(-0.5, 0.8), sigma=st.floats(0.05, 1.0))
@@ -96,7 +112,9 @@ def test_cost_gradient_by_autograd(goal: Any) -> None:
 def test_gate_probability_by_monte_carlo(centre: float, sigma: float) -> None:
     draws = np.random.default_rng(0).standard_normal(40_000)
     frequency = (np.clip(centre + sigma * draws, 0, 1) > 0).mean()
-    assert gate_probability(np.array([centre]), sigma)[0] == pytest.approx(frequency, abs=0.015)
+    assert gate_probability(np.array([centre]), sigma)[0] == pytest.approx(
+        frequency, abs=0.015
+    )
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.5])
@@ -140,21 +158,29 @@ def test_clusters_do_not_see_selected_features() -> None:
 
 
 def test_gates_select_causes_and_drop_effects() -> None:
-    """Two causes of y, and two effects that follow it by the environment's own factor."""
+    """Two causes of y, and two effects that follow it by the
+    environment's own factor."""
     rng = np.random.default_rng(0)
     labels, s = rng.integers(2, size=500), rng.standard_normal((500, 2))
     target = s @ [1.0, -1.0] + 0.5 * rng.standard_normal(500)
     effects = np.where(labels, 0.3, 1.5)[:, None] * target[:, None]
     effects = effects + 0.5 * rng.standard_normal((500, 2))
-    x, y = torch.from_numpy(np.hstack([s, effects])).float(), torch.from_numpy(target).float()
-    options = HRMOptions(gate_steps=1500, gate_rate=4e-3, penalty_weight=10.0, gate_cost=0.1)
+    x, y = (
+        torch.from_numpy(np.hstack([s, effects])).float(),
+        torch.from_numpy(target).float(),
+    )
+    options = HRMOptions(
+        gate_steps=1500, gate_rate=4e-3, penalty_weight=10.0, gate_cost=0.1
+    )
     start = 2 * least_squares(x, y, torch.ones(D, dtype=torch.bool)).numpy()
     for environments, expected in (
         (torch.from_numpy(labels), [True, True, False, False]),
         # with one environment nothing varies: the effects are what predicts
         (torch.zeros(500, dtype=torch.int64), None),
     ):
-        centre, _ = learn_gates(gradient_rows(x, y, environments), start, 0, options, "0")
+        centre, _ = learn_gates(
+            gradient_rows(x, y, environments), start, 0, options, "0"
+        )
         selected = selected_features(centre, options).tolist()
         assert selected == expected if expected else all(selected[2:])
 
@@ -183,13 +209,19 @@ def test_environments_are_those_of_the_nearest_line(
     if turns == 2:
         split, _ = cluster(x, y, p, inputs.seed, options, "0")
         start = 2 * least_squares(x, y, torch.ones(D, dtype=torch.bool)).numpy()
-        centre, _ = learn_gates(gradient_rows(x, y, split), start, inputs.seed, options, "0")
-        p = 0.5 * (1 + torch.erf(torch.from_numpy(centre) / options.gate_noise / 2**0.5))
+        centre, _ = learn_gates(
+            gradient_rows(x, y, split), start, inputs.seed, options, "0"
+        )
+        p = 0.5 * (
+            1 + torch.erf(torch.from_numpy(centre) / options.gate_noise / 2**0.5)
+        )
     split, models = cluster(x, y, p, inputs.seed, options, str(turns - 1))
     assert fitted.environments is not None
     assert torch.equal(fitted.environments[:n].argmax(1), split)
     held_out = fitted.environments[n:]
-    for x_i, y_i, members in zip(inputs.x_validation, inputs.y_validation, held_out, strict=True):
+    for x_i, y_i, members in zip(
+        inputs.x_validation, inputs.y_validation, held_out, strict=True
+    ):
         errors = [float((w @ ((1 - p) * x_i) - y_i) ** 2) for w in models]
         assert errors[int(members.argmax())] == pytest.approx(min(errors), abs=1e-5)
     assert int((held_out.sum(0) > 0).sum()) >= 2  # or this would not tell

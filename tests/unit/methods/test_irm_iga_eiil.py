@@ -1,4 +1,5 @@
-"""Penalties of IRM, IGA and EIIL against autograd, their training against plain loops."""
+"""Penalties of IRM, IGA and EIIL against autograd, their training
+against plain loops."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from kerhrm import NetworkOptions, build
-from kerhrm.methods.eiil import EIILOptions, infer_environments, soft_penalty, train_eiil
+from kerhrm.methods.eiil import (
+    EIILOptions,
+    infer_environments,
+    soft_penalty,
+    train_eiil,
+)
 from kerhrm.methods.iga import IGAOptions, train_iga
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.irm import (
@@ -38,7 +44,9 @@ def mean_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
 def scale_penalty(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
     """Squared gradient of the risk with respect to a dummy scale."""
     scale = torch.ones((), dtype=f.dtype, requires_grad=True)
-    (gradient,) = torch.autograd.grad(mean_loss(scale * f, y, loss), scale, create_graph=True)
+    (gradient,) = torch.autograd.grad(
+        mean_loss(scale * f, y, loss), scale, create_graph=True
+    )
     return gradient**2
 
 
@@ -65,9 +73,13 @@ def test_irm_by_a_torch_loop(
 ) -> None:
     inputs, steps = draw(n=N), 25
     options = IRMOptions(
-        loss=loss, penalty_weight=weight, anneal=anneal, steps=steps, learning_rate=1e-2,
+        loss=loss,
+        penalty_weight=weight,
+        anneal=anneal,
+        steps=steps,
+        learning_rate=1e-2,
         weight_decay=decay,
-    )  # fmt: skip
+    )
     network = inputs.network.trainable()
     weights = list(network.weights.values())
     optimiser = torch.optim.Adam(weights, lr=1e-2)
@@ -77,7 +89,11 @@ def test_irm_by_a_torch_loop(
         now = min(weight, 1.0) if step < anneal else weight
         for e in range(2):
             part = f[inputs.environments == e], inputs.y[inputs.environments == e]
-            total = total + mean_loss(*part, loss) / 2 + now * scale_penalty(*part, loss) / 2
+            total = (
+                total
+                + mean_loss(*part, loss) / 2
+                + now * scale_penalty(*part, loss) / 2
+            )
         optimiser.zero_grad()
         (total / max(now, 1.0)).backward()
         optimiser.step()
@@ -92,7 +108,9 @@ def variance_by_hand(
     gradients = []
     for e in labels.unique():
         risk = point_loss(network(x), y, loss)[labels == e].mean()
-        parts = torch.autograd.grad(risk, list(network.weights.values()), create_graph=True)
+        parts = torch.autograd.grad(
+            risk, list(network.weights.values()), create_graph=True
+        )
         gradients.append(torch.cat([part.flatten() for part in parts]))
     stacked = torch.stack(gradients)
     return ((stacked - stacked.mean(0)) ** 2).sum()
@@ -108,13 +126,16 @@ def test_iga_by_a_torch_loop(draw: Draw, weight: float) -> None:
     for _ in range(20):
         optimiser.zero_grad()
         f = network(x)
-        total = torch.stack([((f - y) ** 2)[labels == e].mean() for e in range(3)]).mean()
+        total = torch.stack(
+            [((f - y) ** 2)[labels == e].mean() for e in range(3)]
+        ).mean()
         (total + weight * variance_by_hand(network, x, y, labels, "squared")).backward()
         optimiser.step()
     options = IGAOptions(penalty_weight=weight, steps=20, learning_rate=1e-2)
     trained = train_iga(inputs, options)
-    torch.testing.assert_close(trained.predict(x)["model"], network(x).detach(),
-                               rtol=1e-3, atol=1e-3)  # fmt: skip
+    torch.testing.assert_close(
+        trained.predict(x)["model"], network(x).detach(), rtol=1e-3, atol=1e-3
+    )
 
 
 @each_loss
@@ -148,18 +169,27 @@ def test_the_split_is_the_best_of_all(steps: int, rate: float) -> None:
         torch.testing.assert_close(result, values.max())
 
 
-@pytest.mark.parametrize(("weight", "anneal", "decay"), [(1.0, 0, 0.0), (200.0, 10, 0.3)])
+@pytest.mark.parametrize(
+    ("weight", "anneal", "decay"), [(1.0, 0, 0.0), (200.0, 10, 0.3)]
+)
 @each_loss
 def test_eiil_is_a_reference_its_splits_and_irm(
     draw: Draw, loss: PointLoss, weight: float, anneal: int, decay: float
 ) -> None:
-    """Splits lie at a corner of the objective, where all g_i of an environment agree."""
+    """Splits lie at a corner of the objective, where all g_i of an
+    environment agree."""
     inputs = draw(n=60, m=50)
     shared = {
-        "loss": loss, "penalty_weight": weight, "anneal": anneal, "steps": 30,
-        "learning_rate": 1e-2, "weight_decay": decay,
-    }  # fmt: skip
-    options = EIILOptions(**shared, reference_steps=15, inference_steps=2000, inference_rate=0.05)
+        "loss": loss,
+        "penalty_weight": weight,
+        "anneal": anneal,
+        "steps": 30,
+        "learning_rate": 1e-2,
+        "weight_decay": decay,
+    }
+    options = EIILOptions(
+        **shared, reference_steps=15, inference_steps=2000, inference_rate=0.05
+    )
     fitted = train_eiil(inputs, options)
     reference = inputs.network.trainable()
     weights = list(reference.weights.values())
@@ -186,31 +216,47 @@ def test_eiil_is_a_reference_its_splits_and_irm(
 
 
 def spurious(rates: tuple[float, ...], n: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Points (n each) of a noisy cause of y and a precise attribute that agrees at the rates."""
+    """Points (n each) of a noisy cause of y and a precise attribute that agrees at the
+    rates."""
     y = torch.sign(torch.randn(len(rates), n))
     agrees = torch.rand(len(rates), n) < torch.tensor(rates)[:, None]
-    x = torch.stack([y + 1.5 * torch.randn(y.shape), torch.where(agrees, y, -y)], dim=-1)
+    x = torch.stack(
+        [y + 1.5 * torch.randn(y.shape), torch.where(agrees, y, -y)], dim=-1
+    )
     labels = torch.arange(len(rates))[:, None].expand(y.shape)
     return x.flatten(0, 1), y.flatten(), labels.flatten()
 
 
 @pytest.mark.parametrize("name", ["irm squared", "irm logistic", "eiil logistic"])
 def test_invariance_turns_away_from_the_spurious_attribute(name: str) -> None:
-    (x, y, labels), (x_test, y_test, _) = spurious((0.95, 0.7), 400), spurious((0.1,), 500)
+    (x, y, labels), (x_test, y_test, _) = (
+        spurious((0.95, 0.7), 400),
+        spurious((0.1,), 500),
+    )
     network = build(NetworkOptions(widths=[32]), 0, 2)
     inputs = Inputs(x, y, x, y, "classification", 0, network, labels)
     shared = {
-        "loss": name.split()[1], "penalty_weight": 1e3, "anneal": 30, "steps": 200,
+        "loss": name.split()[1],
+        "penalty_weight": 1e3,
+        "anneal": 30,
+        "steps": 200,
         "learning_rate": 1e-2,
-    }  # fmt: skip
+    }
     if name.startswith("irm"):
         fitted = train_irm(inputs, IRMOptions(**shared))
     else:
         extra = {"reference_steps": 60, "inference_steps": 500, "inference_rate": 0.02}
-        fitted = train_eiil(replace(inputs, environments=None), EIILOptions(**shared, **extra))
+        fitted = train_eiil(
+            replace(inputs, environments=None), EIILOptions(**shared, **extra)
+        )
     loss: PointLoss = "squared" if "squared" in name else "logistic"
-    erm = train(network, x, lambda f, *_: point_loss(f, y, loss).mean(),
-                steps=200, learning_rate=1e-2)  # fmt: skip
+    erm = train(
+        network,
+        x,
+        lambda f, *_: point_loss(f, y, loss).mean(),
+        steps=200,
+        learning_rate=1e-2,
+    )
     models = erm, lambda points: fitted.predict(points)["model"]
     hits = [float(((f(x_test) > 0) == (y_test > 0)).double().mean()) for f in models]
     assert hits[1] > hits[0] + 0.1
@@ -220,7 +266,9 @@ def test_the_default_loss_follows_the_task(draw: Draw) -> None:
     for task, loss in (("classification", "logistic"), ("regression", "squared")):
         inputs = draw(task)
         default, explicit = (
-            train_irm(inputs, IRMOptions(steps=5, loss=given)).predict(inputs.x)["model"]
+            train_irm(inputs, IRMOptions(steps=5, loss=given)).predict(inputs.x)[
+                "model"
+            ]
             for given in (None, loss)
         )
         assert torch.equal(default, explicit)

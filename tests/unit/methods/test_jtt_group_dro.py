@@ -1,4 +1,5 @@
-"""JTT against repeated points and another solver; GroupDRO against its algorithm in plain torch."""
+"""JTT against repeated points and another solver; GroupDRO against its algorithm in
+plain torch."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,12 @@ from torch import Tensor
 from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.irm import PointLoss, point_loss
-from kerhrm.methods.jtt import ClosedFormOptions, JTTOptions, train_closed_form, train_jtt
+from kerhrm.methods.jtt import (
+    ClosedFormOptions,
+    JTTOptions,
+    train_closed_form,
+    train_jtt,
+)
 from kerhrm.methods.references import LeastSquaresOptions, train_least_squares
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import train
@@ -22,7 +28,11 @@ each_loss = pytest.mark.parametrize("loss", ["squared", "logistic"])
 
 def erm(network: Network, x: Tensor, y: Tensor, loss: PointLoss, steps: int) -> Network:
     return train(
-        network, x, lambda f, *_: point_loss(f, y, loss).mean(), steps=steps, learning_rate=1e-2
+        network,
+        x,
+        lambda f, *_: point_loss(f, y, loss).mean(),
+        steps=steps,
+        learning_rate=1e-2,
     )
 
 
@@ -36,12 +46,20 @@ def test_upweighted_points_are_points_repeated(draw: Draw, loss: PointLoss) -> N
     more = [torch.cat([part, part[wrong].repeat_interleave(3, 0)]) for part in (x, y)]
     expected = erm(network, more[0], more[1], loss, 25)(x)
     given = {"steps": 25, "learning_rate": 1e-2, "loss": loss}
-    fitted = train_jtt(inputs, JTTOptions(identification_steps=10, upweight=4.0, **given))
-    torch.testing.assert_close(fitted.predict(x)["model"], expected, rtol=1e-3, atol=1e-4)
+    fitted = train_jtt(
+        inputs, JTTOptions(identification_steps=10, upweight=4.0, **given)
+    )
+    torch.testing.assert_close(
+        fitted.predict(x)["model"], expected, rtol=1e-3, atol=1e-4
+    )
     held_out = torch.sign(first(inputs.x_validation)) != inputs.y_validation
     assert fitted.environments is not None
-    assert torch.equal(fitted.environments.argmax(1), torch.cat([wrong, held_out]).long())
-    alike = train_jtt(inputs, JTTOptions(identification_steps=10, upweight=1.0, **given))
+    assert torch.equal(
+        fitted.environments.argmax(1), torch.cat([wrong, held_out]).long()
+    )
+    alike = train_jtt(
+        inputs, JTTOptions(identification_steps=10, upweight=1.0, **given)
+    )
     assert torch.equal(alike.predict(x)["model"], erm(network, x, y, loss, 25)(x))
 
 
@@ -51,7 +69,9 @@ def test_without_errors_jtt_is_erm(draw: Draw) -> None:
     x, held_out = inputs.x.clone(), inputs.x_validation.clone()
     x[:, 1], held_out[:, 1] = 10 * inputs.y, 10 * inputs.y_validation
     inputs = replace(inputs, x=x, x_validation=held_out)
-    options = JTTOptions(identification_steps=30, upweight=50.0, steps=25, learning_rate=1e-2)
+    options = JTTOptions(
+        identification_steps=30, upweight=50.0, steps=25, learning_rate=1e-2
+    )
     fitted = train_jtt(inputs, options)
     assert fitted.environments is not None
     assert fitted.environments.sum(0).tolist() == [60.0, 0.0]
@@ -77,8 +97,11 @@ def test_the_closed_form_by_another_solver(draw: Draw) -> None:
 
 @pytest.mark.parametrize(("eta", "decay"), [(0.0, 0.0), (0.3, 0.02), (5.0, 0.0)])
 @each_loss
-def test_group_dro_by_a_torch_loop(draw: Draw, loss: PointLoss, eta: float, decay: float) -> None:
-    """With eta = 0 it is the ERM of environments that weigh equally, whatever their sizes."""
+def test_group_dro_by_a_torch_loop(
+    draw: Draw, loss: PointLoss, eta: float, decay: float
+) -> None:
+    """With eta = 0 it is the ERM of environments that weigh equally, whatever their
+    sizes."""
     inputs = draw(n=45, environments=3, equal=False)
     x, y, labels = inputs.x, inputs.y, inputs.environments
     network = inputs.network.trainable()
@@ -92,17 +115,24 @@ def test_group_dro_by_a_torch_loop(draw: Draw, loss: PointLoss, eta: float, deca
         optimiser.zero_grad()
         ((q * risks).sum() + decay * sum(w.norm() ** 2 for w in weights)).backward()
         optimiser.step()
-    options = GroupDROOptions(loss=loss, eta=eta, weight_decay=decay, steps=25, learning_rate=1e-2)
+    options = GroupDROOptions(
+        loss=loss, eta=eta, weight_decay=decay, steps=25, learning_rate=1e-2
+    )
     result = train_group_dro(inputs, options).predict(x)["model"]
     torch.testing.assert_close(result, network(x).detach(), rtol=1e-3, atol=1e-3)
 
 
 def test_a_larger_step_size_serves_the_worst_environment(draw: Draw) -> None:
-    inputs = draw("regression", n=200, environments=2, widths=(4,))  # too few units to fit all
+    # too few units to fit all
+    inputs = draw("regression", n=200, environments=2, widths=(4,))
     worst = []
     for eta in (0.0, 0.3, 3.0):
         options = GroupDROOptions(eta=eta, steps=300, learning_rate=1e-2)
-        losses = (train_group_dro(inputs, options).predict(inputs.x)["model"] - inputs.y) ** 2
-        worst.append(max(float(losses[inputs.environments == e].mean()) for e in range(2)))
+        losses = (
+            train_group_dro(inputs, options).predict(inputs.x)["model"] - inputs.y
+        ) ** 2
+        worst.append(
+            max(float(losses[inputs.environments == e].mean()) for e in range(2))
+        )
     assert worst == sorted(worst, reverse=True)
     assert worst[2] < 0.97 * worst[0]

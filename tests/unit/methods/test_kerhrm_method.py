@@ -21,9 +21,15 @@ from kerhrm.options import Task
 K = 6
 Draw = Callable[..., Inputs]
 QUICK = KerHRMOptions(
-    k=[3, K], alpha=[0.0, 10.0], cosine_weight=[1.0, 100.0], n_iterations=2, n_init=2, steps=20,
-    check_every=5, pretest=None,
-)  # fmt: skip
+    k=[3, K],
+    alpha=[0.0, 10.0],
+    cosine_weight=[1.0, 100.0],
+    n_iterations=2,
+    n_init=2,
+    steps=20,
+    check_every=5,
+    pretest=None,
+)
 
 
 def result(p_value: float, detected: bool) -> HeterogeneityResult:
@@ -40,29 +46,45 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
     inputs = quick(task, draw)
     options = QUICK
     if printed:
-        same = {"k": QUICK.k, "n_iterations": 2, "steps": 20, "cosine_weight": [1.0, 100.0]}
+        same = {
+            "k": QUICK.k,
+            "n_iterations": 2,
+            "steps": 20,
+            "cosine_weight": [1.0, 100.0],
+        }
         options = AS_PRINTED.model_copy(update=same)
     fitted = train_kerhrm(inputs, options)
     problem = inputs.require_problem()
     environments, directions = [], []
     for t in (1, 2):
-        environments.append(learn_environments(problem, options, t, environments, directions))
+        environments.append(
+            learn_environments(problem, options, t, environments, directions)
+        )
         directions.append(learn_directions(problem, environments, options))
     final = select_iteration(problem, environments, directions, options)
     assert torch.equal(fitted.directions["linear"], final.theta)
     assert torch.equal(fitted.directions["first"], directions[0].winner(1).theta)
     trained = train_network(
-        inputs.network, inputs.x, inputs.x_validation, problem, final, environments, options
+        inputs.network,
+        inputs.x,
+        inputs.x_validation,
+        problem,
+        final,
+        environments,
+        options,
     )
     assert torch.equal(fitted.networks["network"](inputs.x), trained.network(inputs.x))
     chosen = {"k": final.k, "alpha": final.alpha, "iteration": final.iteration}
     assert fitted.chosen == chosen | {"cosine_weight": trained.cosine_weight}
-    # every point's memberships of each clustering add up to one, degenerate ones left out
+    # every point's memberships of each clustering add up to one, degenerate ones left
+    # out
     assert fitted.environments is not None
     assert fitted.environments.shape == (60 + 25, 2 * (2 + 1))
     degenerate = torch.cat([e.degenerate for e in environments])
     count = int((~degenerate).sum()) or len(degenerate)
-    torch.testing.assert_close(fitted.environments.sum(1), torch.full((85,), float(count)))
+    torch.testing.assert_close(
+        fitted.environments.sum(1), torch.full((85,), float(count))
+    )
 
 
 def test_without_environments_it_is_erm(draw: Draw) -> None:
@@ -75,8 +97,10 @@ def test_without_environments_it_is_erm(draw: Draw) -> None:
     for name in ("linear", "first"):
         assert torch.equal(fitted.directions[name], expected.theta)
     plain = ERMOptions(steps=20, learning_rate=options.learning_rate, evaluate_every=5)
-    outputs = [f.networks[n](inputs.x) for f, n in
-               ((fitted, "network"), (train_erm(inputs, plain), "model"))]  # fmt: skip
+    outputs = [
+        f.networks[n](inputs.x)
+        for f, n in ((fitted, "network"), (train_erm(inputs, plain), "model"))
+    ]
     torch.testing.assert_close(*outputs)  # the cosine's term is there, with weight 0
     assert fitted.environments is not None
     assert bool((fitted.environments == 1).all())
@@ -86,15 +110,18 @@ def test_without_environments_it_is_erm(draw: Draw) -> None:
     usual = train_kerhrm(inputs, QUICK).directions["linear"]
     assert not torch.equal(usual, expected.theta)
     for given, told in (
-        (result(0.05, True), options), (result(float("nan"), False), options),
+        (result(0.05, True), options),
+        (result(float("nan"), False), options),
         (result(0.6, False), QUICK),
-    ):  # fmt: skip
+    ):
         fitted = train_kerhrm(replace(inputs, heterogeneity=given), told)
         assert torch.equal(fitted.directions["linear"], usual)
 
 
 def test_the_pretest_runs_on_regressions_alone(draw: Draw) -> None:
-    options = QUICK.model_copy(update={"pretest": HeterogeneityOptions(), "n_iterations": 1})
+    options = QUICK.model_copy(
+        update={"pretest": HeterogeneityOptions(), "n_iterations": 1}
+    )
     for task, tested in (("regression", True), ("classification", False)):
         inputs = draw(task, n=100, k=K)
         assert ("p_value" in train_kerhrm(inputs, options).chosen) == tested

@@ -1,4 +1,5 @@
-"""References: least squares by another solver, ERM without colour, true environments."""
+"""References: least squares by another solver, ERM without colour, true
+environments."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,13 +41,18 @@ def test_least_squares_by_another_solver(draw: Draw, n: int) -> None:
     slope = np.linalg.lstsq(x - x.mean(0), y - y.mean(), rcond=1e-5)[0]
     for new in (inputs.x, torch.randn(9, 6)):
         expected = y.mean() + (new.double().numpy() - x.mean(0)) @ slope
-        np.testing.assert_allclose(least_squares(inputs, new), expected, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            least_squares(inputs, new), expected, rtol=1e-6, atol=1e-6
+        )
 
 
 def test_least_squares_of_collinear_and_rescaled_predictors(draw: Draw) -> None:
     """Collinear but for the rounding to single precision, which must not be fitted."""
     inputs = draw("regression", n=200)
-    scale, shift = torch.tensor([1.0, 8.0, 0.5, -2.0]), torch.tensor([1.0, -4.0, 0.0, 16.0])
+    scale, shift = (
+        torch.tensor([1.0, 8.0, 0.5, -2.0]),
+        torch.tensor([1.0, -4.0, 0.0, 16.0]),
+    )
 
     def add(x: Tensor) -> Tensor:
         total = (x[:, 0].double() + x[:, 1] / 3).float()
@@ -66,7 +72,8 @@ def coloured(channel: Tensor, gray: Tensor) -> Tensor:
 
 
 def images(n: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Gray images, labels that their first pixel tells, and colours that tell them better."""
+    """Gray images, labels that their first pixel tells, and colours that tell them
+    better."""
     y = torch.sign(torch.randn(n))
     gray = torch.rand(n, PIXELS)
     gray[:, 0] = (0.5 + 0.25 * y + 0.3 * torch.randn(n)).clamp(0, 1)
@@ -76,21 +83,35 @@ def images(n: int) -> tuple[Tensor, Tensor, Tensor]:
 def test_grayscale_does_not_see_colour() -> None:
     """Neither in training, nor in the choice of a step, nor in predictions."""
     (gray, y, channel), (held_out, y_held_out, other) = images(80), images(40)
-    assert torch.equal(without_colour(coloured(channel, gray)), torch.cat([gray, gray], 1) / 2)
+    assert torch.equal(
+        without_colour(coloured(channel, gray)), torch.cat([gray, gray], 1) / 2
+    )
     network = build(NetworkOptions(widths=[16]), 0, 2 * PIXELS)
     options = ERMOptions(steps=100, learning_rate=1e-2, evaluate_every=1)
     new, labels, _ = images(400)
     outputs = []
     for train, validation in ((channel, other), (1 - channel, 1 - other)):
-        inputs = Inputs(coloured(train, gray), y, coloured(validation, held_out), y_held_out,
-                        "classification", 0, network)  # fmt: skip
+        inputs = Inputs(
+            coloured(train, gray),
+            y,
+            coloured(validation, held_out),
+            y_held_out,
+            "classification",
+            0,
+            network,
+        )
         fitted = train_grayscale(inputs, options)
         for sign in (1, -1):
-            outputs.append(fitted.predict(coloured((sign * labels > 0).float(), new))["model"])
+            outputs.append(
+                fitted.predict(coloured((sign * labels > 0).float(), new))["model"]
+            )
     assert all(torch.equal(outputs[0], output) for output in outputs)
     assert float(((outputs[0] > 0) == (labels > 0)).double().mean()) > 0.6
     plain = train_erm(inputs, options)
-    swap = [plain.predict(coloured(c, new))["model"] for c in (torch.zeros(400), torch.ones(400))]
+    swap = [
+        plain.predict(coloured(c, new))["model"]
+        for c in (torch.zeros(400), torch.ones(400))
+    ]
     assert float((swap[0] - swap[1]).abs().mean()) > 0.1
 
 
@@ -115,10 +136,15 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
         unit = psi[:, :3].numel() / float((psi[:, :3] ** 2).sum())
         of = gradients(free)[:, :3]
         parts = ((psi[labels == e] @ free - target[labels == e]) for e in range(3))
-        risk = torch.stack([(r**2).mean() for r in parts]).mean() + 1e-6 / unit * (free**2).sum()
+        risk = (
+            torch.stack([(r**2).mean() for r in parts]).mean()
+            + 1e-6 / unit * (free**2).sum()
+        )
         total = risk + alpha * unit * ((of - of.mean(0)) ** 2).sum() / 3
         (slope,) = torch.autograd.grad(total, free)
-        torch.testing.assert_close(slope[:3], torch.zeros(3).double(), rtol=0, atol=1e-7)
+        torch.testing.assert_close(
+            slope[:3], torch.zeros(3).double(), rtol=0, atol=1e-7
+        )
         assert fitted.chosen == {"k": 3, "alpha": alpha}
     assert spread == sorted(spread, reverse=True)
     assert spread[2] < 0.7 * spread[0]
@@ -127,8 +153,15 @@ def test_the_penalty_evens_the_gradients_of_the_true_environments(draw: Draw) ->
 def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> None:
     """Given the hard environments that M_c finds, everything after M_c is KerHRM."""
     inputs = draw("classification", n=120, environments=2, k=4)
-    options = {"k": [4], "alpha": [1.0], "n_iterations": 1, "cosine_weight": [10.0], "steps": 5,
-               "assignment": "hard", "max_label_information": 1.0}  # fmt: skip
+    options = {
+        "k": [4],
+        "alpha": [1.0],
+        "n_iterations": 1,
+        "cosine_weight": [10.0],
+        "steps": 5,
+        "assignment": "hard",
+        "max_label_information": 1.0,
+    }
     own = train_kerhrm(inputs, KerHRMOptions(**options))
     assert own.environments is not None
     labels = own.environments.argmax(-1)
@@ -143,7 +176,11 @@ def test_given_environments_are_those_of_m_c_with_its_own_split(draw: Draw) -> N
 def test_errors_split_by_the_sign_of_least_squares(draw: Draw) -> None:
     inputs = draw("classification", n=60)
     for points, labels, split in zip(
-        (inputs.x, inputs.x_validation), (inputs.y, inputs.y_validation),
-        split_points(inputs, "errors"), strict=True,
-    ):  # fmt: skip
-        assert torch.equal(split == 1, torch.sign(least_squares(inputs, points)) != labels)
+        (inputs.x, inputs.x_validation),
+        (inputs.y, inputs.y_validation),
+        split_points(inputs, "errors"),
+        strict=True,
+    ):
+        assert torch.equal(
+            split == 1, torch.sign(least_squares(inputs, points)) != labels
+        )

@@ -1,4 +1,5 @@
-"""The authors' code: its clustering and M_p against autograd and other solvers, its quirks."""
+"""The authors' code: its clustering and M_p against autograd and other solvers, its
+quirks."""
 
 import logging
 from collections.abc import Callable
@@ -45,7 +46,8 @@ def options(**changes: Any) -> ReleasedOptions:
 
 @pytest.fixture
 def inputs(draw: Draw) -> Inputs:
-    """Two linear rules over features of unequal scale, labels -1 and +1, an offset f_0."""
+    """Two linear rules over features of unequal scale, labels -1 and
+    +1, an offset f_0."""
     rng = np.random.default_rng(0)
     psi = rng.standard_normal((N, K_MAX)) * np.geomspace(2, 0.5, K_MAX)
     f0 = 0.3 * rng.standard_normal(N)
@@ -121,7 +123,9 @@ def test_clustering_stops_when_few_points_move(
     psi, _, y = points
     states = [members(2)]
     for r in range(1, 5):
-        models = fit_models(with_ones(psi), y, states[-1], SEED, ("t=1", f"reassignment={r}"))
+        models = fit_models(
+            with_ones(psi), y, states[-1], SEED, ("t=1", f"reassignment={r}")
+        )
         nearest = [
             int(np.argmin([abs(float(target - w @ point)) for w in models]))
             for point, target in zip(with_ones(psi), y, strict=True)
@@ -173,7 +177,9 @@ def test_the_weight_applies_after_the_anneal_step(
     def run(steps: int, anneal: int, weight: float, first: float) -> Tensor:
         monkeypatch.setattr(released, "ANNEAL", anneal)
         changes = {"steps": steps, "penalty_weight": weight, "first_weight": first}
-        return learn_theta(*points, members(2), start, options(learning_rate=1e-2, **changes))
+        return learn_theta(
+            *points, members(2), start, options(learning_rate=1e-2, **changes)
+        )
 
     assert torch.equal(run(10, 10, 60.0, 1.0), run(10, 0, 1.0, 1.0))
     assert not torch.equal(run(11, 10, 60.0, 1.0), run(11, 0, 1.0, 1.0))
@@ -196,7 +202,9 @@ def theta_of(inputs: Inputs, **changes: Any) -> Tensor:
     return train_released(inputs, options(**changes)).directions["model"]
 
 
-def test_what_the_clustering_is_given(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_clustering_is_given(
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     problem, spy = inputs.require_problem(), Spy(members(2))
     monkeypatch.setattr(released, "assign", spy)
     thetas = [theta_of(inputs, n_iterations=t)[:K] for t in (1, 2)]
@@ -204,8 +212,14 @@ def test_what_the_clustering_is_given(inputs: Inputs, monkeypatch: pytest.Monkey
     theta_of(inputs, n_iterations=3)
     psi = problem.psi_train[:, :K]
     expected = [psi, *(orthogonal_update(psi, theta) for theta in thetas)]
-    starts = [random_starts(SEED, 1, N, 2, "released", "t=1")[0], spy.answer, spy.answer]
-    for (variant, y, start), psi_v, memberships in zip(spy.given, expected, starts, strict=True):
+    starts = [
+        random_starts(SEED, 1, N, 2, "released", "t=1")[0],
+        spy.answer,
+        spy.answer,
+    ]
+    for (variant, y, start), psi_v, memberships in zip(
+        spy.given, expected, starts, strict=True
+    ):
         assert torch.equal(variant, psi_v)
         assert torch.equal(y, problem.target)
         assert torch.equal(start, memberships)
@@ -230,18 +244,24 @@ def test_only_the_first_columns_and_the_seed_count(inputs: Inputs) -> None:
     assert not bool(expected[K:].any())
     u = problem.u.clone()
     u[:, K:] = 100.0
-    assert torch.equal(theta_of(replace(inputs, problem=replace(problem, u=u))), expected)
+    assert torch.equal(
+        theta_of(replace(inputs, problem=replace(problem, u=u))), expected
+    )
     other = replace(inputs, problem=replace(problem, seed=5))
     assert not torch.equal(theta_of(other), expected)
 
 
 def test_errors(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     for changes, message in (
-        ({"k": 7}, "got 7"), ({"k": 1}, "got 1"), ({"n_environments": 81}, "exceeds n=80")
-    ):  # fmt: skip
+        ({"k": 7}, "got 7"),
+        ({"k": 1}, "got 1"),
+        ({"n_environments": 81}, "exceeds n=80"),
+    ):
         with pytest.raises(KerhrmError, match=message):
             theta_of(inputs, **changes)
-    monkeypatch.setattr(released, "assign", Spy(one_hot(torch.full((N,), 2), 3).double()))
+    monkeypatch.setattr(
+        released, "assign", Spy(one_hot(torch.full((N,), 2), 3).double())
+    )
     with pytest.raises(KerhrmError, match="have no points"):
         theta_of(inputs, n_environments=3)
 

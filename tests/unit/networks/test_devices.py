@@ -1,4 +1,5 @@
-"""Device names, with and without a GPU (PyTorch is asked, so it is what is replaced)."""
+"""Device names, with and without a GPU (PyTorch is asked, so it is what is
+replaced)."""
 
 import pytest
 import torch
@@ -29,7 +30,9 @@ def gpus(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_a_name_is_a_device_or_is_refused(name: str, expected: str | None) -> None:
     if expected is None:
-        hint = rf"device={name}, but PyTorch sees \d GPUs; use device=auto or device=cpu"
+        hint = (
+            rf"device={name}, but PyTorch sees \d GPUs; use device=auto or device=cpu"
+        )
         with pytest.raises(KerhrmError, match=hint):
             resolve_device(name)
     else:

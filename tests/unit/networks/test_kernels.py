@@ -1,4 +1,5 @@
-"""The fast kernels against double precision, all columns and automatic differentiation."""
+"""The fast kernels against double precision, all columns and automatic
+differentiation."""
 
 from collections.abc import Callable
 
@@ -16,7 +17,9 @@ EPS = torch.finfo(torch.float32).eps
 H, PIXELS = 6, 6
 
 
-@pytest.fixture(autouse=True, params=[True, False], ids=["convolutions", "plain products"])
+@pytest.fixture(
+    autouse=True, params=[True, False], ids=["convolutions", "plain products"]
+)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "convolutions_pay", lambda: request.param)
     monkeypatch.setattr(kernels, "ENTRIES", 64 * H)
@@ -26,12 +29,16 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 250])
 @pytest.mark.parametrize(("k", "m"), [(1, 1), (3, 7), (40, 70)])
 def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
-    """Each entry's error is at most as many rounding errors as it has terms (Higham 2002, 3.5)."""
+    """Each entry's error is at most as many rounding errors as it has terms (Higham
+    2002, 3.5)."""
     x, g = torch.randn(n, k), torch.randn(n, m)
     weight, bias = torch.randn(m, k), torch.randn(m)
     exact = x.double() @ weight.double().T
     bound = (k + 1) * EPS * (x.abs() @ weight.abs().T + bias.abs()) + 1e-30
-    for result, expected in ((affine(x, weight), exact), (affine(x, weight, bias), exact + bias)):
+    for result, expected in (
+        (affine(x, weight), exact),
+        (affine(x, weight, bias), exact + bias),
+    ):
         assert result.shape == (n, m)
         assert bool(((result - expected).abs() <= bound).all())
     error = (cross(g, x) - g.double().T @ x.double()).abs()
@@ -40,7 +47,10 @@ def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
 
 
 def test_products_of_doubles_and_of_strided_rows() -> None:
-    x, weight = torch.randn(20, 5, dtype=torch.float64), torch.randn(4, 5, dtype=torch.float64)
+    x, weight = (
+        torch.randn(20, 5, dtype=torch.float64),
+        torch.randn(4, 5, dtype=torch.float64),
+    )
     torch.testing.assert_close(affine(x, weight), x @ weight.T, rtol=1e-14, atol=1e-14)
     torch.testing.assert_close(cross(x, x), x.T @ x, rtol=1e-14, atol=1e-14)
     x, weight = torch.randn(6, 40).T, torch.randn(8, 12)[:, ::2]
@@ -77,7 +87,9 @@ def test_blocks_cover_every_point_and_column(n: int, pixels: int, seed: int) -> 
             torch.testing.assert_close(
                 block.times(weight)[: block.count], (joined @ weight.T)[block.rows]
             )
-            block.add_cross(torch.stack([block.padded(c) for c in signal.T], 1), moments)
+            block.add_cross(
+                torch.stack([block.padded(c) for c in signal.T], 1), moments
+            )
         torch.testing.assert_close(moments, joined.T @ signal)
 
 
@@ -113,7 +125,10 @@ def derivatives(f: Tensor, mlp: MLP) -> list[Tensor]:
     return [g.detach() for g in (*first, *second)]
 
 
-WAYS: list[Callable[[MLP, Tensor], Tensor]] = [lambda mlp, x: mlp(x), lambda mlp, x: mlp.at(x)(mlp)]
+WAYS: list[Callable[[MLP, Tensor], Tensor]] = [
+    lambda mlp, x: mlp(x),
+    lambda mlp, x: mlp.at(x)(mlp),
+]
 
 
 @pytest.mark.parametrize("outputs", WAYS, ids=["call", "at"])
@@ -127,7 +142,9 @@ def test_outputs_and_derivatives_are_those_of_autograd(
     torch.testing.assert_close(derivatives(f, mlp), exact, **close)
     single, points = mlp.to(torch.float32).trainable(), x.float()
     usual = derivatives(plain(single, points), single)
-    for a, b, c in zip(derivatives(outputs(single, points), single), usual, exact, strict=True):
+    for a, b, c in zip(
+        derivatives(outputs(single, points), single), usual, exact, strict=True
+    ):
         error, autograd, size = (float(t.norm()) for t in (a - c, b - c, c))
         assert error <= max(4 * autograd, 1e-5 * size)
     other = mlp.each(lambda w: 0.5 * w)

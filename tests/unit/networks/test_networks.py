@@ -14,14 +14,21 @@ from kerhrm.networks.training import train
 
 N = 12
 CNN = "kerhrm.networks.modules:small_cnn"
-MODULES = {"factories:mlp": 5, "factories:Tied": 5, "factories:dropout_switched_off": 5, CNN: 32}
+MODULES = {
+    "factories:mlp": 5,
+    "factories:Tied": 5,
+    "factories:dropout_switched_off": 5,
+    CNN: 32,
+}
 
 
 def as_torch(network: Network) -> nn.Module:
     """The network as a module with its weights."""
     if isinstance(network, ModuleNetwork):
         module = copy.deepcopy(network.module)
-        module.load_state_dict({n: w.clone() for n, w in network.weights.items()}, strict=False)
+        module.load_state_dict(
+            {n: w.clone() for n, w in network.weights.items()}, strict=False
+        )
         return module
     assert isinstance(network, MLP)
     layers: list[nn.Module] = []
@@ -39,7 +46,9 @@ def case(request: pytest.FixtureRequest) -> tuple[NetworkOptions, int]:
     return NetworkOptions(widths=list(request.param)), 5
 
 
-def test_outputs_and_training_are_those_of_torch(case: tuple[NetworkOptions, int]) -> None:
+def test_outputs_and_training_are_those_of_torch(
+    case: tuple[NetworkOptions, int],
+) -> None:
     options, d = case
     network = build(options, 3, d)
     x, y = torch.randn(N, d), torch.randn(N)
@@ -47,14 +56,18 @@ def test_outputs_and_training_are_those_of_torch(case: tuple[NetworkOptions, int
     torch.testing.assert_close(network(x), module(x).reshape(N))
     assert network.n_parameters == sum(p.numel() for p in module.parameters())
     before = {name: w.clone() for name, w in network.weights.items()}
-    trained = train(network, x, lambda f, *_: ((f - y) ** 2).mean(), steps=20, learning_rate=1e-2)
+    trained = train(
+        network, x, lambda f, *_: ((f - y) ** 2).mean(), steps=20, learning_rate=1e-2
+    )
     optimiser = torch.optim.Adam(module.parameters(), lr=1e-2)
     for _ in range(20):
         optimiser.zero_grad()
         nn.functional.mse_loss(module(x).reshape(N), y).backward()
         optimiser.step()
     torch.testing.assert_close(trained(x), module(x).reshape(N), rtol=1e-3, atol=1e-4)
-    assert float(((trained(x) - y) ** 2).mean()) < 0.9 * float(((network(x) - y) ** 2).mean())
+    assert float(((trained(x) - y) ** 2).mean()) < 0.9 * float(
+        ((network(x) - y) ** 2).mean()
+    )
     for name, w in network.weights.items():  # the initial network stays as it is
         assert torch.equal(w, before[name])
         assert not w.requires_grad
@@ -100,7 +113,9 @@ def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
     ],
 )
 def test_modules_that_are_refused(entry: str, message: str) -> None:
-    with pytest.raises(KerhrmError, match=f"module 'factories:{entry}' .*{message}") as error:
+    with pytest.raises(
+        KerhrmError, match=f"module 'factories:{entry}' .*{message}"
+    ) as error:
         build(NetworkOptions(module=f"factories:{entry}"), 0, 5)
     assert "\n" not in str(error.value)
 

@@ -1,4 +1,5 @@
-"""The training loop's callbacks against a look at every step, and Adam against PyTorch's."""
+"""The training loop's callbacks against a look at every step, and Adam against
+PyTorch's."""
 
 import subprocess
 import sys
@@ -19,9 +20,13 @@ def data(level: float = 1.0) -> tuple[MLP, Tensor, Tensor]:
 
 def run(x: Tensor, y: Tensor, steps: int, *callbacks: Callback[MLP]) -> MLP:
     return train(
-        init_mlp(0, SIZES), x, lambda f, *_: ((f - y) ** 2).mean(),
-        steps=steps, learning_rate=0.02, callbacks=callbacks,
-    )  # fmt: skip
+        init_mlp(0, SIZES),
+        x,
+        lambda f, *_: ((f - y) ** 2).mean(),
+        steps=steps,
+        learning_rate=0.02,
+        callbacks=callbacks,
+    )
 
 
 @pytest.mark.parametrize("steps", [1, 13])
@@ -35,7 +40,8 @@ def test_every_step_is_shown_to_all_callbacks(steps: int) -> None:
     trained = run(x, y, steps, lambda step, *_: step == 7, look)
     assert [step for step, *_ in seen] == list(range(1, min(steps, 7) + 1))
     torch.testing.assert_close(seen[-1][1], trained(x))
-    assert seen[0][2] == pytest.approx(float(((mlp(x) - y) ** 2).mean()))  # before the step
+    # before the step
+    assert seen[0][2] == pytest.approx(float(((mlp(x) - y) ** 2).mean()))
     assert not torch.allclose(seen[0][1], mlp(x))  # after it
 
 
@@ -55,7 +61,9 @@ def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
     end = window * (stalls.index(True) + 2) if any(stalls) else steps
     assert end < steps
     shown: list[int] = []
-    ended = run(x, y, steps, EarlyStopping(tol, window), lambda step, *_: shown.append(step))
+    ended = run(
+        x, y, steps, EarlyStopping(tol, window), lambda step, *_: shown.append(step)
+    )
     assert shown[-1] == end
     assert torch.equal(ended(x), run(x, y, end)(x))
 
@@ -63,7 +71,9 @@ def test_training_ends_where_the_loss_has_stopped_falling(level: float) -> None:
 def descend(optimiser: Adam | torch.optim.Adam, parameters: list[Tensor]) -> None:
     for step in range(30):
         optimiser.zero_grad()
-        loss = sum(((p - i) ** 2).sum() * (1 + step % 3) for i, p in enumerate(parameters[:2]))
+        loss = sum(
+            ((p - i) ** 2).sum() * (1 + step % 3) for i, p in enumerate(parameters[:2])
+        )
         loss.backward()
         optimiser.step()
 
@@ -71,7 +81,11 @@ def descend(optimiser: Adam | torch.optim.Adam, parameters: list[Tensor]) -> Non
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_adam_is_that_of_torch(dtype: torch.dtype) -> None:
     """Bit for bit; the third parameter has no gradient and stays as it is."""
-    start = [torch.randn(4, 3, dtype=dtype), torch.randn(7, dtype=dtype), torch.randn(2)]
+    start = [
+        torch.randn(4, 3, dtype=dtype),
+        torch.randn(7, dtype=dtype),
+        torch.randn(2),
+    ]
     ours, theirs = ([p.clone().requires_grad_(True) for p in start] for _ in range(2))
     descend(Adam(ours, 0.02), ours)
     descend(torch.optim.Adam(theirs, lr=0.02, fused=True), theirs)
@@ -87,7 +101,9 @@ def test_the_compiler_is_not_imported() -> None:
         "w = torch.zeros(2); w.grad = torch.ones(2); Adam([w], 0.1).step()\n"
         "assert w.sum() < 0; print('torch._dynamo' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "False\n"
 
 
@@ -95,4 +111,6 @@ def test_the_compiler_is_not_imported() -> None:
 def test_a_gpu_trains_alike() -> None:
     _, x, y = data()
     trained = run(x.to("cuda"), y.to("cuda"), 5)
-    torch.testing.assert_close(trained.to("cpu")(x), run(x, y, 5)(x), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(
+        trained.to("cpu")(x), run(x, y, 5)(x), rtol=1e-3, atol=1e-4
+    )

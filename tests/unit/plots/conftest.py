@@ -40,15 +40,24 @@ def labels() -> Fitted:
     shade = np.where(hidden, -sign, sign) + 0.1 * random.normal(size=300)
     x = pd.DataFrame({"shape": sign + random.normal(size=300), "shade": shade})
     y = pd.Series(np.where(sign > 0, "yes", "no"), name="answer")
-    return Fitted(KerHRMClassifier(k=5, network=(128,), random_state=0).fit(x, y), x, y, hidden)
+    return Fitted(
+        KerHRMClassifier(k=5, network=(128,), random_state=0).fit(x, y), x, y, hidden
+    )
 
 
 @pytest.fixture(scope="session")
 def numbers() -> Fitted:
-    """The slope of ``shade`` is 2, and -2 in a fifth of the rows; ``size`` does not matter."""
+    """The slope of ``shade`` is 2, and -2 in a fifth of the rows; ``size`` does not
+    matter."""
     random = np.random.default_rng(0)
     x = pd.DataFrame(random.normal(size=(400, 3)), columns=["age", "size", "shade"])
     hidden = random.random(400) < 0.2
-    y = x["age"] + 2 * np.where(hidden, -1, 1) * x["shade"] + 0.3 * random.normal(size=400)
-    model = KerHRMRegressor(k=5, network=(256,), n_init=4, random_state=0, pretest=False)
+    y = (
+        x["age"]
+        + 2 * np.where(hidden, -1, 1) * x["shade"]
+        + 0.3 * random.normal(size=400)
+    )
+    model = KerHRMRegressor(
+        k=5, network=(256,), n_init=4, random_state=0, pretest=False
+    )
     return Fitted(model.fit(x, y.rename("price")), x, y.rename("price"), hidden)

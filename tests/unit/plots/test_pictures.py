@@ -39,7 +39,9 @@ def pictures(one: Any) -> dict[str, Any]:
         "importance": lambda ax: plots.importance(*given, ax=ax),
         "spectrum": lambda ax: plots.spectrum(one.model, ax=ax),
         "iterations": lambda ax: plots.iterations(one.model, ax=ax),
-        "agreement": lambda ax: plots.agreement([one.model, one.model], *given[1:], ax=ax),
+        "agreement": lambda ax: plots.agreement(
+            [one.model, one.model], *given[1:], ax=ax
+        ),
         "group_errors": lambda ax: plots.group_errors(*given, one.hidden, ax=ax),
     }
 
@@ -66,7 +68,8 @@ def test_every_row_lies_in_its_environment(numbers: Any) -> None:
         here = numbers.model.environments_ == e
         np.testing.assert_allclose(points, numbers.x.loc[here, ["age", "shade"]])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("age", "shade")
-    assert len(set(map(str, (c.get_paths() for c in ax.collections)))) == 2  # markers, not colours
+    # markers, not colours
+    assert len(set(map(str, (c.get_paths() for c in ax.collections)))) == 2
 
 
 @pytest.mark.parametrize("least", ["size", "shape"])
@@ -110,7 +113,10 @@ def test_lines_of_numbers_are_least_squares(numbers: Any) -> None:
         fit = LinearRegression().fit(column, numbers.y, sample_weight=weight)
         x, y = line.get_data()
         assert np.diff(y) / np.diff(x) == pytest.approx(fit.coef_)
-    shares = [f"environment {e} ({(numbers.model.environments_ == e).mean():.0%}" for e in (0, 1)]
+    shares = [
+        f"environment {e} ({(numbers.model.environments_ == e).mean():.0%}"
+        for e in (0, 1)
+    ]
     assert [word.partition(" of")[0] for word in words(ax)] == shares
 
 
@@ -122,7 +128,9 @@ def test_given_environments_stand_for_an_estimator(numbers: Any) -> None:
         "environment town",
     ]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("feature 2", "y")
-    slopes = [np.diff(line.get_ydata()) / np.diff(line.get_xdata()) for line in ax.lines]
+    slopes = [
+        np.diff(line.get_ydata()) / np.diff(line.get_xdata()) for line in ax.lines
+    ]
     np.testing.assert_allclose(np.ravel(slopes), [2, -2], atol=0.3)
     kept = LogisticRegression()
     kept.environments_ = where  # of an estimator that has those of its fit
@@ -144,12 +152,18 @@ def test_the_spectrum_and_the_chosen_dimension(labels: Any) -> None:
 
 
 @pytest.mark.parametrize("task", ["labels", "numbers"])
-def test_iterations_are_those_of_the_history(task: str, request: pytest.FixtureRequest) -> None:
+def test_iterations_are_those_of_the_history(
+    task: str, request: pytest.FixtureRequest
+) -> None:
     model = request.getfixturevalue(task).model
     ax = kerhrm.plots.iterations(model)
     sign = 1 if task == "labels" else -1
-    for line, key in zip(ax.lines, ("train_score", "validation_score", "score"), strict=False):
-        assert (sign * line.get_ydata()).tolist() == [row[key] for row in model.history_]
+    for line, key in zip(
+        ax.lines, ("train_score", "validation_score", "score"), strict=False
+    ):
+        assert (sign * line.get_ydata()).tolist() == [
+            row[key] for row in model.history_
+        ]
     assert ax.lines[-1].get_xdata()[0] == model.selected_["iteration"]
     assert "worst" in " ".join(words(ax))
 
@@ -158,24 +172,41 @@ def test_iterations_are_those_of_the_history(task: str, request: pytest.FixtureR
 def test_agreement_is_scikit_learn_s(labels: Any) -> None:
     given = {"k": 5, "network": (128,), "n_init": 2, "if_not_better": "fit"}
     fits = [
-        kerhrm.KerHRMClassifier(**given, random_state=s).fit(labels.x, labels.y) for s in (0, 2)
+        kerhrm.KerHRMClassifier(**given, random_state=s).fit(labels.x, labels.y)
+        for s in (0, 2)
     ]
-    some = {"truth": labels.hidden, "first": fits[0], "second": fits[1], "none": np.zeros(300)}
+    some = {
+        "truth": labels.hidden,
+        "first": fits[0],
+        "second": fits[1],
+        "none": np.zeros(300),
+    }
     ax = kerhrm.plots.agreement(some, labels.x, labels.y)
     found = np.asarray(ax.images[0].get_array())
     each = [labels.hidden, *(fit.environments_ for fit in fits), np.zeros(300)]
     expected = [[adjusted_rand_score(a, b) for b in each] for a in each]
     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert (np.diag(found) == 1).all()
-    assert ticks(ax) == ticks(ax, "x") == ["truth", "first", "second", "none\n(one environment)"]
+    assert (
+        ticks(ax)
+        == ticks(ax, "x")
+        == ["truth", "first", "second", "none\n(one environment)"]
+    )
     again = kerhrm.plots.agreement(fits[0], labels.x, labels.y, n=3)
     assert ticks(again) == ["seed 0", "seed 1", "seed 2"]
-    assert np.asarray(again.images[0].get_array())[0, 2] == pytest.approx(expected[1][2])
-    assert ticks(kerhrm.plots.agreement(fits, labels.x, labels.y)) == ["seed 0", "seed 2"]
+    assert np.asarray(again.images[0].get_array())[0, 2] == pytest.approx(
+        expected[1][2]
+    )
+    assert ticks(kerhrm.plots.agreement(fits, labels.x, labels.y)) == [
+        "seed 0",
+        "seed 2",
+    ]
 
 
 def test_errors_of_labels_by_group_are_a_groupby_s(labels: Any) -> None:
-    groups = pd.Categorical(np.where(labels.hidden, "turned", "as usual"), ["turned", "as usual"])
+    groups = pd.Categorical(
+        np.where(labels.hidden, "turned", "as usual"), ["turned", "as usual"]
+    )
     other = LogisticRegression().fit(labels.x, labels.y)
     ax = kerhrm.plots.group_errors([labels.model, other], labels.x, labels.y, groups)
     for model, container in zip([labels.model, other], ax.containers, strict=True):
@@ -193,7 +224,9 @@ def test_errors_of_labels_by_group_are_a_groupby_s(labels: Any) -> None:
 def test_errors_of_numbers_have_student_s_intervals(numbers: Any) -> None:
     groups = np.where(numbers.hidden, 1, 0)
     groups[7] = 2  # a group of one row
-    ax = kerhrm.plots.group_errors({"mine": numbers.model}, numbers.x, numbers.y, groups)
+    ax = kerhrm.plots.group_errors(
+        {"mine": numbers.model}, numbers.x, numbers.y, groups
+    )
     losses = (numbers.model.predict(numbers.x) - numbers.y) ** 2
     by_group = losses.groupby(groups)
     (container,) = ax.containers
@@ -209,14 +242,27 @@ def test_errors_of_numbers_have_student_s_intervals(numbers: Any) -> None:
 
 @pytest.mark.parametrize("name", kerhrm.plots.__all__)
 def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
-    """A pair of dollars in a column, target, label or group would crash or be set in italics."""
+    """A pair of dollars in a column, target, label or group would crash or be set in
+    italics."""
     odd = {"shape": "price_$/m^2_in_$", "shade": "$50K_to_$75K"}
-    x, y = labels.x.rename(columns=odd), labels.y.map({"yes": "$y^$", "no": "$n"}).rename("$_$")
-    model = kerhrm.KerHRMClassifier(k=5, n_init=2, network=(128,), random_state=0).fit(x, y)
+    x, y = (
+        labels.x.rename(columns=odd),
+        labels.y.map({"yes": "$y^$", "no": "$n"}).rename("$_$"),
+    )
+    model = kerhrm.KerHRMClassifier(k=5, n_init=2, network=(128,), random_state=0).fit(
+        x, y
+    )
     groups = np.where(labels.hidden, "$^$", "other")
     ax = pictures(labels._replace(model=model, x=x, y=y, hidden=groups))[name](None)
     ax.figure.canvas.draw()
-    texts = [ax.xaxis.label, ax.yaxis.label, *ax.get_xticklabels(), *ax.get_yticklabels()]
+    texts = [
+        ax.xaxis.label,
+        ax.yaxis.label,
+        *ax.get_xticklabels(),
+        *ax.get_yticklabels(),
+    ]
     for text in texts:
         name = text.get_text().replace(r"$\mathdefault", "$")  # ticks of a logarithm
-        assert "$" not in name.replace(r"\$", "") or set(name) <= set("$\\{}^.-0123456789")
+        assert "$" not in name.replace(r"\$", "") or set(name) <= set(
+            "$\\{}^.-0123456789"
+        )

@@ -16,29 +16,39 @@ from kerhrm.errors import KerhrmError
 
 CASES: dict[str, tuple[Any, str]] = {
     "a feature that is not there": (
-        lambda m, x, y: plots.relation(m, x, y, "shadow"), "'shadow' does not exist; did you",
+        lambda m, x, y: plots.relation(m, x, y, "shadow"),
+        "'shadow' does not exist; did you",
     ),
     "a table with one column": (
-        lambda m, x, y: plots.environments(y, x[["shade"]], y), "the table has 1 feature",
+        lambda m, x, y: plots.environments(y, x[["shade"]], y),
+        "the table has 1 feature",
     ),
     "missing values": (
-        lambda m, x, y: plots.environments(m, x.assign(shade=np.nan), y), "column 'shade' has",
+        lambda m, x, y: plots.environments(m, x.assign(shade=np.nan), y),
+        "column 'shade' has",
     ),
     "an estimator without environments": (
-        lambda m, x, y: plots.environments(LogisticRegression(), x, y), "has no environments",
+        lambda m, x, y: plots.environments(LogisticRegression(), x, y),
+        "has no environments",
     ),
     "rows without an environment": (
-        lambda m, x, y: plots.environments([None, *y[1:]], x, y), "are missing in 1 rows",
+        lambda m, x, y: plots.environments([None, *y[1:]], x, y),
+        "are missing in 1 rows",
     ),
     "labels that explain nothing": (
-        lambda m, x, y: plots.importance(y, x, y), "do not say which features they come from",
+        lambda m, x, y: plots.importance(y, x, y),
+        "do not say which features they come from",
     ),
     "one fit": (lambda m, x, y: plots.agreement([m], x, y), "two fits or more; got 1"),
     "rows without a group": (
-        lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]), "are missing in 1 rows",
+        lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]),
+        "are missing in 1 rows",
     ),
-    "no axes": (lambda m, x, y: plots.spectrum(m, ax=np.array([1])), "ax is of type ndarray"),
-}  # fmt: skip
+    "no axes": (
+        lambda m, x, y: plots.spectrum(m, ax=np.array([1])),
+        "ax is of type ndarray",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -53,7 +63,9 @@ def test_one_line_and_no_figure(name: str, labels: Any) -> None:
 def test_pooled_erm_has_no_iterations(labels: Any) -> None:
     pooled = copy.copy(labels.model)
     pooled.history_ = []
-    with pytest.raises(KerhrmError, match="no iteration: no heterogeneity was detected"):
+    with pytest.raises(
+        KerhrmError, match="no iteration: no heterogeneity was detected"
+    ):
         plots.iterations(pooled)
 
 
@@ -64,7 +76,9 @@ def test_an_estimator_that_is_not_fitted(labels: Any) -> None:
         plots.environments(KerHRMClassifier(), labels.x, pd.Series(labels.y))
 
 
-def test_matplotlib_is_imported_when_something_is_drawn_and_missed_in_one_line() -> None:
+def test_matplotlib_is_imported_when_something_is_drawn_and_missed_in_one_line() -> (
+    None
+):
     code = """
 import sys
 sys.modules["matplotlib"] = None
@@ -81,4 +95,7 @@ except ValueError as error:
     )
     first, second = output.stdout.splitlines()
     assert first == "[] True"
-    assert second == "pictures need matplotlib, which is not installed; pip install matplotlib"
+    assert (
+        second
+        == "pictures need matplotlib, which is not installed; pip install matplotlib"
+    )

@@ -1,4 +1,5 @@
-"""Methods and penalties of other packages: imported in any order, trained, refused in a line."""
+"""Methods and penalties of other packages: imported in any order, trained, refused in a
+line."""
 
 import math
 import os
@@ -79,8 +80,10 @@ def test_registries_are_sorted_and_names_are_taken_once(
     monkeypatch.syspath_prepend(tmp_path)
     write_info(tmp_path, "my-shelf", {"kerhrm.things": {"b": "math:pi", "a": "math:e"}})
     assert list(with_plugins("kerhrm.things", {"ours": 0}).items()) == [
-        ("ours", 0), ("a", math.e), ("b", math.pi)
-    ]  # fmt: skip
+        ("ours", 0),
+        ("a", math.e),
+        ("b", math.pi),
+    ]
     with pytest.raises(KerhrmError, match="a: the name is taken"):
         with_plugins("kerhrm.things", {"a": 0})
     assert with_plugins("kerhrm.plants", {"ours": 0}) == {"ours": 0}
@@ -89,6 +92,8 @@ def test_registries_are_sorted_and_names_are_taken_once(
 def test_what_is_no_method_of_its_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "shelf.py").write_text("fine = 1\n")
     write_info(tmp_path, "my-shelf", {"kerhrm.methods": {"mine": "shelf:fine"}})
-    code = "import kerhrm\ntry: kerhrm.METHODS\nexcept kerhrm.KerhrmError as e: print(e)\n"
+    code = (
+        "import kerhrm\ntry: kerhrm.METHODS\nexcept kerhrm.KerhrmError as e: print(e)\n"
+    )
     code += "else: raise SystemExit(1)"
     run(code, tmp_path)

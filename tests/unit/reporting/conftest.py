@@ -13,9 +13,17 @@ from kerhrm.paper.evaluation.statistics import summarise
 
 EVIL = '<img src=x onerror="document.title=1">'
 COLUMNS = [
-    "data", "setting", "learner", "method", "seed", "metric", "value", "selection", "data_source",
+    "data",
+    "setting",
+    "learner",
+    "method",
+    "seed",
+    "metric",
+    "value",
+    "selection",
+    "data_source",
     "reason",
-]  # fmt: skip
+]
 
 
 def cells_of(scores: pd.DataFrame, table: str, paper: float = 0.4) -> pd.DataFrame:
@@ -35,17 +43,29 @@ def scores() -> pd.DataFrame:
     """Two settings, two methods with two criteria, three seeds, and a reference row."""
     rng = np.random.default_rng(0)
     methods = [
-        ("erm", "ERM", "pooled validation"), ("erm", "ERM", "oracle"),
-        ("kerhrm", "KerHRM", "worst inferred environment"), ("", "ref: majority", "none"),
-    ]  # fmt: skip
+        ("erm", "ERM", "pooled validation"),
+        ("erm", "ERM", "oracle"),
+        ("kerhrm", "KerHRM", "worst inferred environment"),
+        ("", "ref: majority", "none"),
+    ]
     rows = [
-        ("classification", setting, learner, method, seed, metric, rng.uniform(), selection,
-         "synthetic", "")
+        (
+            "classification",
+            setting,
+            learner,
+            method,
+            seed,
+            metric,
+            rng.uniform(),
+            selection,
+            "synthetic",
+            "",
+        )
         for setting in ("r2=0.70", "r2=0.80")
         for learner, method, selection in methods
         for metric in ("train_acc", "test_acc")
         for seed in range(3)
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -54,15 +74,23 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
     """Write a run's folder of such scores."""
 
     def make(
-        scores: pd.DataFrame, preset: str = "fresh", table: str = "table1", name: str = ""
+        scores: pd.DataFrame,
+        preset: str = "fresh",
+        table: str = "table1",
+        name: str = "",
     ) -> Path:
         folder = tmp_path / (name or preset)
         for part in ("tables", "scores"):
             (folder / part).mkdir(parents=True, exist_ok=True)
         scores.to_csv(folder / "scores" / f"{table}.csv.gz", index=False)
         cells_of(scores, table).to_csv(folder / "tables" / f"{table}.csv", index=False)
-        compare(scores).to_csv(folder / "tables" / f"{table}-comparisons.csv", index=False)
-        about = {"title": f"Title {EVIL}", "about": f"About {EVIL} [k](javascript:alert(1))"}
+        compare(scores).to_csv(
+            folder / "tables" / f"{table}-comparisons.csv", index=False
+        )
+        about = {
+            "title": f"Title {EVIL}",
+            "about": f"About {EVIL} [k](javascript:alert(1))",
+        }
         config = {"preset": preset, "tables": {table: about}}
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
         return folder

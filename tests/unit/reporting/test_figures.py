@@ -31,7 +31,10 @@ def test_figure_2_draws_the_means_of_its_table() -> None:
     cells = REFERENCE.cells("figure2")
     axes = figures.figure2(cells).axes
     lines = {line.get_label(): line for line in axes[0].get_lines()}
-    rows = cells[(cells["method"] == "KerHRM (linear predictor)") & (cells["metric"] == "test_acc")]
+    rows = cells[
+        (cells["method"] == "KerHRM (linear predictor)")
+        & (cells["metric"] == "test_acc")
+    ]
     assert lines["test accuracy"].get_ydata() == pytest.approx(rows["mean"].to_numpy())
     assert lines["test accuracy"].get_xdata().tolist() == list(range(7))
 
@@ -42,8 +45,12 @@ def test_figure_3_draws_the_means_of_every_period() -> None:
     axis = draw.figure3(cells).axes[0]
     drawn = [line.get_ydata() for line in axis.get_lines() if line.get_marker() == "o"]
     own = cells[primary(cells) & ~cells["setting"].str.contains(",")]
-    for method, means in zip([m for m in METHODS if m in set(own["method"])], drawn, strict=False):
-        assert means == pytest.approx(own.loc[own["method"] == method, "mean"].to_numpy())
+    for method, means in zip(
+        [m for m in METHODS if m in set(own["method"])], drawn, strict=False
+    ):
+        assert means == pytest.approx(
+            own.loc[own["method"] == method, "mean"].to_numpy()
+        )
     names = {text.get_text() for text in axis.texts}
     assert {"ERM", "DRO", "EIIL", "HRM", "IRM", "KerHRM"} <= names
 
@@ -51,15 +58,26 @@ def test_figure_3_draws_the_means_of_every_period() -> None:
 def test_every_run_of_the_versions_is_drawn() -> None:
     cells, scores = read("table1")
     (figure,) = draw.of(cells, scores)
-    drawn = [line.get_xdata() for line in figure.axes[0].get_lines() if line.get_alpha()]
+    drawn = [
+        line.get_xdata() for line in figure.axes[0].get_lines() if line.get_alpha()
+    ]
     own = scores[primary(scores) & (scores["metric"] == "test_acc")]
     for method, values in zip(draw.VERSIONS, drawn, strict=True):
-        assert sorted(values) == pytest.approx(sorted(own.loc[own["method"] == method, "value"]))
+        assert sorted(values) == pytest.approx(
+            sorted(own.loc[own["method"] == method, "value"])
+        )
 
 
 def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
-    """Of colours the share is one minus the flips, and panels are training distributions."""
-    settings = ["r_test=0.10", "r_test=1.00", "r_test=0.10,x=1", "e_test=0.90", "e_test=0.15"]
+    """Of colours the share is one minus the flips, and panels are training
+    distributions."""
+    settings = [
+        "r_test=0.10",
+        "r_test=1.00",
+        "r_test=0.10,x=1",
+        "e_test=0.90",
+        "e_test=0.15",
+    ]
     cells = pd.DataFrame({"setting": settings, "mean": [0.1, 0.2, 0.3, 0.4, 0.5]})
     cells = cells.assign(method="ERM", metric="test_acc", selection="own", n_seeds=2)
     cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
@@ -72,13 +90,23 @@ def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
 
 
 def test_changes_are_rows_and_settings_are_panels() -> None:
-    settings = [f"{base}{mark}" for base in "ab" for mark in ("", *(f",m={n}" for n in range(7)))]
-    cells = pd.DataFrame({"setting": settings, "mean": np.linspace(0.1, 0.9, len(settings))})
+    settings = [
+        f"{base}{mark}"
+        for base in "ab"
+        for mark in ("", *(f",m={n}" for n in range(7)))
+    ]
+    cells = pd.DataFrame(
+        {"setting": settings, "mean": np.linspace(0.1, 0.9, len(settings))}
+    )
     cells = cells.assign(method="KerHRM", metric="test_acc", selection="own", n_seeds=2)
     cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
     (figure,) = draw.of(cells, cells)
-    for axis, means in zip(figure.axes, np.split(cells["mean"].to_numpy(), 2), strict=True):
-        drawn = [line.get_xdata()[0] for line in axis.get_lines() if line.get_marker() == "o"]
+    for axis, means in zip(
+        figure.axes, np.split(cells["mean"].to_numpy(), 2), strict=True
+    ):
+        drawn = [
+            line.get_xdata()[0] for line in axis.get_lines() if line.get_marker() == "o"
+        ]
         assert drawn == pytest.approx(means)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["KerHRM", *(f"m={n}" for n in range(7))]
@@ -87,9 +115,12 @@ def test_changes_are_rows_and_settings_are_panels() -> None:
 def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:
     figure = figures.seeds(scores, cells_of(scores, "t"))
     drawn = sorted(
-        x for axis in figure.axes for line in axis.get_lines() if line.get_alpha()
+        x
+        for axis in figure.axes
+        for line in axis.get_lines()
+        if line.get_alpha()
         for x in line.get_xdata()
-    )  # fmt: skip
+    )
     assert drawn == pytest.approx(sorted(scores[primary(scores)]["value"]))
 
 
@@ -100,9 +131,15 @@ def test_failed_seeds_are_counted(scores: pd.DataFrame) -> None:
     assert "1 of 3 seeds failed" in texts
 
 
-@pytest.mark.parametrize("name", ["fee_$_to_$", "price_$/m^2_in_$", "a$b", "$50K_to_$75K"])
-def test_dollars_are_no_mathematics(tmp_path: Path, scores: pd.DataFrame, name: str) -> None:
-    named = scores.assign(setting=scores["setting"] + name, method=scores["method"] + name)
+@pytest.mark.parametrize(
+    "name", ["fee_$_to_$", "price_$/m^2_in_$", "a$b", "$50K_to_$75K"]
+)
+def test_dollars_are_no_mathematics(
+    tmp_path: Path, scores: pd.DataFrame, name: str
+) -> None:
+    named = scores.assign(
+        setting=scores["setting"] + name, method=scores["method"] + name
+    )
     figures.save(figures.seeds(named, cells_of(named, "t"), name), tmp_path / "f")
 
 

@@ -1,4 +1,5 @@
-"""What is published: complete runs alone, whole, with digests; and what is known of a cell."""
+"""What is published: complete runs alone, whole, with digests; and what is known of a
+cell."""
 
 import hashlib
 import json
@@ -23,9 +24,13 @@ REFERENCE = ROOT / "results" / "reference"
 Make = Callable[..., Path]
 #: methods that their headline criterion makes significantly worse than their defaults
 WORSE = {
-    ("table1", "DRO"), ("table1", "IRM"), ("table1", "ref: inter-gradient alignment (labels)"),
-    ("table3", "DRO"), ("table3", "EIIL"), ("table3", "KerHRM"),
-}  # fmt: skip
+    ("table1", "DRO"),
+    ("table1", "IRM"),
+    ("table1", "ref: inter-gradient alignment (labels)"),
+    ("table3", "DRO"),
+    ("table3", "EIIL"),
+    ("table3", "KerHRM"),
+}
 CELL = ("table1", "r2=0.70", "ERM", "test_acc")
 
 
@@ -53,7 +58,9 @@ def test_the_published_means_follow_from_the_published_seeds() -> None:
         means = run.scores(table).groupby(keys)["value"].mean()
         cells = run.cells(table).set_index(keys)["mean"]
         assert set(means.index) == set(cells.index)
-        assert means.reindex(cells.index).to_numpy() == pytest.approx(cells.to_numpy(), abs=1e-12)
+        assert means.reindex(cells.index).to_numpy() == pytest.approx(
+            cells.to_numpy(), abs=1e-12
+        )
 
 
 def test_the_held_out_run_goes_to_the_top_and_others_below(
@@ -61,11 +68,15 @@ def test_the_held_out_run_goes_to_the_top_and_others_below(
 ) -> None:
     target = tmp_path / "published"
     assert publish(complete(make_run(scores)), target, root=ROOT) == target
-    assert publish(Run(make_run(scores, "paper")), target, root=ROOT) == target / "paper"
+    assert (
+        publish(Run(make_run(scores, "paper")), target, root=ROOT) == target / "paper"
+    )
     costs = (target / "costs.tsv").read_text()
     study = Run(make_run(scores, "paper", "study"))
     (study.folder / "benchmarks" / "score").mkdir(parents=True)
-    (study.folder / "benchmarks" / "score" / "study.tsv").write_text("s\tmax_rss\n2.0\t70.0\n")
+    (study.folder / "benchmarks" / "score" / "study.tsv").write_text(
+        "s\tmax_rss\n2.0\t70.0\n"
+    )
     assert publish(study, target, ["study"], ROOT) == target
     assert (target / "costs.tsv").read_text() == costs + "score\tstudy\t2\t70\n"
     top = Run(target)
@@ -91,10 +102,18 @@ def test_an_incomplete_run_is_refused_and_nothing_written(
 
 @pytest.mark.parametrize(
     ("column", "value", "problem"),
-    [("data_source", "fallback:digits", "fallback data"), ("value", None, "failed cells")],
+    [
+        ("data_source", "fallback:digits", "fallback data"),
+        ("value", None, "failed cells"),
+    ],
 )
 def test_fallback_data_and_failures_are_refused(
-    tmp_path: Path, make_run: Make, scores: pd.DataFrame, column: str, value: object, problem: str
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    column: str,
+    value: object,
+    problem: str,
 ) -> None:
     scores.loc[:2, column] = value
     with pytest.raises(KerhrmError, match=problem):
@@ -112,7 +131,9 @@ def test_a_file_that_was_edited_is_refused(
         publish(run, tmp_path / "published")
 
 
-def test_a_cell_is_explained_by_its_seeds_and_files(make_run: Make, scores: pd.DataFrame) -> None:
+def test_a_cell_is_explained_by_its_seeds_and_files(
+    make_run: Make, scores: pd.DataFrame
+) -> None:
     run = Run(make_run(scores, "paper"))
     folder = run.folder
     parts = {
@@ -130,9 +151,13 @@ def test_a_cell_is_explained_by_its_seeds_and_files(make_run: Make, scores: pd.D
         digests = {one: provenance.digest(folder / one) for one in inputs}
         provenance.write(folder, "a_rule", [folder / name], digests, {})
     found = explain(run, *CELL, root=ROOT)
-    own = scores[(scores[["setting", "method", "metric"]] == list(CELL[1:])).all(axis=1)]
+    own = scores[
+        (scores[["setting", "method", "metric"]] == list(CELL[1:])).all(axis=1)
+    ]
     own = own[own["selection"] == "pooled validation"]
-    assert [one["value"] for one in found["seeds"]] == pytest.approx(own["value"].tolist())
+    assert [one["value"] for one in found["seeds"]] == pytest.approx(
+        own["value"].tolist()
+    )
     assert found["cell"]["mean"] == pytest.approx(own["value"].mean())
     names = [one["file"] for one in found["files"]]
     assert names == [name for name in reversed(parts) if "kerhrm_x" not in name]
@@ -141,7 +166,9 @@ def test_a_cell_is_explained_by_its_seeds_and_files(make_run: Make, scores: pd.D
     assert json.dumps(oracle)
 
 
-def test_a_cell_that_is_not_there_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_that_is_not_there_names_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     where = ["--run", str(REFERENCE)]
     assert main(["explain", "table1", "r2=0.7", "KerHRM", "test_acc", *where]) == 1
     assert "no setting 'r2=0.7'; it has r2=0.70; r2=0.75" in capsys.readouterr().err
@@ -165,7 +192,8 @@ def test_damaged_files_are_one_line(tmp_path: Path, text: str) -> None:
 
 
 def test_who_is_worse_than_with_the_librarys_defaults_is_known() -> None:
-    """A finding (docs/findings.md): no criterion without test data does right by all."""
+    """A finding (docs/findings.md): no criterion without test data does
+    right by all."""
     worse = set()
     for table in ("table1", "table3"):
         scores = Run(REFERENCE).scores(table)
@@ -185,5 +213,6 @@ def test_who_is_worse_than_with_the_librarys_defaults_is_known() -> None:
 @pytest.mark.parametrize("table", Run(REFERENCE).tables)
 def test_latex_fits_a_page(table: str) -> None:
     text = render(Run(REFERENCE).cells(table), "latex")
-    assert len(text.splitlines()) <= (70 if table == "mechanism" else 60)  # of 55 settings
+    # of 55 settings
+    assert len(text.splitlines()) <= (70 if table == "mechanism" else 60)
     assert text.count(r"\begin") == text.count(r"\end") == 3

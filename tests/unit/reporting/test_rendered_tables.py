@@ -15,7 +15,9 @@ from kerhrm.paper.reporting.run import Run
 from tests.unit.reporting.conftest import EVIL, cells_of
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1)
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1
+)
 
 
 class Tags(HTMLParser):
@@ -67,11 +69,16 @@ def test_every_published_cell_is_shown_with_its_mean_and_the_papers() -> None:
         rows = cells[cells["metric"] == metric]
         page = tables.render(rows, "html")
         lines = [
-            [re.sub(r"<[^>]+>", " ", cell) for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line)]
+            [
+                re.sub(r"<[^>]+>", " ", cell)
+                for cell in re.findall(r"<t[hd].*?>(.*?)</t[hd]>", line)
+            ]
             for line in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
         ]
         shown = pd.DataFrame(lines[1:], columns=lines[0]).map(html.unescape)
-        shown = shown.map(lambda text: " ".join(text.split())).set_index(["method", "selection"])
+        shown = shown.map(lambda text: " ".join(text.split())).set_index(
+            ["method", "selection"]
+        )
         own = primary(rows)
         for number, cell in rows.iterrows():
             text = shown.loc[(cell["method"], cell["selection"]), cell["setting"]]

@@ -15,7 +15,9 @@ def test_a_criterion_has_the_mean_over_the_settings() -> None:
     found = tables.criteria(cells)
     own = cells[(cells.method == "EIIL") & (cells.metric == "test_acc")]
     for selection, rows in own.groupby("selection"):
-        assert found.loc[("test_acc", "EIIL"), selection] == pytest.approx(rows["mean"].mean())
+        assert found.loc[("test_acc", "EIIL"), selection] == pytest.approx(
+            rows["mean"].mean()
+        )
     assert "ref: majority" not in found.index.get_level_values("method")
 
 
@@ -23,6 +25,8 @@ def test_the_answer_is_the_mean_over_settings() -> None:
     cells = REFERENCE.cells("table1", "table3")
     found = tables.answer(cells)
     own = cells[(cells["table"] == "table3") & (cells["method"] == "KerHRM")]
-    own = own[(own["metric"] == "mean_error") & (own["selection"] == own["selection"].iloc[0])]
+    own = own[
+        (own["metric"] == "mean_error") & (own["selection"] == own["selection"].iloc[0])
+    ]
     assert found.loc["KerHRM", ("table3", "here")] == f"{own['mean'].mean():.3f}"
     assert found.loc["KerHRM", ("table3", "paper")] == f"{own['paper'].mean():.3f}"

@@ -19,10 +19,23 @@ REFERENCE = Path(__file__).parents[3] / "results" / "reference"
 Make = Callable[..., Path]
 
 
-def cells(values: list[float], method: str = "ERM", metric: str = "test_acc") -> pd.DataFrame:
+def cells(
+    values: list[float], method: str = "ERM", metric: str = "test_acc"
+) -> pd.DataFrame:
     """The cell of one method in two settings."""
     rows = [
-        ("classification", setting, "erm", method, seed, metric, value, "none", "synthetic", "")
+        (
+            "classification",
+            setting,
+            "erm",
+            method,
+            seed,
+            metric,
+            value,
+            "none",
+            "synthetic",
+            "",
+        )
         for setting in ("r2=0.70", "r2=0.75")
         for seed, value in enumerate(values)
     ]
@@ -67,7 +80,14 @@ def test_missing_and_new_cells_come_last() -> None:
     new = pd.concat([cells([0.4, 0.5]), cells([0.9, 0.9], "HRM")])
     both = compare(new, old)
     assert sorted(both["departs"]) == sorted(
-        ["missing", "missing", "new", "new", "outside the interval", "outside the interval"]
+        [
+            "missing",
+            "missing",
+            "new",
+            "new",
+            "outside the interval",
+            "outside the interval",
+        ]
     )
 
 
@@ -89,7 +109,9 @@ def test_a_cut_table_is_reported(
 ) -> None:
     reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
     verify_ = ["verify", str(run), "--reference", str(reference)]
-    (reference / "provenance.json").write_text('{"tables": {"table1": {"preset": "fresh"}}}')
+    (reference / "provenance.json").write_text(
+        '{"tables": {"table1": {"preset": "fresh"}}}'
+    )
     assert main(verify_) == 0
     path = run / "tables" / "table1.csv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))

@@ -22,7 +22,11 @@ from kerhrm.paper.runs.arrays import (
 
 def test_arrays_and_facts_come_back(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "x.npz"
-    arrays = {"a": np.arange(6.0).reshape(2, 3), "names": np.array(["x", "y"]), "n": np.int64(3)}
+    arrays = {
+        "a": np.arange(6.0).reshape(2, 3),
+        "names": np.array(["x", "y"]),
+        "n": np.int64(3),
+    }
     save_arrays(path, arrays, k=15, name="two")
     again, facts = load_arrays(path)
     assert facts == {"k": 15, "name": "two"}
@@ -93,9 +97,19 @@ def _flipped(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda c: b"", lambda c: c[:10], _cut, lambda c: c[:-9], _flipped, lambda c: b"text"]
+    "damage",
+    [
+        lambda c: b"",
+        lambda c: c[:10],
+        _cut,
+        lambda c: c[:-9],
+        _flipped,
+        lambda c: b"text",
+    ],
 )
-def test_a_damaged_file_is_told(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_file_is_told(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / "x.npz"
     save_arrays(path, {"a": np.random.default_rng(0).standard_normal(1000)})
     path.write_bytes(damage(path.read_bytes()))

@@ -15,7 +15,8 @@ def compute(unit: int) -> Result:
 
 
 def computed(checkpoint: Checkpoint, n_units: int) -> list[int]:
-    """The units that are computed, and not taken from the checkpoint; all results are right."""
+    """The units that are computed, and not taken from the checkpoint; all results are
+    right."""
     calls = []
     for unit in range(n_units):
 

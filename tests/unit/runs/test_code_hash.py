@@ -72,14 +72,17 @@ def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
 
 
 def notebook(path: Path, *cells: str, kind: str = "code") -> Path:
-    content = {"cells": [{"cell_type": kind, "source": c.splitlines(True)} for c in cells]}
+    content = {
+        "cells": [{"cell_type": kind, "source": c.splitlines(True)} for c in cells]
+    }
     path.write_text(json.dumps(content))
     return path
 
 
 @pytest.mark.parametrize("script", ["fit.py", "late.py", "draw.py"])
 def test_python_loads_no_file_that_is_not_listed(root: Path, script: str) -> None:
-    report = "\nimport sys\nprint(*(m.__file__ for n, m in sys.modules.items() if 'toy' in n))"
+    report = "\nimport sys\n"
+    report += "print(*(m.__file__ for n, m in sys.modules.items() if 'toy' in n))"
     run = subprocess.run(
         [sys.executable, "-c", SCRIPTS[script] + report],
         env=os.environ | {"PYTHONPATH": str(root / "src")},
@@ -92,7 +95,9 @@ def test_python_loads_no_file_that_is_not_listed(root: Path, script: str) -> Non
     assert loaded
     assert loaded <= listed
     # Nothing is listed in vain, but for the import in a function that is not called.
-    assert listed - loaded == ({module_file(root, "base")} if script == "draw.py" else set())
+    assert listed - loaded == (
+        {module_file(root, "base")} if script == "draw.py" else set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,18 +131,22 @@ def test_the_hash_depends_on_neither_place_nor_process(root: Path) -> None:
     copy = root / "elsewhere"
     shutil.copytree(root / "src", copy / "src")
     shutil.copy(root / "fit.py", copy / "fit.py")
-    code = (
-        "from kerhrm.paper.runs.code_hash import code_hash as f; print(f('fit.py', package='toy'))"
-    )
+    code = "from kerhrm.paper.runs.code_hash import code_hash\n"
+    code += "print(code_hash('fit.py', package='toy'))"
     for place, seed in ((root, "1"), (copy, "2")):
         env = os.environ | {"PYTHONPATH": str(place / "src"), "PYTHONHASHSEED": seed}
         options = {"capture_output": True, "text": True, "check": True}
-        run = subprocess.run([sys.executable, "-c", code], env=env, cwd=place, **options)
+        run = subprocess.run(
+            [sys.executable, "-c", code], env=env, cwd=place, **options
+        )
         assert run.stdout.strip() == before["fit.py"]
 
 
 def test_notebooks(root: Path) -> None:
-    cells = ("%matplotlib inline\nimport toy.settings\n", "!ls\nfrom toy.plots import lazy")
+    cells = (
+        "%matplotlib inline\nimport toy.settings\n",
+        "!ls\nfrom toy.plots import lazy",
+    )
     path = notebook(root / "figure.ipynb", *cells)
     assert set(sources(path, package=PACKAGE)[1:]) == {
         module_file(root, name) for name in DRAW | {"settings"}
@@ -156,7 +165,10 @@ MEANT = "def f(x):\n    if x < 0:\n        raise ValueError\n    return x + 1\n"
 @pytest.mark.parametrize(
     ("text", "same"),
     [
-        (MEANT.replace("def f(x):", "def f(x):\n    'Document it.'\n    # remark"), True),
+        (
+            MEANT.replace("def f(x):", "def f(x):\n    'Document it.'\n    # remark"),
+            True,
+        ),
         ("'About the module.'\n\n\n" + MEANT, True),
         (MEANT.replace("x + 1", "(x\n        + 1)"), True),
         ("from typing import TYPE_CHECKING\n" + MEANT, False),
@@ -174,7 +186,9 @@ def test_texts_are_no_code(root: Path, text: str, same: bool) -> None:
 def test_entries_of_other_packages_are_followed(root: Path) -> None:
     texts = {
         "__init__.py": "from os import path\n",
-        "method.py": "from . import parts\nfrom .parts.deep import x\nfrom toy import alone\n",
+        "method.py": "from . import parts\n"
+        "from .parts.deep import x\n"
+        "from toy import alone\n",
         "unused.py": "",
         "parts/__init__.py": "import mine.absent\n",
         "parts/deep.py": "from toy.core import solve\n",

@@ -53,7 +53,10 @@ def test_the_nearest_job_counts() -> None:
     ("file", "expected"),
     [
         ("a/paper/houses/h=1.5/data/train.npz", "houses/h=1.5"),
-        ("a/paper/houses/h=1.5/kerhrm/iterations/2/environments.npz", "houses/h=1.5/kerhrm/2"),
+        (
+            "a/paper/houses/h=1.5/kerhrm/iterations/2/environments.npz",
+            "houses/h=1.5/kerhrm/2",
+        ),
         ("a/paper/houses/h=1.5/erm/predictions.npz", "houses/h=1.5/erm"),
         ("a/paper/scores/table1.csv.gz", "table1"),
     ],

@@ -63,8 +63,8 @@ import numpy as np
 from kerhrm.paper.runs.job import job
 
 run, steps = sys.argv[1], int(sys.argv[2])
-fake = SimpleNamespace(rule="test", input=[], output=[run + "/out.txt"], log=[run + "/logs/t.log"],
-                       params={"steps": steps})
+fake = SimpleNamespace(rule="test", input=[], output=[run + "/out.txt"],
+                       log=[run + "/logs/t.log"], params={"steps": steps})
 with job(fake) as checkpoint:
     print("from", len(checkpoint.done), flush=True)
     total = 0
@@ -154,7 +154,9 @@ def run(tmp_path: Path) -> Path:
 def rule(run: Path, *inputs: Path, **params: Any) -> SimpleNamespace:
     """As much of Snakemake's object as a job reads."""
     files = {"input": [*map(str, inputs)], "output": [str(run / "out")]}
-    return SimpleNamespace(rule="test", params=params, log=[str(run / "logs/rule.log")], **files)
+    return SimpleNamespace(
+        rule="test", params=params, log=[str(run / "logs/rule.log")], **files
+    )
 
 
 def log_of(run: Path) -> str:
@@ -169,7 +171,9 @@ def test_the_log_goes_to_the_file_and_to_standard_error(
         warnings.warn("something to know", FutureWarning, stacklevel=1)
         (run / "out").touch()
     lines = log_of(run).splitlines()
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} test: a message: äöü", lines[0])
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} test: a message: äöü", lines[0]
+    )
     assert "FutureWarning: something to know" in lines[1]
     assert "computed in" in lines[-1]
     assert capsys.readouterr().err.splitlines() == lines
@@ -197,7 +201,9 @@ def test_threads_are_the_configurations(run: Path, threads: int) -> None:
     with job(rule(run, threads=threads)):
         np.ones((2, 2)) @ np.ones((2, 2))
         assert torch.get_num_threads() == threads
-        assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {threads}
+        assert {pool["num_threads"] for pool in threadpoolctl.threadpool_info()} == {
+            threads
+        }
         (run / "out").touch()
 
 
@@ -221,7 +227,10 @@ def test_a_job_refuses_an_input_that_has_changed(run: Path) -> None:
 
 
 def kinds(run: Path) -> list[str]:
-    return sorted("state" if path.is_dir() else path.suffix for path in (run / TEMPORARY).iterdir())
+    return sorted(
+        "state" if path.is_dir() else path.suffix
+        for path in (run / TEMPORARY).iterdir()
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -269,7 +278,8 @@ def test_an_orphan_hands_over_to_its_successor(run: Path) -> None:
 
 @pytest.fixture
 def killed(run: Path) -> Path:
-    """A run's folder with what a kill leaves, and with results; and another run's beside it."""
+    """A run's folder with what a kill leaves, and with results; and another run's
+    beside it."""
     (run / TEMPORARY / "abc.0123").mkdir(parents=True)
     for name in ("psi.npz", "a.lock", ".b.part", f"{TEMPORARY}/abc.lock"):
         (run / name).touch()
@@ -284,7 +294,10 @@ def test_only_locks_and_incomplete_files_go(killed: Path) -> None:
 
 
 def test_nothing_happens_while_snakemake_is_at_work(killed: Path) -> None:
-    with running(HOLD, killed), pytest.raises(KerhrmError, match="Snakemake is at work in"):
+    with (
+        running(HOLD, killed),
+        pytest.raises(KerhrmError, match="Snakemake is at work in"),
+    ):
         recover(killed)
     assert (killed / ".b.part").exists()
 

@@ -42,7 +42,9 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
     digests = provenance.check(tmp_path, [tmp_path / "a", tmp_path / "b/b", outside])
     assert list(digests) == ["a", "b/b", "../outside.txt"]
     (tmp_path / "b/b").write_text("b/")
-    with pytest.raises(KerhrmError, match=r"b/b has changed since rule make_b made it; delete it"):
+    with pytest.raises(
+        KerhrmError, match=r"b/b has changed since rule make_b made it; delete it"
+    ):
         provenance.check(tmp_path, [tmp_path / "a", tmp_path / "b/b"])
 
 

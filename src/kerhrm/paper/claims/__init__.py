@@ -1,1 +1,2 @@
-"""Claims of the paper (``config/claims.yaml``), tested on a run's scores and on small runs."""
+"""Claims of the paper (``config/claims.yaml``), tested on a run's scores and on small
+runs."""

@@ -1,18 +1,20 @@
 """Evaluate the paper's claims, as ``config/claims.yaml`` declares them.
 
-A claim has ``tests`` of scores (``table``) or of a small run (``measure``), or it is an identity or
-a counterexample: then it has a ``status``, and a unit test (``test``) that shows it.  A test has
+A claim has ``tests`` of scores (``table``) or of a small run (``measure``), or it is an
+identity or a counterexample: then it has a ``status``, and a unit test (``test``) that
+shows it.  A test has
 
-* ``table``, ``setting`` and ``metric``, one or several, or ``measure``, the name of a function in
+* ``table``, ``setting`` and ``metric``, one or several, or ``measure``, the name of a
+  function in
   :mod:`kerhrm.paper.claims.small_runs`, whose numbers stand in the place of methods;
-* one comparison: ``better: A, than: B`` (of the metric's merits), ``more: A, than: B`` (of the
-  values), both with ``by``; ``alike: A, to: B, within: M``; ``steady: A, below: L``; ``rising: A``
-  (rank correlation with the order of the settings).
+* one comparison: ``better: A, than: B`` (of the metric's merits), ``more: A, than: B``
+  (of the values), both with ``by``; ``alike: A, to: B, within: M``; ``steady: A, below:
+  L``; ``rising: A`` (rank correlation with the order of the settings).
 
-A and B are a number, a method, ``METHOD @ SETTING``, or a mapping: weights of methods, a
-``constant`` that is added, and settings ``over`` which to take the mean.  Lists of settings,
-metrics and methods stand for every combination; all tests of a claim have to support it, or
-``at_least`` so many, or so many groups ``by`` setting.
+A and B are a number, a method, ``METHOD @ SETTING``, or a mapping: weights of methods,
+a ``constant`` that is added, and settings ``over`` which to take the mean.  Lists of
+settings, metrics and methods stand for every combination; all tests of a claim have to
+support it, or ``at_least`` so many, or so many groups ``by`` setting.
 """
 
 import json
@@ -34,10 +36,26 @@ from kerhrm.paper.evaluation.statistics import LEVEL, holm
 from kerhrm.paper.evaluation.tables import CRITERIA
 
 COLUMNS = [
-    "claim", "where", "statement", "status", "status_pooled", "effect", "ci_low", "ci_high", "n",
-    "p", "p_holm", "tests", "tests_for", "tests_against", "measure", "numbers", "test", "reason",
+    "claim",
+    "where",
+    "statement",
+    "status",
+    "status_pooled",
+    "effect",
+    "ci_low",
+    "ci_high",
+    "n",
+    "p",
+    "p_holm",
+    "tests",
+    "tests_for",
+    "tests_against",
+    "measure",
+    "numbers",
+    "test",
+    "reason",
     "data_source",
-]  # fmt: skip
+]
 
 
 class MissingCell(LookupError):
@@ -48,17 +66,28 @@ class MissingCell(LookupError):
 class Evidence:
     """Scores of a run by table, and the numbers of small runs."""
 
-    tables: Mapping[str, pd.DataFrame]  #: rows of kerhrm.paper.evaluation.scores.score_table
+    #: rows of kerhrm.paper.evaluation.scores.score_table
+    tables: Mapping[str, pd.DataFrame]
     smoke: bool = False  #: whether small runs are tiny
-    numbers: dict[str, pd.DataFrame] = field(default_factory=dict)  #: by measure; rows are seeds
-    pooled: bool = False  #: whether rows that pooled validation has chosen go before others
+    #: by measure; rows are seeds
+    numbers: dict[str, pd.DataFrame] = field(default_factory=dict)
+    pooled: bool = (
+        False  #: whether rows that pooled validation has chosen go before others
+    )
 
     def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
-        """Values by seed, of the method's own selection criterion: the first that a table has."""
+        """Values by seed, of the method's own selection criterion.
+
+        The first that a table has.
+        """
         if table not in self.tables:
             raise MissingCell(f"no {table}")
         rows = self.tables[table]
-        for name, wanted in (("setting", setting), ("method", method), ("metric", metric)):
+        for name, wanted in (
+            ("setting", setting),
+            ("method", method),
+            ("metric", metric),
+        ):
             rows = rows[rows[name] == wanted]
             if rows.empty:
                 raise MissingCell(f"no {wanted} in {table}")
@@ -79,11 +108,12 @@ class Evidence:
 def evaluate(run: str | Path, preset: str, path: str | Path) -> pd.DataFrame:
     """Evaluate every claim that the file ``path`` declares on the scores of a run.
 
-    Returns columns :data:`COLUMNS`, a row per claim. ``status``: ``supported`` or ``contradicted``
-    if the p-value is at most 5 % after Holm's correction over all claims, else ``open``; of several
-    tests ``effect``, its interval, ``n`` seeds and ``measure`` are those of the deciding one.
-    ``status_pooled`` is the status where pooled validation has chosen every method's options.
-    ``numbers``: means of the small run, JSON.
+    Returns columns :data:`COLUMNS`, a row per claim. ``status``: ``supported`` or
+    ``contradicted`` if the p-value is at most 5 % after Holm's correction over all
+    claims, else ``open``; of several tests ``effect``, its interval, ``n`` seeds and
+    ``measure`` are those of the deciding one. ``status_pooled`` is the status where
+    pooled validation has chosen every method's options. ``numbers``: means of the small
+    run, JSON.
     """
     paths = sorted(Path(run).glob("scores/*.csv.gz"))
     tables = {path.name.partition(".")[0]: pd.read_csv(path) for path in paths}
@@ -95,7 +125,9 @@ def evaluate(run: str | Path, preset: str, path: str | Path) -> pd.DataFrame:
     _, others = _status([_evaluate(claim, pooled) for claim in claims])
     sources = {str(one) for rows in tables.values() for one in rows["data_source"]}
     rows, blank = [], dict.fromkeys(("test", "measure", "numbers", "reason"), "")
-    for claim, result, p_holm, *both in zip(claims, results, adjusted, states, others, strict=True):
+    for claim, result, p_holm, *both in zip(
+        claims, results, adjusted, states, others, strict=True
+    ):
         row = blank | dict(zip(("status", "status_pooled"), both, strict=True))
         row |= {"data_source": "; ".join(sorted(sources))}
         if "status" in claim:
@@ -107,7 +139,9 @@ def evaluate(run: str | Path, preset: str, path: str | Path) -> pd.DataFrame:
         if np.isnan(result.p_for):
             row["reason"] = "a seed has no result"
         means: dict[str, float] = {}
-        for name in {test.get("measure") for test in claim["tests"]} & set(evidence.numbers):
+        for name in {test.get("measure") for test in claim["tests"]} & set(
+            evidence.numbers
+        ):
             means |= evidence.numbers[name].mean().round(4).to_dict()
         row["numbers"] = json.dumps(means) if means else ""
         rows.append(row | vars(result) | {"p": result.p, "p_holm": p_holm})
@@ -120,7 +154,9 @@ def _status(results: list[Comparison | str]) -> tuple[np.ndarray, list[str]]:
     states = []
     for one, p in zip(results, adjusted, strict=True):
         supported = isinstance(one, Comparison) and one.p_for < one.p_against
-        states.append(("supported" if supported else "contradicted") if p <= LEVEL else "open")
+        states.append(
+            ("supported" if supported else "contradicted") if p <= LEVEL else "open"
+        )
     return adjusted, states
 
 
@@ -134,20 +170,33 @@ def _evaluate(claim: Mapping[str, Any], evidence: Evidence) -> Comparison | str:
         return f"not in this run: {missing}"
     results = [test for _, test in found]
     if claim.get("by") == "setting":
-        groups = [[t for s, t in found if s == name] for name in dict.fromkeys(s for s, _ in found)]
+        groups = [
+            [t for s, t in found if s == name]
+            for name in dict.fromkeys(s for s, _ in found)
+        ]
         results = [comparison.at_least(len(group), group) for group in groups]
     return comparison.at_least(claim.get("at_least", len(results)), results)
 
 
-def _expand(spec: Mapping[str, Any], evidence: Evidence) -> Iterable[tuple[str, Comparison]]:
+def _expand(
+    spec: Mapping[str, Any], evidence: Evidence
+) -> Iterable[tuple[str, Comparison]]:
     """Tests of every combination, each with its setting."""
     kind = next(name for name in KINDS if name in spec)
     settings, metrics = _list(spec.get("setting", "")), _list(spec.get("metric", ""))
-    if kind == "rising":  # the rank correlation with the order of the settings, over zero
+    if (
+        kind == "rising"
+    ):  # the rank correlation with the order of the settings, over zero
         for metric in metrics:
-            cells = [evidence.cell(spec["table"], s, spec["rising"], metric) for s in settings]
+            cells = [
+                evidence.cell(spec["table"], s, spec["rising"], metric)
+                for s in settings
+            ]
             values = pd.concat(cells, axis=1, join="inner").to_numpy()
-            ranks = [comparison.rank_correlation(row, np.arange(len(settings))) for row in values]
+            ranks = [
+                comparison.rank_correlation(row, np.arange(len(settings)))
+                for row in values
+            ]
             yield "", comparison.more(f"{spec['rising']} rising ({metric})", ranks)
         return
     others = _list(spec.get(KINDS[kind][1], 0.0))
@@ -167,7 +216,10 @@ KINDS: Mapping[str, tuple[Callable[[str, ArrayLike, float], Comparison], str, st
 
 
 def _test(
-    spec: Mapping[str, Any], kind: str, which: tuple[str, str, Any, Any], evidence: Evidence
+    spec: Mapping[str, Any],
+    kind: str,
+    which: tuple[str, str, Any, Any],
+    evidence: Evidence,
 ) -> Comparison:
     setting, metric, a, b = which
 
@@ -187,14 +239,20 @@ def _test(
     test, other, limit = KINDS[kind]
     name = f"{_text(a)} {kind} {other} {_text(b)}" if other else f"{_text(a)} {kind}"
     place = ", ".join(filter(None, (metric, setting)))
-    return test(f"{name} ({place})" if place else name, ours - theirs, float(spec.get(limit, 0.0)))
+    return test(
+        f"{name} ({place})" if place else name,
+        ours - theirs,
+        float(spec.get(limit, 0.0)),
+    )
 
 
 def _operand(operand: Any, look: Callable[[str], pd.Series]) -> Any:
     """Values by seed, or a number."""
     if isinstance(operand, int | float):
         return float(operand)
-    weights: dict[str, Any] = {operand: 1.0} if isinstance(operand, str) else dict(operand)
+    weights: dict[str, Any] = (
+        {operand: 1.0} if isinstance(operand, str) else dict(operand)
+    )
     constant, settings = weights.pop("constant", 0.0), weights.pop("over", [""])
     names = [f"{m} @ {s}" if s else m for s, m in product(settings, weights)]
     cells = pd.concat([look(name) for name in names], axis=1, join="inner")

@@ -1,15 +1,17 @@
 r"""One test, and how several become one.
 
-Every test has two one-sided p-values: ``p_for``, that the effect that a claim predicts would be
-seen if the claim were false, and ``p_against``, the same of its opposite.  Of n tests of which at
-least m have to support a claim,
+Every test has two one-sided p-values: ``p_for``, that the effect that a claim predicts
+would be seen if the claim were false, and ``p_against``, the same of its opposite.  Of
+n tests of which at least m have to support a claim,
 
 .. math::
-    p_{for} = (n - m + 1) \, p_{for, (m)}, \qquad p_{against} = m \, p_{against, (n - m + 1)},
+    p_{for} = (n - m + 1) \, p_{for, (m)}, \qquad p_{against} = m \, p_{against, (n - m
+    + 1)},
 
-(i) being the i-th smallest: the partial conjunction test of Benjamini and Heller (*Screening for
-partial conjunction hypotheses*, Biometrics 2008), which allows for any dependence between tests.
-If all have to, that is the largest p_for, and n times the smallest p_against.
+(i) being the i-th smallest: the partial conjunction test of Benjamini and Heller
+(*Screening for partial conjunction hypotheses*, Biometrics 2008), which allows for any
+dependence between tests. If all have to, that is the largest p_for, and n times the
+smallest p_against.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +30,8 @@ NAN = float("nan")
 class Comparison:
     """An effect with its 95 % interval, and the evidence for and against a claim.
 
-    The claim says that the effect is positive or, of :func:`alike` and :func:`steady`, small.
+    The claim says that the effect is positive or, of :func:`alike` and :func:`steady`,
+    small.
     """
 
     measure: str
@@ -45,7 +48,11 @@ class Comparison:
     @property
     def p(self) -> float:
         """The two-sided p-value; NaN where a seed has no value."""
-        return NAN if np.isnan(self.p_for) else min(1.0, 2 * min(self.p_for, self.p_against))
+        return (
+            NAN
+            if np.isnan(self.p_for)
+            else min(1.0, 2 * min(self.p_for, self.p_against))
+        )
 
 
 def more(name: str, values: ArrayLike, than: float = 0.0) -> Comparison:
@@ -63,7 +70,10 @@ def alike(name: str, values: ArrayLike, within: float) -> Comparison:
 
 
 def steady(name: str, values: ArrayLike, below: float) -> Comparison:
-    """The standard deviation is below a limit: the chi-square test; the effect is the former."""
+    """The standard deviation is below a limit: the chi-square test.
+
+    The effect is the former.
+    """
     facts = summarise(values)
     std, degrees = facts["std"], int(facts["n_seeds"]) - 1
     p_for, low, high = NAN, NAN, NAN
@@ -76,14 +86,21 @@ def steady(name: str, values: ArrayLike, below: float) -> Comparison:
 
 def _single(name: str, facts: Mapping[str, float], p_for: float) -> Comparison:
     """A test of its own; 2.5 % a side, as of a two-sided test at 5 %."""
-    mean, low, high = (round(float(facts[key]), 12) + 0.0 for key in ("mean", "ci_low", "ci_high"))
+    mean, low, high = (
+        round(float(facts[key]), 12) + 0.0 for key in ("mean", "ci_low", "ci_high")
+    )
     p_against, n_seeds = 1 - p_for, int(facts["n_seeds"])
     supports, opposes = int(p_for <= LEVEL / 2), int(p_against <= LEVEL / 2)
-    return Comparison(name, mean, low, high, p_for, p_against, n_seeds, 1, supports, opposes)
+    return Comparison(
+        name, mean, low, high, p_for, p_against, n_seeds, 1, supports, opposes
+    )
 
 
 def at_least(m: int, tests: Sequence[Comparison]) -> Comparison:
-    """At least m of the tests support the claim; the effect is that of the deciding one."""
+    """At least m of the tests support the claim.
+
+    The effect is that of the deciding one.
+    """
     n = len(tests)
     unknown = [test for test in tests if np.isnan(test.p_for)]
     if unknown:

@@ -1,8 +1,8 @@
 """Small runs of the library that claims are tested on: numbers of one seed, by name.
 
-Seeds count from 100 on, so that no table has them.  How well environments bring out what varies is
-measured by the divergence of P(Y | A) between them, A being the spurious attribute
-(:func:`kerhrm.paper.evaluation.metrics.divergence`).
+Seeds count from 100 on, so that no table has them.  How well environments bring out
+what varies is measured by the divergence of P(Y | A) between them, A being the spurious
+attribute (:func:`kerhrm.paper.evaluation.metrics.divergence`).
 """
 
 from collections.abc import Callable
@@ -19,7 +19,12 @@ from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.igd import train_igd
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.loop import Fit, fit
-from kerhrm.algorithm.mixture import Mixture, fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.mixture import (
+    Mixture,
+    fit_mixture,
+    orthogonal_update,
+    random_starts,
+)
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.algorithm.records import Problem, predict_linear
@@ -42,7 +47,14 @@ FIRST_SEED = 100
 RIDGE = 1e-2  #: of the mixtures, in the library's unit
 COSINE_WEIGHT = 100.0
 BIASES = (1.1, 1.5, 1.9, 2.3, 2.9)
-CORRUPTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)  #: shares of points that are in a wrong environment
+CORRUPTED = (
+    0.0,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+)  #: shares of points that are in a wrong environment
 TURNED = (0.0, 0.25, 0.5, 0.75, 1.0)  #: from an invariant direction to that of ERM
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  #: in units of the kernel's mean eigenvalue
 
@@ -66,16 +78,24 @@ SMOKE = Size(seeds=2, points=60, tests=100, width=64, k=5, steps=10, n_init=2)
 class Lab:
     """One data set, the network at w_0, and the features.
 
-    ``classification`` has r2 = .80, ``regression`` r = 1.9 in scenario 2.  ``s`` and ``v`` (n,) are
-    sums over S and V of the training points, unmixed.
+    ``classification`` has r2 = .80, ``regression`` r = 1.9 in scenario 2.  ``s`` and
+    ``v`` (n,) are sums over S and V of the training points, unmixed.
     """
 
     def __init__(self, generator: str, seed: int, size: Size) -> None:
         n, sizes = size.points, (2 * size.points, max(2, size.points // 5))
         options: dict[str, Any] = {"r2": 0.8, "n_test": size.tests}
-        options |= {"n_train_per_environment": n, "n_validation_per_environment": n // 2}
+        options |= {
+            "n_train_per_environment": n,
+            "n_validation_per_environment": n // 2,
+        }
         if generator == "regression":
-            options = {"r": 1.9, "n_train": sizes, "n_validation": sum(sizes) // 2, "n_test": 2}
+            options = {
+                "r": 1.9,
+                "n_train": sizes,
+                "n_validation": sum(sizes) // 2,
+                "n_test": 2,
+            }
         data = generate(generator, options, [seed])
         parts = data.train, data.validation, data.test
         x, x_validation, self.x_test = (torch.from_numpy(part.x[0]) for part in parts)
@@ -86,7 +106,14 @@ class Lab:
             features, x_validation, y, y_validation, data.task, seed
         )
         self.inputs = Inputs(
-            x, y, x_validation, y_validation, data.task, seed, network, problem=self.problem
+            x,
+            y,
+            x_validation,
+            y_validation,
+            data.task,
+            seed,
+            network,
+            problem=self.problem,
         )
         self.seed, self.size, self.y_test = seed, size, data.test.y[0]
         self.psi_test, self.f0_test = features.transform(self.x_test)
@@ -95,7 +122,10 @@ class Lab:
 
     @property
     def perfect(self) -> Tensor:
-        """Memberships (n, 2): where A, the sign of V's sum, agrees with the label, or not."""
+        """Memberships (n, 2).
+
+        Where A, the sign of V's sum, agrees with the label, or not.
+        """
         agrees = (self.v.sign() == self.problem.y.sign()).double()
         return torch.stack([agrees, 1 - agrees], -1)
 
@@ -123,7 +153,11 @@ class Lab:
 
     def divergence(self, memberships: Tensor) -> float:
         """Divergence of P(Y | A) between environments (n, K), nats."""
-        r, y, a = memberships.numpy(), self.problem.y.numpy(), (self.v > 0).long().numpy()
+        r, y, a = (
+            memberships.numpy(),
+            self.problem.y.numpy(),
+            (self.v > 0).long().numpy(),
+        )
         return float(divergence(r[None], y[None], a[None])[0])
 
     def mixtures(self, psi: Tensor) -> Mixture:
@@ -132,7 +166,10 @@ class Lab:
         return fit_mixture(psi, self.problem.target, starts, ridge=RIDGE)
 
     def explore(self, psi: Tensor) -> Tensor:
-        """Memberships (n, 2) of the likeliest mixture; the last choice is one like the label."""
+        """Memberships (n, 2) of the likeliest mixture.
+
+        The last choice is one like the label.
+        """
         fits, y = self.mixtures(psi), self.problem.target
         memberships = fits.responsibilities(psi, y)
         information = label_information(memberships, label_bins(self.problem.y))
@@ -142,7 +179,8 @@ class Lab:
 
 
 def eiil_reference(lab: Lab) -> Numbers:
-    """Test accuracy of EIIL, its reference trained for a quarter or for 2.5 of the steps."""
+    """Test accuracy of EIIL, its reference trained for a quarter or for 2.5 of the
+    steps."""
     steps, numbers = lab.size.steps, {}
     for name, share in (("short", 0.25), ("long", 2.5)):
         options = EIILOptions(
@@ -154,7 +192,10 @@ def eiil_reference(lab: Lab) -> Numbers:
 
 
 def variant_part(lab: Lab) -> Numbers:
-    """Psi_V, the invariant part, and Psi: environments learned, and R2 of A and of S's sum."""
+    """Psi_V, the invariant part, and Psi.
+
+    Environments learned, and R2 of A and of S's sum.
+    """
     psi, theta = lab.problem.psi_train, lab.direction(lab.perfect)
     left, along = orthogonal_update(psi, theta), (psi @ (theta / theta.norm()))[:, None]
     return {
@@ -187,15 +228,23 @@ def iterations(lab: Lab) -> Numbers:
 
 
 def low_rank(lab: Lab) -> Numbers:
-    """Ridge regression on k and on all directions, and the network by ERM; on validation points."""
+    """Ridge regression on k and on all directions, and the network by ERM.
+
+    On validation points.
+    """
     regressed = Lab("regression", lab.seed, lab.size)
     options = ERMOptions(steps=2 * lab.size.steps)
     network = train_erm(regressed.inputs, options).networks["model"]
     with torch.no_grad():
         outputs = network(regressed.inputs.x_validation).double()
     fits = {"k": True, "all": False}
-    numbers = {f"accuracy with {name}": _best_ridge(lab, one)[0] for name, one in fits.items()}
-    numbers |= {f"error with {name}": _best_ridge(regressed, one)[1] for name, one in fits.items()}
+    numbers = {
+        f"accuracy with {name}": _best_ridge(lab, one)[0] for name, one in fits.items()
+    }
+    numbers |= {
+        f"error with {name}": _best_ridge(regressed, one)[1]
+        for name, one in fits.items()
+    }
     error = ((outputs - regressed.problem.y_validation) ** 2).mean()
     return numbers | {"error of the trained network": float(error)}
 
@@ -207,10 +256,14 @@ def _best_ridge(lab: Lab, reduced: bool) -> tuple[float, float]:
         kernel = problem.psi_train @ problem.psi_train.mT
         cross = problem.psi_validation @ problem.psi_train.mT
     else:
-        (ntf, _), (new, _) = (extract(inputs.network, x) for x in (inputs.x, inputs.x_validation))
+        (ntf, _), (new, _) = (
+            extract(inputs.network, x) for x in (inputs.x, inputs.x_validation)
+        )
         kernel, cross = ntf.kernel(ntf).double(), new.kernel(ntf).double()
     units = kernel.diagonal().mean() * torch.eye(len(kernel), dtype=kernel.dtype)
-    weights = [torch.linalg.solve(kernel + ridge * units, problem.target) for ridge in RIDGES]
+    weights = [
+        torch.linalg.solve(kernel + ridge * units, problem.target) for ridge in RIDGES
+    ]
     outputs = problem.f0_validation + torch.stack(weights) @ cross.mT
     squares = ((outputs - problem.y_validation) ** 2).mean(-1)
     best = int(squares.argmin())
@@ -219,7 +272,8 @@ def _best_ridge(lab: Lab, reduced: bool) -> tuple[float, float]:
 
 
 def cosine_penalty(lab: Lab) -> Numbers:
-    """Networks trained along theta_inv of the last iteration, with the penalty and without."""
+    """Networks trained along theta_inv of the last iteration, with the penalty and
+    without."""
     problem, start = lab.problem, lab.inputs.network
     end = lab.fit.directions[-1].winner(1)
     options = KerHRMOptions(steps=lab.size.steps, check_every=None)
@@ -229,27 +283,38 @@ def cosine_penalty(lab: Lab) -> Numbers:
     ]
     coefficients = problem.u @ (end.theta / problem.s)
     along = Linearisation.along(start, lab.inputs.x, coefficients[:, None]).directions
-    pairs = [(w - start.weights[name], along[name][0]) for name, w in networks[0].weights.items()]
+    pairs = [
+        (w - start.weights[name], along[name][0])
+        for name, w in networks[0].weights.items()
+    ]
     change, v_theta = (
         torch.cat([w.double().flatten() for w in ws]) for ws in zip(*pairs, strict=True)
     )
     return {
-        "share along V theta": float(torch.cosine_similarity(change, v_theta, dim=0) ** 2),
+        "share along V theta": float(
+            torch.cosine_similarity(change, v_theta, dim=0) ** 2
+        ),
         "accuracy with penalty": lab.accuracy(networks[0]),
         "accuracy without": lab.accuracy(networks[1]),
     }
 
 
 def corrupted(lab: Lab) -> Numbers:
-    """Environments ever more corrupted: rank correlations of what is learned from them."""
-    draws = torch.from_numpy(stream(lab.seed, "claims", "corruption").random(len(lab.perfect)))
+    """Environments ever more corrupted: rank correlations of what is
+    learned from them."""
+    draws = torch.from_numpy(
+        stream(lab.seed, "claims", "corruption").random(len(lab.perfect))
+    )
     memberships = [
-        torch.where(draws[:, None] < share, 1 - lab.perfect, lab.perfect) for share in CORRUPTED
+        torch.where(draws[:, None] < share, 1 - lab.perfect, lab.perfect)
+        for share in CORRUPTED
     ]
     distances = [lab.divergence(r) for r in memberships]
     accuracies = [lab.accuracy(lab.direction(r)) for r in memberships]
     return {
-        "accuracy with right points": rank_correlation(-np.array(CORRUPTED), accuracies),
+        "accuracy with right points": rank_correlation(
+            -np.array(CORRUPTED), accuracies
+        ),
         "accuracy with divergence": rank_correlation(distances, accuracies),
     }
 
@@ -257,13 +322,20 @@ def corrupted(lab: Lab) -> Numbers:
 def turned(lab: Lab) -> Numbers:
     """Environments learned without theta, turned from theta_inv to that of ERM."""
     psi = lab.problem.psi_train
-    ends = lab.direction(lab.perfect), lab.direction(torch.ones_like(lab.perfect[:, :1]), 0.0)
+    ends = (
+        lab.direction(lab.perfect),
+        lab.direction(torch.ones_like(lab.perfect[:, :1]), 0.0),
+    )
     invariant, erm = (theta / theta.norm() for theta in ends)
     distances = [
-        lab.divergence(lab.explore(orthogonal_update(psi, (1 - turn) * invariant + turn * erm)))
+        lab.divergence(
+            lab.explore(orthogonal_update(psi, (1 - turn) * invariant + turn * erm))
+        )
         for turn in TURNED
     ]
-    return {"divergence with invariance": rank_correlation(-np.array(TURNED), distances)}
+    return {
+        "divergence with invariance": rank_correlation(-np.array(TURNED), distances)
+    }
 
 
 def selection_bias(lab: Lab) -> Numbers:
@@ -280,10 +352,16 @@ def selection_bias(lab: Lab) -> Numbers:
 MEASURES: dict[str, Callable[[Lab], Numbers]] = {
     measure.__name__: measure
     for measure in (
-        eiil_reference, variant_part, iterations, low_rank, cosine_penalty,
-        corrupted, turned, selection_bias,
+        eiil_reference,
+        variant_part,
+        iterations,
+        low_rank,
+        cosine_penalty,
+        corrupted,
+        turned,
+        selection_bias,
     )
-}  # fmt: skip
+}
 
 
 _lab = lru_cache(maxsize=16)(partial(Lab, "classification"))
@@ -293,4 +371,6 @@ def run(measure: str, smoke: bool = False) -> pd.DataFrame:
     """Numbers of a small run: a row per seed, a column per name."""
     size = SMOKE if smoke else Size()
     seeds = range(FIRST_SEED, FIRST_SEED + size.seeds)
-    return pd.DataFrame([MEASURES[measure](_lab(seed, size)) for seed in seeds], [*seeds])
+    return pd.DataFrame(
+        [MEASURES[measure](_lab(seed, size)) for seed in seeds], [*seeds]
+    )

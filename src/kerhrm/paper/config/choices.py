@@ -1,4 +1,5 @@
-"""Alternatives of ``choices.yaml`` become learners, settings and cells of the tables choices_*."""
+"""Alternatives of ``choices.yaml`` become learners, settings and cells of the tables
+choices_*."""
 
 from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.models import Whole
@@ -9,14 +10,25 @@ def add_choices(sources: Sources, whole: Whole) -> None:
 
     Raises KerhrmError if there is a learner or a setting of that name already.
     """
-    tables = {p.split("/")[0]: n for n, t in whole.tables.items() if t.choices for p in t.settings}
+    tables = {
+        p.split("/")[0]: n
+        for n, t in whole.tables.items()
+        if t.choices
+        for p in t.settings
+    }
     taken: set[Key] = {("learners", name) for name in whole.learners}
-    taken |= {("data", n, "settings", s) for n, one in whole.data.items() for s in one.settings}
+    taken |= {
+        ("data", n, "settings", s)
+        for n, one in whole.data.items()
+        for s in one.settings
+    }
     rows: dict[str, dict[str, Tree]] = {}
 
     def add(key: Key, place: Key, content: Tree) -> None:
         if place in taken:
-            raise sources.error(key, f"{'.'.join(place)} exists already", "choose another mark")
+            raise sources.error(
+                key, f"{'.'.join(place)} exists already", "choose another mark"
+            )
         taken.add(place)
         source = f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}"
         sources.layers.append((source, place, content))
@@ -42,9 +54,15 @@ def add_choices(sources: Sources, whole: Whole) -> None:
                 shown[base]["learners"].append(one.learner_name)
                 continue
             place = f"{base}+{one.name.replace(',', '+')}"
-            setting = {**old.model_dump(exclude_unset=True), "options": old.options | one.data}
+            setting = {
+                **old.model_dump(exclude_unset=True),
+                "options": old.options | one.data,
+            }
             setting |= {"network": one.network} if one.network else {}
             add(key, ("data", data, "settings", place.split("/")[1]), setting)
-            shown[place] = {"label": f"{table.labels[base]},{one.name}", "learners": table.choices}
+            shown[place] = {
+                "label": f"{table.labels[base]},{one.name}",
+                "learners": table.choices,
+            }
     for name, settings in rows.items():
         sources.layers.append(("choices.yaml", ("tables", name, "settings"), settings))

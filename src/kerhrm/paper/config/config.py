@@ -1,4 +1,7 @@
-"""The resolved configuration: what the workflow, the evaluation and the reports ask for."""
+"""The resolved configuration.
+
+What the workflow, the evaluation and the reports ask for.
+"""
 
 import contextlib
 import hashlib
@@ -26,12 +29,16 @@ class Table:
     in_all: bool
     criteria: str  #: "all" or "own": selection criteria that it shows
     outputs: dict[str, list[str]]  #: outputs that it shows, by learner
-    cells: list[tuple[str, str, str]]  #: (data, setting, learner), in the order of its rows
+    #: (data, setting, learner), in the order of its rows
+    cells: list[tuple[str, str, str]]
     labels: dict[str, str] = field(default_factory=dict)  #: by "DATA/SETTING"
     marks: dict[str, str] = field(default_factory=dict)  #: by learner
 
     def label(self, data: str, setting: str, learner: str | None = None) -> str:
-        """Text of the column ``setting``: ``r2=0.80``, or ``r2=0.80,K=3`` for a learner's mark."""
+        """Text of the column ``setting``.
+
+        ``r2=0.80``, or ``r2=0.80,K=3`` for a learner's mark.
+        """
         mark = self.marks.get(learner, "") if learner else ""
         return ",".join(filter(None, (self.labels[f"{data}/{setting}"], mark)))
 
@@ -44,11 +51,12 @@ class Table:
 class Config:
     """Resolved configuration, of the content that ``resolve`` returns.
 
-    Besides the run's keys, as in :class:`kerhrm.paper.config.models.Whole`: ``run``, its folder;
-    ``mark``, how it differs from the published options, empty if it does not;
-    ``data_sets``, names of the settings by data set; ``tables``, none in a search; ``with_steps``,
-    learners whose iterations are jobs; ``choices``, alternatives whose effects are measured;
-    ``merged``, the files without the choices: what differs from the defaults.
+    Besides the run's keys, as in :class:`kerhrm.paper.config.models.Whole`: ``run``,
+    its folder; ``mark``, how it differs from the published options, empty if it does
+    not; ``data_sets``, names of the settings by data set; ``tables``, none in a search;
+    ``with_steps``, learners whose iterations are jobs; ``choices``, alternatives whose
+    effects are measured; ``merged``, the files without the choices: what differs from
+    the defaults.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -63,25 +71,32 @@ class Config:
         self.choices: dict[str, Any] = content["choices"]
         self.merged: dict[str, Any] = content["merged"]
         cells = content["cells"].items()
-        self.with_steps = sorted({key.split("/")[2] for key, one in cells if one["steps"]})
-        self.data_sets = {name: list(one["settings"]) for name, one in content["data"].items()}
+        self.with_steps = sorted(
+            {key.split("/")[2] for key, one in cells if one["steps"]}
+        )
+        self.data_sets = {
+            name: list(one["settings"]) for name, one in content["data"].items()
+        }
         self.tables = {
             name: Table(name, **one | {"cells": [tuple(cell) for cell in one["cells"]]})
             for name, one in content["tables"].items()
         }
 
-    def params(self, data: str, setting: str, learner: str | None = None) -> dict[str, Any]:
+    def params(
+        self, data: str, setting: str, learner: str | None = None
+    ) -> dict[str, Any]:
         """Parameters of a setting, or of a learner in it.
 
         Of a setting ``generator``, ``options``, ``seeds`` (lists ``data``, ``network``,
-        ``clustering``), ``replicates`` (their names), ``network``, ``features``, ``k_max`` (None:
-        no learner needs features), ``task``, ``raw``.  Of a learner besides ``method``, ``steps``,
-        ``candidates`` (options), ``shown`` (index of the candidate by selection criterion, its own
-        first), ``titles`` (of the outputs to make).  Its replicates are the first ones of the
-        setting, fewer only with ``more_seeds``.
+        ``clustering``), ``replicates`` (their names), ``network``, ``features``,
+        ``k_max`` (None: no learner needs features), ``task``, ``raw``.  Of a learner
+        besides ``method``, ``steps``, ``candidates`` (options), ``shown`` (index of the
+        candidate by selection criterion, its own first), ``titles`` (of the outputs to
+        make).  Its replicates are the first ones of the setting, fewer only with
+        ``more_seeds``.
 
-        Raises KerhrmError if there is no such data set, setting or learner, or its options are not
-        selected yet.
+        Raises KerhrmError if there is no such data set, setting or learner, or its
+        options are not selected yet.
         """
         where = "/".join(filter(None, (data, setting, learner)))
         settings = self._content["data"].get(data, {}).get("settings", {})
@@ -95,11 +110,16 @@ class Config:
             raise KerhrmError(problem, "add it to a table in config/tables")
         own = self._content["cells"][where]
         if own["missing"]:
-            raise KerhrmError(own["missing"], "run snakemake select --config preset=tuning")
+            raise KerhrmError(
+                own["missing"], "run snakemake select --config preset=tuning"
+            )
         return dict(settings[setting] | own)
 
     def tuning(self, data: str) -> dict[str, Any] | None:
-        """``settings``, ``learners`` and ``seeds`` of a search; None: nothing is selected."""
+        """``settings``, ``learners`` and ``seeds`` of a search; None.
+
+        Nothing is selected.
+        """
         return self._content["data"][data]["tuning"]
 
 
@@ -110,16 +130,22 @@ def load_config(
 ) -> Config:
     """Resolve the configuration, or read what an earlier call has resolved.
 
-    ``overrides``, keys of the command line, go before ``files``, and these before the files of
-    ``config/`` in ``root``.
+    ``overrides``, keys of the command line, go before ``files``, and these before the
+    files of ``config/`` in ``root``.
 
     An error says in one line the file, the key and its value, the problem, and a hint.
     """
-    given, paths, folder = dict(overrides or {}), [Path(f) for f in files], Path(root) / "config"
+    given, paths, folder = (
+        dict(overrides or {}),
+        [Path(f) for f in files],
+        Path(root) / "config",
+    )
     cache = _cache(given, paths, folder)
     if cache and cache.exists():
         return Config(json.loads(cache.read_text(encoding="utf-8")))
-    from kerhrm.paper.config.resolve import resolve  # imports all methods, and with them PyTorch
+    from kerhrm.paper.config.resolve import (
+        resolve,
+    )  # imports all methods, and with them PyTorch
 
     text = json.dumps(resolve(given, paths, folder))
     if cache:
@@ -128,17 +154,29 @@ def load_config(
     return Config(json.loads(text))  # the same lists whether it was read or resolved
 
 
-def _cache(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Path | None:
-    """File of the resolved configuration, named by all that it depends on; None: no cache."""
+def _cache(
+    overrides: Mapping[str, Any], files: list[Path], folder: Path
+) -> Path | None:
+    """File of the resolved configuration, named by all that it depends on; None: no
+    cache."""
     place = os.environ.get("KERHRM_CACHE_DIR") or Path.home() / ".cache" / "kerhrm"
-    plugins = (entry_points(group=f"kerhrm.{kind}") for kind in ("methods", "data_sets"))
+    plugins = (
+        entry_points(group=f"kerhrm.{kind}") for kind in ("methods", "data_sets")
+    )
     if str(place) == "none" or any(plugins):  # their code may change
         return None
     try:
-        yaml = [(str(f), f.read_text("utf-8")) for f in (*files, *sorted(folder.rglob("*.yaml")))]
-        stats = {str(f): f.stat() for f in sorted(Path(__file__).parents[2].rglob("*.py"))}
+        yaml = [
+            (str(f), f.read_text("utf-8"))
+            for f in (*files, *sorted(folder.rglob("*.yaml")))
+        ]
+        stats = {
+            str(f): f.stat() for f in sorted(Path(__file__).parents[2].rglob("*.py"))
+        }
         code = [(file, stat.st_mtime_ns, stat.st_size) for file, stat in stats.items()]
-        digest = hashlib.sha256(json.dumps([overrides, str(Path.cwd()), yaml, code]).encode())
+        digest = hashlib.sha256(
+            json.dumps([overrides, str(Path.cwd()), yaml, code]).encode()
+        )
     except (OSError, TypeError, ValueError):  # resolve says what is wrong
         return None
     return Path(place) / "config" / f"{digest.hexdigest()[:32]}.json"

@@ -1,4 +1,5 @@
-"""Reading YAML strictly, and merging files so that every key knows the file it comes from."""
+"""Reading YAML strictly, and merging files so that every key knows the file it comes
+from."""
 
 import json
 from collections.abc import Mapping
@@ -37,7 +38,10 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
 
 
 def read_yaml(path: Path) -> Tree:
-    """Read a YAML mapping, empty if the file is; refuse a key that is given twice, and tags."""
+    """Read a YAML mapping, empty if the file is.
+
+    Refuse a key that is given twice, and tags.
+    """
     name = shown(path)
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
@@ -45,7 +49,9 @@ def read_yaml(path: Path) -> Tree:
     except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1} " if mark else ""
-        text = getattr(error, "problem", None) or getattr(error, "strerror", None) or error
+        text = (
+            getattr(error, "problem", None) or getattr(error, "strerror", None) or error
+        )
         problem = f"{where}cannot be read as YAML: {' '.join(str(text).split())}"
         hint = "check that it is a file of 'key: value' lines, each key once"
         raise KerhrmError(f"{name}: {problem}", hint) from error
@@ -56,8 +62,13 @@ def read_yaml(path: Path) -> Tree:
 
 
 def shown(path: Path) -> str:
-    """Path as errors show it: relative to the working directory where it lies below that."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    """Path as errors show it.
+
+    Relative to the working directory where it lies below that.
+    """
+    return str(
+        path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    )
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
@@ -80,7 +91,8 @@ def beyond(tree: Mapping[str, Any], base: Mapping[str, Any]) -> Tree:
 
 @dataclass
 class Sources:
-    """Files in the order in which they are merged, each with its place in the whole tree."""
+    """Files in the order in which they are merged, each with its place in the whole
+    tree."""
 
     layers: list[tuple[str, Key, Tree]] = field(default_factory=list)
     changes: Tree = field(default_factory=dict)  #: by further files and --config
@@ -95,7 +107,9 @@ class Sources:
         return whole
 
     def find(self, key: Key) -> tuple[str, Key, Any]:
-        """The last file that gives a key or else the nearest above it: name, place, the value.
+        """The last file that gives a key or else the nearest above it.
+
+        Name, place, the value.
 
         The value is :data:`ABSENT` where only a key above is given.
         """
@@ -123,7 +137,10 @@ class Sources:
         if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
             problem = "write 'key: value' lines"
         if first["type"] == "misfit" and (name := self._learner(loc)):
-            hint = f"options of a method: learners: {{{name}: {{options: {{KEY: VALUE}}}}}}"
+            hint = (
+                "options of a method: learners: "
+                f"{{{name}: {{options: {{KEY: VALUE}}}}}}"
+            )
         return self.error((*above, *loc), problem, hint)
 
     def _learner(self, loc: Key) -> str:
@@ -141,7 +158,9 @@ def _get(tree: Any, key: Key) -> Any:
     return tree
 
 
-def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Sources:
+def read_sources(
+    overrides: Mapping[str, Any], files: list[Path], folder: Path
+) -> Sources:
     """Read the files in the order in which they are merged: later ones win.
 
     ``data/``, ``learners.yaml``, ``tables/``, ``selected/`` and ``choices.yaml``, then
@@ -151,14 +170,19 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
     top = dict(overrides)  # Snakemake hands over both together
     for _, content in extra:
         top = beyond(top, content)
-    general = [(shown(folder / "config.yaml"), read_yaml(folder / "config.yaml")), *extra]
+    general = [
+        (shown(folder / "config.yaml"), read_yaml(folder / "config.yaml")),
+        *extra,
+    ]
     sources = Sources()
     for name in ("data", "tables", "selected"):
         for path in sorted((folder / name).glob("*.yaml")):
             try:
                 check_name(path.stem)
             except ValueError as error:
-                raise KerhrmError(f"{shown(path)}: {error}", "rename the file") from error
+                raise KerhrmError(
+                    f"{shown(path)}: {error}", "rename the file"
+                ) from error
             sources.layers.append((shown(path), (name, path.stem), read_yaml(path)))
     for name in ("learners", "choices"):
         path = folder / f"{name}.yaml"
@@ -171,10 +195,14 @@ def read_sources(overrides: Mapping[str, Any], files: list[Path], folder: Path) 
         sources.changes = merge(sources.changes, content)
     preset = str(sources.changes.get("preset", "paper"))
     if preset not in presets:
-        raise sources.error(("preset",), "no such preset", suggest(preset, sorted(presets)))
+        raise sources.error(
+            ("preset",), "no such preset", suggest(preset, sorted(presets))
+        )
     own = read_yaml(presets[preset])
     if "preset" in own:
-        problem = f"{shown(presets[preset])}: preset: a preset must not name another one"
+        problem = (
+            f"{shown(presets[preset])}: preset: a preset must not name another one"
+        )
         raise KerhrmError(problem, "delete the key preset")
     sources.layers.insert(place, (shown(presets[preset]), (), own))
     return sources

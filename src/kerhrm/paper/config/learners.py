@@ -1,4 +1,7 @@
-"""Options, their places in the files and their limits; what the files say of each learner."""
+"""Options, their places in the files and their limits.
+
+What the files say of each learner.
+"""
 
 import fnmatch
 import functools
@@ -17,9 +20,12 @@ from kerhrm.paper.config.files import Key, Sources, Tree, merge
 from kerhrm.paper.config.models import At, Learner, Whole
 
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
-DEFAULTS = "library defaults"  #: in the place of a selection criterion: nothing was selected
+DEFAULTS = (
+    "library defaults"  #: in the place of a selection criterion: nothing was selected
+)
 CANDIDATES = 1000  #: of a learner
-Places = list[tuple[Key, Tree]]  #: options, and the key where they stand; later ones win
+#: options, and the key where they stand; later ones win
+Places = list[tuple[Key, Tree]]
 
 
 def numbers(value: Any) -> list[int | float]:
@@ -34,10 +40,15 @@ def place_of(places: Places, name: Any) -> Key:
 
 
 def dump(sources: Sources, model: type[Options], places: Places) -> Tree:
-    """Options with their defaults; an error names the file of the last place with the key."""
+    """Options with their defaults.
+
+    An error names the file of the last place with the key.
+    """
     values: Tree = functools.reduce(merge, (given for _, given in places), {})
     for name, field in model.model_fields.items():
-        if get_origin(field.annotation) is list and isinstance(values.get(name), int | float):
+        if get_origin(field.annotation) is list and isinstance(
+            values.get(name), int | float
+        ):
             values[name] = [values[name]]
     try:
         return model(**values).model_dump(mode="json")
@@ -68,7 +79,9 @@ class Learners:
             at, method = ("learners", name), self.inherited(name, "method")
             if method is None:
                 raise sources.error(at, "it has no method", "add method or like")
-            self.methods[name] = METHODS[known(sources, (*at, "method"), method, METHODS)]
+            self.methods[name] = METHODS[
+                known(sources, (*at, "method"), method, METHODS)
+            ]
             for output in self.titles(name):
                 known(sources, (*at, "titles"), output, self.methods[name].outputs)
             if not self.titles(name):
@@ -82,8 +95,12 @@ class Learners:
             yield name, (one := self.whole.learners[name])
             if one.like is None:
                 return
-            name = known(self.sources, ("learners", name, "like"), one.like, self.whole.learners)
-        raise self.sources.error(("learners", name, "like"), "it is like itself", "name another")
+            name = known(
+                self.sources, ("learners", name, "like"), one.like, self.whole.learners
+            )
+        raise self.sources.error(
+            ("learners", name, "like"), "it is like itself", "name another"
+        )
 
     def inherited(self, name: str, key: str, default: Any = None) -> Any:
         """Value of a key of a learner, or of the nearest one that it is like."""
@@ -94,7 +111,9 @@ class Learners:
         """Titles of a learner's outputs."""
         return self.inherited(name, "titles", {})
 
-    def layers(self, data: str, setting: str, learner: str) -> Iterator[tuple[Key, Learner | At]]:
+    def layers(
+        self, data: str, setting: str, learner: str
+    ) -> Iterator[tuple[Key, Learner | At]]:
         """Where a learner's options on a setting stand, later ones win."""
         for name, one in reversed([*self.chain(learner)]):
             yield ("learners", name), one
@@ -113,10 +132,14 @@ class Learners:
         grid: dict[str, list[Any]] = {}
         for key, layer in self.layers(data, setting, learner):
             if key[1] == learner:
-                grid = layer.grid | {k: v for k, v in grid.items() if k not in layer.grid}
+                grid = layer.grid | {
+                    k: v for k, v in grid.items() if k not in layer.grid
+                }
         return grid
 
-    def candidates(self, data: str, setting: str, learner: str) -> Iterator[tuple[Key, Tree]]:
+    def candidates(
+        self, data: str, setting: str, learner: str
+    ) -> Iterator[tuple[Key, Tree]]:
         """Options that are tried: the given ones, or all combinations of the grid."""
         grid = self.grid(data, setting, learner)
         at: Key = ("learners", learner, "grid" if grid else "candidates")
@@ -125,7 +148,9 @@ class Learners:
             raise self.sources.error(at, problem, "shorten its lists")
         products = itertools.product(*grid.values())
         own = self.whole.learners[learner].candidates
-        for values in own or (dict(zip(grid, values, strict=True)) for values in products):
+        for values in own or (
+            dict(zip(grid, values, strict=True)) for values in products
+        ):
             yield at, values
 
     def cell(self, data: str, setting: str, learner: str, base: Tree) -> Tree:
@@ -144,9 +169,16 @@ class Learners:
                 name = "loss" if base["task"] in method.tasks else "method"
                 key = (*place_of(places, name), name)
                 raise self.sources.error(key, error.problem, error.hint) from error
-            for name in ("k", "n_environments") if method.needs_features else ("n_environments",):
+            for name in (
+                ("k", "n_environments")
+                if method.needs_features
+                else ("n_environments",)
+            ):
                 if max(numbers(values.get(name)), default=0) > (n := base["n_points"]):
-                    key, problem = (*place_of(places, name), name), f"it exceeds n={n} points"
+                    key, problem = (
+                        (*place_of(places, name), name),
+                        f"it exceeds n={n} points",
+                    )
                     raise self.sources.error(key, problem, "lower it or raise n")
             return values
 
@@ -158,8 +190,13 @@ class Learners:
         if tuned and not chosen and not whole.search:
             missing = f"config/selected/{source}.yaml: it has no options of {entry}"
         # where the grid has one value of an option, no criterion had to select it
-        single = {k: v[0] for k, v in self.grid(data, setting, learner).items() if len(v) == 1}
-        chosen = {name: single | one for name, one in (chosen or {method.criterion: {}}).items()}
+        single = {
+            k: v[0] for k, v in self.grid(data, setting, learner).items() if len(v) == 1
+        }
+        chosen = {
+            name: single | one
+            for name, one in (chosen or {method.criterion: {}}).items()
+        }
         names = sorted(chosen, key=lambda criterion: criterion != method.criterion)
         if tuned:
             names.append(DEFAULTS)
@@ -177,15 +214,28 @@ class Learners:
         if shown == "others" and len(shown_at) > 1:
             del shown_at[names[0]]
         tuning = whole.data[data].tuning
-        if whole.search or (tuning and setting in tuning.settings):  # refuse a wrong grid early
-            tried = [options((at, {}), one) for one in self.candidates(data, setting, learner)]
+        if whole.search or (
+            tuning and setting in tuning.settings
+        ):  # refuse a wrong grid early
+            tried = [
+                options((at, {}), one)
+                for one in self.candidates(data, setting, learner)
+            ]
             for trial in tried if whole.search else ():
                 trials += [trial] * (trial not in trials)
-        ks = [k for trial in trials for k in numbers(trial.get("k")) if method.needs_features]
+        ks = [
+            k
+            for trial in trials
+            for k in numbers(trial.get("k"))
+            if method.needs_features
+        ]
         seeds = whole.seeds(data, setting, learner)
         return {
             "method": method.name,
-            "entries": {"train": entry_of(method.train), "options": entry_of(method.options)},
+            "entries": {
+                "train": entry_of(method.train),
+                "options": entry_of(method.options),
+            },
             "needs_features": method.needs_features,
             "needs_environments": method.needs_environments,
             "criteria": method.criteria,

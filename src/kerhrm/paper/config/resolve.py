@@ -21,22 +21,29 @@ SHOWN = 3  #: changed options that a mark names
 
 
 def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Tree:
-    """Read, merge and validate; return the content of :class:`kerhrm.paper.config.Config`."""
+    """Read, merge and validate.
+
+    Return the content of :class:`kerhrm.paper.config.Config`.
+    """
     sources = read_sources(overrides, files, folder)
     add_choices(sources, _validated(sources))
     return _Resolver(sources, _validated(sources)).content()
 
 
 def mark(preset: str, changes: Tree, harmless: tuple[str, ...]) -> str:
-    """What every table, figure and page of a run carries that is not of the published options.
+    """What every table, figure and page of a run carries that is not of the published
+    options.
 
-    ``changes`` is what the command line and further files say, of which some keys are harmless.
+    ``changes`` is what the command line and further files say, of which some keys are
+    harmless.
     """
     words = [] if preset in FULL else [f"{preset} sizes"]
     keys = [key for key in leaves(changes) if key.split(".")[0] not in harmless]
     if keys:
         more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-        words.append(f"options differ from the published: {', '.join(keys[:SHOWN])}{more}")
+        words.append(
+            f"options differ from the published: {', '.join(keys[:SHOWN])}{more}"
+        )
     return "; ".join(words)
 
 
@@ -84,7 +91,9 @@ class _Resolver:
             tables = {}
             for name, one in data.items():
                 search = one["tuning"] or {"settings": [], "learners": []}
-                for setting, learner in itertools.product(search["settings"], search["learners"]):
+                for setting, learner in itertools.product(
+                    search["settings"], search["learners"]
+                ):
                     outputs[name, setting, learner] = set(self.learners.titles(learner))
         for table in tables.values():
             for cell in table["cells"]:
@@ -93,13 +102,17 @@ class _Resolver:
         for cell, made in outputs.items():
             setting = data[cell[0]]["settings"][cell[1]]
             cells["/".join(cell)] = one = self.learners.cell(*cell, setting)
-            one["titles"] = {o: title for o, title in one["titles"].items() if o in made}
+            one["titles"] = {
+                o: title for o, title in one["titles"].items() if o in made
+            }
             setting["k_max"] = max(setting["k_max"] or 0, one.pop("k_max")) or None
         for name, one in data.items():
             for params in one["settings"].values():
                 whole_kernel = params["k_max"] is not None and not params["features"]
                 if whole_kernel and (n := params["n_points"]) > KERNEL_POINTS:
-                    problem = f"n={n} training points are too many for a whole kernel matrix"
+                    problem = (
+                        f"n={n} training points are too many for a whole kernel matrix"
+                    )
                     hint = "set features: {n_landmarks: 8000}"
                     raise self.sources.error(("data", name, "options"), problem, hint)
         keys = ("preset", "results", "raw_dir", "on_missing", "device", "threads")
@@ -110,10 +123,15 @@ class _Resolver:
             "tables": tables,
             "cells": cells,
             "choices": {
-                name: [{**one.model_dump(), "name": one.name} for one in choice.alternatives]
+                name: [
+                    {**one.model_dump(), "name": one.name}
+                    for one in choice.alternatives
+                ]
                 for name, choice in whole.choices.items()
             },
-            "merged": {k: one for k, one in self.sources.tree().items() if k != "choices"},
+            "merged": {
+                k: one for k, one in self.sources.tree().items() if k != "choices"
+            },
         }
 
     def data_set(self, name: str, one: DataSet) -> Tree:
@@ -122,11 +140,14 @@ class _Resolver:
         if one.tuning:
             every = sorted(self.whole.tables.values(), key=lambda t: not t.in_all)
             shown = [(t.in_all, c) for t in every for c in t.cells if c[0] == name]
-            cells = [c for in_all, c in shown if in_all == shown[0][0]]  # of `all`, if it is there
+            # of `all`, if it is there
+            cells = [c for in_all, c in shown if in_all == shown[0][0]]
             learners = dict.fromkeys(c[2] for c in cells if c[1] in one.tuning.settings)
             tuning = {
                 "settings": one.tuning.settings,
-                "learners": [learner for learner in learners if self.learners.is_tuned(learner)],
+                "learners": [
+                    learner for learner in learners if self.learners.is_tuned(learner)
+                ],
                 "seeds": [data for data, *_ in one.tuning.seeds],
             }
         settings = {setting: self.setting(name, setting) for setting in one.settings}
@@ -139,14 +160,18 @@ class _Resolver:
         options: list[Any] = [(("data", data, "options"), one.options)]
         options += [(("data", data, "settings", name, "options"), setting.options)]
         values = dump(self.sources, generator.options, options)
-        network, features = (self.whole.nearest(data, name, f) for f in ("network", "features"))
+        network, features = (
+            self.whole.nearest(data, name, f) for f in ("network", "features")
+        )
         known_options: Any = generator.options(**values)
         return {
             "generator": one.generator,
             "options": values,
             "n_points": known_options.n_points,
             **self.whole.seeds(data, name),
-            "network": dump(self.sources, NetworkOptions, [(network[0], network[1] or {})]),
+            "network": dump(
+                self.sources, NetworkOptions, [(network[0], network[1] or {})]
+            ),
             "features": features[1] and dump(self.sources, NystroemOptions, [features]),
             "k_max": None,
             "task": generator.task,
@@ -165,18 +190,28 @@ class _Resolver:
             known(self.sources, (*at, "learners"), learner, self.whole.learners)
         tasks = {DATA_SETS[self.whole.data[data].generator].task for data, *_ in cells}
         if len(tasks) != 1:
-            problem = "it mixes classification and regression" if cells else "it has no learners"
-            raise self.sources.error((*at, "settings"), problem, "split it, or add learners")
+            problem = (
+                "it mixes classification and regression"
+                if cells
+                else "it has no learners"
+            )
+            raise self.sources.error(
+                (*at, "settings"), problem, "split it, or add learners"
+            )
         kinds = KINDS[tasks.pop()]
         kind = known(self.sources, (*at, "kind"), table.kind or kinds[0], kinds)
         outputs = {}
         for learner in dict.fromkeys(learner for *_, learner in cells):
-            given = [o for p, o in table.outputs.items() if fnmatch.fnmatchcase(learner, p)]
+            given = [
+                o for p, o in table.outputs.items() if fnmatch.fnmatchcase(learner, p)
+            ]
             titles = self.learners.titles(learner)
             outputs[learner] = [o for o in titles if not given or o in given[-1]]
             if not outputs[learner]:
                 hint = f"use some of {', '.join(titles)}"
-                raise self.sources.error((*at, "outputs"), f"none is an output of {learner}", hint)
+                raise self.sources.error(
+                    (*at, "outputs"), f"none is an output of {learner}", hint
+                )
         marks = {learner: self.whole.learners[learner].mark for *_, learner in cells}
         return {
             **table.model_dump(include={"title", "in_all"}),

@@ -1,1 +1,4 @@
-"""The data sets of the paper: generators, raw files, and the files that the workflow keeps."""
+"""The data sets of the paper.
+
+Generators, raw files, and the files that the workflow keeps.
+"""

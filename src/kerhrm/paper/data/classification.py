@@ -1,13 +1,13 @@
 r"""Classification with spurious correlation (the paper's first synthetic experiment).
 
 .. math::
-    S \mid Y \sim N(Y 1_d, \sigma_s^2 I_d), \quad V \mid A \sim N(A 1_d, \sigma_v^2 I_d),
-    \quad X = H [S, V]^T, \quad P(A = Y) = r,
+    S \mid Y \sim N(Y 1_d, \sigma_s^2 I_d), \quad V \mid A \sim N(A 1_d, \sigma_v^2
+    I_d), \quad X = H [S, V]^T, \quad P(A = Y) = r,
 
 with Y uniform on {-1, +1} and H orthogonal.  Training pools two environments of bias
-rates r1 and r2; test environments have other ones.  With ``spurious="S"`` the parts swap roles: it
-is S that follows A.  The part that is not spurious follows B with P(B = Y) = ``agreement``, 1 in
-the paper, in every environment.
+rates r1 and r2; test environments have other ones.  With ``spurious="S"`` the parts
+swap roles: it is S that follows A.  The part that is not spurious follows B with P(B =
+Y) = ``agreement``, 1 in the paper, in every environment.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,15 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from kerhrm.options import Count, Number, Options, PositiveFloat, Probability, Some, option
+from kerhrm.options import (
+    Count,
+    Number,
+    Options,
+    PositiveFloat,
+    Probability,
+    Some,
+    option,
+)
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.drawing import Scramble, draw_parts, mixing_matrix
 
@@ -34,7 +42,9 @@ class ClassificationData(Options):
     d: Count = option(5, "dimension of S and of V")
     sigma_s: PositiveFloat = option(3.0, "noise of S")
     sigma_v: PositiveFloat = option(0.3, "noise of V")
-    noise_unit: Literal["std", "variance"] = option("std", "of the sigmas; the appendix: variance")
+    noise_unit: Literal["std", "variance"] = option(
+        "std", "of the sigmas; the appendix: variance"
+    )
     scramble: Scramble = option("fixed", "H: one for all seeds, one for each, or none")
     n_train_per_environment: Count = option(1000, "training points of each environment")
     n_validation_per_environment: Count = option(500, "likewise for validation")
@@ -49,7 +59,8 @@ class ClassificationData(Options):
 def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
     """Draw one data set per seed; training x is (S, 2 n_train_per_environment, 2 d).
 
-    Settings that differ in a bias rate, a sigma or the scrambling share labels and noise.
+    Settings that differ in a bias rate, a sigma or the scrambling share labels and
+    noise.
     """
     rates = (options.r1, options.r2)
     parts = {
@@ -58,9 +69,13 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
         "test": [(options.n_test, r) for r in options.r_test],
     }
 
-    def points(random: np.random.Generator, seed: int, n: int, r: float) -> tuple[np.ndarray, ...]:
+    def points(
+        random: np.random.Generator, seed: int, n: int, r: float
+    ) -> tuple[np.ndarray, ...]:
         s, v, y = draw(random, n, r, options)
-        return np.hstack([s, v]) @ mixing_matrix(options.scramble, 2 * options.d, seed).T, y
+        return np.hstack([s, v]) @ mixing_matrix(
+            options.scramble, 2 * options.d, seed
+        ).T, y
 
     names = [f"r_test={r:.2f}" for r in options.r_test]
     return Dataset(

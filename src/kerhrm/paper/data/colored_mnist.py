@@ -1,10 +1,13 @@
-"""Colored MNIST: digits whose colour agrees with the label, but not in the test environment.
+"""Colored MNIST.
+
+Digits whose colour agrees with the label, but not in the test environment.
 
 The label is +1 for digits 5 to 9 and -1 otherwise, flipped with probability
 ``label_noise``.  The colour (red or green, the two channels) is the *noisy* label,
-flipped with the environment's probability e.  The paper's text colours before it adds the
-label noise; its ERM accuracies (.845 in training, .106 in the test) are near 1 - e, which
-only a colour drawn from the noisy label allows.  ``colour_of: clean`` follows the text.
+flipped with the environment's probability e.  The paper's text colours before it adds
+the label noise; its ERM accuracies (.845 in training, .106 in the test) are near 1 - e,
+which only a colour drawn from the noisy label allows.  ``colour_of: clean`` follows the
+text.
 """
 
 import gzip
@@ -36,7 +39,7 @@ train-images-idx3-ubyte.gz 440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca
 train-labels-idx1-ubyte.gz 3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c 28881
 t10k-images-idx3-ubyte.gz 8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6 1648877
 t10k-labels-idx1-ubyte.gz f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6 4542
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,9 @@ class Digits(RawData):
     source: str  #: ``"mnist"`` or ``"fallback:digits"``
     name: ClassVar[str] = "mnist"
     files: ClassVar[tuple[RawFile, ...]] = tuple(
-        RawFile(name, sha256, int(size), tuple(f"{mirror}/{name}" for mirror in MIRRORS))
+        RawFile(
+            name, sha256, int(size), tuple(f"{mirror}/{name}" for mirror in MIRRORS)
+        )
         for name, sha256, size in map(str.split, _FILES.splitlines())
     )
 
@@ -65,7 +70,8 @@ class Digits(RawData):
         """scikit-learn's 1797 digits of 8x8 pixels in the shape of MNIST.
 
         Values 0..16 are stretched to 0..255, every pixel becomes a block of 3x3, and a
-        border of 2 makes 28x28.  The first 1297 are the training part, the last 500 the test.
+        border of 2 makes 28x28.  The first 1297 are the training part, the last 500 the
+        test.
         """
         from sklearn.datasets import load_digits  # a second, and rarely needed
 
@@ -76,7 +82,9 @@ class Digits(RawData):
         images = np.pad(images, ((0, 0), (border, border), (border, border)))
         labels = labels.astype(np.uint8)
         train, test = slice(FALLBACK_TRAIN), slice(FALLBACK_TRAIN, None)
-        return cls(images[train], labels[train], images[test], labels[test], "fallback:digits")
+        return cls(
+            images[train], labels[train], images[test], labels[test], "fallback:digits"
+        )
 
     def images(self, part: str) -> tuple[np.ndarray, np.ndarray]:
         """Images and labels of the part that a part of the data set is drawn from."""
@@ -100,11 +108,17 @@ class ColoredMnistData(Options):
     """Colored MNIST (paper, section 5.1)."""
 
     label_noise: Probability = option(0.2, "P(label is wrong)")
-    train_flip: tuple[Probability, Probability] = option((0.1, 0.2), "P(colour contradicts label)")
+    train_flip: tuple[Probability, Probability] = option(
+        (0.1, 0.2), "P(colour contradicts label)"
+    )
     test_flip: Some[Probability] = option([0.9], "likewise in each test environment")
-    colour_of: Literal["noisy", "clean"] = option("noisy", "the label that the colour follows")
+    colour_of: Literal["noisy", "clean"] = option(
+        "noisy", "the label that the colour follows"
+    )
     side: Literal[14, 28] = option(14, "pixels a side")
-    shrink: Literal["subsample", "pool"] = option("subsample", "to 14: every second, or means of 4")
+    shrink: Literal["subsample", "pool"] = option(
+        "subsample", "to 14: every second, or means of 4"
+    )
     n_per_environment: Count = option(2500, "training images of each environment")
     n_validation_per_environment: Count = option(1000, "likewise for validation")
     n_test: Count = option(2500, "images of each test environment")
@@ -113,7 +127,9 @@ class ColoredMnistData(Options):
     def _are_there(self) -> Self:
         n = 2 * (self.n_per_environment + self.n_validation_per_environment)
         if n > 60_000 or len(self.test_flip) * self.n_test > 10_000:
-            raise ValueError("MNIST has 60000 training and 10000 test images; lower the sizes")
+            raise ValueError(
+                "MNIST has 60000 training and 10000 test images; lower the sizes"
+            )
         return self
 
     @property
@@ -122,31 +138,42 @@ class ColoredMnistData(Options):
         return 2 * self.n_per_environment
 
 
-def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) -> Dataset:
+def generate(
+    options: ColoredMnistData, seeds: Sequence[int], digits: Digits
+) -> Dataset:
     """Draw one data set per seed; x is (S, n, 2 side^2) in [0, 1], the channel first.
 
     Images are drawn without replacement: training and validation from the training part
-    of ``digits``, disjoint; the test images from its test part.  Those of fallback data repeat
-    where there are too few.
+    of ``digits``, disjoint; the test images from its test part.  Those of fallback data
+    repeat where there are too few.
     """
     sizes = {"train": options.n_per_environment, "test": options.n_test}
     sizes["validation"] = options.n_validation_per_environment
     flips = dict.fromkeys(("train", "validation"), options.train_flip)
-    parts = {part: [(part, e, flip) for e, flip in enumerate(own)] for part, own in flips.items()}
+    parts = {
+        part: [(part, e, flip) for e, flip in enumerate(own)]
+        for part, own in flips.items()
+    }
     parts["test"] = [("test", e, flip) for e, flip in enumerate(options.test_flip)]
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int, flip: float
     ) -> tuple[np.ndarray, ...]:
         n = sizes[part]
-        index = choose(seed, part, digits, len(parts[part]) * n).reshape(-1, n)[environment]
+        index = choose(seed, part, digits, len(parts[part]) * n).reshape(-1, n)[
+            environment
+        ]
         images, labels = digits.images(part)
         return color(random, images[index], labels[index], flip, options)
 
     names = [f"e_test={flip:.2f}" for flip in options.test_flip]
     drawn = draw_parts(points, seeds, parts)
     return Dataset(
-        **drawn, test_environments=names, seeds=seeds, task="classification", source=digits.source
+        **drawn,
+        test_environments=names,
+        seeds=seeds,
+        task="classification",
+        source=digits.source,
     )
 
 
@@ -157,11 +184,12 @@ def color(
     flip: float,
     options: ColoredMnistData,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Label and colour the images (n, 28, 28), uint8, and digits (n,) of one environment.
+    """Label and colour the images (n, 28, 28), uint8, and digits (n,) of one
+    environment.
 
-    ``flip`` is the probability that the colour contradicts the label that it follows.  Returns x
-    (n, 2 side^2), float32, whose channel 1 holds the image where the colour says +1 and channel 0
-    where it says -1, and the noisy labels y (n,), -1 or +1.
+    ``flip`` is the probability that the colour contradicts the label that it follows.
+    Returns x (n, 2 side^2), float32, whose channel 1 holds the image where the colour
+    says +1 and channel 0 where it says -1, and the noisy labels y (n,), -1 or +1.
     """
     n = len(digit)
     positive = (digit >= 5) ^ (random.random(n) < options.label_noise)
@@ -170,7 +198,9 @@ def color(
     side = options.side
     step = images.shape[1] // side
     if options.shrink == "pool":
-        small = images.reshape(n, side, step, side, step).mean(axis=(2, 4), dtype=np.float32)
+        small = images.reshape(n, side, step, side, step).mean(
+            axis=(2, 4), dtype=np.float32
+        )
     else:
         small = images[:, ::step, ::step]
     x = np.zeros((n, 2, side, side), np.float32)
@@ -180,7 +210,10 @@ def color(
 
 def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
     """Indices (n,) of a part's images: of the test part's, or the training part's."""
-    origin, available = "test" if part == "test" else "train", len(digits.images(part)[1])
+    origin, available = (
+        "test" if part == "test" else "train",
+        len(digits.images(part)[1]),
+    )
     shuffled = stream(seed, "data", "images", origin).permutation(available)
     # From both ends, so that the size of neither part moves the other.
     return np.resize(shuffled[::-1] if part == "validation" else shuffled, n)

@@ -1,4 +1,7 @@
-"""What generators share: replicates, a random stream for every environment, the matrix H."""
+"""What generators share.
+
+Replicates, a random stream for every environment, the matrix H.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -9,18 +12,20 @@ from kerhrm.paper.data.dataset import Split
 from kerhrm.randomness import stream
 
 Scramble = Literal["fixed", "per_seed", "identity"]
-#: (random, seed, and what an environment has) to its points x (n, d), y (n,) and, where there is an
-#: auxiliary variable, z (n, c)
+#: (random, seed, and what an environment has) to its points x (n, d), y (n,) and, where
+#: there is an auxiliary variable, z (n, c)
 Draw = Callable[..., tuple[np.ndarray, ...]]
 
 
 def draw_parts(
     draw: Draw, seeds: Sequence[int], parts: Mapping[str, Sequence[tuple[Any, ...]]]
 ) -> Any:
-    """Draw every part of a data set, its environments one after another, as a dict of Splits.
+    """Draw every part of a data set, its environments one after another, as a dict of
+    Splits.
 
-    ``parts`` has what ``draw`` is given for each environment of a part.  Each part and environment
-    of a seed has a random stream of its own, so that the size of one shifts no point of another.
+    ``parts`` has what ``draw`` is given for each environment of a part.  Each part and
+    environment of a seed has a random stream of its own, so that the size of one shifts
+    no point of another.
     """
 
     def replicate(seed: int, part: str) -> Split:
@@ -29,7 +34,9 @@ def draw_parts(
             for e, own in enumerate(parts[part])
         ]
         x, y, *z = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
-        return Split(x, y, np.repeat(np.arange(len(drawn)), [len(d[1]) for d in drawn]), *z)
+        return Split(
+            x, y, np.repeat(np.arange(len(drawn)), [len(d[1]) for d in drawn]), *z
+        )
 
     return {part: stack([replicate(seed, part) for seed in seeds]) for part in parts}
 
@@ -59,10 +66,12 @@ def mixing_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
 
 
 def _orthogonal(normal: np.ndarray) -> np.ndarray:
-    """Haar-distributed matrix of normal numbers (d, d), their QR's with a positive diagonal of R.
+    """Haar-distributed matrix of normal numbers (d, d), their QR's with a positive
+    diagonal of R.
 
-    Mezzadri, How to generate random matrices from the classical compact groups, 2007; the same
-    as ``scipy.stats.ortho_group``, whose import takes longer than all else of a small run.
+    Mezzadri, How to generate random matrices from the classical compact groups, 2007;
+    the same as ``scipy.stats.ortho_group``, whose import takes longer than all else of
+    a small run.
     """
     q, r = np.linalg.qr(normal)
     return q * np.sign(np.diagonal(r))

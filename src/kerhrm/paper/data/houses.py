@@ -2,11 +2,13 @@
 
 The years 1900 to 2015 are cut into six periods of two decades (the last one shorter).
 Methods are trained on the first and tested on all six; for methods that are given
-environments, the first period is two decades.  Where they are trained on houses built before 1950,
-the year of construction is the auxiliary variable and no predictor (Lin et al., ZIN, NeurIPS 2022).
+environments, the first period is two decades.  Where they are trained on houses built
+before 1950, the year of construction is the auxiliary variable and no predictor (Lin et
+al., ZIN, NeurIPS 2022).
 
-A few houses were sold twice (in the first period, 11 of 1451 rows are such resales); they are
-rows like any other, as in the published file, so that a pair may be split between parts.
+A few houses were sold twice (in the first period, 11 of 1451 rows are such resales);
+they are rows like any other, as in the published file, so that a pair may be split
+between parts.
 """
 
 from collections.abc import Sequence
@@ -33,11 +35,33 @@ _FILE = RawFile(
     ),
 )
 PREDICTORS = (
-    "bedrooms", "bathrooms", "sqft_living", "sqft_lot", "floors", "waterfront", "view",
-    "condition", "grade", "sqft_above", "sqft_basement", "yr_built", "yr_renovated", "lat",
-    "long", "sqft_living15", "sqft_lot15",
-)  # fmt: skip
-EDGES = (1900, 1920, 1940, 1960, 1980, 2000, 2016)  # first year of each period, end of the last
+    "bedrooms",
+    "bathrooms",
+    "sqft_living",
+    "sqft_lot",
+    "floors",
+    "waterfront",
+    "view",
+    "condition",
+    "grade",
+    "sqft_above",
+    "sqft_basement",
+    "yr_built",
+    "yr_renovated",
+    "lat",
+    "long",
+    "sqft_living15",
+    "sqft_lot15",
+)
+EDGES = (
+    1900,
+    1920,
+    1940,
+    1960,
+    1980,
+    2000,
+    2016,
+)  # first year of each period, end of the last
 PERIODS = ("1900-1919", "1920-1939", "1940-1959", "1960-1979", "1980-1999", "2000-2015")
 ROWS = (1451, 1722, 4216, 4945, 4520, 4759)  # of each period in the published file
 SECOND_DECADE = 1910
@@ -59,19 +83,25 @@ class Houses(RawData):
         """Read the one file, whose checksum has been verified."""
         import pandas as pd  # half a second, which only reading need spend
 
-        table = pd.read_csv(paths[0], dtype=str)  # numbers as Python reads them, in every pandas
+        # numbers as Python reads them, in every pandas
+        table = pd.read_csv(paths[0], dtype=str)
         values = table[["price", *PREDICTORS]].astype(np.float64).to_numpy()
         return cls(values[:, 1:], values[:, 0], cls.name)
 
     @classmethod
     def fallback(cls) -> Self:
-        """A market that drifts: the price of the living area rises with the year built."""
+        """A market that drifts: the price of the living area rises with
+        the year built."""
         random = stream(0, "data", "houses", "fallback")
         year = np.repeat(EDGES[:-1], ROWS) + random.integers(0, 16, sum(ROWS))
         predictors = np.abs(random.normal(3.0, 1.0, (len(year), len(PREDICTORS))))
         predictors[:, PREDICTORS.index("yr_built")] = year
         area = predictors[:, PREDICTORS.index("sqft_living")]
-        log_price = 12 + (0.1 + (year - EDGES[0]) / 200) * area + random.normal(0, 0.2, len(year))
+        log_price = (
+            12
+            + (0.1 + (year - EDGES[0]) / 200) * area
+            + random.normal(0, 0.2, len(year))
+        )
         return cls(predictors, np.round(np.exp(log_price)), "fallback:houses")
 
     @property
@@ -88,15 +118,30 @@ class Houses(RawData):
 class HousesData(Options):
     """House prices of King County (paper, section 5.2)."""
 
-    built_before: Literal[1920, 1950] = option(1920, "training houses; 1950: the year is auxiliary")
-    train_fraction: PositiveFloat = option(0.7, "share of these houses that is for training")
-    validation_fraction: PositiveFloat = option(0.15, "likewise for validation; the rest is test")
-    scale: Literal["train", "all"] = option("train", "houses on which predictors are standardised")
-    # "all", as in other code of the authors' group, tells methods the mean of the test periods:
-    # a regularised one shrinks towards the zero.  Errors are in units of all houses either way.
-    price_scale: Literal["train", "all"] = option("train", "houses that give price's unit and zero")
-    clip: Literal["none", "train"] = option("none", "train: predictors keep to their range there")
-    price: Literal["linear", "log"] = option("linear", "log: errors are in its own unit")
+    built_before: Literal[1920, 1950] = option(
+        1920, "training houses; 1950: the year is auxiliary"
+    )
+    train_fraction: PositiveFloat = option(
+        0.7, "share of these houses that is for training"
+    )
+    validation_fraction: PositiveFloat = option(
+        0.15, "likewise for validation; the rest is test"
+    )
+    scale: Literal["train", "all"] = option(
+        "train", "houses on which predictors are standardised"
+    )
+    # "all", as in other code of the authors' group, tells methods the mean of the test
+    # periods: a regularised one shrinks towards the zero.  Errors are in units of all
+    # houses either way.
+    price_scale: Literal["train", "all"] = option(
+        "train", "houses that give price's unit and zero"
+    )
+    clip: Literal["none", "train"] = option(
+        "none", "train: predictors keep to their range there"
+    )
+    price: Literal["linear", "log"] = option(
+        "linear", "log: errors are in its own unit"
+    )
 
     @property
     def n_points(self) -> int:
@@ -105,25 +150,31 @@ class HousesData(Options):
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
-        n_validation = round(self.validation_fraction * (n := BUILT_BEFORE[self.built_before]))
+        n_validation = round(
+            self.validation_fraction * (n := BUILT_BEFORE[self.built_before])
+        )
         if min(self.n_points, n_validation, n - self.n_points - n_validation) < 1:
-            raise ValueError("the two fractions must leave a house for each part; change them")
+            raise ValueError(
+                "the two fractions must leave a house for each part; change them"
+            )
         return self
 
 
 def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Dataset:
-    """Split the first period at random, once per seed; the later periods are the same for all.
+    """Split the first period at random, once per seed.
 
-    Training points come from one end of a shuffle and validation points from the other, so
-    the size of neither moves the other; what is left between them is the first test
-    environment, or no data where training houses were built before 1950.  Without clipping,
-    later houses lie up to 131 training deviations out.
+    The later periods are the same for all.
 
-    Price and predictors, x (S, n, 17), are standardised; ``unit`` converts errors to units of the
-    price's deviation over all houses (367 118.7 dollars in the published file), whatever
-    the scale in training.  The environment of training and validation points is the decade, 0 or 1,
-    or the period if they were built before 1950; that of test points the period, and those of one
-    period follow each other.
+    Training points come from one end of a shuffle and validation points from the other,
+    so the size of neither moves the other; what is left between them is the first test
+    environment, or no data where training houses were built before 1950.  Without
+    clipping, later houses lie up to 131 training deviations out.
+
+    Price and predictors, x (S, n, 17), are standardised; ``unit`` converts errors to
+    units of the price's deviation over all houses (367 118.7 dollars in the published
+    file), whatever the scale in training.  The environment of training and validation
+    points is the decade, 0 or 1, or the period if they were built before 1950; that of
+    test points the period, and those of one period follow each other.
     """
     period = houses.period
     first = np.flatnonzero(houses.yr_built < options.built_before)
@@ -144,7 +195,10 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
     for seed in seeds:
         shuffled = first[stream(seed, "data", "houses").permutation(len(first))]
         left = shuffled[n_train : len(first) - n_validation]
-        rows = {"train": shuffled[:n_train], "validation": shuffled[::-1][:n_validation]}
+        rows = {
+            "train": shuffled[:n_train],
+            "validation": shuffled[::-1][:n_validation],
+        }
         rows["test"] = later if late else np.concatenate([left, later])
         bases: dict[str, Any] = {"train": rows["train"], "all": slice(None)}
         x = _standardise(predictors, bases[options.scale])
@@ -157,12 +211,19 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
             environment = period if name == "test" else hidden
             z = None if auxiliary is None else auxiliary[chosen]
             parts[name].append(Split(x[chosen], y[chosen], environment[chosen], z))
-    facts: dict[str, Any] = {"source": houses.source, "task": "regression", "unit": np.array(unit)}
+    facts: dict[str, Any] = {
+        "source": houses.source,
+        "task": "regression",
+        "unit": np.array(unit),
+    }
     drawn: dict[str, Any] = {name: stack(splits) for name, splits in parts.items()}
     return Dataset(**drawn, test_environments=names, seeds=seeds, **facts)
 
 
 def _standardise(values: np.ndarray, base: Any) -> np.ndarray:
-    """Columns with mean 0 and deviation 1 on the rows ``base``; constant ones are centred."""
+    """Columns with mean 0 and deviation 1 on the rows ``base``; constant ones are
+    centred."""
     deviation = values[base].std(axis=0)
-    return np.asarray((values - values[base].mean(axis=0)) / np.where(deviation > 0, deviation, 1))
+    return np.asarray(
+        (values - values[base].mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+    )

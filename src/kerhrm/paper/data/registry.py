@@ -1,7 +1,7 @@
 """Data sets by name, and the raw data that some are made from.
 
-Another data set is a file with its options and its generator, and one line here.  Other packages
-add theirs by an entry point of the group ``kerhrm.data_sets`` that loads to a
+Another data set is a file with its options and its generator, and one line here.  Other
+packages add theirs by an entry point of the group ``kerhrm.data_sets`` that loads to a
 :class:`~kerhrm.paper.data.dataset.DataSet`.
 """
 
@@ -51,7 +51,9 @@ DATA_SETS: dict[str, DataSet] = with_plugins(
             raw="mnist",
             attribute=colored_mnist.colour,
         ),
-        "houses": DataSet(houses.HousesData, houses.generate, "regression", raw="houses"),
+        "houses": DataSet(
+            houses.HousesData, houses.generate, "regression", raw="houses"
+        ),
     },
 )
 

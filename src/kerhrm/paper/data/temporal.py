@@ -1,4 +1,5 @@
-r"""Classification whose spurious features change over time (Lin et al., ZIN, NeurIPS 2022).
+r"""Classification whose spurious features change over time (Lin et al., ZIN, NeurIPS
+2022).
 
 With W and t uniform on {-1, +1} and (0, 1),
 
@@ -6,8 +7,8 @@ With W and t uniform on {-1, +1} and (0, 1),
     P(Y = W) = 1 - \text{noise}, \quad S \mid W \sim N(W 1_d, I_d), \quad
     V \mid A \sim N(A 1_d, I_d), \quad X = [S, V], \quad P(A = Y) = p(t),
 
-where p(t) is ``low`` for t < 1/2 and ``high`` from then on.  The time t is the auxiliary variable
-and no feature.  In each test environment p is one of ``p_test``.
+where p(t) is ``low`` for t < 1/2 and ``high`` from then on.  The time t is the
+auxiliary variable and no feature.  In each test environment p is one of ``p_test``.
 """
 
 from collections.abc import Sequence
@@ -23,10 +24,14 @@ from kerhrm.paper.data.drawing import draw_parts
 class TemporalData(Options):
     """Temporal synthetic data of ZIN (section 5.1 of its paper)."""
 
-    low: Probability = option(0.999, "share of points whose V agrees with the label, t < 1/2")
+    low: Probability = option(
+        0.999, "share of points whose V agrees with the label, t < 1/2"
+    )
     high: Probability = option(0.9, "the same for t >= 1/2")
     p_test: Some[Probability] = Field(
-        [0.999, 0.8, 0.2, 0.001], description="the same of the test environments", min_length=2
+        [0.999, 0.8, 0.2, 0.001],
+        description="the same of the test environments",
+        min_length=2,
     )
     d: Count = option(5, "dimension of S and of V")
     noise: Probability = option(0.1, "share of labels that differ from W")
@@ -41,7 +46,9 @@ class TemporalData(Options):
 
 
 def generate(options: TemporalData, seeds: Sequence[int]) -> Dataset:
-    """Draw one data set per seed; training x is (S, n_train, 2 d), its environments halves of time.
+    """Draw one data set per seed.
+
+    Training x is (S, n_train, 2 d), its environments halves of time.
 
     Settings that differ in a share of agreement have the same labels and noise.
     """
@@ -56,7 +63,12 @@ def generate(options: TemporalData, seeds: Sequence[int]) -> Dataset:
     }
 
     def points(
-        random: np.random.Generator, seed: int, n: int, share: float, start: float, length: float
+        random: np.random.Generator,
+        seed: int,
+        n: int,
+        share: float,
+        start: float,
+        length: float,
     ) -> tuple[np.ndarray, ...]:
         w = random.choice([-1.0, 1.0], size=n)
         y = np.where(random.random(n) < options.noise, -w, w)

@@ -1,1 +1,2 @@
-"""From predictions and labels to scores, tables, comparisons and selected hyperparameters."""
+"""From predictions and labels to scores, tables, comparisons and selected
+hyperparameters."""

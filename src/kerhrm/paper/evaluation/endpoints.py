@@ -1,16 +1,17 @@
 r"""One test for each method and table: does it have the mean that the paper prints?
 
-Of seed s the value is the mean :math:`\bar{v}_s` of the metric over the table's J settings, so that
-seeds are the units, however their settings depend on each other.  The endpoint is
+Of seed s the value is the mean :math:`\bar{v}_s` of the metric over the table's J
+settings, so that seeds are the units, however their settings depend on each other.  The
+endpoint is
 
 .. math::
     \bar{v} - \bar{p}, \qquad
     \text{standard error } \hat\sigma \sqrt{\frac{1}{n} + \frac{1}{r}},
 
-with :math:`\bar{p}` the mean of the printed numbers of these settings, :math:`\hat\sigma` the
-standard deviation of the :math:`\bar{v}_s` (ddof = 1), n seeds, and r the runs that a printed
-number is the mean of, which are assumed to scatter as ours do.  The interval is Student's with
-n - 1 degrees of freedom.
+with :math:`\bar{p}` the mean of the printed numbers of these settings,
+:math:`\hat\sigma` the standard deviation of the :math:`\bar{v}_s` (ddof = 1), n seeds,
+and r the runs that a printed number is the mean of, which are assumed to scatter as
+ours do.  The interval is Student's with n - 1 degrees of freedom.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +22,32 @@ import pandas as pd
 from scipy import special
 
 from kerhrm.paper.evaluation.statistics import LEVEL, holm, summarise, tail
-from kerhrm.paper.evaluation.tables import CRITERIA, PRINTED_AS, base_setting, notice, primary
+from kerhrm.paper.evaluation.tables import (
+    CRITERIA,
+    PRINTED_AS,
+    base_setting,
+    notice,
+    primary,
+)
 
 COLUMNS = [
-    "table", "method", "metric", "n_settings", "n_seeds", "paper", "mean", "difference", "ci_low",
-    "ci_high", "p", "p_holm", "margin", "detectable", "outcome", "reason",
-]  # fmt: skip
+    "table",
+    "method",
+    "metric",
+    "n_settings",
+    "n_seeds",
+    "paper",
+    "mean",
+    "difference",
+    "ci_low",
+    "ci_high",
+    "p",
+    "p_holm",
+    "margin",
+    "detectable",
+    "outcome",
+    "reason",
+]
 POWER = 0.8
 
 
@@ -38,16 +59,17 @@ def endpoints(
 ) -> pd.DataFrame:
     """Test every method's mean over each table's settings against the paper's.
 
-    ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`; rows that the
-    method's own selection criterion has chosen count.  ``spec`` is the content of
-    ``config/endpoints.yaml``, ``paper`` the printed numbers, and ``mark`` the run's.
+    ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`; rows
+    that the method's own selection criterion has chosen count.  ``spec`` is the content
+    of ``config/endpoints.yaml``, ``paper`` the printed numbers, and ``mark`` the run's.
 
-    Returns columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over the rows
-    of the ``family``; ``detectable`` is the difference that the test finds with a power of 80 %.
-    ``outcome``: ``reproduced``, the 95 % interval is inside the margin; else ``better`` or
-    ``worse`` at 5 %, in the family after Holm's correction; else ``open``.  ``incomplete``: a seed
-    has no value, as ``reason`` says, and the row has no numbers.  ``not comparable``: the scores
-    are of other sizes than the paper's, or of fallback data.
+    Returns columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected
+    over the rows of the ``family``; ``detectable`` is the difference that the test
+    finds with a power of 80 %. ``outcome``: ``reproduced``, the 95 % interval is inside
+    the margin; else ``better`` or ``worse`` at 5 %, in the family after Holm's
+    correction; else ``open``.  ``incomplete``: a seed has no value, as ``reason`` says,
+    and the row has no numbers.  ``not comparable``: the scores are of other sizes than
+    the paper's, or of fallback data.
     """
     rows = [
         _endpoint(scores[table], method, table, at, paper)
@@ -81,11 +103,21 @@ def _endpoint(
 ) -> dict[str, Any]:
     """The row of a method in a table; empty if the paper prints no number."""
     metric, name = spec["metric"], PRINTED_AS.get(method, method)
-    printed = {s: v for (t, s, *one), v in paper.items() if (t, one) == (table, [name, metric])}
+    printed = {
+        s: v for (t, s, *one), v in paper.items() if (t, one) == (table, [name, metric])
+    }
     if not printed:
         return {}
-    row = {"table": table, "method": method, "metric": metric, "outcome": "", "reason": ""}
-    rows = scores[primary(scores) & (scores["method"] == method) & (scores["metric"] == metric)]
+    row = {
+        "table": table,
+        "method": method,
+        "metric": metric,
+        "outcome": "",
+        "reason": "",
+    }
+    rows = scores[
+        primary(scores) & (scores["method"] == method) & (scores["metric"] == metric)
+    ]
     wide = rows.pivot(index="seed", columns="setting", values="value")
     settings = dict.fromkeys(scores["setting"])
     wide = wide.reindex(columns=[s for s in settings if base_setting(s) in printed])
@@ -93,23 +125,35 @@ def _endpoint(
         return row | {"outcome": "incomplete", "reason": f"no value: {missing}"}
     numbers = np.array([printed[base_setting(setting)] for setting in wide])
     facts = summarise(wide.mean(axis=1).to_numpy())
-    mean, std, n, reference = facts["mean"], facts["std"], int(facts["n_seeds"]), numbers.mean()
+    mean, std, n, reference = (
+        facts["mean"],
+        facts["std"],
+        int(facts["n_seeds"]),
+        numbers.mean(),
+    )
     margin = spec.get("margin") or spec["relative_margin"] * reference
     more = std / spec["runs"] ** 0.5  # standard error of the paper's mean
     error = float(np.hypot(std / n**0.5, more))
     t, power = (float(special.stdtrit(n - 1, q)) for q in (1 - LEVEL / 2, POWER))
     low, high = (mean - reference + side * t * error for side in (-1, 1))
     return row | {
-        "n_settings": len(numbers), "n_seeds": n, "paper": reference, "mean": mean,
-        "difference": mean - reference, "ci_low": low, "ci_high": high, "margin": margin,
+        "n_settings": len(numbers),
+        "n_seeds": n,
+        "paper": reference,
+        "mean": mean,
+        "difference": mean - reference,
+        "ci_low": low,
+        "ci_high": high,
+        "margin": margin,
         "p": 2 * tail(abs(mean - reference), std, n, more),
         "detectable": (t + power) * error,
         "outcome": "reproduced" if -margin <= low and high <= margin else "",
-    }  # fmt: skip
+    }
 
 
 def _missing(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
-    """What is missing of the values (seeds x settings) that the printed numbers ask for."""
+    """What is missing of the values (seeds x settings) that the printed numbers ask
+    for."""
     for setting in printed:
         if not any(base_setting(found) == setting for found in wide):
             yield f"{setting} (all seeds)"

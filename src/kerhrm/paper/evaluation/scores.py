@@ -17,9 +17,17 @@ from kerhrm.paper.evaluation import metrics as m
 from kerhrm.paper.runs.arrays import load_arrays
 
 COLUMNS = [
-    "data", "setting", "learner", "method", "seed", "metric", "value", "selection", "data_source",
+    "data",
+    "setting",
+    "learner",
+    "method",
+    "seed",
+    "metric",
+    "value",
+    "selection",
+    "data_source",
     "reason",
-]  # fmt: skip
+]
 NONE = "none"  #: selection of rows that nothing was chosen for
 Row = dict[str, Any]
 
@@ -29,14 +37,14 @@ def score_table(
 ) -> pd.DataFrame:
     """Score every predictor of a table by every selection criterion that it shows.
 
-    ``cells`` has by ``DATA/SETTING/LEARNER`` the parameters of the configuration, ``run`` is the
-    folder of the run.
+    ``cells`` has by ``DATA/SETTING/LEARNER`` the parameters of the configuration,
+    ``run`` is the folder of the run.
 
-    Returns columns :data:`COLUMNS`, one row per seed. A seed whose outputs are not finite has the
-    value NaN and a reason.
+    Returns columns :data:`COLUMNS`, one row per seed. A seed whose outputs are not
+    finite has the value NaN and a reason.
 
-    Raises KerhrmError if a prediction is missing, or has other seeds or candidates than the
-    configuration.
+    Raises KerhrmError if a prediction is missing, or has other seeds or candidates than
+    the configuration.
     """
     rows: list[Row] = []
     for data, setting in table.settings:
@@ -70,17 +78,27 @@ def _score_learner(
         if table.criteria == "own":
             shown = shown[:1]
         for criterion, number in shown:
-            head = _head(cell, table, labels, method=params["titles"][output], selection=criterion)
+            head = _head(
+                cell,
+                table,
+                labels,
+                method=params["titles"][output],
+                selection=criterion,
+            )
             if table.kind == "iterations":
                 attribute = DATA_SETS[params["generator"]].attribute
-                yield from _iterations(head, arrays, number, labels, replicates, attribute)
+                yield from _iterations(
+                    head, arrays, number, labels, replicates, attribute
+                )
                 continue
             own = (name for name in arrays if name.startswith(f"{output}/"))
             parts = {name.partition("/")[2]: arrays[name][:, number] for name in own}
             yield from _rows(head, parts, labels, table.kind, replicates)
 
 
-def _head(cell: tuple[str, str, str], table: Table, labels: m.Labels, **more: str) -> Row:
+def _head(
+    cell: tuple[str, str, str], table: Table, labels: m.Labels, **more: str
+) -> Row:
     """What the rows of a predictor have in common."""
     facts = {"data": cell[0], "setting": table.label(*cell), "learner": cell[2]}
     return facts | {"data_source": labels.source, "reason": ""} | more
@@ -89,13 +107,19 @@ def _head(cell: tuple[str, str, str], table: Table, labels: m.Labels, **more: st
 def _rows(
     head: Row, outputs: m.Outputs, labels: m.Labels, kind: str, replicates: list[Any]
 ) -> Iterator[Row]:
-    """Rows of outputs (S, points); test environments with their own rows are in the setting."""
+    """Rows of outputs (S, points); test environments with their own rows are in the
+    setting."""
     reasons = m.failures(outputs)
     for (name, metric), values in m.metrics(outputs, labels, kind).items():
         where = _marked(head, name) if name else head
         for seed, value, reason in zip(replicates, values, reasons, strict=True):
             number = float("nan") if reason else float(value)
-            yield where | {"seed": seed, "metric": metric, "value": number, "reason": reason}
+            yield where | {
+                "seed": seed,
+                "metric": metric,
+                "value": number,
+                "reason": reason,
+            }
 
 
 def _marked(head: Row, setting: str) -> Row:
@@ -111,12 +135,16 @@ def _iterations(
     replicates: list[Any],
     attribute: Any,
 ) -> Iterator[Row]:
-    """Rows of every iteration: accuracies and, of Colored MNIST, the divergence ``d_kl``.
+    """Rows of every iteration: accuracies and, of Colored MNIST, the divergence
+    ``d_kl``.
 
     Iteration 0 is ERM on the same features, which has no environments.
     """
     for i, t in enumerate(arrays["iterations/number"][0, number].astype(int)):
-        outputs = {part: arrays[f"iterations/{part}"][:, number, i] for part in ("train", "test")}
+        outputs = {
+            part: arrays[f"iterations/{part}"][:, number, i]
+            for part in ("train", "test")
+        }
         where = _marked(head, f"iteration={t}")
         for row in _rows(where, outputs, labels, "accuracy", replicates):
             if row["metric"] in ("train_acc", "test_acc"):
@@ -144,10 +172,21 @@ def _references(
         for name, metric in filter(shown.__contains__, values):
             where = _marked(head, name) if name else head
             for seed in replicates:
-                yield where | {"seed": seed, "metric": metric, "value": values[name, metric]}
+                yield where | {
+                    "seed": seed,
+                    "metric": metric,
+                    "value": values[name, metric],
+                }
 
 
 def closed_forms(generator: str, options: Mapping[str, Any]) -> Rows:
-    """Values by reference row, test environment and metric; none where nothing is known."""
+    """Values by reference row, test environment and metric.
+
+    None where nothing is known.
+    """
     data_set = DATA_SETS[generator]
-    return data_set.closed_forms(data_set.options(**options)) if data_set.closed_forms else {}
+    return (
+        data_set.closed_forms(data_set.options(**options))
+        if data_set.closed_forms
+        else {}
+    )

@@ -1,7 +1,7 @@
 """Means, intervals and tests over a few seeds.
 
-The interval of a mean is Student's: with five to ten values it covers the mean more often than a
-bootstrap does (docs/protocol.md).
+The interval of a mean is Student's: with five to ten values it covers the mean more
+often than a bootstrap does (docs/protocol.md).
 """
 
 from collections.abc import Sequence
@@ -16,26 +16,38 @@ LEVEL = 0.05  #: of every test; intervals have the confidence 1 - LEVEL
 def summarise(values: ArrayLike) -> dict[str, float | int]:
     """Statistics over seeds (n_seeds,): mean, std, n_seeds, ci_low, ci_high.
 
-    ``std`` has ddof = 1; ``ci_low`` and ``ci_high`` are the 95 % t interval of the mean, which
-    ignores bounds: that of an accuracy may pass 1.  A single seed has neither ``std`` nor an
-    interval (NaN).  Where a seed has no value (NaN), nothing has: the mean of the others would
-    be biased.
+    ``std`` has ddof = 1; ``ci_low`` and ``ci_high`` are the 95 % t interval of the
+    mean, which ignores bounds: that of an accuracy may pass 1.  A single seed has
+    neither ``std`` nor an interval (NaN).  Where a seed has no value (NaN), nothing
+    has: the mean of the others would be biased.
     """
     values = np.asarray(values, dtype=float)
     mean, n = float(values.mean()), len(values)
     std = float(values.std(ddof=1)) if n > 1 else float("nan")
     if n > 1 and np.ptp(values) == 0:
         std = 0.0  # and no rounding
-    half = -float(special.stdtrit(n - 1, LEVEL / 2)) * std / n**0.5 if n > 1 else float("nan")
-    return {"mean": mean, "std": std, "n_seeds": n, "ci_low": mean - half, "ci_high": mean + half}
+    half = (
+        -float(special.stdtrit(n - 1, LEVEL / 2)) * std / n**0.5
+        if n > 1
+        else float("nan")
+    )
+    return {
+        "mean": mean,
+        "std": std,
+        "n_seeds": n,
+        "ci_low": mean - half,
+        "ci_high": mean + half,
+    }
 
 
 def difference(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
-    """Mean of a - b over the same seeds, both (n_seeds,): difference, ci_low, ci_high, p.
+    """Mean of a - b over the same seeds, both (n_seeds,).
 
-    The paired t test; seeds must stand in the same order.  A single seed has neither interval nor p
-    (NaN).  Where every seed has the same difference, the interval is a point, and p is 0 or, of
-    none, 1.
+    Difference, ci_low, ci_high, p.
+
+    The paired t test; seeds must stand in the same order.  A single seed has neither
+    interval nor p (NaN).  Where every seed has the same difference, the interval is a
+    point, and p is 0 or, of none, 1.
     """
     change = np.subtract(a, b, dtype=float)
     mean, std, n, low, high = summarise(change).values()
@@ -46,11 +58,12 @@ def difference(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
 def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
     """p-value of a mean's distance from a reference: the one-sided t test.
 
-    The mean and ``std`` (ddof = 1) are over n seeds; ``error`` is the standard error of the
-    reference.  There are n - 1 degrees of freedom: all that is known of either spread comes from
-    the seeds.  NaN with a single one.  Twice the tail of the absolute distance is the two-sided
-    test's, and the tail of what is missing to a margin that of equivalence: two one-sided tests
-    (Schuirmann 1987), at most 5 % exactly where the 90 % interval lies within the margin.
+    The mean and ``std`` (ddof = 1) are over n seeds; ``error`` is the standard error of
+    the reference.  There are n - 1 degrees of freedom: all that is known of either
+    spread comes from the seeds.  NaN with a single one.  Twice the tail of the absolute
+    distance is the two-sided test's, and the tail of what is missing to a margin that
+    of equivalence: two one-sided tests (Schuirmann 1987), at most 5 % exactly where the
+    90 % interval lies within the margin.
     """
     if n < 2 or np.isnan(distance) or np.isnan(std):
         return float("nan")
@@ -63,12 +76,13 @@ def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     """Adjusted p-values (m,) of m tests, in their order (Holm 1979).
 
-    The i-th smallest is multiplied by m - i + 1, and none may fall below one that was smaller.
-    NaN is no test: it stays, and does not count.
+    The i-th smallest is multiplied by m - i + 1, and none may fall below one that was
+    smaller. NaN is no test: it stays, and does not count.
     """
     p = np.asarray(p, dtype=float)
     adjusted = p.copy()
-    order = np.argsort(p, kind="stable")[: np.isfinite(p).sum()]  # NaN is sorted to the end
+    # NaN is sorted to the end
+    order = np.argsort(p, kind="stable")[: np.isfinite(p).sum()]
     steps = p[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted

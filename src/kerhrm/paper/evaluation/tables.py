@@ -13,15 +13,27 @@ from kerhrm.paper.evaluation import statistics
 from kerhrm.paper.runs.arrays import reading
 
 COLUMNS = [
-    "table", "setting", "method", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high",
-    "paper", "data_source", "selection", "verdict", "reason",
-]  # fmt: skip
+    "table",
+    "setting",
+    "method",
+    "metric",
+    "mean",
+    "std",
+    "n_seeds",
+    "ci_low",
+    "ci_high",
+    "paper",
+    "data_source",
+    "selection",
+    "verdict",
+    "reason",
+]
 #: metrics that say how good a method is
 RESULTS = ("test_acc", "worst_acc", "mean_error", "mse")
 KEYS = ["setting", "method", "metric", "data_source", "selection"]
 FALLBACK = "fallback:"  #: prefix of the source of synthetic data in place of real ones
-#: The paper prints one KerHRM, whose output is Algorithm 1's network; linear predictors have no
-#: printed number.
+#: The paper prints one KerHRM, whose output is Algorithm 1's network; linear predictors
+#: have no printed number.
 PRINTED_AS = {
     "KerHRM (first iteration)": "KerHRM-s",
     "KerHRM (as printed)": "KerHRM",
@@ -32,11 +44,14 @@ AUTHORS_CODE = "KerHRM (authors' code)"
 
 
 def primary(cells: pd.DataFrame) -> pd.Series:
-    """Whether a row of cells or scores was chosen by its method's own criterion, the first one.
+    """Whether a row of cells or scores was chosen by its method's own criterion, the
+    first one.
 
     Rows of other selection criteria and of the oracle follow it.
     """
-    keys = [key for key in ("table", "data", "setting", "method", "metric") if key in cells]
+    keys = [
+        key for key in ("table", "data", "setting", "method", "metric") if key in cells
+    ]
     return cells["selection"] == cells.groupby(keys)["selection"].transform("first")
 
 
@@ -46,7 +61,8 @@ class Criterion:
 
     tolerance: float  #: difference that counts as none
     relative: bool  #: whether that is a share of the reference number
-    merit: Callable[[Any], Any] | None  #: of numbers or arrays, larger is better; None: neither is
+    #: of numbers or arrays, larger is better; None: neither is
+    merit: Callable[[Any], Any] | None
 
     def margin(self, reference: float) -> float:
         """The tolerance in the metric's own units."""
@@ -58,13 +74,16 @@ CRITERIA: Mapping[str, Criterion] = {
     "train_acc": Criterion(0.02, False, None),
     **dict.fromkeys(("test_acc", "worst_acc"), Criterion(0.02, False, operator.pos)),
     "generalisation_gap": Criterion(0.02, False, lambda gap: -abs(gap)),
-    **dict.fromkeys(("mean_error", "error_sd", "mse"), Criterion(0.10, True, operator.neg)),
+    **dict.fromkeys(
+        ("mean_error", "error_sd", "mse"), Criterion(0.10, True, operator.neg)
+    ),
     "d_kl": Criterion(0.10, True, operator.pos),
 }
 
 
 def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
-    """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed, metric)."""
+    """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed,
+    metric)."""
     with reading(path, "restore the file that comes with the repository"):
         return {
             (table, setting, method, metric): float(value)
@@ -83,12 +102,13 @@ def make_table(
 ) -> pd.DataFrame:
     """Summarise the values of the seeds, with the paper's numbers beside them.
 
-    A cell has the paper's number if the run has the published options (an empty ``mark``) and it
-    was not measured on fallback data.
+    A cell has the paper's number if the run has the published options (an empty
+    ``mark``) and it was not measured on fallback data.
 
-    Returns columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no value, ``not
-    comparable`` where the paper's number is of another kind, else empty, and ``reason`` says why.
-    Rows are in the order in which settings, methods and metrics first appear.
+    Returns columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no
+    value, ``not comparable`` where the paper's number is of another kind, else empty,
+    and ``reason`` says why. Rows are in the order in which settings, methods and
+    metrics first appear.
     """
     rows: list[dict[str, Any]] = []
     scores = scores.assign(own=primary(scores))
@@ -102,7 +122,10 @@ def make_table(
         if group["value"].isna().any():
             reasons = group.loc[group["value"].isna(), "reason"]
             distinct = "; ".join(dict.fromkeys(one or "no value" for one in reasons))
-            verdict, reason = "failed", f"{distinct} ({len(reasons)} of {len(group)} seeds)"
+            verdict, reason = (
+                "failed",
+                f"{distinct} ({len(reasons)} of {len(group)} seeds)",
+            )
         elif printed is not None:
             reason = elsewhere or caveat(table, cell)
             verdict = "not comparable" if reason else ""
@@ -112,17 +135,24 @@ def make_table(
 
 
 def notice(rows: pd.DataFrame, mark: str) -> str:
-    """What keeps scores or cells from being compared with the paper's; empty if nothing does.
+    """What keeps scores or cells from being compared with the paper's.
+
+    Empty if nothing does.
 
     ``mark`` is the run's, :attr:`kerhrm.paper.config.Config.mark`.
     """
     words = [mark] if mark else []
-    words += sorted({source for source in rows["data_source"] if source.startswith(FALLBACK)})
+    words += sorted(
+        {source for source in rows["data_source"] if source.startswith(FALLBACK)}
+    )
     return "; ".join(words)
 
 
 def caveat(table: str, cell: Mapping[str, Any]) -> str:
-    """Why the paper's number cannot be compared with a cell of its sizes; empty if it can."""
+    """Why the paper's number cannot be compared with a cell of its sizes.
+
+    Empty if it can.
+    """
     method = cell["method"]
     if not cell["own"]:
         return "another selection criterion than the method's own"

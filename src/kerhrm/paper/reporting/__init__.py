@@ -1,1 +1,2 @@
-"""What a reader sees: tables, figures, notebooks, the report, and how a run compares."""
+"""What a reader sees: tables, figures, notebooks, the report, and how a run
+compares."""

@@ -1,4 +1,7 @@
-"""What is known of one cell of a table: seeds, options, files, and how to make it again."""
+"""What is known of one cell of a table.
+
+Seeds, options, files, and how to make it again.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -12,13 +15,20 @@ from kerhrm.paper.runs import provenance
 
 
 def explain(
-    run: Run, table: str, setting: str, method: str, metric: str, *,
-    selection: str | None = None, root: Path = Path(),
-) -> dict[str, Any]:  # fmt: skip
+    run: Run,
+    table: str,
+    setting: str,
+    method: str,
+    metric: str,
+    *,
+    selection: str | None = None,
+    root: Path = Path(),
+) -> dict[str, Any]:
     """What a run's folder and the checkout know of a cell, JSON-able.
 
-    ``cell``, its row; ``seeds`` and their values; ``options`` of data and learner as configured;
-    ``files`` that it was made from, with digests; ``commit`` and ``command``.
+    ``cell``, its row; ``seeds`` and their values; ``options`` of data and learner as
+    configured; ``files`` that it was made from, with digests; ``commit`` and
+    ``command``.
 
     Raises KerhrmError if there is no such cell; the hint has those that are there.
     """
@@ -33,14 +43,19 @@ def explain(
                 raise KerhrmError(problem, f"it has {known}")
     cell = cells.iloc[0].dropna().to_dict()
     made = run.provenance.get("tables", {}).get(table) or facts(run.preset(), root)
-    found = {"cell": cell, **{key: made.get(key) for key in ("preset", "commit", "command")}}
+    found = {
+        "cell": cell,
+        **{key: made.get(key) for key in ("preset", "commit", "command")},
+    }
     if not run.has(f"scores/{table}.csv.gz"):
         return found
     scores = run.scores(table)
     own = scores[(scores[KEYS] == pd.Series(cell)[KEYS]).all(axis=1)]
     data, learner = own[["data", "learner"]].iloc[0]
     configured = dict(run.config.get("data", {}).get(data) or {})
-    options = {key: configured[key] for key in configured if key not in ("settings", "tuning")}
+    options = {
+        key: configured[key] for key in configured if key not in ("settings", "tuning")
+    }
     learners = run.config.get("learners", {})
     return found | {
         "seeds": own[["seed", "value"]].to_dict("records"),
@@ -50,7 +65,8 @@ def explain(
 
 
 def _files(run: Run, name: str, data: str, learner: str) -> list[dict[str, Any]]:
-    """Files that one was made of, from the last to the first, as the jobs have noted them."""
+    """Files that one was made of, from the last to the first, as the jobs have noted
+    them."""
     if published := run.provenance.get("files"):
         return [{"file": name, "sha256": published.get(name)}]
 

@@ -1,4 +1,7 @@
-"""Every method by table: its difference from the paper; what the selection criterion changes."""
+"""Every method by table: its difference from the paper.
+
+What the selection criterion changes.
+"""
 
 from collections.abc import Mapping
 
@@ -30,16 +33,22 @@ OUTCOMES = {
 
 
 def endpoints(found: pd.DataFrame) -> Figure:
-    """Difference of the mean over a table's settings from the paper's, with its 95 % interval.
+    """Difference of the mean over a table's settings from the paper's, with its 95 %
+    interval.
 
-    ``found`` is of :func:`kerhrm.paper.evaluation.endpoints.endpoints`.  Better is to the right in
-    every panel: the axis of an error runs the other way.  The band is the margin.
+    ``found`` is of :func:`kerhrm.paper.evaluation.endpoints.endpoints`.  Better is to
+    the right in every panel: the axis of an error runs the other way.  The band is the
+    margin.
     """
     methods = list(dict.fromkeys(found["method"]))
     tables = list(dict.fromkeys(found["table"]))
     with style():
         figure, axes = plt.subplots(
-            1, len(tables), sharey=True, squeeze=False, figsize=(WIDTH, 0.9 + 0.22 * len(methods))
+            1,
+            len(tables),
+            sharey=True,
+            squeeze=False,
+            figsize=(WIDTH, 0.9 + 0.22 * len(methods)),
         )
         for axis, table in zip(axes.flat, tables, strict=True):
             rows = found[found["table"] == table]
@@ -49,12 +58,18 @@ def endpoints(found: pd.DataFrame) -> Figure:
             for row in rows.dropna(subset="mean").itertuples():
                 colour, marker = OUTCOMES[str(row.outcome)]
                 y = methods.index(str(row.method))
-                axis.plot([row.ci_low, row.ci_high], [y, y], color=colour, linewidth=1.2)
+                axis.plot(
+                    [row.ci_low, row.ci_high], [y, y], color=colour, linewidth=1.2
+                )
                 axis.plot(row.difference, y, marker, color=colour, markersize=4.5)
             _entitle(axis, table, metric)
         name_rows(axes.flat[0], methods)
-        entries = [entry(o, *own) for o, own in OUTCOMES.items() if o in set(found["outcome"])]
-        heading = "difference from the paper, 95 % interval; right is better; band: margin"
+        entries = [
+            entry(o, *own) for o, own in OUTCOMES.items() if o in set(found["outcome"])
+        ]
+        heading = (
+            "difference from the paper, 95 % interval; right is better; band: margin"
+        )
         finish(figure, entries, heading=heading, columns=len(entries))
     return figure
 
@@ -62,8 +77,8 @@ def endpoints(found: pd.DataFrame) -> Figure:
 def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
     """Mean result over a table's settings by method and selection criterion.
 
-    ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`.  Methods that
-    one criterion alone has chosen for are left out.
+    ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`.
+    Methods that one criterion alone has chosen for are left out.
     """
     drawn: dict[str, tuple[str, pd.Series]] = {}
     for table, rows in scores.items():
@@ -72,12 +87,21 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
         several = rows.groupby("method")["selection"].transform("nunique") > 1
         if several.any():
             keys = ["method", "selection"]
-            drawn[table] = metric, rows[several].groupby(keys, sort=False)["value"].mean()
-    methods = list(dict.fromkeys(m for _, means in drawn.values() for m, _ in means.index))
+            drawn[table] = (
+                metric,
+                rows[several].groupby(keys, sort=False)["value"].mean(),
+            )
+    methods = list(
+        dict.fromkeys(m for _, means in drawn.values() for m, _ in means.index)
+    )
     with style():
         size = WIDTH, 1.2 + 0.22 * len(methods)
-        figure, axes = plt.subplots(1, len(drawn), sharey=True, squeeze=False, figsize=size)
-        for axis, (table, (metric, means)) in zip(axes.flat, drawn.items(), strict=True):
+        figure, axes = plt.subplots(
+            1, len(drawn), sharey=True, squeeze=False, figsize=size
+        )
+        for axis, (table, (metric, means)) in zip(
+            axes.flat, drawn.items(), strict=True
+        ):
             for (method, selection), mean in means.items():
                 colour, marker = CRITERIA_LOOKS.get(str(selection), ("0.8", "."))
                 y = methods.index(method)
@@ -95,6 +119,8 @@ def _entitle(axis: Axes, table: str, metric: str) -> None:
     better = CRITERIA[metric].merit(1) > 0  # type: ignore[misc]
     if not better:
         axis.invert_xaxis()
-    axis.set_title(f"{table.replace('table', 'Table ')}\n{'accuracy' if better else 'error'}")
+    axis.set_title(
+        f"{table.replace('table', 'Table ')}\n{'accuracy' if better else 'error'}"
+    )
     axis.grid(axis="x")
     axis.locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])

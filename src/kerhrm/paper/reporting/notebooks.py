@@ -24,38 +24,73 @@ from kerhrm.paper.runs.arrays import write_text
 VOLATILE = ("papermill", "execution", "widgets")
 #: what a page may hold; everything else is shown as text
 TAGS = {
-    "a", "b", "br", "caption", "code", "div", "em", "h1", "h2", "h3", "hr", "li", "ol", "p", "pre",
-    "small", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
-}  # fmt: skip
+    "a",
+    "b",
+    "br",
+    "caption",
+    "code",
+    "div",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "small",
+    "span",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+}
 ATTRIBUTES = {"*": ["id", "style"], "a": ["href"], "th": ["colspan", "rowspan"]}
 
 
 def render(
     source: str | Path, target: str | Path, page: str | Path = "", /, **parameters: Any
 ) -> None:
-    """Run a notebook; ``target`` appears once every cell has succeeded, and nothing in it varies.
+    """Run a notebook.
 
-    ``parameters`` are values of variables that the cell tagged ``parameters`` declares; ``page``
-    names a file for the executed notebook's HTML.
+    ``target`` appears once every cell has succeeded, and nothing in it varies.
+
+    ``parameters`` are values of variables that the cell tagged ``parameters`` declares;
+    ``page`` names a file for the executed notebook's HTML.
 
     Raises KerhrmError if a cell fails.
     """
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # nobody debugs this kernel
+    # nobody debugs this kernel
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     with tempfile.TemporaryDirectory() as folder:
         executed = Path(folder) / "executed.ipynb"
-        # Sockets that are files: another kernel that starts at the same time may take a TCP port.
+        # Sockets that are files: another kernel that starts at the same time may take a
+        # TCP port.
         sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/k"}})
         try:
             papermill.execute_notebook(
-                str(source), str(executed), parameters=parameters, kernel_name="python3",
-                progress_bar=False, cwd=os.getcwd(), config=sockets,
+                str(source),
+                str(executed),
+                parameters=parameters,
+                kernel_name="python3",
+                progress_bar=False,
+                cwd=os.getcwd(),
+                config=sockets,
                 start_timeout=600,  # on a busy machine
-                shutdown_kernel="immediate",  # a graceful end interrupts it, which it may print
-            )  # fmt: skip
+                # a graceful end interrupts it, which it may print
+                shutdown_kernel="immediate",
+            )
         except papermill.PapermillExecutionError as error:
             what = f"{error.ename}: {' '.join(error.evalue.split())}"  # one line
-            raise KerhrmError(f"{source}, cell {error.exec_count}: {what}", None) from error
+            raise KerhrmError(
+                f"{source}, cell {error.exec_count}: {what}", None
+            ) from error
         except OSError as error:
             problem = f"cannot execute {source} in {folder}: {error.strerror or error}"
             hint = "free disk space or let TMPDIR name another folder, then run again"
@@ -79,20 +114,27 @@ def normalise(notebook: str) -> str:
 
 
 def to_html(notebook: str | Path, title: str) -> str:
-    """An executed notebook as a page without code that makes no request and runs no script.
+    """An executed notebook as a page without code that makes no request and runs no
+    script.
 
     Cells' HTML and Markdown are sanitised, whatever a table's names hold.
     """
     exporter = HTMLExporter(
-        template_name="basic", sanitize_html=True, exclude_input=True,
-        exclude_input_prompt=True, exclude_output_prompt=True, exclude_anchor_links=True,
-    )  # fmt: skip
+        template_name="basic",
+        sanitize_html=True,
+        exclude_input=True,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    )
     exporter.register_filter("clean_html", _clean)  # nbconvert's own allows no tables
     content = nbformat.read(notebook, as_version=4)
     heading = title
     for cell in content.cells:
         if cell.cell_type == "markdown":
-            heading = (re.findall(r"^#+ (.+)", cell.source, re.MULTILINE) or [heading])[-1]
+            heading = (re.findall(r"^#+ (.+)", cell.source, re.MULTILINE) or [heading])[
+                -1
+            ]
         for output in cell.get("outputs", []):
             png = output.get("metadata", {}).setdefault("image/png", {})
             png["alt"] = f"Figure: {heading}"
@@ -108,7 +150,9 @@ def _clean(markup: str) -> str:
     """
     markup = re.sub(r"<style.*?</style>", "", markup, flags=re.DOTALL)
     css = CSSSanitizer(allowed_css_properties=["background-color"])
-    page = BeautifulSoup(bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css), "html.parser")
+    page = BeautifulSoup(
+        bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css), "html.parser"
+    )
     for table in page.find_all("table"):
         table.wrap(page.new_tag("div", attrs={"class": "frame", "tabindex": "0"}))
     for header in page.find_all("th"):

@@ -22,15 +22,20 @@ from kerhrm.paper.runs.provenance import check, digest
 PUBLISHED = "fresh"
 
 
-def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = Path()) -> Path:
-    """Copy what a run shows, and note what made it in ``provenance.json``; return the folder.
+def publish(
+    run: Run, reference: Path, tables: Sequence[str] = (), root: Path = Path()
+) -> Path:
+    """Copy what a run shows, and note what made it in ``provenance.json``.
 
-    A run at preset ``fresh`` goes to ``reference`` with its scores, figures and claims, and the
-    report there is made anew; of another preset the tables alone, to ``reference/PRESET``.
-    Some ``tables`` by name go to ``reference`` whatever their preset.  ``root`` is the checkout.
+    Return the folder.
 
-    Raises KerhrmError if a file is missing or has changed since a job made it, or a table holds
-    synthetic fallback data or a failed cell; nothing is written then.
+    A run at preset ``fresh`` goes to ``reference`` with its scores, figures and claims,
+    and the report there is made anew; of another preset the tables alone, to
+    ``reference/PRESET``. Some ``tables`` by name go to ``reference`` whatever their
+    preset.  ``root`` is the checkout.
+
+    Raises KerhrmError if a file is missing or has changed since a job made it, or a
+    table holds synthetic fallback data or a failed cell; nothing is written then.
     """
     preset = run.preset()
     whole = not tables and preset == PUBLISHED
@@ -39,28 +44,49 @@ def publish(run: Run, reference: Path, tables: Sequence[str] = (), root: Path = 
     names = list(tables) or run.tables
     cells = run.cells(*names)
     fallback = cells["data_source"].str.startswith(FALLBACK)
-    for rows, what in ((fallback, "fallback data"), (cells["verdict"] == "failed", "failed cells")):
+    for rows, what in (
+        (fallback, "fallback data"),
+        (cells["verdict"] == "failed", "failed cells"),
+    ):
         if rows.any():
             where = ", ".join(dict.fromkeys(cells.loc[rows, "table"]))
-            raise KerhrmError(f"{run.folder} has {what} in {where}", "run it again, then publish")
-    files = [f"tables/{name}.csv" for name in names] + ["claims.csv", "endpoints.csv"] * whole
+            raise KerhrmError(
+                f"{run.folder} has {what} in {where}", "run it again, then publish"
+            )
+    files = [f"tables/{name}.csv" for name in names] + [
+        "claims.csv",
+        "endpoints.csv",
+    ] * whole
     files += [] if apart else [f"scores/{name}.csv.gz" for name in names]
     if gone := [name for name in files if not run.has(name)]:
-        raise FileError(f"{run.folder / gone[0]} does not exist", "make it with snakemake")
+        raise FileError(
+            f"{run.folder / gone[0]} does not exist", "make it with snakemake"
+        )
     more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
-    more += [] if apart else [f"figures/{name}.png" for name in (*names, "endpoints", "selection")]
+    more += (
+        []
+        if apart
+        else [f"figures/{name}.png" for name in (*names, "endpoints", "selection")]
+    )
     more += ["config.yaml"] * (not tables) + ["choices.csv"] * (not apart)
     files += [name for name in more if run.has(name)]
     check(run.folder, [run.folder / name for name in files])
-    made = Run(target).provenance.get("tables", {}) | dict.fromkeys(names, facts(preset, root))
+    made = Run(target).provenance.get("tables", {}) | dict.fromkeys(
+        names, facts(preset, root)
+    )
     for name in files:
         with atomic(target / name) as handle:
             handle.write((run.folder / name).read_bytes())
     if not apart:
         earlier = [] if whole else [costs.stored(target / costs.FILE)]
         every = pd.concat([*earlier, costs.measured(run.folder)])
-        every = every.drop_duplicates(["rule", "place"], keep="last").sort_values(["rule", "place"])
-        write_text(target / costs.FILE, every.to_csv(sep="\t", index=False, float_format="%.4g"))
+        every = every.drop_duplicates(["rule", "place"], keep="last").sort_values(
+            ["rule", "place"]
+        )
+        write_text(
+            target / costs.FILE,
+            every.to_csv(sep="\t", index=False, float_format="%.4g"),
+        )
     write_provenance(target, made)
     if not apart:
         with TemporaryDirectory() as folder:
@@ -77,22 +103,27 @@ def write_provenance(target: Path, tables: dict[str, Any]) -> None:
     files = {
         path.relative_to(target).as_posix(): digest(path)
         for path in sorted(target.rglob("*"))
-        if path.is_file() and path.name not in ("provenance.json", costs.FILE)
+        if path.is_file()
+        and path.name not in ("provenance.json", costs.FILE)
         and path.relative_to(target).parts[0] not in own
-    }  # fmt: skip
+    }
     content = json.dumps({"tables": tables, "files": files}, indent=1, sort_keys=True)
     write_text(target / "provenance.json", content + "\n")
 
 
 def facts(preset: str, root: Path) -> dict[str, Any]:
-    """Preset, commit (which locks the packages), interpreter, machine and command of a run."""
+    """Preset, commit (which locks the packages), interpreter, machine and command of a
+    run."""
     command = f"snakemake --cores 2 all --config preset={preset}"
     machine = {"python": platform.python_version(), "platform": platform.platform()}
     return {"preset": preset, "commit": commit(root), "command": command, **machine}
 
 
 def commit(root: Path) -> str | None:
-    """Hash of the checkout's commit, "+" behind it if code has changed since; None without git."""
+    """Hash of the checkout's commit, "+" behind it if code has changed since.
+
+    None without git.
+    """
     git = ["git", "-C", str(root)]
     changed = [*git, "diff", "--quiet", "HEAD", "--", "src", "config"]
     try:

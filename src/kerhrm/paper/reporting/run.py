@@ -16,7 +16,16 @@ from kerhrm.paper.runs.arrays import reading
 #: keys of a cell within its table
 KEYS = ["setting", "method", "metric", "selection"]
 #: columns of text that may be empty in every row, which pandas would read as numbers
-TEXTS = ("verdict", "outcome", "reason", "selection", "data_source", "setting", "method", "learner")
+TEXTS = (
+    "verdict",
+    "outcome",
+    "reason",
+    "selection",
+    "data_source",
+    "setting",
+    "method",
+    "learner",
+)
 COMPARISONS = "-comparisons"
 
 
@@ -46,7 +55,10 @@ class Run:
         return str(made.get("preset") or self.config.get("preset", ""))
 
     def mark(self, cells: pd.DataFrame | None = None) -> str:
-        """How the run differs from the published options; of some cells, also synthetic data."""
+        """How the run differs from the published options.
+
+        Of some cells, also synthetic data.
+        """
         mark = str(self.config.get("mark", ""))
         return mark if cells is None else notice(cells, mark)
 
@@ -55,7 +67,9 @@ class Run:
         """Names of the tables: those of the paper first."""
         stems = [path.stem for path in (self.folder / "tables").glob("*.csv")]
         names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
-        return sorted(names, key=lambda name: (name[-1:] not in "1234", "figure" in name, name))
+        return sorted(
+            names, key=lambda name: (name[-1:] not in "1234", "figure" in name, name)
+        )
 
     def title(self, table: str) -> str:
         """Title of a table, its name if the configuration has none."""
@@ -73,15 +87,20 @@ class Run:
         """The rows of some tables; of all, if none is named."""
         names = tables or tuple(self.tables)
         if not names:
-            raise FileError(f"{self.folder} has no tables", "make some with snakemake first")
-        return pd.concat([self._csv(f"tables/{name}.csv") for name in names], ignore_index=True)
+            raise FileError(
+                f"{self.folder} has no tables", "make some with snakemake first"
+            )
+        return pd.concat(
+            [self._csv(f"tables/{name}.csv") for name in names], ignore_index=True
+        )
 
     def comparisons(self, table: str) -> pd.DataFrame:
         """Paired differences between the methods of a table."""
         return self._csv(f"tables/{table}{COMPARISONS}.csv")
 
     def endpoints(self) -> pd.DataFrame:
-        """The test of each method's mean over a table's settings against the paper's."""
+        """The test of each method's mean over a table's settings
+        against the paper's."""
         return self._csv("endpoints.csv")
 
     def scores(self, table: str) -> pd.DataFrame:
@@ -102,7 +121,9 @@ class Run:
         return frame.assign(**{c: frame[c].astype(object).fillna("") for c in texts})
 
     def _yaml(self, name: str) -> dict[str, Any]:
-        return self._read(name, lambda path: dict(yaml.load(path.read_bytes(), yaml.CSafeLoader)))
+        return self._read(
+            name, lambda path: dict(yaml.load(path.read_bytes(), yaml.CSafeLoader))
+        )
 
     def _read(self, name: str, parse: Callable[[Path], Any]) -> Any:
         with reading(self.folder / name):

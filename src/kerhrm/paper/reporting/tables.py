@@ -26,14 +26,19 @@ METRICS = {
 }
 #: order of selection criteria
 PANEL = (
-    "pooled validation", "worst inferred environment", "worst true environment", "library defaults",
+    "pooled validation",
+    "worst inferred environment",
+    "worst true environment",
+    "library defaults",
     "oracle",
-)  # fmt: skip
+)
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$<>&])")
 LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
     **{character: rf"\{character}" for character in "&%$#_{}"},
-}  # fmt: skip
+}
 MANY = 9  #: settings that are rows
 NARROW = 4  #: columns that fit into one of print's two
 
@@ -55,7 +60,8 @@ def escape(text: object, kind: Kind) -> str:
 
 
 def metrics_of(cells: pd.DataFrame) -> list[str]:
-    """Metrics of cells or scores: those of :data:`METRICS`, then others as they come."""
+    """Metrics of cells or scores: those of :data:`METRICS`, then others
+    as they come."""
     found = list(dict.fromkeys(cells["metric"]))
     return [m for m in METRICS if m in found] + [m for m in found if m not in METRICS]
 
@@ -67,27 +73,37 @@ def results_of(cells: pd.DataFrame) -> list[str]:
 
 
 def main(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cells that a summary shows: the result, in rows of the methods' own criteria."""
+    """The cells that a summary shows: the result, in rows of the methods' own
+    criteria."""
     return cells[primary(cells) & cells["metric"].isin(results_of(cells)[:1])]
 
 
 def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column of one metric's cells: methods with their criteria as rows, settings as columns.
+    """A column of one metric's cells.
 
-    Reference rows and those of other selection criteria come last.  Nine and more settings are
-    the rows.
+    Methods with their criteria as rows, settings as columns.
+
+    Reference rows and those of other selection criteria come last.  Nine and more
+    settings are the rows.
     """
     order = cells.assign(
         other=~primary(cells), reference=cells["method"].str.startswith("ref:")
     ).drop_duplicates(["method", "selection"])
-    rows = order.sort_values(["other", "reference"], kind="stable")[["method", "selection"]]
+    rows = order.sort_values(["other", "reference"], kind="stable")[
+        ["method", "selection"]
+    ]
     wide = cells.pivot(index=["method", "selection"], columns="setting", values=column)
-    wide = wide.loc[pd.MultiIndex.from_frame(rows), list(dict.fromkeys(cells["setting"]))]
+    wide = wide.loc[
+        pd.MultiIndex.from_frame(rows), list(dict.fromkeys(cells["setting"]))
+    ]
     if wide.shape[1] < MANY:
         return wide.reset_index()
     several = wide.index.get_level_values("method").duplicated(keep=False)
     wide.index = pd.Index(
-        [", ".join(row) if more else row[0] for row, more in zip(wide.index, several, strict=True)]
+        [
+            ", ".join(row) if more else row[0]
+            for row, more in zip(wide.index, several, strict=True)
+        ]
     )
     return wide.T.reset_index()
 
@@ -107,9 +123,10 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
 def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
     """All cells of a table in a format; in LaTeX those of :func:`main`, for print.
 
-    For each metric a table with ``title`` above it: mean ± standard deviation over the seeds and,
-    in the rows of the methods' own criteria, the paper's value in brackets.  LaTeX needs the
-    packages booktabs and adjustbox; wide tables span both columns of a page that has two.
+    For each metric a table with ``title`` above it: mean ± standard deviation over the
+    seeds and, in the rows of the methods' own criteria, the paper's value in brackets.
+    LaTeX needs the packages booktabs and adjustbox; wide tables span both columns of a
+    page that has two.
     """
     parts = []
     cells = main(cells) if kind == "latex" else cells
@@ -124,7 +141,8 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
             body = styler.to_latex(hrules=True)
             parts.append(
                 f"\\begin{{{place}}}\n\\centering\n\\caption{{{caption}}}\n"
-                f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{body}\\end{{adjustbox}}\n"
+                f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{body}"
+                "\\end{adjustbox}\n"
                 f"\\end{{{place}}}\n"
             )
         else:
@@ -157,7 +175,8 @@ def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
 
 
 def answer(cells: pd.DataFrame) -> pd.DataFrame:
-    """Mean result of every method over the settings of each of the paper's tables, and its own.
+    """Mean result of every method over the settings of each of the paper's tables, and
+    its own.
 
     Only settings for which the paper has values count where a method has any.
     """
@@ -171,10 +190,11 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def criteria(cells: pd.DataFrame) -> pd.DataFrame:
-    """Means over the settings by selection criterion, of methods that several have chosen for.
+    """Means over the settings by selection criterion, of methods that several have
+    chosen for.
 
-    The oracle chooses on test points: a bound, not a result.  The training accuracy beside a test
-    accuracy shows a method that is worse than its features allow on both.
+    The oracle chooses on test points: a bound, not a result.  The training accuracy
+    beside a test accuracy shows a method that is worse than its features allow on both.
     """
     shown = [*results_of(cells)[:1], "train_acc"]
     rows = cells[cells["metric"].isin(shown)]

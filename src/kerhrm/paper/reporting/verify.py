@@ -15,10 +15,11 @@ ROUNDING = 1e-9
 
 
 class Verification(NamedTuple):
-    """Published and new means side by side, and published tables that the run does not have.
+    """Published and new means side by side, and published tables that the run does not
+    have.
 
-    Column ``departs`` of the cells says how one departs, "" if it does not; ``departures`` are
-    those that do, missing and new ones last.
+    Column ``departs`` of the cells says how one departs, "" if it does not;
+    ``departures`` are those that do, missing and new ones last.
     """
 
     cells: pd.DataFrame
@@ -28,7 +29,8 @@ class Verification(NamedTuple):
     def __str__(self) -> str:
         """How many cells agree, and what was not compared."""
         agree = len(self.cells) - len(self.departures)
-        text = f"this machine agrees with the published run in {agree} of {len(self.cells)} cells"
+        text = "this machine agrees with the published run "
+        text += f"in {agree} of {len(self.cells)} cells"
         gone = f"; not in this run: {', '.join(self.absent)}" if self.absent else ""
         return text + gone
 
@@ -42,35 +44,46 @@ def stored(reference: Path, preset: str) -> dict[str, Run]:
         known = {top.preset(table) for table in top.tables}
         known |= {path.parent.name for path in reference.glob("*/tables")}
         problem = f"{reference} has no tables at preset {preset}"
-        raise KerhrmError(problem, f"it has {', '.join(sorted(known)) or 'none at all'}")
+        raise KerhrmError(
+            problem, f"it has {', '.join(sorted(known)) or 'none at all'}"
+        )
     return found
 
 
 def verify(run: Run, reference: Path) -> Verification:
     """Compare the tables of a run with those published at its preset.
 
-    A mean agrees if it lies in the published 95 % interval.  Where there is none (a single seed, a
-    closed form) it may be off by half of its metric's tolerance.  A cell that failed agrees with
-    one that failed.  Cells that are missing, are new or come from other data depart; tables of
-    synthetic fallback data are not compared.
+    A mean agrees if it lies in the published 95 % interval.  Where there is none (a
+    single seed, a closed form) it may be off by half of its metric's tolerance.  A cell
+    that failed agrees with one that failed.  Cells that are missing, are new or come
+    from other data depart; tables of synthetic fallback data are not compared.
 
-    Raises KerhrmError if nothing is published at that preset, or the run has none of those tables.
+    Raises KerhrmError if nothing is published at that preset, or the run has none of
+    those tables.
     """
     published = stored(reference, run.preset())
     tables = [table for table in published if table in run.tables]
     if not tables:
         problem = f"{run.folder} has no table that is published"
-        raise KerhrmError(problem, f"make one of {', '.join(published)} with snakemake first")
+        raise KerhrmError(
+            problem, f"make one of {', '.join(published)} with snakemake first"
+        )
     new = run.cells(*tables)
     synthetic = set(new.loc[new["data_source"].str.startswith(FALLBACK), "table"])
     tables = [table for table in tables if table not in synthetic]
     if not tables:
         problem = f"{run.folder} has only synthetic data"
-        raise KerhrmError(problem, "set KERHRM_RAW_DIR to a folder of raw files and run again")
-    old = pd.concat([published[table].cells(table) for table in tables], ignore_index=True)
+        raise KerhrmError(
+            problem, "set KERHRM_RAW_DIR to a folder of raw files and run again"
+        )
+    old = pd.concat(
+        [published[table].cells(table) for table in tables], ignore_index=True
+    )
     both = compare(new[new["table"].isin(tables)], old)
     found = both[both["departs"] != ""]
-    found = found.sort_values("departs", key=lambda d: d.isin(["missing", "new"]), kind="stable")
+    found = found.sort_values(
+        "departs", key=lambda d: d.isin(["missing", "new"]), kind="stable"
+    )
     absent = [f"{t} (synthetic data)" if t in synthetic else t for t in published]
     return Verification(both, found, sorted(set(absent) - set(tables)))
 
@@ -78,7 +91,9 @@ def verify(run: Run, reference: Path) -> Verification:
 def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     """The cells of two sets of tables side by side, see :class:`Verification`."""
     keys = ["table", *KEYS]
-    both = old.merge(new, on=keys, how="outer", suffixes=("_old", "_new"), indicator="found")
+    both = old.merge(
+        new, on=keys, how="outer", suffixes=("_old", "_new"), indicator="found"
+    )
     both["departs"] = [_problem(row) for row in both.to_dict("records")]
     shown = ["mean_old", "ci_low_old", "ci_high_old", "mean_new", "departs"]
     return both[[*keys, *shown]].rename(columns=lambda name: name.removesuffix("_old"))
@@ -99,4 +114,8 @@ def _problem(row: Mapping[Any, Any]) -> str:
         low = high = mean
         criterion = CRITERIA.get(row["metric"])
         margin += criterion.margin(mean) / 2 if criterion else 0.0
-    return "" if low - margin <= row["mean_new"] <= high + margin else "outside the interval"
+    return (
+        ""
+        if low - margin <= row["mean_new"] <= high + margin
+        else "outside the interval"
+    )

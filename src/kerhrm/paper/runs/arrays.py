@@ -1,7 +1,8 @@
 """Files of a run: written atomically, read without pickle.
 
-A file appears under its name only when it is complete: it is written under another name in
-the same folder, flushed, and moved into place by ``os.replace``.  Its mode follows the umask.
+A file appears under its name only when it is complete: it is written under another name
+in the same folder, flushed, and moved into place by ``os.replace``.  Its mode follows
+the umask.
 """
 
 import contextlib
@@ -40,7 +41,8 @@ def atomic(path: File) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise FileError(
             f"cannot write {target}: {error.strerror or error}",
-            "free disk space or make the folder writable, then run the same command again",
+            "free disk space or make the folder writable, "
+            "then run the same command again",
         ) from error
     finally:
         with contextlib.suppress(OSError):
@@ -51,7 +53,9 @@ def write_text(path: File, text: str) -> None:
     """Write UTF-8 text atomically; compressed, if the name ends in .gz."""
     content = text.encode()
     with atomic(path) as file:
-        file.write(gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content)
+        file.write(
+            gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content
+        )
 
 
 @contextlib.contextmanager
@@ -62,7 +66,9 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
     except KerhrmError:
         raise
     except FileNotFoundError as error:
-        missing = "make it with snakemake; results/NAME is the run of --config preset=NAME"
+        missing = (
+            "make it with snakemake; results/NAME is the run of --config preset=NAME"
+        )
         raise FileError(f"{path} does not exist", missing) from error
     except Exception as error:
         what = str(error).partition("\n")[0]
@@ -70,10 +76,13 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
 
 
 def save_arrays(path: File, arrays: Mapping[str, np.ndarray], **meta: Any) -> None:
-    """Write named arrays, and JSON-able facts about them, to an uncompressed ``.npz``."""
+    """Write named arrays, and JSON-able facts about them, to an uncompressed
+    ``.npz``."""
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     if objects := [name for name, array in plain.items() if array.dtype.hasobject]:
-        raise TypeError(f"{objects[0]} holds Python objects; only plain arrays go to disk")
+        raise TypeError(
+            f"{objects[0]} holds Python objects; only plain arrays go to disk"
+        )
     facts = np.array(json.dumps(meta, sort_keys=True))
     with atomic(path) as file:
         np.savez(file, **{META: facts}, **plain)  # type: ignore[arg-type]
@@ -86,17 +95,24 @@ def load_arrays(path: File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         return arrays, json.loads(str(arrays.pop(META, "{}")))
 
 
-def save_stacked(path: File, each: Sequence[Mapping[str, np.ndarray]], **meta: Any) -> None:
+def save_stacked(
+    path: File, each: Sequence[Mapping[str, np.ndarray]], **meta: Any
+) -> None:
     """Write the arrays of all seeds to one file, stacked along a new first axis."""
-    save_arrays(path, {name: np.stack([one[name] for one in each]) for name in each[0]}, **meta)
+    save_arrays(
+        path, {name: np.stack([one[name] for one in each]) for name in each[0]}, **meta
+    )
 
 
 def load_records(kind: Any, path: File, device: Any = None) -> list[Any]:
-    """Read the ``arrays()`` of records, as ``Environments``, that :func:`save_stacked` wrote."""
+    """Read the ``arrays()`` of records, as ``Environments``, that :func:`save_stacked`
+    wrote."""
     arrays, _ = load_arrays(path)
     with reading(path):
         n_seeds = {len(array) for array in arrays.values()}
         return [
-            kind.from_arrays({name: array[seed] for name, array in arrays.items()}, device)
+            kind.from_arrays(
+                {name: array[seed] for name, array in arrays.items()}, device
+            )
             for seed in range(n_seeds.pop())
         ]

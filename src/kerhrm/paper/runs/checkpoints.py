@@ -1,9 +1,9 @@
 """What a long job has computed so far, so that an interrupted one continues from there.
 
 A job consists of units, as a seed and a candidate, whose results are arrays.  They are
-written every ten seconds and when the job is stopped; a job that is started again with the
-same inputs, parameters and code takes the results of the units that were done.  Once a minute
-the log says how far the job is.
+written every ten seconds and when the job is stopped; a job that is started again with
+the same inputs, parameters and code takes the results of the units that were done.
+Once a minute the log says how far the job is.
 """
 
 import itertools
@@ -48,7 +48,11 @@ class Checkpoint:
         self.unsaved[unit] = result
         self.n_computed += 1
         if time.monotonic() - self.told >= PROGRESS_SECONDS:
-            log.info("%d fits done, the last one of %s", len(self.done) + self.n_computed, unit)
+            log.info(
+                "%d fits done, the last one of %s",
+                len(self.done) + self.n_computed,
+                unit,
+            )
             self.told = time.monotonic()
         if time.monotonic() - self.written >= self.interval:
             self.save()
@@ -61,7 +65,10 @@ class Checkpoint:
         names = (self.folder / f"{number:06d}.npz" for number in itertools.count())
         free = next(path for path in names if not path.exists())
         units = self.unsaved.items()
-        save_arrays(free, {f"{unit}|{name}": a for unit, one in units for name, a in one.items()})
+        save_arrays(
+            free,
+            {f"{unit}|{name}": a for unit, one in units for name, a in one.items()},
+        )
         self.unsaved = {}
         self.written = time.monotonic()
 

@@ -1,7 +1,9 @@
-"""What targets of the workflow will take: the jobs of a dry run x seconds of earlier ones.
+"""What targets of the workflow will take.
 
-Costs are tables of :data:`COLUMNS`: a rule, the ``DATA/SETTING/LEARNER`` of its job as far as it
-has them, and what the job took.
+The jobs of a dry run x seconds of earlier ones.
+
+Costs are tables of :data:`COLUMNS`: a rule, the ``DATA/SETTING/LEARNER`` of its job as
+far as it has them, and what the job took.
 """
 
 import io
@@ -46,9 +48,12 @@ def stored(path: Path) -> pd.DataFrame:
 def estimate(
     jobs: Sequence[tuple[str, str]], costs: pd.DataFrame
 ) -> tuple[pd.DataFrame, Counter[str]]:
-    """What jobs take: as the same job, else on average of its rule on the same data, or at all.
+    """What jobs take.
 
-    Returns rule, seconds and memory of each, and by rule the number of jobs of which none has run.
+    As the same job, else on average of its rule on the same data, or at all.
+
+    Returns rule, seconds and memory of each, and by rule the number of jobs of which
+    none has run.
     """
     known, unknown = [], Counter[str]()
     for rule, place in jobs:
@@ -64,18 +69,26 @@ def estimate(
     return frame.astype(dict.fromkeys(COLUMNS[2:], float)), unknown
 
 
-def planned(targets: Sequence[str], config: Sequence[str] = ()) -> list[tuple[str, str]]:
+def planned(
+    targets: Sequence[str], config: Sequence[str] = ()
+) -> list[tuple[str, str]]:
     """Jobs that Snakemake would run for targets: the pending files of its summary."""
     command = [sys.executable, "-m", "snakemake", *targets, "--summary", "--cores", "1"]
     command += ["--config", *config] if config else []
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip() and line[0] != " "]
-        problem = f"Snakemake cannot plan {' '.join(targets)}: {said[-1] if said else ''}"
+        said = [
+            line for line in done.stderr.splitlines() if line.strip() and line[0] != " "
+        ]
+        problem = (
+            f"Snakemake cannot plan {' '.join(targets)}: {said[-1] if said else ''}"
+        )
         raise KerhrmError(problem, "check the targets and --config")
     files = pd.read_csv(io.StringIO(done.stdout), sep="\t")
     files = files[files["plan"] == "update pending"]
-    return list(dict.fromkeys(zip(files["rule"], files["output_file"].map(place), strict=True)))
+    return list(
+        dict.fromkeys(zip(files["rule"], files["output_file"].map(place), strict=True))
+    )
 
 
 def place(file: str) -> str:
@@ -92,12 +105,18 @@ def place(file: str) -> str:
 
 
 def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) -> str:
-    """What targets will take on a machine as that of ``results/reference``: in all, and by rule."""
+    """What targets will take on a machine as that of ``results/reference``.
+
+    In all, and by rule.
+    """
     if cores < 1:
         raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
     jobs = planned(targets, config)
     known, unknown = estimate(jobs, stored(Path("results/reference", FILE)))
-    seconds, memory = known["seconds"].sum(), known["memory_mb"].max() if len(known) else 0.0
+    seconds, memory = (
+        known["seconds"].sum(),
+        known["memory_mb"].max() if len(known) else 0.0,
+    )
     wall = max(seconds / cores, known["seconds"].max() if len(known) else 0.0)
     text = f"{len(jobs)} jobs: {duration(wall)} on {cores} cores or more, "
     text += f"{duration(seconds)} of one core, {memory / 1000:.1f} GB of memory"
@@ -105,7 +124,11 @@ def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) 
     text += f"; besides what is not known: {names}" if names else ""
     rules = known.groupby("rule")["seconds"].agg(jobs="size", core_seconds="sum")
     table = rules.sort_values("core_seconds", ascending=False).reset_index()
-    return text if table.empty else f"{text}\n{table.to_string(index=False, float_format='%.0f')}"
+    return (
+        text
+        if table.empty
+        else f"{text}\n{table.to_string(index=False, float_format='%.0f')}"
+    )
 
 
 def duration(seconds: float) -> str:

@@ -1,4 +1,7 @@
-"""The frame around every script of the workflow: log, threads, lock, checkpoint, provenance."""
+"""The frame around every script of the workflow.
+
+Log, threads, lock, checkpoint, provenance.
+"""
 
 import contextlib
 import hashlib
@@ -33,12 +36,15 @@ class Stopped(BaseException):
 
 @contextlib.contextmanager
 def job(snakemake: Any) -> Iterator[Checkpoint]:
-    """Run the body of a script as a job of Snakemake's; yield what an interrupted start computed.
+    """Run the body of a script as a job of Snakemake's.
+
+    Yield what an interrupted start computed.
 
     The log goes to the rule's log file and to standard error.  The number of threads is
-    the configuration's (``params.threads``) and not what Snakemake has to spare, because
-    the last bits of a result depend on it.  A :class:`KerhrmError` ends the job with one
-    line and exit status 1; SIGTERM, SIGINT and the death of its parent with status 143.
+    the configuration's (``params.threads``) and not what Snakemake has to spare,
+    because the last bits of a result depend on it.  A :class:`KerhrmError` ends the job
+    with one line and exit status 1; SIGTERM, SIGINT and the death of its parent with
+    status 143.
     """
     parent = os.getppid()  # now: it may not live until the lock is free
     _log_to(snakemake.rule, snakemake.log)
@@ -54,8 +60,11 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
         with threadpool_limits(threads), locked(folder / f"{name}.lock"):
             inputs = provenance.check(run, map(str, snakemake.input))
             params = dict(snakemake.params.items())
-            facts = json.dumps([snakemake.rule, params, inputs], sort_keys=True, default=str)
-            own = folder / f"{name}.{_hash(facts)}"  # params have the hash of the code, too
+            facts = json.dumps(
+                [snakemake.rule, params, inputs], sort_keys=True, default=str
+            )
+            # params have the hash of the code, too
+            own = folder / f"{name}.{_hash(facts)}"
             for other in {*folder.glob(f"{name}.*/")} - {own}:
                 shutil.rmtree(other)  # of other inputs, parameters or code
             checkpoint = Checkpoint(own)
@@ -83,16 +92,21 @@ def _hash(text: str) -> str:
 
 def _log_to(rule: str, files: list[str]) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
-    handlers += [logging.FileHandler(str(f), mode="w", encoding="utf-8") for f in files[:1]]
+    handlers += [
+        logging.FileHandler(str(f), mode="w", encoding="utf-8") for f in files[:1]
+    ]
     form = f"%(asctime)s {rule}: %(message)s"
     logging.basicConfig(level=logging.INFO, format=form, handlers=handlers, force=True)
     logging.captureWarnings(True)
-    logging.raiseExceptions = False  # a log that a full disk refuses must not add tracebacks
+    logging.raiseExceptions = (
+        False  # a log that a full disk refuses must not add tracebacks
+    )
 
 
 @contextlib.contextmanager
 def _stopped(parent: int, checkpoint: Checkpoint) -> Iterator[None]:
-    """On a signal, or when the parent has died, save the checkpoint and end the process."""
+    """On a signal, or when the parent has died, save the checkpoint and end the
+    process."""
 
     def stop(number: int, _: Any) -> NoReturn:
         raise Stopped(signal.Signals(number).name)

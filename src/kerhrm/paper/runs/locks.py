@@ -27,13 +27,16 @@ def acquire(path: Path) -> FileLock | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
-        path.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
+        path.write_text(
+            f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8"
+        )
     except Timeout:
         return None
     except OSError as error:
         raise FileError(
             f"cannot lock {path}: {error.strerror}",
-            "free disk space or make the folder writable, then run the same command again",
+            "free disk space or make the folder writable, "
+            "then run the same command again",
         ) from error
     return lock
 
@@ -65,7 +68,8 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def hold_run(run: str | os.PathLike[str]) -> None:
-    """Mark a run's folder as this process's while it lives; refuse if it is another's."""
+    """Mark a run's folder as this process's while it lives; refuse if it is
+    another's."""
     path = Path(run, TEMPORARY, SNAKEMAKE)
     if (lock := acquire(path)) is None:
         problem = f"Snakemake is at work in {run} ({holder(path)})"

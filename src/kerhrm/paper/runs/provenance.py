@@ -1,7 +1,9 @@
-"""What every file of a run was made of: digests of it and its inputs, parameters and code.
+"""What every file of a run was made of.
 
-The record of ``RUN/a/b.npz`` is ``RUN/provenance/a/b.npz.json``; files are named by their
-path from the run's folder.
+Digests of it and its inputs, parameters and code.
+
+The record of ``RUN/a/b.npz`` is ``RUN/provenance/a/b.npz.json``; files are named by
+their path from the run's folder.
 """
 
 import hashlib
@@ -39,7 +41,10 @@ def read(run: Path, name: str) -> dict[str, Any] | None:
 
 
 def check(run: Path, files: Iterable[File]) -> dict[str, str]:
-    """Digests of a job's inputs by their names; refuse one that is not as its rule left it."""
+    """Digests of a job's inputs by their names.
+
+    Refuse one that is not as its rule left it.
+    """
     digests = {}
     for file in files:
         name = name_in(run, file)
@@ -61,14 +66,17 @@ def write(
     """Write the records of a job's outputs."""
     facts = {"rule": rule, "inputs": dict(inputs), "params": dict(params)}
     for file in outputs:
-        record = json.dumps(facts | {"sha256": digest(file)}, indent=1, sort_keys=True, default=str)
+        record = json.dumps(
+            facts | {"sha256": digest(file)}, indent=1, sort_keys=True, default=str
+        )
         write_text(run / PROVENANCE / f"{name_in(run, file)}.json", record + "\n")
 
 
 def ancestors(
     run: Path, names: Iterable[str], follow: Callable[[str], bool] = bool
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Records of files and of all that they were made of, as far as ``follow`` says, by name."""
+    """Records of files and of all that they were made of, as far as ``follow`` says, by
+    name."""
     seen: set[str] = set()
     waiting = [*names]
     while waiting:
@@ -80,10 +88,11 @@ def ancestors(
 
 
 def missing(run: Path, files: Iterable[File]) -> list[str]:
-    """Files of the run that are gone, though others were made of them, down to ``files``.
+    """Files of the run that are gone, though others were made of them, down to
+    ``files``.
 
-    Snakemake takes what was made of a missing file for up to date; a target that asks for the
-    missing files has them made again.
+    Snakemake takes what was made of a missing file for up to date; a target that asks
+    for the missing files has them made again.
     """
     names = [name for name, _ in ancestors(run, (name_in(run, file) for file in files))]
     return sorted(str(run / name) for name in names if not (run / name).exists())

@@ -2,9 +2,10 @@
 
     python -m kerhrm.paper.runs.recover results/paper
 
-Nothing is touched while a Snakemake is at work there.  Incomplete files and locks that nobody
-holds go; checkpoints stay, and ``snakemake --rerun-incomplete`` continues from them.  Jobs whose
-Snakemake was killed end by themselves; one that is still at work is waited for by its successor.
+Nothing is touched while a Snakemake is at work there.  Incomplete files and locks that
+nobody holds go; checkpoints stay, and ``snakemake --rerun-incomplete`` continues from
+them.  Jobs whose Snakemake was killed end by themselves; one that is still at work is
+waited for by its successor.
 """
 
 import sys
@@ -26,7 +27,9 @@ def recover(run: Path) -> None:
                 path.unlink(missing_ok=True)
     except OSError as error:
         hint = "make its folder writable, then run again"
-        raise FileError(f"cannot remove {error.filename}: {error.strerror}", hint) from error
+        raise FileError(
+            f"cannot remove {error.filename}: {error.strerror}", hint
+        ) from error
 
 
 if __name__ == "__main__":
