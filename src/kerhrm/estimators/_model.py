@@ -20,6 +20,7 @@ from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
 from kerhrm.algorithm.records import Direction, Environments, Problem, of_occupied
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
+from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import (
     TableEstimator,
     all_or_nothing,
@@ -41,7 +42,6 @@ from kerhrm.estimators._report import (
     simple_models,
     worse_than_constant,
 )
-from kerhrm.estimators.columns import AuxiliaryColumns
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.features.ridge import RidgeModel
