@@ -14,10 +14,17 @@ M_c
     - b_j|`, until at most ``STOP_SHARE`` n / K points move;
 M_p
     theta from the clusters 0 and 1 alone, by Adam from a Xavier start of gain 0.1 for a
-    fixed number of steps, on :math:`(L^0 + L^1) / 2 + \lambda (g_0 - g_1)^2` with
-    :math:`L^e` the mean squared error of :math:`f = f_0 + \psi^\top \theta` in cluster
-    e and IRMv1's
-    :math:`g_e = \partial L^e(s f) / \partial s` at s = 1;
+    fixed number of steps, on :math:`(L^0 + L^1) / 2 + \lambda P`, with :math:`L^e` the
+    mean squared error of :math:`f = f_0 + \psi^\top \theta` in cluster e.  The two
+    published scripts have different penalties,
+
+    .. math::
+        P = (g_0 - g_1)^2, \quad g_e = \partial L^e(s f) / \partial s \text{ at } s = 1
+        \qquad \text{(classification, IRMv1's)}
+
+        P = \frac{1}{k} \sum_{a=1}^k \left(\partial L^0 / \partial \theta_a
+        - \partial L^1 / \partial \theta_a\right)^2 \qquad \text{(regression)}
+
 feedback
     Psi_V of the next iteration is Psi without theta.
 
@@ -38,6 +45,7 @@ points is left out of M_p.
 
 import logging
 import math
+from typing import Literal
 
 import numpy as np
 import torch
@@ -67,9 +75,11 @@ class ReleasedOptions(Options):
     k: Count = option(15, "number of reduced features")
     n_iterations: Count = option(19, "of clustering and invariant learning in turn")
     n_environments: Count = option(2, "K, of the clustering; M_p sees two of them")
-    penalty_weight: NonNegative = option(
-        60.0, "of the squared difference of scale-gradients"
+    penalty: Literal["scale_gradients", "theta_gradients"] = option(
+        "scale_gradients",
+        "what differs between clusters: the classification or the regression script's",
     )
+    penalty_weight: NonNegative = option(60.0, "of the squared difference of gradients")
     first_weight: NonNegative = option(1.0, "before the anneal step")
     steps: Count = option(2000, "of Adam for theta")
     learning_rate: PositiveFloat = option(1e-4, "Adam's, for theta")
@@ -189,7 +199,7 @@ def learn_theta(
     """
     if not bool(members.any()):
         raise KerhrmError("clusters 0 and 1 have no points", "lower n_environments")
-    risks = TwoRisks(psi, f0, y, members)
+    risks = TwoRisks(psi, f0, y, members, options.penalty)
 
     def gradient(step: int, u: np.ndarray) -> np.ndarray:
         weight = options.penalty_weight if step > ANNEAL else options.first_weight
@@ -205,26 +215,45 @@ class TwoRisks:
 
     With z = (psi, f_0), u = (theta, 1), S_e the mean of z z^T and x_e that of z y,
 
-        L^e = u^T S_e u - 2 x_e^T u + const,      g_e = 2 u^T (S_e u - x_e).
+        L^e = u^T S_e u - 2 x_e^T u + const,      g_e = 2 u^T (S_e u - x_e),
 
-    A cluster without points is left out.
+    and the gradient with respect to theta is 2 (S_e u - x_e) without its last entry.  A
+    cluster without points is left out; a single one has no penalty.
     """
 
-    def __init__(self, psi: Tensor, f0: Tensor, y: Tensor, members: Tensor) -> None:
+    def __init__(
+        self, psi: Tensor, f0: Tensor, y: Tensor, members: Tensor, penalty: str
+    ) -> None:
         used = members[:, members.any(0)]
         risks = environment_risks(torch.cat([psi, f0[:, None]], 1), y, used)
         self.second, self.cross = risks.second.cpu().numpy(), risks.cross.cpu().numpy()
+        by_penalty = {
+            "scale_gradients": self.scale_gradients,
+            "theta_gradients": self.theta_gradients,
+        }
+        self.penalty_gradient = by_penalty[penalty]
 
     def gradient(self, u: np.ndarray, weight: float) -> np.ndarray:
-        """Gradient of mean risk + ``weight`` (g_0 - g_1)^2.
-
-        The coefficient of f_0 stays at 1.
-        """
+        """Gradient (k + 1,) of mean risk + ``weight`` P; of f_0's coefficient 0."""
         residual = self.second @ u - self.cross  # S_e u - x_e, (E, k + 1)
         total = 2 * residual.mean(0)
         if len(residual) == 2:
-            difference = 2 * (residual[0] - residual[1]) @ u
-            slopes = 4 * residual + 2 * self.cross  # of g_e
-            total += 2 * weight * difference * (slopes[0] - slopes[1])
+            total += weight * self.penalty_gradient(u, residual)
         total[-1] = 0
         return total
+
+    def scale_gradients(self, u: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """Gradient (k + 1,) of P = (g_0 - g_1)^2, of u and S_e u - x_e (2, k + 1)."""
+        difference = 2 * (residual[0] - residual[1]) @ u
+        slopes = 4 * residual + 2 * self.cross  # of g_e
+        return 2 * difference * (slopes[0] - slopes[1])
+
+    def theta_gradients(self, u: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """Gradient (k + 1,) of P = |D|^2 / k, D = dL^0/dtheta - dL^1/dtheta.
+
+        Of u (k + 1,) and S_e u - x_e (2, k + 1).
+        """
+        k = len(u) - 1
+        difference = 2 * (residual[0] - residual[1])[:k]
+        curvature = 2 * (self.second[0] - self.second[1])[:, :k]  # of the difference
+        return 2 / k * curvature @ difference

@@ -140,33 +140,62 @@ def test_clustering_stops_when_few_points_move(
 
 
 def risk_and_penalty(
-    theta: Tensor, psi: Tensor, f0: Tensor, y: Tensor, weights: Tensor
+    theta: Tensor,
+    psi: Tensor,
+    f0: Tensor,
+    y: Tensor,
+    weights: Tensor,
+    penalty: str,
 ) -> tuple[Tensor, Tensor]:
     """Point by point; derivatives inside the penalty by autograd."""
-    risks, slopes = [], []
+    risks, gradients = [], []
     for inside in (weights > 0).T:
         if bool(inside.any()):
             scale = torch.ones((), dtype=theta.dtype, requires_grad=True)
-            f = f0[inside] + psi[inside] @ theta
-            risks.append(((f - y[inside]) ** 2).mean())
-            scaled = ((scale * f - y[inside]) ** 2).mean()
-            slopes.append(torch.autograd.grad(scaled, scale, create_graph=True)[0])
-    penalty = (slopes[0] - slopes[1]) ** 2 if len(slopes) == 2 else 0 * theta.sum()
-    return torch.stack(risks).mean(), penalty
+            f = scale * (f0[inside] + psi[inside] @ theta)
+            risk = ((f - y[inside]) ** 2).mean()
+            by = scale if penalty == "scale_gradients" else theta
+            gradients.append(torch.autograd.grad(risk, by, create_graph=True)[0])
+            risks.append(risk)
+    if len(gradients) < 2:
+        return torch.stack(risks).mean(), 0 * theta.sum()
+    difference = gradients[0] - gradients[1]
+    return torch.stack(risks).mean(), (difference**2).mean()
 
 
+PENALTIES = ["scale_gradients", "theta_gradients"]
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("empty", [None, 0, 1])
 @pytest.mark.parametrize("weight", [0.0, 0.8])
 def test_gradients_of_risk_and_penalty(
-    points: tuple[Tensor, ...], empty: int | None, weight: float
+    points: tuple[Tensor, ...], penalty: str, empty: int | None, weight: float
 ) -> None:
     theta = torch.randn(K, dtype=torch.float64, requires_grad=True)
-    risk, penalty = risk_and_penalty(theta, *points, members(2, empty))
-    (expected,) = torch.autograd.grad(risk + weight * penalty, theta)
+    risk, value = risk_and_penalty(theta, *points, members(2, empty), penalty)
+    (expected,) = torch.autograd.grad(risk + weight * value, theta)
     u = np.append(theta.detach().numpy(), 1.0)
-    result = TwoRisks(*points, members(2, empty)).gradient(u, weight)
+    result = TwoRisks(*points, members(2, empty), penalty).gradient(u, weight)
     assert result[-1] == 0  # the coefficient of f_0 does not move
     np.testing.assert_allclose(result[:K], expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_large_weight_removes_the_difference(
+    points: tuple[Tensor, ...], penalty: str
+) -> None:
+    """The difference that each script penalises, next to training without it."""
+    start = xavier(SEED, (K,), 0.1, "theta")
+    differences = []
+    for weight in (0.0, 100.0):
+        changes = {"penalty": penalty, "penalty_weight": weight, "first_weight": weight}
+        setting = options(steps=3000, learning_rate=3e-3, **changes)
+        theta = learn_theta(*points, members(2), start, setting).requires_grad_()
+        differences.append(
+            float(risk_and_penalty(theta, *points, members(2), penalty)[1].detach())
+        )
+    assert differences[1] < 0.2 * differences[0]
 
 
 def test_the_weight_applies_after_the_anneal_step(
