@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from kerhrm.algorithm.records import NO_WEIGHT
@@ -35,6 +34,7 @@ from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import Network, resolve_device
 from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.options import Options, Task
+from kerhrm.threads import one_blas_thread, torch_threads
 
 T = TypeVar("T", bound=Options)
 BLOCK = 2**12  #: points that are predicted at a time
@@ -271,20 +271,15 @@ def cores(n_jobs: int | None) -> Iterator[None]:
     Raises KerhrmError if n_jobs is zero or not a whole number.
     """
     if n_jobs is None:
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             yield
         return
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if not whole or n_jobs == 0:
         problem = f"n_jobs must be a whole number other than 0; got {n_jobs!r}"
         raise KerhrmError(problem, "use -1 for all cores")
-    number, before = effective_n_jobs(int(n_jobs)), torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        with threadpool_limits(number, "openmp"), threadpool_limits(1, "blas"):
-            yield
-    finally:
-        torch.set_num_threads(before)
+    with torch_threads(effective_n_jobs(int(n_jobs))), one_blas_thread():
+        yield
 
 
 def _network_options(network: Any) -> NetworkOptions:

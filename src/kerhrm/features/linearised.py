@@ -8,6 +8,11 @@ t`, or, by landmarks Z, :math:`\Phi(Z)^\top W t`.  So what has been learned in t
 of n points is carried over to the weights once, by a backward pass over them, and a new
 point costs two forward passes, however many points were trained on.  In float64: single
 precision would lose the directions of small singular values.
+
+PyTorch's forward mode would give these derivatives in one call, but its levels belong
+to the process: two threads that differentiate at once mix up their numbers.  So the
+derivative of a multilayer perceptron is written out, and that of any other network is
+the derivative of u^T J d with respect to u, by two backward passes (Townsend 2017).
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,13 +21,13 @@ from typing import Self
 
 import torch
 from torch import Tensor
-from torch.func import jvp
 
 from kerhrm.networks.base import Network
+from kerhrm.networks.kernels import threshold_backward
 from kerhrm.networks.mlp import MLP, activations, layers
 
-#: points at a time
-BLOCK = 2048
+#: points at a time: their hidden layer of 1024 units, 8 MB, stays in a cache
+BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,7 @@ class Linearisation:
 
     @classmethod
     def along(cls, network: Network, x: Tensor, coefficients: Tensor) -> Self:
-        """Directions sum_i c_ij phi(x_i) of the weights, of points (n,
-        d) and c (n, J)."""
+        """Directions sum_i c_ij phi(x_i) of the weights, of x (n, d) and c (n, J)."""
         weights = {
             n: w.detach().double().requires_grad_(True)
             for n, w in network.weights.items()
@@ -64,25 +68,20 @@ class Linearisation:
             network, dict(zip(weights, (t.detach() for t in totals), strict=True))
         )
 
-    @torch.no_grad()
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f_0 (m,) and derivatives (m, J) of points (m, d), float64, in
-        bounded memory."""
-        weights = {
-            name: w.detach().double() for name, w in self.network.weights.items()
-        }
+        """f_0 (m,) and derivatives (m, J) of points (m, d), float64, bounded memory."""
+        weights = {n: w.detach().double() for n, w in self.network.weights.items()}
         n_directions = len(next(iter(self.directions.values())))
         f0 = x.new_empty(len(x), dtype=torch.float64)
         along = f0.new_empty(len(x), n_directions)
+        closed = isinstance(self.network, MLP)
         for rows in _blocks(len(x)):
             points = x[rows].double()
-            for j in range(n_directions):
-                tangents = {name: d[j] for name, d in self.directions.items()}
-                f0[rows], along[rows, j] = jvp(
-                    lambda w, points=points: _outputs(self.network, w, points),
-                    (weights,),
-                    (tangents,),
-                )[:2]
+            if closed:
+                parts = _layer_by_layer(weights, self.directions, points)
+            else:
+                parts = _by_two_passes(self.network, weights, self.directions, points)
+            f0[rows], along[rows] = parts
         return f0, along
 
     def first(self) -> Self:
@@ -102,8 +101,73 @@ def _blocks(n: int) -> Iterator[slice]:
     return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))
 
 
+@torch.no_grad()
+def _layer_by_layer(
+    weights: Mapping[str, Tensor], directions: Mapping[str, Tensor], x: Tensor
+) -> tuple[Tensor, Tensor]:
+    r"""f (m,) of an MLP and its derivatives (m, J) at points x (m, d).
+
+    With the activations a_l of layer l, a_0 = x, and their derivatives t_l, t_0 = 0,
+    along a direction (D_l, e_l) of the weights (W_l, b_l),
+
+    .. math::
+        z_{l+1} = W_l a_l + b_l, \quad a_{l+1} = \max(z_{l+1}, 0), \qquad
+        t_{l+1} = [z_{l+1} > 0] \cdot (D_l a_l + e_l + W_l t_l),
+
+    without the cut at zero in the last layer.
+    """
+    first, *others = layers(weights)
+    n_directions = len(next(iter(directions.values())))
+    changes = [
+        layers({name: d[j] for name, d in directions.items()})
+        for j in range(n_directions)
+    ]
+    values = torch.addmm(first[1], x, first[0].T)
+    tangents = [torch.addmm(bias, x, weight.T) for (weight, bias), *_ in changes]
+    for index, (weight, bias) in enumerate(others, start=1):
+        values = torch.relu_(values)
+        for j, change in enumerate(changes):
+            # of where the layer is above zero
+            tangent = threshold_backward(tangents[j], values, 0)
+            moved = torch.addmm(change[index][1], values, change[index][0].T)
+            tangents[j] = moved.addmm_(tangent, weight.T)
+        values = torch.addmm(bias, values, weight.T)
+    return values[:, 0], torch.cat(tangents, 1)
+
+
+@torch.inference_mode(False)  # whose tensors know no gradient
+@torch.enable_grad()
+def _by_two_passes(
+    network: Network,
+    weights: Mapping[str, Tensor],
+    directions: Mapping[str, Tensor],
+    x: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """f (m,) of any network and its derivatives (m, J) at points x (m, d).
+
+    The gradient u^T J of u^T f is linear in u, so that the derivative of its product
+    with a direction with respect to u is J times that direction.
+    """
+    leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
+    f = _outputs(network, leaves, x.clone())
+    u = torch.zeros_like(f, requires_grad=True)
+    gradients = torch.autograd.grad(
+        f, list(leaves.values()), u, create_graph=True, allow_unused=True
+    )
+    used = {
+        name: gradient
+        for name, gradient in zip(leaves, gradients, strict=True)
+        if gradient is not None
+    }
+    along = f.new_empty(len(x), len(next(iter(directions.values()))))
+    for j in range(along.shape[1]):
+        product = sum((g * directions[name][j]).sum() for name, g in used.items())
+        (along[:, j],) = torch.autograd.grad(product, u, retain_graph=True)
+    return f.detach(), along
+
+
 def _outputs(network: Network, weights: Mapping[str, Tensor], points: Tensor) -> Tensor:
-    """f of weights at points (m, d), by code that knows forward mode: (m,)."""
+    """f of weights at points (m, d), by code that autograd differentiates: (m,)."""
     if isinstance(network, MLP):
         return activations(layers(weights), points)[-1].squeeze(-1)
     return network.forward(weights, points)

@@ -3,12 +3,12 @@
 Psi = U S is a truncated singular value decomposition (paper, eq. "SVD").
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
 from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import LinearOperator, eigsh
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
@@ -16,6 +16,7 @@ from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
 from kerhrm.networks.base import Network
 from kerhrm.randomness import stream
+from kerhrm.threads import one_blas_thread
 
 #: share of all eigenpairs above which the dense solver is faster
 DENSE_SHARE = 0.1
@@ -136,7 +137,7 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
         product = LinearOperator(
             (n, n), matvec=lambda v: dsymv(1.0, half, v.ravel()), dtype=float
         )
-        with threadpool_limits(1 if n <= ONE_THREAD else None, "blas"):
+        with one_blas_thread() if n <= ONE_THREAD else nullcontext():
             values, u = map(torch.from_numpy, eigsh(product, k, which="LA", v0=start))
     else:
         values, u = torch.linalg.eigh(gram)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from kerhrm.threads import one_blas_thread
 
 #: coordinates from which BLAS would start threads, which cost more than they save
 MIN_SIZE = 64
@@ -28,7 +28,7 @@ def adam(
     ``start``, which is not changed.
     """
     if start.size >= MIN_SIZE:
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             return _adam(start, gradient, steps, learning_rate)
     return _adam(start, gradient, steps, learning_rate)
 

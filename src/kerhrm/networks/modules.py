@@ -7,6 +7,7 @@ itself.
 
 import inspect
 import math
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,10 @@ from kerhrm.errors import KerhrmError
 from kerhrm.networks.base import Network
 from kerhrm.plugins import load_entry
 from kerhrm.randomness import entropy
+
+#: one call at a time: a call puts its weights into the module, and takes them out again;
+#: and PyTorch draws the weights of all modules from one generator
+_LOCK = threading.RLock()
 
 SHAPE = "return an nn.Module that maps points (n, d) to (n,) or (n, 1)"
 
@@ -38,7 +43,8 @@ class ModuleNetwork(Network):
     module: nn.Module
 
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        outputs: Tensor = functional_call(self.module, dict(weights), (x,))
+        with _LOCK:
+            outputs: Tensor = functional_call(self.module, dict(weights), (x,))
         return outputs.reshape(len(x))
 
 
@@ -51,7 +57,7 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
         raise _refused(
             entry, "is neither a function written in Python nor a class of nn.Module"
         )
-    with torch.random.fork_rng(devices=[]):
+    with _LOCK, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(entropy(seed, "weights") % 2**63)
         try:
             module = factory(d)

@@ -1,0 +1,65 @@
+"""Thread pools of the numerical libraries.
+
+They belong to the process, whose Python threads may compute at once.  A limit that each
+thread set and took back by itself would end while another one still computes, or never
+end.  So threads that want a limit are counted: the first sets it, the last restores
+what was there before.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+from threadpoolctl import threadpool_limits
+
+_lock = threading.Lock()
+_blas_users = 0
+_blas_limit: threadpool_limits | None = None
+_torch_users = 0
+_torch_default = 0
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One thread for NumPy's and SciPy's BLAS.
+
+    Its other threads would spin for a while after each product and take the cores from
+    PyTorch's; and with their number the rounding of a product changes.
+    """
+    global _blas_users, _blas_limit
+    with _lock:
+        if _blas_users == 0:
+            _blas_limit = threadpool_limits(1, "blas")
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limit is not None:
+                _blas_limit.restore_original_limits()
+                _blas_limit = None
+
+
+@contextlib.contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """PyTorch and OpenMP on ``number`` threads, in this Python thread.
+
+    PyTorch also takes the number for Python threads that start in the meantime, which
+    is why the one from before the first user is restored.
+    """
+    import torch
+
+    global _torch_users, _torch_default
+    with _lock:
+        if _torch_users == 0:
+            _torch_default = torch.get_num_threads()
+        _torch_users += 1
+    torch.set_num_threads(number)
+    try:
+        with threadpool_limits(number, "openmp"):
+            yield
+    finally:
+        with _lock:
+            _torch_users -= 1
+            torch.set_num_threads(_torch_default)
