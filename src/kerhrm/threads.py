@@ -9,12 +9,13 @@ what was there before.
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 _lock = threading.Lock()
 _blas_users = 0
-_blas_limit: threadpool_limits | None = None
+_blas_limit: Any = None
 _torch_users = 0
 _torch_default = 0
 
@@ -29,14 +30,16 @@ def one_blas_thread() -> Iterator[None]:
     global _blas_users, _blas_limit
     with _lock:
         if _blas_users == 0:
-            _blas_limit = threadpool_limits(1, "blas")
+            _take_control()
+            _blas_limit = _limit("blas", 1)
         _blas_users += 1
     try:
         yield
     finally:
         with _lock:
             _blas_users -= 1
-            if _blas_users == 0 and _blas_limit is not None:
+            if _blas_users == 0:
+                _take_control()
                 _blas_limit.restore_original_limits()
                 _blas_limit = None
 
@@ -57,9 +60,28 @@ def torch_threads(number: int) -> Iterator[None]:
         _torch_users += 1
     torch.set_num_threads(number)
     try:
-        with threadpool_limits(number, "openmp"):
+        with _limit("openmp", number):
             yield
     finally:
         with _lock:
             _torch_users -= 1
             torch.set_num_threads(_torch_default)
+
+
+def _limit(kind: str, number: int) -> Any:
+    """Limit the libraries of one kind, and, at the end, restore these alone.
+
+    ``threadpool_limits`` would restore those of all kinds.
+    """
+    return ThreadpoolController().select(user_api=kind).limit(limits=number)
+
+
+def _take_control() -> None:
+    """Let this thread set OpenBLAS's limit, whichever thread has set it before.
+
+    From version 3.8 on threadpoolctl hears the first thread that sets one, and no other
+    until that one is done.  Here the count under the lock does what that is for.
+    """
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)

@@ -1,0 +1,179 @@
+"""Fits and predictions by several Python threads at once: the bits of one alone."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import threadpoolctl
+import torch
+from sklearn.base import clone
+
+import kerhrm
+from kerhrm.estimators._base import cores
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+
+N_THREADS = 4
+QUICK: dict[str, Any] = {
+    "network": (16,),
+    "learning_rate": 0.03,
+    "steps": 20,
+    "random_state": 0,
+}
+INVARIANT: dict[str, Any] = {
+    "k": 3,
+    "n_iterations": 1,
+    "n_init": 2,
+    "clustering_ridge": 0.01,
+    "random_state": 0,
+    "if_not_better": "fit",
+}
+MODULE = "factories:mlp"
+ESTIMATORS = {
+    "KerHRMRegressor": kerhrm.KerHRMRegressor(
+        **INVARIANT, network=(32,), pretest=False
+    ),
+    "KerHRMRegressor, its test": kerhrm.KerHRMRegressor(**INVARIANT, network=(32,)),
+    "KerHRMRegressor, two layers": kerhrm.KerHRMRegressor(
+        **INVARIANT, network=(16, 8), pretest=False
+    ),
+    "KerHRMRegressor, a module": kerhrm.KerHRMRegressor(
+        **INVARIANT, network=MODULE, pretest=False
+    ),
+    "KerHRMClassifier, a network": kerhrm.KerHRMClassifier(
+        **INVARIANT,
+        network=(32,),
+        predictor="network",
+        cosine_weight=1.0,
+        steps=20,
+        check_every=None,
+    ),
+    "TangentRidge": kerhrm.TangentRidge(
+        task="regression", network=(32,), random_state=0
+    ),
+    "TangentRidge, a module": kerhrm.TangentRidge(network=MODULE, random_state=0),
+    "ERM": kerhrm.ERM(**QUICK),
+    "ERM, a module": kerhrm.ERM(**QUICK | {"network": MODULE}),
+    "ChiSquareDRO": kerhrm.ChiSquareDRO(task="regression", **QUICK),
+    "IRM": kerhrm.IRM(**QUICK, anneal=10),
+    "GroupDRO": kerhrm.GroupDRO(task="regression", **QUICK),
+    "JTT": kerhrm.JTT(**QUICK),
+    "EIIL": kerhrm.EIIL(**QUICK, anneal=10, inference_steps=20),
+    "HRM": kerhrm.HRM(
+        n_iterations=1, cluster_steps=20, gate_steps=20, random_state=0, n_jobs=1
+    ),
+}
+GIVEN_ENVIRONMENTS = kerhrm.IRM, kerhrm.GroupDRO
+
+
+def table(task: str) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(90, 3))
+    flip = np.where(random.random(90) < 0.2, -1, 1)
+    y = x[:, 0] + 2 * flip * x[:, 1] + 0.3 * random.normal(size=90)
+    return x, y if task == "regression" else np.sign(y)
+
+
+def fitted(estimator: Any) -> Any:
+    x, y = table(estimator._task)
+    given = {}
+    if isinstance(estimator, GIVEN_ENVIRONMENTS):
+        given = {"environments": np.arange(len(x)) % 2}
+    return clone(estimator).fit(x, y, **given)
+
+
+def outputs(model: Any) -> np.ndarray:
+    """Predictions at points, and whatever else is asked of points."""
+    x, y = table(model._task)
+    points = np.tile(x, (12, 1)) + 0.1
+    answers = [model._outputs(points)]
+    if hasattr(model, "predict_environment_proba"):
+        answers += [model.predict_environment_proba(x, y).ravel()]
+    return np.concatenate(answers)
+
+
+def at_once(function: Callable[[], np.ndarray], repeats: int) -> list[np.ndarray]:
+    """Results of threads that all start together; an error of one is raised."""
+    results: list[np.ndarray] = []
+    errors: list[BaseException] = []
+    gate = threading.Barrier(N_THREADS)
+
+    def work() -> None:
+        gate.wait()
+        try:
+            for _ in range(repeats):
+                results.append(function())
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(N_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_threads_get_the_bits_of_one_alone(name: str) -> None:
+    model = fitted(ESTIMATORS[name])
+    alone = outputs(model)
+    for result in at_once(lambda: outputs(model), 3):
+        np.testing.assert_array_equal(result, alone)
+    for result in at_once(lambda: outputs(fitted(ESTIMATORS[name])), 1):
+        np.testing.assert_array_equal(result, alone)
+
+
+def threads_of_blas() -> list[int]:
+    return [
+        library["num_threads"]
+        for library in threadpoolctl.threadpool_info()
+        if library["user_api"] == "blas"
+    ]
+
+
+def test_a_table_that_blas_would_share_among_threads() -> None:
+    """Products of more rows, which OpenBLAS rounds by its number of threads."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(400, 3))
+    y = np.sin(2 * x[:, 0]) + 0.1 * random.normal(size=400)
+
+    def run() -> np.ndarray:
+        model = kerhrm.TangentRidge(
+            task="regression", network=(64,), random_state=0
+        ).fit(x, y)
+        return model.predict(x)
+
+    alone = run()
+    for result in at_once(run, 2):
+        np.testing.assert_array_equal(result, alone)
+
+
+def test_limits_end_with_their_last_user() -> None:
+    """However threads overlap, the process has as many threads as before."""
+    before = torch.get_num_threads(), threads_of_blas()
+    inside = threading.Event()
+    leave = threading.Event()
+
+    def first() -> None:
+        with cores(1):
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait()
+    with cores(1):
+        leave.set()
+        thread.join()
+        assert set(threads_of_blas()) == {1}
+    assert (torch.get_num_threads(), threads_of_blas()) == before
+    started: list[int] = []
+    later = threading.Thread(target=lambda: started.append(torch.get_num_threads()))
+    later.start()
+    later.join()
+    assert started == [before[0]]
