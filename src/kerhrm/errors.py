@@ -23,6 +23,18 @@ class KerhrmError(ValueError):
         super().__init__(f"{problem}; {hint}" if hint else problem)
 
 
+def shown(value: object, length: int = 60) -> str:
+    """Value as it stands in an error: its repr, on one line and not longer than that.
+
+    Examples
+    --------
+    >>> shown("a" * 100, length=10)
+    "'aaaaaa..."
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= length else f"{text[: length - 3]}..."
+
+
 class FileError(KerhrmError, OSError):
     """A file or folder that is missing, cannot be read, or cannot be written."""
 

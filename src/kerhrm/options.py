@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.plugins import check_entry
 
 #: what is learned
@@ -75,7 +75,7 @@ class Options(BaseModel):
             first = error.errors()[0]
             key = where + ".".join(str(part) for part in first["loc"])
             problem, hint = worded(first)
-            value = "" if first["type"] == "misfit" else f"={first['input']!r}"
+            value = "" if first["type"] == "misfit" else f"={shown(first['input'])}"
             raise KerhrmError(f"{key.rstrip('.')}{value}: {problem}", hint) from error
 
 

@@ -1,6 +1,7 @@
 """Interface of a network, and devices of its tensors."""
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from kerhrm.errors import DeviceError, KerhrmError
+from kerhrm.errors import DeviceError, KerhrmError, shown
 
 
 @dataclass(frozen=True)
@@ -70,28 +71,31 @@ class Network(ABC):
         return self.each(lambda w: w.to(where))
 
 
-def resolve_device(name: str) -> torch.device:
+def resolve_device(name: str | torch.device) -> torch.device:
     """``auto`` takes a GPU where there is one.
 
-    ``cpu``, ``cuda`` and ``cuda:1`` are literal.
+    ``cpu``, ``cuda`` and ``cuda:1`` are literal, as a name or as a ``torch.device``.
 
     Raises
     ------
     KerhrmError
-        If the name is not one of these.
+        If it is not one of these: other devices lack operations that are needed, or
+        hold no numbers.
     DeviceError
         If this machine lacks that GPU; it is a KerhrmError and a RuntimeError.
     """
-    if name == "auto":
+    text = str(name) if isinstance(name, str | torch.device) else ""
+    if text == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except (RuntimeError, TypeError) as error:
-        problem = f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {name!r}"
-        raise KerhrmError(problem, "use 'auto'") from error
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+    if text in ("cpu", "cpu:0"):
+        return torch.device("cpu")
+    match = re.fullmatch(r"cuda(?::(0|[1-9][0-9]*))?", text)
+    if match is None:
+        problem = f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {shown(name)}"
+        raise KerhrmError(problem, "use device='auto'")
+    if int(match[1] or 0) >= torch.cuda.device_count():
         raise DeviceError(
-            f"device={name}, but PyTorch sees {torch.cuda.device_count()} GPUs",
+            f"device={text}, but PyTorch sees {torch.cuda.device_count()} GPUs",
             "use device=auto or device=cpu, or install a CUDA build of PyTorch",
         )
-    return device
+    return torch.device(text)
