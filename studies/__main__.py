@@ -12,11 +12,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
+from kerhrm.paper.reporting.figures import style
 from kerhrm.paper.runs.arrays import write_text
 from kerhrm.paper.runs.checkpoints import Checkpoint
 from studies.common import Unit
-
-STYLE = Path(__file__).parents[1] / "src/kerhrm/paper/reporting/figures.mplstyle"
 
 
 def tables(units: Iterable[Unit], checkpoint: Checkpoint) -> dict[str, pd.DataFrame]:
@@ -47,7 +46,8 @@ drawn = tables(study.units(), checkpoint)
 summaries = study.summaries(drawn) if hasattr(study, "summaries") else ()
 for name, frame in [*drawn.items(), *summaries]:
     write_text(chosen.folder / f"{name}.csv", frame.to_csv(index=False))
-with plt.style.context(STYLE):
+plt.switch_backend("agg")  # no window is needed
+with style():
     for name, figure in study.figures(drawn) if hasattr(study, "figures") else ():
         figure.savefig(chosen.folder / f"{name}.png", dpi=150)
 checkpoint.remove()

@@ -17,7 +17,7 @@ rule render_report:
     localrule: True
     params:
         notebook=checked(code_hash, ROOT / "notebooks/report.ipynb"),
-        code=code("render_report"),
+        code=code("render_report", KERNEL),
     message:
         "Render the report"
     script:
@@ -145,7 +145,7 @@ rule own_table:
         notebook=checked(
             code_hash, ROOT / "notebooks/own_table.ipynb", "kerhrm.estimators"
         ),
-        code=code("own_table"),
+        code=code("own_table", KERNEL),
     message:
         "Run own_table.ipynb"
     script:

@@ -61,6 +61,10 @@ rule make_table:
         "../scripts/make_table.py"
 
 
+# The module of the process that a notebook runs in, which no script imports.
+KERNEL = "kerhrm.paper.reporting.kernel"
+
+
 rule render_notebook:
     input:
         notebook=own("notebooks/table.ipynb"),
@@ -79,7 +83,7 @@ rule render_notebook:
     localrule: True
     params:
         notebook=checked(code_hash, ROOT / "notebooks/table.ipynb"),
-        code=code("render_notebook"),
+        code=code("render_notebook", KERNEL),
     message:
         "Execute the notebook: {wildcards.table}"
     script:

@@ -101,11 +101,14 @@ def _explain(options: argparse.Namespace) -> None:
 
 def _verify(options: argparse.Namespace) -> int:
     from kerhrm.paper.reporting.run import Run
-    from kerhrm.paper.reporting.verify import verify
+    from kerhrm.paper.reporting.verify import check_output, save, verify
 
-    found = verify(Run(options.run), options.reference)
+    run = Run(options.run)
     if options.csv:
-        found.cells.to_csv(options.csv, index=False, float_format="%.6g")
+        check_output(options.csv, run, options.reference)
+    found = verify(run, options.reference)
+    if options.csv:
+        save(found, options.csv)
     departures = found.departures
     print(found)
     if len(departures):

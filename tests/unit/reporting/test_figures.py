@@ -1,5 +1,8 @@
 """Figures: the numbers drawn are the tables', names are text, colours stand apart."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -8,7 +11,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.paper.evaluation.tables import primary
-from kerhrm.paper.reporting import draw, figures
+from kerhrm.paper.reporting import draw, figures, forest
 from kerhrm.paper.reporting.figures import METHODS
 from kerhrm.paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
@@ -153,3 +156,29 @@ def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
     for ending in ("png", "pdf"):
         one, other = (tmp_path / f"{stem}.{ending}" for stem in ("a", "b=1.5"))
         assert one.read_bytes() == other.read_bytes()
+
+
+SAVE = """
+import sys
+import pandas as pd
+from kerhrm.paper.reporting import figures, forest
+figures.save(forest.endpoints(pd.read_csv(sys.argv[1])), sys.argv[2])
+"""
+
+
+def test_settings_of_matplotlib_change_no_figure(tmp_path: Path) -> None:
+    """Neither a matplotlibrc nor a backend that needs a window."""
+    found = REFERENCE.endpoints()
+    figures.save(forest.endpoints(found), tmp_path / "plain")
+    style = "font.size: 20\nfont.family: serif\nsavefig.bbox: tight\n"
+    (tmp_path / "matplotlibrc").write_text(style)
+    table = str(REFERENCE.folder / "endpoints.csv")
+    subprocess.run(
+        [sys.executable, "-c", SAVE, table, "styled"],
+        cwd=tmp_path,
+        env=os.environ | {"MPLBACKEND": "TkAgg"},
+        check=True,
+    )
+    for ending in ("png", "pdf"):
+        plain, styled = (tmp_path / f"{n}.{ending}" for n in ("plain", "styled"))
+        assert plain.read_bytes() == styled.read_bytes()

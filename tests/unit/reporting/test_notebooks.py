@@ -1,7 +1,9 @@
-"""Notebooks run by papermill: the same bytes every time, nothing after a failure, safe
-pages."""
+"""Notebooks run by papermill: the same bytes each time and for everybody; nothing after
+a failure; safe pages."""
 
+import contextlib
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.reporting import notebooks
 from kerhrm.paper.reporting.notebooks import normalise, render, to_html
 from kerhrm.paper.runs.arrays import write_text
 from tests.unit.reporting.conftest import EVIL
@@ -60,6 +63,160 @@ def test_two_runs_give_the_same_bytes(
     assert texts == ["papermill 6\n", '"read from the caller\'s folder"']
     assert str(tmp_path) not in first.decode()
     assert normalise(first.decode()) == first.decode()
+
+
+#: what a user's files and variables may change: texts, numbers, figures, imports
+SEEN = """
+import locale, os, sys, time
+import pandas as pd, matplotlib, matplotlib.pyplot as plt
+print(pd.DataFrame({"a column with a long name": [1 / 3] * 3, "another": [2 / 3] * 3}))
+print(time.tzname, locale.getlocale(), os.get_terminal_size.__name__, plt.get_backend())
+print(sorted(n for n, v in matplotlib.rcParams.items()
+             if v != matplotlib.rcParamsDefault[n] and n != "backend"))
+print(open("mine.txt").read(), __import__("json").__file__ == os.path.join(
+      os.path.dirname(os.__file__), "json", "__init__.py"))
+plt.plot([1, 2]);
+"""
+STARTUP = 'import pandas as pd; pd.set_option("display.precision", 1)'
+CONFIG = f"""
+c.InlineBackend.figure_formats = {{"svg"}}
+c.InteractiveShellApp.exec_lines = ['{STARTUP}']
+"""
+STYLE = "font.size: 20\nsavefig.pad_inches: 2\nfigure.facecolor: red\n"
+SPEC = '{"argv": ["/bin/false", "{connection_file}"], "display_name": "P"}'
+SHADOW = "raise SystemExit('shadow')"
+
+
+def settings_of_a_user(home: Path) -> dict[str, str]:
+    """Files that change IPython, Jupyter, matplotlib and imports; their variables."""
+    kernel, profile = "share/kernels/python3", ".ipython/profile_default"
+    files = {
+        f"{kernel}/kernel.json": SPEC,
+        f".local/{kernel.replace('share', 'share/jupyter')}/kernel.json": SPEC,
+        f"{profile}/startup/0.py": STARTUP,
+        f"{profile}/ipython_config.py": CONFIG,
+        f"{profile}/ipython_kernel_config.py": CONFIG,
+        ".config/matplotlib/matplotlibrc": STYLE,
+        "work/matplotlibrc": STYLE,
+        "work/json.py": SHADOW,
+        "work/pandas.py": SHADOW,
+        "lib/sitecustomize.py": SHADOW,
+        "lib/ipykernel/__init__.py": SHADOW,
+    }
+    for name, text in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
+    long = home / ("x" * 100)
+    long.mkdir()
+    startup = str(home / profile / "startup" / "0.py")
+    return {
+        "HOME": str(home),
+        "IPYTHONDIR": str(home / ".ipython"),
+        **dict.fromkeys(
+            ("JUPYTER_PATH", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR"),
+            str(home / "share"),
+        ),
+        "JUPYTER_RUNTIME_DIR": "/proc/none",
+        "JUPYTER_DEFAULT_PROVISIONER_NAME": "none",
+        "MATPLOTLIBRC": str(home / "work" / "matplotlibrc"),
+        "MPLBACKEND": "svg",
+        "PYTHONPATH": str(home / "lib"),
+        "PYTHONSTARTUP": startup,
+        "PYTHONWARNINGS": "error",
+        "COLUMNS": "20",
+        "LANG": "de_DE.UTF-8",
+        "LC_ALL": "tr_TR.UTF-8",
+        "TZ": "Asia/Tokyo",
+        "TMPDIR": str(long),
+    }
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The notebook SEEN, executed where the user has no settings, beside its source."""
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "mine.txt").write_text("mine")
+    with contextlib.chdir(folder):
+        render(write(folder / "source.ipynb", SEEN), folder / "out.ipynb")
+    return folder
+
+
+@pytest.mark.parametrize("sockets", [notebooks.SOCKETS, ()])
+def test_files_and_variables_of_the_user_change_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plain: Path,
+    sockets: tuple[str | None, ...],
+) -> None:
+    """Also where no place is fit for sockets, and the kernel listens to ports."""
+    for name, value in settings_of_a_user(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(notebooks, "SOCKETS", sockets)
+    monkeypatch.chdir(tmp_path / "work")
+    (tmp_path / "work" / "mine.txt").write_text("mine")
+    render(plain / "source.ipynb", tmp_path / "out.ipynb")
+    assert (tmp_path / "out.ipynb").read_bytes() == (plain / "out.ipynb").read_bytes()
+    text, figure = outputs(tmp_path / "out.ipynb")
+    assert "0.333333" in text["text"]
+    assert "another" in text["text"].splitlines()[0]
+    assert text["text"].endswith("[]\nmine True\n")
+    assert "image/png" in figure["data"]
+
+
+@pytest.mark.parametrize("folder", ["/nowhere", "/proc"])
+def test_temporary_files_go_where_they_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.setenv("TMPDIR", folder)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    render(write(tmp_path / "source.ipynb", "print(1)"), tmp_path / "out.ipynb")
+    assert outputs(tmp_path / "out.ipynb")[0]["text"] == "1\n"
+
+
+def test_without_any_place_for_temporary_files_there_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/none")
+    with pytest.raises(KerhrmError, match="TMPDIR") as error:
+        render(write(tmp_path / "source.ipynb", "1"), tmp_path / "out.ipynb")
+    assert "\n" not in str(error.value)
+
+
+def test_a_kernel_that_is_killed_is_one_line(tmp_path: Path) -> None:
+    source = write(tmp_path / "source.ipynb", "import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(KerhrmError, match=r"source\.ipynb: Kernel died") as error:
+        render(source, tmp_path / "out.ipynb")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_a_kernel_imports_what_its_parent_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as libraries that a cluster has in PYTHONPATH."""
+    (tmp_path / "shelved_library.py").write_text("thing = 3")
+    monkeypatch.syspath_prepend(tmp_path)
+    source = write(
+        tmp_path / "source.ipynb", "from shelved_library import thing; thing"
+    )
+    render(source, tmp_path / "out.ipynb")
+    assert outputs(tmp_path / "out.ipynb")[0]["data"]["text/plain"] == "3"
+
+
+def test_templates_of_the_user_change_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = write(tmp_path / "source.ipynb", "1")
+    plain = to_html(notebook, "title")
+    for folder in (tmp_path / "basic", tmp_path / "nbconvert/templates/basic"):
+        folder.mkdir(parents=True)
+        (folder / "conf.json").write_text('{"base_template": "classic"}')
+        (folder / "index.html.j2").write_text("another page")
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert to_html(notebook, "title") == plain
 
 
 @pytest.mark.parametrize("earlier", [None, "an earlier result"])

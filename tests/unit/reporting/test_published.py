@@ -120,6 +120,21 @@ def test_fallback_data_and_failures_are_refused(
         publish(complete(make_run(scores)), tmp_path / "published")
 
 
+@pytest.mark.parametrize("inside", ["config.yaml", "notes.txt", "tables/mine.csv"])
+def test_a_folder_of_other_files_is_refused_and_stays(
+    tmp_path: Path, make_run: Make, scores: pd.DataFrame, inside: str
+) -> None:
+    run = complete(make_run(scores))
+    (tmp_path / "mine" / inside).parent.mkdir(parents=True)
+    (tmp_path / "mine" / inside).write_text("mine")
+    for target, problem in ((tmp_path / "mine", "holds files"), (run.folder, "itself")):
+        before = {path for path in tmp_path.rglob("*")}
+        with pytest.raises(KerhrmError, match=problem):
+            publish(run, target)
+        assert {path for path in tmp_path.rglob("*")} == before
+    assert (tmp_path / "mine" / inside).read_text() == "mine"
+
+
 def test_a_file_that_was_edited_is_refused(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame
 ) -> None:

@@ -124,3 +124,58 @@ def test_a_preset_that_is_not_published_names_those_that_are(
 ) -> None:
     with pytest.raises(KerhrmError, match=r"no tables at preset mine; it has fresh"):
         verify(Run(make_run(scores, "mine")), REFERENCE)
+
+
+@pytest.fixture
+def places(make_run: Make, scores: pd.DataFrame, tmp_path: Path) -> list[str]:
+    """Arguments of ``kerhrm verify`` for a run that agrees."""
+    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    (tmp_path / "foreign.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "link.csv").symlink_to(tmp_path / "foreign.csv")
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "nothing.csv")
+    return ["verify", str(run), "--reference", str(reference), "--csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("missing/x.csv", "does not exist"),
+        ("foreign.csv/x.csv", "does not exist"),
+        ("run/tables/table1.csv", "is read"),
+        ("run/tables/new.csv", "is read"),
+        ("run/scores/table1.csv.gz", "is read"),
+        ("run/config.yaml", "is no comparison"),
+        ("reference/tables/table1.csv", "is read"),
+        ("run/../reference/new.csv", "is read"),
+        ("foreign.csv", "is no comparison"),
+        ("empty.csv", "is no comparison"),
+        ("link.csv", "is no comparison"),
+        ("dangling.csv", "is no comparison"),
+        (".", "is no comparison"),
+        ("/dev/null", "is no comparison"),
+    ],
+)
+def test_a_comparison_takes_no_other_files_place(
+    places: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    problem: str,
+) -> None:
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert main([*places, str(tmp_path / name)]) == 1
+    error = capsys.readouterr().err
+    assert problem in error
+    assert error.count("\n") == 1
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_a_comparison_is_written_and_written_again(
+    places: list[str], tmp_path: Path
+) -> None:
+    target = tmp_path / "comparison.csv"
+    for _ in range(2):
+        assert main([*places, str(target)]) == 0
+        assert len(pd.read_csv(target)) == 16

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -62,8 +61,8 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
     periods = list(dict.fromkeys(cells["period"]))
     variants = [v for v in dict.fromkeys(cells["variant"]) if UNTESTED not in v]
     with figures.style():
-        figure, axes = plt.subplots(
-            1, len(variants), figsize=(WIDTH, 3.2), sharey=True, squeeze=False
+        figure, axes = figures.subplots(
+            1, len(variants), figsize=(WIDTH, 3.2), sharey=True
         )
         named = []
         for axis, variant in zip(axes.flat, variants, strict=True):
@@ -134,8 +133,8 @@ def changes(cells: pd.DataFrame) -> Figure:
     bases = list(dict.fromkeys(cells["base"]))
     with figures.style():
         size = WIDTH, 1.1 + 0.19 * (len(rows) + len(others))
-        figure, axes = plt.subplots(
-            1, len(bases), figsize=size, sharex=True, sharey=True, squeeze=False
+        figure, axes = figures.subplots(
+            1, len(bases), figsize=size, sharex=True, sharey=True
         )
         for axis, base in zip(axes.flat, bases, strict=True):
             here = cells[cells["base"] == base]
@@ -194,13 +193,12 @@ def shift(cells: pd.DataFrame) -> Figure:
     columns = 4 if len(panels) > 3 else len(panels)
     rows = -(-len(panels) // columns)
     with figures.style():
-        figure, grid = plt.subplots(
+        figure, grid = figures.subplots(
             rows,
             columns,
             figsize=(WIDTH, 0.6 + 1.55 * rows),
             sharex=True,
             sharey=True,
-            squeeze=False,
         )
         for unused in grid.flat[len(panels) :]:
             unused.remove()
@@ -242,7 +240,8 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
         "paper"
     ]
     with figures.style():
-        figure, axis = plt.subplots(figsize=(WIDTH, 2.3))
+        figure, grid = figures.subplots(1, 1, figsize=(WIDTH, 2.3))
+        axis = grid[0, 0]
         names: list[str] = []
         for y, (method, name) in enumerate(VERSIONS.items()):
             values = np.sort(scores.loc[scores["method"] == method, "value"].dropna())

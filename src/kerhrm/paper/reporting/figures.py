@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
+import matplotlib.style
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -41,8 +41,17 @@ METADATA = {"png": ["Software"], "pdf": ["Creator", "Producer", "CreationDate"]}
 
 
 def style() -> AbstractContextManager[None]:
-    """The project's matplotlib style; a backend that is interactive stays so."""
-    return plt.style.context(str(files("kerhrm.paper.reporting") / "figures.mplstyle"))
+    """The project's matplotlib style, over matplotlib's own and not the user's."""
+    own = str(files("kerhrm.paper.reporting") / "figures.mplstyle")
+    return matplotlib.style.context(["default", own])
+
+
+def subplots(
+    rows: int, columns: int, *, figsize: tuple[float, float], **shared: Any
+) -> tuple[Figure, Any]:
+    """A figure with a grid of axes (rows, columns), whatever the user's backend is."""
+    figure = Figure(figsize=figsize)
+    return figure, figure.subplots(rows, columns, squeeze=False, **shared)
 
 
 def save(figure: Figure, stem: str | Path) -> None:
@@ -86,13 +95,12 @@ def figure2(cells: pd.DataFrame) -> Figure:
     versions = [name for name in VERSIONS if name in set(cells["method"])]
     spans = [cells.loc[cells["method"] == name, "t"].max() + 2 for name in versions]
     with style():
-        figure, grid = plt.subplots(
+        figure, grid = subplots(
             2,
             len(versions),
             figsize=(WIDTH, 3.7),
             sharex="col",
             sharey="row",
-            squeeze=False,
             height_ratios=(1.6, 1),
             width_ratios=np.clip(spans, max(spans) / 2, None),
         )
@@ -167,10 +175,9 @@ def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
     columns = min(len(settings), 3)
     rows = -(-len(settings) // columns)
     with style():
-        figure, grid = plt.subplots(
+        figure, grid = subplots(
             rows,
             columns,
-            squeeze=False,
             sharex=True,
             sharey=True,
             figsize=(2.4 + 2.7 * columns, 1 + rows * (0.5 + 0.27 * len(methods))),

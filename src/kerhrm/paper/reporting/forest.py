@@ -5,13 +5,19 @@ What the selection criterion changes.
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm.paper.evaluation.tables import CRITERIA
-from kerhrm.paper.reporting.figures import WIDTH, entry, finish, name_rows, style
+from kerhrm.paper.reporting.figures import (
+    WIDTH,
+    entry,
+    finish,
+    name_rows,
+    style,
+    subplots,
+)
 from kerhrm.paper.reporting.tables import results_of
 
 #: colour (Okabe and Ito) and marker of a selection criterion
@@ -43,11 +49,10 @@ def endpoints(found: pd.DataFrame) -> Figure:
     methods = list(dict.fromkeys(found["method"]))
     tables = list(dict.fromkeys(found["table"]))
     with style():
-        figure, axes = plt.subplots(
+        figure, axes = subplots(
             1,
             len(tables),
             sharey=True,
-            squeeze=False,
             figsize=(WIDTH, 0.9 + 0.22 * len(methods)),
         )
         for axis, table in zip(axes.flat, tables, strict=True):
@@ -96,9 +101,7 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
     )
     with style():
         size = WIDTH, 1.2 + 0.22 * len(methods)
-        figure, axes = plt.subplots(
-            1, len(drawn), sharey=True, squeeze=False, figsize=size
-        )
+        figure, axes = subplots(1, len(drawn), sharey=True, figsize=size)
         for axis, (table, (metric, means)) in zip(
             axes.flat, drawn.items(), strict=True
         ):

@@ -34,13 +34,15 @@ def publish(
     ``reference/PRESET``. Some ``tables`` by name go to ``reference`` whatever their
     preset.  ``root`` is the checkout.
 
-    Raises KerhrmError if a file is missing or has changed since a job made it, or a
-    table holds synthetic fallback data or a failed cell; nothing is written then.
+    Raises KerhrmError if a file is missing or has changed since a job made it, a table
+    holds synthetic fallback data or a failed cell, or the folder holds other files than
+    published ones; nothing is written then.
     """
     preset = run.preset()
     whole = not tables and preset == PUBLISHED
     apart = not tables and not whole
     target = reference / preset if apart else reference
+    _check_target(target, run)
     names = list(tables) or run.tables
     cells = run.cells(*names)
     fallback = cells["data_source"].str.startswith(FALLBACK)
@@ -95,6 +97,15 @@ def publish(
             render(notebook, executed, page, run=str(target))
         write_provenance(target, made)
     return target
+
+
+def _check_target(target: Path, run: Run) -> None:
+    """Refuse a folder with files that are not published ones, such as a run's."""
+    if target.resolve() == run.folder.resolve():
+        raise KerhrmError(f"{target} is the run itself", "name another --reference")
+    if target.is_dir() and any(target.iterdir()) and not Run(target).provenance:
+        problem = f"{target} holds files that are not published ones"
+        raise KerhrmError(problem, "name a new folder, or one of an earlier publish")
 
 
 def write_provenance(target: Path, tables: dict[str, Any]) -> None:

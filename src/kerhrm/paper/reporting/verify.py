@@ -1,5 +1,6 @@
 """Whether a run gives what the published one gave, cell by cell."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,9 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.evaluation.tables import CRITERIA, FALLBACK
 from kerhrm.paper.reporting.run import KEYS, Run
+from kerhrm.paper.runs.arrays import reading, write_text
 
+COLUMNS = ["table", *KEYS, "mean", "ci_low", "ci_high", "mean_new", "departs"]
 #: of sums and differences of numbers such as .71 and .70
 ROUNDING = 1e-9
 
@@ -88,6 +91,37 @@ def verify(run: Run, reference: Path) -> Verification:
     return Verification(both, found, sorted(set(absent) - set(tables)))
 
 
+def check_output(path: Path, run: Run, reference: Path) -> None:
+    """Refuse a file for :func:`save` that would take the place of another one.
+
+    Raises KerhrmError if its folder is missing, it lies among the tables that are
+    compared, or a file is there that no earlier call has written.
+    """
+    place, hint = path.resolve(), "name a new file elsewhere"
+    if not place.parent.is_dir():
+        problem = f"--csv: the folder {path.parent} does not exist"
+        raise KerhrmError(problem, "make it first, or name another one")
+    for folder in (run.folder / "tables", run.folder / "scores", reference):
+        if place.is_relative_to(folder.resolve()):
+            raise KerhrmError(f"--csv: {path} lies in {folder}, which is read", hint)
+    if os.path.lexists(path) and not _is_ours(path):
+        raise KerhrmError(f"--csv: {path} exists and is no comparison", hint)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether :func:`save` has written a file."""
+    header = f"{','.join(COLUMNS)}\n".encode()
+    if path.is_symlink() or not path.is_file():
+        return False
+    with reading(path), open(path, "rb") as file:
+        return file.read(len(header)) == header
+
+
+def save(found: Verification, path: Path) -> None:
+    """Write all cells side by side."""
+    write_text(path, found.cells.to_csv(index=False, float_format="%.6g"))
+
+
 def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     """The cells of two sets of tables side by side, see :class:`Verification`."""
     keys = ["table", *KEYS]
@@ -95,8 +129,7 @@ def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
         new, on=keys, how="outer", suffixes=("_old", "_new"), indicator="found"
     )
     both["departs"] = [_problem(row) for row in both.to_dict("records")]
-    shown = ["mean_old", "ci_low_old", "ci_high_old", "mean_new", "departs"]
-    return both[[*keys, *shown]].rename(columns=lambda name: name.removesuffix("_old"))
+    return both.rename(columns=lambda name: name.removesuffix("_old"))[COLUMNS]
 
 
 def _problem(row: Mapping[Any, Any]) -> str:
