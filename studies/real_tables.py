@@ -162,8 +162,9 @@ def robust(
     erm = TangentRidge(task="regression", network=NETWORK, random_state=seed)
     inputs, rows = start(erm, x, y, None, hold_out=False)
     columns = Columns.of(inputs.network, inputs.x, seed=inputs.seed)
-    fits = [(p, *p.leave_one_out(y[rows])[1:]) for p in (columns.inputs, columns.whole)]
-    path, _, ridge = min(fits, key=lambda fit: fit[1])
+    paths = columns.inputs, columns.whole
+    choices = [(path, *path.choose(y[rows])) for path in paths]
+    path, ridge, _ = min(choices, key=lambda choice: choice[2])
     y, group, n = y[rows], group[rows], len(y)
 
     def at(x: torch.Tensor) -> Array:

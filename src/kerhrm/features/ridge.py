@@ -11,9 +11,15 @@ lambda)^-1 U^T y, and the prediction of a point by all others is y_i - r_i / (1 
 r_i its residual and h_i = 1/n + sum_j u_ij^2 s_j^2 / (s_j^2 + lambda) (Golub, Heath and
 Wahba 1979).  Its mean square chooses lambda and the columns, so that no point is held
 out.
+
+The columns of all points would fill the memory long before their sums do, so they are
+made, used and dropped :data:`ROWS` points at a time; what is kept of a point is its
+kernel with the landmarks, in single precision.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -21,14 +27,71 @@ import torch
 from torch import Tensor
 
 from kerhrm.features.linearised import Linearisation
-from kerhrm.features.ntf import extract
+from kerhrm.features.ntf import TangentFeatures, extract
 from kerhrm.networks.base import Network
 from kerhrm.randomness import stream
+from kerhrm.threads import one_blas_thread
 
 RIDGES = np.logspace(-6, 4, 21)  #: lambda, in units of the columns' mean square norm
 N_LANDMARKS = 300
 RANK_TOLERANCE = 1e-10  #: of eigenvalues, as a share of the largest
 LARGEST_LEVERAGE = 1 - 1e-6  #: beyond it a point is fitted whatever its label
+#: points whose columns are held at once, in float64: 10 MB with 300 landmarks
+ROWS = 2**12
+
+#: rows of some points, and their columns (m, q)
+Block = tuple[slice, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Columns of n points: their inputs, and tangent features if there are any.
+
+    Attributes
+    ----------
+    inputs : ndarray, (n, d)
+        float32 or float64.
+    scale : float
+        Factor of the inputs.
+    kernel : ndarray, (n, m), or None
+        kappa(x, landmarks) of every point; None: the inputs are all columns.
+    span : ndarray, (m, r), or None
+        Tangent features are ``kernel @ span``.
+    """
+
+    inputs: np.ndarray
+    scale: float = 1.0
+    kernel: np.ndarray | None = None
+    span: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def blocks(self) -> Iterator[Block]:
+        """Rows and their columns, float64, of all points in order."""
+        if len(self) <= ROWS:
+            yield slice(0, len(self)), self._whole
+            return
+        for start in range(0, len(self), ROWS):
+            rows = slice(start, min(start + ROWS, len(self)))
+            yield rows, self._columns(rows)
+
+    @cached_property
+    def _whole(self) -> np.ndarray:
+        return self._columns(slice(0, len(self)))
+
+    def _columns(self, rows: slice) -> np.ndarray:
+        inputs = self.scale * self.inputs[rows].astype(float)
+        if self.kernel is None or self.span is None:
+            return inputs
+        tangents = self.kernel[rows].astype(float) @ self.span
+        return np.column_stack([inputs, tangents])
+
+    def variance(self) -> float:
+        """Sum of the columns' variances."""
+        mean = sum(columns.sum(0) for _, columns in self.blocks()) / len(self)
+        squares = (((columns - mean) ** 2).sum(0) for _, columns in self.blocks())
+        return float((sum(squares) / len(self)).sum())
 
 
 @dataclass(frozen=True)
@@ -37,67 +100,130 @@ class RidgePath:
 
     Attributes
     ----------
-    u, values, v : ndarray, (n, r), (r,), (q, r)
-        Of the centred columns: left singular vectors, squared singular values, right
-        ones.
+    design : Design
+        The columns.
+    values, v : ndarray, (r,), (q, r)
+        Of the centred columns: squared singular values, and right singular vectors.
     mean : ndarray, (q,)
         Of the columns.
     weights : ndarray, (n,)
-        Of the points, of mean 1; sums over points are weighted sums, and u has a factor
-        of the weights' square root.
+        Of the points, of mean 1; sums over points are weighted sums, and left singular
+        vectors have a factor of the weights' square root.
     """
 
-    u: np.ndarray
+    design: Design
     values: np.ndarray
     v: np.ndarray
     mean: np.ndarray
     weights: np.ndarray
 
     @classmethod
-    def of(cls, columns: np.ndarray, weights: np.ndarray | None = None) -> Self:
-        """Decompose columns (n, q), float64, of points of equal or
-        other weights (n,)."""
-        weights = np.ones(len(columns)) if weights is None else weights
-        mean = (weights[:, None] * columns).mean(0)
-        centred = np.sqrt(weights)[:, None] * (columns - mean)
-        values, v = np.linalg.eigh(centred.T @ centred)
+    def of(
+        cls, columns: Design | np.ndarray, weights: np.ndarray | None = None
+    ) -> Self:
+        """Decompose columns (n, q), of points of equal or other weights (n,)."""
+        design = columns if isinstance(columns, Design) else Design(columns)
+        n = len(design)
+        weights = np.ones(n) if weights is None else weights
+        with one_blas_thread():
+            sums = (
+                (weights[rows, None] * block).sum(0) for rows, block in design.blocks()
+            )
+            mean = sum(sums) / n
+            second = np.zeros((len(mean), len(mean)))
+            for rows, block in design.blocks():
+                centred = np.sqrt(weights[rows])[:, None] * (block - mean)
+                second += centred.T @ centred
+            values, v = np.linalg.eigh(second)
         kept = values > max(RANK_TOLERANCE * values[-1], np.finfo(float).tiny)
-        values, v = values[kept], v[:, kept]
-        return cls(centred @ (v / np.sqrt(values)), values, v, mean, weights)
+        return cls(design, values[kept], v[:, kept], mean, weights)
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """Left singular vectors, (n, r)."""
+        return np.concatenate([self._left(*block) for block in self.design.blocks()])
+
+    def _left(self, rows: slice, columns: np.ndarray) -> np.ndarray:
+        centred = np.sqrt(self.weights[rows])[:, None] * (columns - self.mean)
+        return centred @ (self.v / np.sqrt(self.values))
+
+    def _left_blocks(self) -> Iterator[Block]:
+        """Rows and their left singular vectors, of all points in order."""
+        if len(self.design) <= ROWS:
+            yield slice(0, len(self.design)), self.u
+            return
+        for rows, columns in self.design.blocks():
+            yield rows, self._left(rows, columns)
 
     def shrinkage(self, ridge: float) -> np.ndarray:
         """s^2 / (s^2 + lambda) of the directions, (r,)."""
-        return self.values / (self.values + ridge * self.values.sum() / len(self.u))
+        norm = self.values.sum() / len(self.design)
+        return self.values / (self.values + ridge * norm)
 
-    def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Predictions of each label (n,) by all others, their mean squared error, and
-        the lambda.
+    def _centred(self, y: np.ndarray) -> np.ndarray:
+        return np.sqrt(self.weights) * (y - (self.weights * y).mean())
+
+    def _along(self, y: np.ndarray) -> np.ndarray:
+        """Coordinates U^T y (r,) of labels (n,)."""
+        centred = self._centred(y)
+        along = np.zeros(len(self.values))
+        for rows, u in self._left_blocks():
+            along += u.T @ centred[rows]
+        return along
+
+    def choose(self, y: np.ndarray) -> tuple[float, float]:
+        """The lambda with the least leave-one-out error of labels (n,), and that error.
 
         Without any columns, or where every lambda fits some point exactly, the mean of
         the others predicts, and lambda is infinite.
         """
-        n, root = len(y), np.sqrt(self.weights)
-        centred = root * (y - (self.weights * y).mean())
-        along, squares = self.u.T @ centred, self.u**2
-        alone = centred / (1 - self.weights / n)
-        best = y - alone / root, float(np.mean(alone**2)), np.inf
-        for ridge in RIDGES if len(self.values) else ():
-            shrinkage = self.shrinkage(ridge)
-            leverage = self.weights / n + squares @ shrinkage
-            if leverage.max() > LARGEST_LEVERAGE:
-                continue
-            residuals = (centred - self.u @ (shrinkage * along)) / (1 - leverage)
-            if (error := float(np.mean(residuals**2))) < best[1]:
-                best = y - residuals / root, error, float(ridge)
+        n = len(y)
+        centred = self._centred(y)
+        best = np.inf, float(np.mean((centred / (1 - self.weights / n)) ** 2))
+        if not len(self.values):
+            return best
+        with one_blas_thread():
+            along = self._along(y)
+            squares, leverage = np.zeros(len(RIDGES)), np.zeros(len(RIDGES))
+            for rows, u in self._left_blocks():
+                squared = u**2
+                for index, ridge in enumerate(RIDGES):
+                    shrinkage = self.shrinkage(ridge)
+                    h = self.weights[rows] / n + squared @ shrinkage
+                    residuals = centred[rows] - u @ (shrinkage * along)
+                    leverage[index] = max(leverage[index], h.max())
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        squares[index] += ((residuals / (1 - h)) ** 2).sum()
+        for ridge, error, highest in zip(RIDGES, squares / n, leverage, strict=True):
+            if highest <= LARGEST_LEVERAGE and error < best[1]:
+                best = float(ridge), float(error)
         return best
+
+    def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Predictions of each label (n,) by all others, their mean squared error, and
+        the lambda."""
+        ridge, error = self.choose(y)
+        n, root = len(y), np.sqrt(self.weights)
+        centred = self._centred(y)
+        if np.isinf(ridge):
+            return y - centred / (1 - self.weights / n) / root, error, ridge
+        predictions, shrinkage = np.empty(n), self.shrinkage(ridge)
+        with one_blas_thread():
+            along = self._along(y)
+            for rows, u in self._left_blocks():
+                h = self.weights[rows] / n + u**2 @ shrinkage
+                residuals = (centred[rows] - u @ (shrinkage * along)) / (1 - h)
+                predictions[rows] = y[rows] - residuals / root[rows]
+        return predictions, error, ridge
 
     def solve(self, y: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
         """Coefficients beta (q,) and intercept b of labels (n,)."""
-        if np.isinf(ridge):
-            return np.zeros_like(self.mean), float((self.weights * y).mean())
         mean = (self.weights * y).mean()
-        along = self.u.T @ (np.sqrt(self.weights) * (y - mean))
-        beta = self.v @ (self.shrinkage(ridge) / np.sqrt(self.values) * along)
+        if np.isinf(ridge):
+            return np.zeros_like(self.mean), float(mean)
+        with one_blas_thread():
+            along = self._along(y)
+            beta = self.v @ (self.shrinkage(ridge) / np.sqrt(self.values) * along)
         return beta, float(mean - self.mean @ beta)
 
 
@@ -143,26 +269,29 @@ class Columns:
         n = len(x)
         rows = stream(seed, "landmarks").choice(n, min(n_landmarks, n), replace=False)
         landmarks = x[torch.from_numpy(rows).to(x.device)]
-        with torch.no_grad():
-            own, some = extract(network, x)[0], extract(network, landmarks)[0]
+        with torch.no_grad(), one_blas_thread():
+            some = extract(network, landmarks)[0]
             gram = some.kernel(some).double().cpu().numpy()
-            cross = own.kernel(some).double().cpu().numpy()
-        values, vectors = np.linalg.eigh(gram)
-        # a kernel's own precision
-        kept = values > values[-1] * 10 * np.finfo(np.float32).eps
-        span = vectors[:, kept] / np.sqrt(values[kept])
-        tangents, plain = cross @ span, x.double().cpu().numpy()
-        variance = plain.var(0).sum()
-        scale = (
-            float(np.sqrt(tangents.var(0).sum() / variance)) if variance > 0 else 1.0
-        )
-        whole = np.column_stack([scale * plain, tangents])
-        inputs, both = RidgePath.of(plain, weights), RidgePath.of(whole, weights)
-        return cls(inputs, both, network, landmarks, span, scale)
+            values, vectors = np.linalg.eigh(gram)
+            # a kernel's own precision
+            kept = values > values[-1] * 10 * np.finfo(np.float32).eps
+            span = vectors[:, kept] / np.sqrt(values[kept])
+            cross = _kernel(network, x, some)
+            inputs = x.cpu().numpy()
+            plain = Design(inputs)
+            tangents = Design(inputs[:, :0], kernel=cross, span=span)
+            variance, scale = plain.variance(), 1.0
+            if variance > 0:
+                scale = float(np.sqrt(tangents.variance() / variance))
+            whole = Design(inputs, scale, cross, span)
+            inside, both = RidgePath.of(plain, weights), RidgePath.of(whole, weights)
+        return cls(inside, both, network, landmarks, span, scale)
 
     def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Predictions of each label (n,) by all others, and their mean
-        squared error."""
+        """Predictions of each label (n,) by all others, and their mean squared error.
+
+        By the columns and the lambda with the least of these errors.
+        """
         return min(
             (p.leave_one_out(y)[:2] for p in (self.inputs, self.whole)),
             key=lambda f: f[1],
@@ -171,10 +300,8 @@ class Columns:
     def fit(self, y: np.ndarray) -> "RidgeModel":
         """Fit labels (n,) by the columns and the lambda with the least leave-one-out
         error."""
-        fits = [
-            (path, *path.leave_one_out(y)[1:]) for path in (self.inputs, self.whole)
-        ]
-        path, error, ridge = min(fits, key=lambda found: found[1])
+        choices = [(path, *path.choose(y)) for path in (self.inputs, self.whole)]
+        path, ridge, error = min(choices, key=lambda choice: choice[2])
         beta, intercept = path.solve(y, ridge)
         d, tangents = len(self.inputs.mean), None
         if path is self.whole:
@@ -186,6 +313,17 @@ class Columns:
                 tangents = Linearisation.along(self.network, self.landmarks, along)
         slopes = torch.from_numpy(beta[:d]).to(self.landmarks.device)
         return RidgeModel(slopes, intercept, tangents, ridge, error)
+
+
+def _kernel(network: Network, x: Tensor, landmarks: TangentFeatures) -> np.ndarray:
+    """kappa(x, landmarks), (n, m), of points (n, d), :data:`ROWS` of them at a time."""
+    parts = (extract(network, points)[0].kernel(landmarks) for points in x.split(ROWS))
+    first = next(parts).cpu().numpy()
+    kernel = np.empty((len(x), first.shape[1]), first.dtype)
+    kernel[: len(first)] = first
+    for start, part in zip(range(ROWS, len(x), ROWS), parts, strict=True):
+        kernel[start : start + ROWS] = part.cpu().numpy()
+    return kernel
 
 
 @dataclass(frozen=True)
