@@ -48,6 +48,21 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
         provenance.check(tmp_path, [tmp_path / "a", tmp_path / "b/b"])
 
 
+@pytest.mark.parametrize("record", [None, "", "{", "[]", '{"rule": "make_a"}'])
+def test_a_file_of_the_run_without_a_record_is_refused(
+    tmp_path: Path, record: str | None
+) -> None:
+    """It may have been cut: nothing says how its rule left it."""
+    made(tmp_path)
+    path = tmp_path / "provenance" / "a.json"
+    if record is None:
+        path.unlink()
+    else:
+        path.write_text(record)
+    with pytest.raises(KerhrmError, match="a has no record of the rule that made it"):
+        provenance.check(tmp_path, [tmp_path / "raw", tmp_path / "a"])
+
+
 @pytest.mark.parametrize(
     ("gone", "missing"),
     [

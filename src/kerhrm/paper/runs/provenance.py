@@ -43,14 +43,18 @@ def read(run: Path, name: str) -> dict[str, Any] | None:
 def check(run: Path, files: Iterable[File]) -> dict[str, str]:
     """Digests of a job's inputs by their names.
 
-    Refuse one that is not as its rule left it.
+    Raises KerhrmError if one is not as its rule left it, or is a file of the run of
+    which no record says so: it may have been cut.  Files from outside have none.
     """
     digests = {}
     for file in files:
         name = name_in(run, file)
         record = read(run, name)
-        digests[name] = found = digest(file)
-        if record is not None and record["sha256"] != found:
+        digests[name] = digest(file)
+        if record is None and not name.startswith("../"):
+            problem = f"{file} has no record of the rule that made it"
+            raise KerhrmError(problem, "delete it and run again")
+        if record is not None and record["sha256"] != digests[name]:
             problem = f"{file} has changed since rule {record['rule']} made it"
             raise KerhrmError(problem, "delete it and run again")
     return digests
