@@ -1,61 +1,260 @@
 """Auxiliary columns, which environments are functions of, as numbers."""
 
+import warnings
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from torch import Tensor
 
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import first_row
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators import DataWarning
+from kerhrm.estimators._arrays import check_order, first_row, plain
+from kerhrm.estimators._data import check_values
+from kerhrm.options import suggest
+
+NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
+#: kinds of columns by pandas' names of what they hold
+KINDS = {
+    NUMBERS: {"boolean", "integer", "floating", "mixed-integer-float", "decimal"},
+    DATES: {"datetime64", "datetime", "date"},
+    DURATIONS: {"timedelta64", "timedelta"},
+}
+#: larger integers are counted from the least one: float64 would make several the same
+EXACT = 2**53
+SHOWN = 5  #: known categories that an error names
 
 
-@dataclass
-class AuxiliaryColumns:
-    """Reads auxiliary columns.
+@dataclass(frozen=True)
+class AuxiliaryColumn:
+    """How one column is read.
 
-    Numbers and dates as numbers, anything else as categories.
-
-    ``categories`` are those of the fit, by column.
+    Attributes
+    ----------
+    name : object
+        None: it has no name.
+    kind : str
+        Of :data:`KINDS`, or categories.
+    origin : int
+        What numbers are counted from.
+    categories : list
+        Their places in it are their numbers.
     """
 
-    categories: dict[Any, list[Any]]
+    name: Any
+    kind: str
+    origin: int
+    categories: list[Any]
 
-    def read(self, Z: Any, n: int, *, reset: bool) -> np.ndarray:
-        """Columns (n, c), float64; ``reset`` when fitting, which learns the categories.
+    @classmethod
+    def learn(cls, name: Any, values: pd.Series, where: str) -> Self:
+        """Learn what a column holds; an error says ``where`` it stands."""
+        as_numbers = _numbers_in_text(values)
+        if as_numbers.nunique() == values.nunique():  # "01" and "1" are two categories
+            values = as_numbers
+        kind, origin, categories = _kind(values, where), 0, []
+        if kind == CATEGORIES:
+            categories = _categories(values, where)
+        elif kind == NUMBERS and _whole(values):
+            least, largest = int(values.min()), int(values.max())
+            origin = least if max(-least, largest) > EXACT else 0
+        return cls(name, kind, origin, categories)
 
-        Raises KerhrmError if there is not a row for each of X, a value is missing, or a
-        category is new.
-        """
-        Z = Z.detach().cpu().numpy() if isinstance(Z, Tensor) else Z
-        rows = len(Z) if np.ndim(Z) in (1, 2) else 0
-        if rows != n:
-            raise KerhrmError(
-                f"auxiliary has {rows} rows for {n} of X", "give one for each"
+    def read(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
+        """Numbers (n,), float64, of a column of the same kind, in a table."""
+        if self.kind == CATEGORIES:
+            return self._codes(values, where, table)
+        values = _numbers_in_text(values) if self.kind == NUMBERS else values
+        if (kind := _kind(values, where)) != self.kind:
+            problem = f"{where} held {self.kind} in the fit; got {kind}"
+            hint = f"convert it to {self.kind}"
+            raise KerhrmError(f"{problem}, as {shown(values.iloc[0])}", hint)
+        if self.kind == DATES:  # of any resolution and time zone
+            times = pd.to_datetime(values, utc=True).dt.as_unit("us")
+            return times.astype("int64").to_numpy(np.float64)
+        if self.kind == DURATIONS:
+            spans = pd.to_timedelta(values).dt.as_unit("us")
+            return spans.astype("int64").to_numpy(np.float64)
+        try:
+            if self.origin and _whole(values):
+                distances = [int(value) - self.origin for value in values]
+                return np.array(distances, dtype=np.float64)
+            return values.to_numpy(np.float64) - float(self.origin)
+        except OverflowError as error:
+            problem = f"{where} has a number that float64 cannot hold"
+            raise KerhrmError(problem, "divide it by a power of ten") from error
+
+    def _codes(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
+        known = {_key(value): code for code, value in enumerate(self.categories)}
+        try:
+            numbers = [known.get(_key(value), -1) for value in values]
+        except TypeError as error:
+            raise _no_category(values, where) from error
+        codes = np.array(numbers, dtype=np.float64)
+        if (unknown := codes < 0).any():
+            value = shown(values.iloc[int(unknown.argmax())])
+            row = first_row(unknown, table)
+            problem = f"{where} has {value}, which the fit has not seen, in {row}"
+            names = ", ".join(
+                shown(category, 20) for category in self.categories[:SHOWN]
             )
-        if not (table := pd.DataFrame(Z)).shape[1]:
-            raise KerhrmError("auxiliary has no columns", "leave it out")
-        columns = []
-        for name, column in table.items():
-            if column.isna().any():
-                where = first_row(column.isna(), Z)
-                problem = f"auxiliary column {name!r} has a missing value in {where}"
-                raise KerhrmError(problem, "drop such rows, or fill them in")
-            if column.dtype.kind == "M":
-                column = column.astype("int64")
-            elif column.dtype.kind not in "biuf":
-                known = self.categories
-                if reset:
-                    known[name] = sorted(column.unique(), key=str)
-                codes = pd.Index(known.get(name, []), dtype=object).get_indexer(column)
-                if (codes < 0).any():
-                    value = column.iloc[int((codes < 0).argmax())]
-                    problem = (
-                        f"auxiliary column {name!r} has {value!r}, which the fit "
-                        "has not seen"
-                    )
-                    raise KerhrmError(problem, f"use one of {known.get(name)}")
-                column = codes
-            columns.append(np.asarray(column, dtype=np.float64))
-        return np.column_stack(columns)
+            more = len(self.categories) - SHOWN
+            more_text = f" and {more} more" if more > 0 else ""
+            raise KerhrmError(problem, f"known are {names}{more_text}")
+        return codes
+
+
+@dataclass(frozen=True)
+class AuxiliaryColumns:
+    """Auxiliary columns of a fit, and how those of other rows are read."""
+
+    columns: tuple[AuxiliaryColumn, ...]
+
+    @classmethod
+    def learn(cls, Z: Any, n: int, X: Any) -> Self:
+        """Learn the columns of the n rows of a table X.
+
+        Raises KerhrmError as :meth:`read`, or if a column holds neither numbers, dates
+        nor categories.
+        """
+        table, named = _table(Z, n, X)
+        columns = [
+            AuxiliaryColumn.learn(name if named else None, values, _where(name))
+            for name, values in table.items()
+        ]
+        return cls(tuple(columns))
+
+    def read(self, Z: Any, n: int, X: Any) -> np.ndarray:
+        """Columns (n, c), float64, of the n rows of a table X.
+
+        Raises KerhrmError if there is not a row for each of X, in its order, columns
+        are not those of the fit, a value is missing, or a category is new.
+        """
+        table, named = _table(Z, n, X)
+        self._check(table, named)
+        arrays = []
+        for column, (name, values) in zip(self.columns, table.items(), strict=True):
+            array = column.read(values, _where(name), Z)
+            check_values(array[:, None], [_where(name)], Z)
+            arrays.append(array)
+        return np.column_stack(arrays)
+
+    def _check(self, table: pd.DataFrame, named: bool) -> None:
+        """Refuse other columns than those of the fit, by their names or number."""
+        names = [column.name for column in self.columns]
+        known = None not in names
+        if named and known:
+            if missing := [name for name in names if name not in table]:
+                problem = f"auxiliary has no column {missing[0]!r}, which the fit had"
+                raise KerhrmError(problem, suggest(missing[0], [*map(str, table)]))
+            if other := [name for name in table if name not in names]:
+                problem = f"auxiliary column {other[0]!r} was not in the fit"
+                raise KerhrmError(problem, "leave it out")
+            if names != [*table]:  # as scikit-learn refuses it of X
+                problem = "auxiliary columns are in another order than in the fit"
+                raise KerhrmError(problem, f"give auxiliary[{shown(names, 300)}]")
+            return
+        if table.shape[1] != len(names):
+            problem = (
+                f"auxiliary has {table.shape[1]} columns, but {len(names)} in the fit"
+            )
+            raise KerhrmError(problem, "give the columns of the fit")
+        if named != known and len(names) > 1:  # as scikit-learn does for X
+            text = "auxiliary columns have no names, here or in the fit: they are taken"
+            warnings.warn(f"{text} in the order of the fit", DataWarning, stacklevel=4)
+
+
+def _where(name: Any) -> str:
+    return f"auxiliary column {name!r}"
+
+
+def _table(Z: Any, n: int, X: Any) -> tuple[pd.DataFrame, bool]:
+    """Columns of the n rows of X, none missing, and whether they have names."""
+    check_order(X, Z, "auxiliary")
+    columns = _columns(plain(Z, "auxiliary"))
+    try:
+        table = pd.DataFrame(columns).infer_objects()
+    except (ValueError, TypeError) as error:
+        text = " ".join(str(error).split())
+        problem = f"auxiliary must be an array or a table ({text})"
+        raise KerhrmError(problem, "give a column, or columns (n, c)") from error
+    if not table.shape[1]:
+        raise KerhrmError("auxiliary has no columns", "leave it out")
+    if len(table) != n:
+        raise KerhrmError(
+            f"auxiliary has {len(table)} rows for {n} of X", "give one for each"
+        )
+    if twice := [name for name, count in Counter(table).items() if count > 1]:
+        problem = f"two auxiliary columns are called {twice[0]!r}"
+        raise KerhrmError(problem, "rename or drop one of them")
+    for name, values in table.items():
+        if values.isna().any():
+            row = first_row(values.isna(), Z)
+            problem = f"{_where(name)} has a missing value in {row}"
+            raise KerhrmError(problem, "drop such rows, or fill them in")
+    named = isinstance(columns, pd.DataFrame | Mapping)
+    if isinstance(columns, pd.Series):
+        named = columns.name is not None
+    return table, named and not table.columns.equals(pd.RangeIndex(table.shape[1]))
+
+
+def _columns(Z: Any) -> Any:
+    """Columns as pandas takes them, without making one type of several."""
+    if isinstance(Z, pd.DataFrame | pd.Series | Mapping):
+        return Z
+    if hasattr(Z, "columns"):  # polars
+        return {name: np.asarray(Z[name]) for name in Z.columns}
+    if isinstance(Z, pd.Index | pd.api.extensions.ExtensionArray):
+        return pd.Series(Z).rename(None)
+    if isinstance(Z, list | tuple):
+        if not any(isinstance(row, list | tuple | np.ndarray) for row in Z):
+            return pd.Series(Z, dtype=object)
+        array = np.array(Z, dtype=object)
+    else:
+        array = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z)
+    if array.ndim not in (1, 2):
+        problem = f"auxiliary must have one or two dimensions; got shape {array.shape}"
+        raise KerhrmError(problem, "give a column, or columns (n, c)")
+    return array
+
+
+def _numbers_in_text(values: pd.Series) -> pd.Series:
+    """Numbers that have become text next to other text, as numbers."""
+    if pd.api.types.infer_dtype(values, skipna=False) != "string":
+        return values
+    numbers = pd.to_numeric(values, errors="coerce")
+    return values if numbers.isna().any() else numbers
+
+
+def _kind(values: pd.Series, where: str) -> str:
+    held = pd.api.types.infer_dtype(values, skipna=False)
+    if held == "complex":
+        problem = f"{where} must hold numbers, dates or categories; got complex numbers"
+        raise KerhrmError(problem, "give their real part, or their modulus")
+    return next((kind for kind, names in KINDS.items() if held in names), CATEGORIES)
+
+
+def _whole(values: pd.Series) -> bool:
+    return pd.api.types.infer_dtype(values, skipna=False) == "integer"
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    """What equal categories have in common: True is not 1."""
+    return isinstance(value, bool | np.bool_), value
+
+
+def _categories(values: pd.Series, where: str) -> list[Any]:
+    """Distinct categories, in the order of their text."""
+    try:
+        distinct = dict.fromkeys(_key(value) for value in values)
+    except TypeError as error:
+        raise _no_category(values, where) from error
+    ordered = sorted(distinct, key=lambda key: (str(key[1]), type(key[1]).__name__))
+    return [value for _, value in ordered]
+
+
+def _no_category(values: pd.Series, where: str) -> KerhrmError:
+    problem = f"{where} must hold numbers, dates or categories"
+    return KerhrmError(f"{problem}; got {shown(values.iloc[0])}", "drop the column")

@@ -4,14 +4,15 @@ Preparing a fit, all or nothing, and predicting in blocks.
 """
 
 import contextlib
+import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -20,24 +21,22 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from kerhrm.algorithm.records import NO_WEIGHT
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import (
-    Units,
-    read_features,
-    read_target,
-    read_weights,
-    split_table,
-)
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators._data import Units, read_features, read_target, read_weights
+from kerhrm.estimators._settings import computation
+from kerhrm.estimators._settings import cores as cores
+from kerhrm.estimators._split import split_table
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import Network, resolve_device
 from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.options import Options, Task
-from kerhrm.threads import one_blas_thread, torch_threads
+from kerhrm.plugins import load_entry
 
 T = TypeVar("T", bound=Options)
 BLOCK = 2**12  #: points that are predicted at a time
+MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
 
 
 def _classifies(estimator: Any) -> bool:
@@ -87,7 +86,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """A function of standardised points, of rows x (m, d): (m,), float64."""
         device = resolve_device(self.device)
         outputs = np.empty(len(x))
-        with cores(self.n_jobs), torch.no_grad():
+        with computation(self.n_jobs), torch.no_grad():
             for start in range(0, len(x), BLOCK):
                 rows = slice(start, start + BLOCK)
                 outputs[rows] = (
@@ -160,6 +159,7 @@ def start(
     *,
     hold_out: bool | None = None,
     sample_weight: Any = None,
+    seed: int | None = None,
 ) -> tuple[Inputs, np.ndarray]:
     """Read a table, and draw w_0.
 
@@ -169,33 +169,33 @@ def start(
     unless other rows validate, its validation points.  ``environments`` gives the
     labels of n rows; ``hold_out`` says whether rows are held out, by default if there
     is no ``validation``. Rows may have a weight; those of ``validation`` count alike.
+    Without a ``seed`` that of ``random_state`` counts.
     """
     device, task = resolve_device(estimator.device), estimator._task
+    network_options = _network_options(estimator.network)
     x = read_features(estimator, X, reset=True)
-    target = read_target(y, len(x), task)
-    if isinstance(estimator.random_state, numbers.Integral):
-        estimator.seed_ = int(estimator.random_state)
-    else:
-        estimator.seed_ = int(
-            check_random_state(estimator.random_state).randint(2**31 - 1)
-        )
+    target = read_target(y, len(x), task, table=X)
+    estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
     parts = estimator.validation_fraction, estimator.seed_
     hold_out = validation is None if hold_out is None else hold_out
     train, held_out = split_table(x, target, task, *parts, hold_out=hold_out)
     others = x[held_out], target[held_out]
     if validation is not None:
-        points = read_features(estimator, validation[0], reset=False)
-        others = points, read_target(validation[1], len(points), task, varies=False)
-    weights = read_weights(sample_weight, len(x))
+        X_validation, y_validation = _pair(validation)
+        points = read_features(estimator, X_validation, reset=False)
+        how: Any = {"varies": False, "table": X_validation}
+        others = points, read_target(y_validation, len(points), task, **how)
+    weights = read_weights(sample_weight, len(x), X)
     if weights is not None and (weights[train] <= NO_WEIGHT).all():
         problem = "sample_weight is 0 in all rows that train"
         raise KerhrmError(problem, "give more rows a weight above 0")
+    _check_size(network_options, x.shape[1])
     units = estimator._units = Units.of(
         x[train], target[train], task, None if weights is None else weights[train]
     )
     if units.classes is not None:
         estimator.classes_ = units.classes
-    network = build(_network_options(estimator.network), estimator.seed_, x.shape[1])
+    network = build(network_options, estimator.seed_, x.shape[1])
     inputs = Inputs(
         units.inputs(x[train]).to(device),
         units.target(target[train]).to(device),
@@ -211,6 +211,34 @@ def start(
         else _mean_one(weights, held_out, device),
     )
     return inputs, np.concatenate([train, held_out])
+
+
+def draw_seed(random_state: Any) -> int:
+    """Seed of a fit: a whole number itself, or a draw.
+
+    Raises KerhrmError if it is neither a whole number, a RandomState, nor None.
+    """
+    if isinstance(random_state, numbers.Integral) and not isinstance(
+        random_state, bool
+    ):
+        return int(random_state)
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    problem = (
+        "random_state must be a whole number, a numpy RandomState or None; "
+        f"got {shown(random_state)}"
+    )
+    raise KerhrmError(problem, "use random_state=0")
+
+
+def _pair(validation: Any) -> tuple[Any, Any]:
+    """Rows that validate, and their target."""
+    if isinstance(validation, list | tuple) and len(validation) == 2:
+        return validation[0], validation[1]
+    size = f" of {len(validation)}" if isinstance(validation, list | tuple) else ""
+    kind = type(validation).__name__
+    problem = f"validation must be a pair of rows and their target; got a {kind}{size}"
+    raise KerhrmError(problem, "give validation=(X_validation, y_validation)")
 
 
 def _mean_one(
@@ -244,42 +272,44 @@ def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
     for name, field in kind.model_fields.items():
         value = given.get(name, getattr(estimator, name))
         if isinstance(field.default, list):
-            value = np.atleast_1d(value).tolist()
+            value = _listed(value)
         values[name] = value.item() if isinstance(value, np.generic) else value
     return kind.parse(values)
 
 
+def _listed(value: Any) -> list[Any]:
+    """Values of a sequence, or a single value, of Python's own types."""
+    if hasattr(value, "tolist"):  # arrays, tensors, pandas
+        value = value.tolist()
+    single = isinstance(value, str | bytes | Mapping | Iterator)
+    if single or not isinstance(value, Iterable):
+        return [value]
+    return [each.item() if isinstance(each, np.generic) else each for each in value]
+
+
 @contextlib.contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if a fit fails."""
+    """Leave an estimator as it was if a fit fails.
+
+    Raises KerhrmError if the memory is not enough.
+    """
     before = dict(vars(estimator))
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         vars(estimator).clear()
         vars(estimator).update(before)
+        if _out_of_memory(error):
+            problem = "the fit needs more memory than there is"
+            hint = "give fewer rows, or a smaller network, n_init or max_exact"
+            raise KerhrmError(problem, hint) from error
         raise
 
 
-@contextlib.contextmanager
-def cores(n_jobs: int | None) -> Iterator[None]:
-    """Compute on so many cores; None: as many as PyTorch takes by itself, -1: all.
-
-    NumPy's BLAS has one thread: its others would spin for a while after each product
-    and take the cores from PyTorch's.
-
-    Raises KerhrmError if n_jobs is zero or not a whole number.
-    """
-    if n_jobs is None:
-        with one_blas_thread():
-            yield
-        return
-    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if not whole or n_jobs == 0:
-        problem = f"n_jobs must be a whole number other than 0; got {n_jobs!r}"
-        raise KerhrmError(problem, "use -1 for all cores")
-    with torch_threads(effective_n_jobs(int(n_jobs))), one_blas_thread():
-        yield
+def _out_of_memory(error: BaseException) -> bool:
+    text = str(error) if isinstance(error, RuntimeError) else ""
+    words = "can't allocate memory", "out of memory"
+    return isinstance(error, MemoryError) or any(word in text for word in words)
 
 
 def _network_options(network: Any) -> NetworkOptions:
@@ -290,18 +320,33 @@ def _network_options(network: Any) -> NetworkOptions:
     """
     if isinstance(network, str):
         return NetworkOptions.parse({"module": network})
+    if isinstance(network, torch.nn.Module):
+        kind = type(network).__name__
+        problem = f"network must be a function that returns a module; got a {kind}"
+        hint = "define such a function of the number of columns, and give its name"
+        raise KerhrmError(problem, hint)
     if not callable(network):
-        widths = np.atleast_1d(network).tolist()
-        return NetworkOptions.parse({"widths": widths}, "network: ")
+        return NetworkOptions.parse({"widths": _listed(network)}, "network: ")
     entry = (
         f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
     )
-    try:
-        return NetworkOptions.parse({"module": entry})
-    except KerhrmError as error:
-        hint = "define the function at the top level of a module"
-        problem = f"network must be a function that Python can import; got {network!r}"
-        raise KerhrmError(problem, hint) from error
+    with contextlib.suppress(KerhrmError):
+        if load_entry(entry) is network:
+            return NetworkOptions.parse({"module": entry})
+    hint = "define the function at the top level of a module"
+    problem = f"network must be a function that Python can import; got {shown(network)}"
+    raise KerhrmError(problem, hint)
+
+
+def _check_size(options: NetworkOptions, d: int) -> None:
+    """Refuse a network that no memory holds."""
+    sizes = pairwise((d, *options.widths, 1))
+    if options.module is None:
+        number = math.fsum((1 + inputs) * outputs for inputs, outputs in sizes)
+        if number > MAX_WEIGHTS:
+            problem = f"network={options.widths} has {number:.1e} weights"
+            hint = f"give fewer or narrower layers, of {MAX_WEIGHTS:.0e} in all"
+            raise KerhrmError(f"{problem}, which are too many", hint)
 
 
 def in_table(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -1,26 +1,22 @@
-"""Tables of users: checked, in a canonical order, split and standardised.
+"""Tables of users: checked and standardised."""
 
-Rows are sorted by their values before anything is drawn, so that a fit does not depend
-on the order in which they come.
-"""
-
-import numbers
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, validate_data
 from torch import Tensor
 
 from kerhrm.algorithm.records import NO_WEIGHT
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators._arrays import check_order, column, family, kind, plain
+from kerhrm.estimators._arrays import first_row as first_row
 from kerhrm.options import Task
-from kerhrm.randomness import stream
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32
@@ -28,34 +24,43 @@ LARGEST = 1e20
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
-    """Inputs (n, d), float64 and finite.
+    """Inputs (n, d), float64 and finite, row by row in memory.
 
     ``reset`` when fitting, which learns the columns' names.
 
     Raises
     ------
     KerhrmError
-        Naming the column: text, NaN, infinite or enormous values, a repeated name.
+        Naming the column: text, a date, NaN, a masked cell, infinite or enormous
+        values, a repeated name.
     ValueError, TypeError
         scikit-learn's own, for other columns than in the fit, or what is not a table.
     """
-    X = X.detach().cpu().numpy() if isinstance(X, Tensor) else X
+    X = plain(X, "X")
     names = list(getattr(X, "columns", ()))
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise KerhrmError(
             f"two columns are called {twice[0]!r}", "rename or drop one of them"
         )
+    # their numbers would depend on the unit that the dates are stored in
+    if any(dtype.kind in "mM" for dtype in _dtypes(X)):
+        _name_text(X)
     try:
         x = validate_data(
             estimator,
             X,
             reset=reset,
             dtype=np.float64,
+            order="C",
             ensure_all_finite=False,
             copy=True,
         )
-    except (ValueError, TypeError) as error:
-        _name_text(X, error)
+    except (ValueError, TypeError, OverflowError) as error:
+        if not isinstance(error, TypeError) or hasattr(X, "iloc"):
+            _name_text(X, error)
+        if isinstance(error, OverflowError):
+            problem = f"X has a number that float64 cannot hold ({error})"
+            raise KerhrmError(problem, "drop such rows, or scale the column") from error
         raise
     # no negative zeros, which would compare differently as bytes
     x = np.asarray(x + 0.0)
@@ -63,104 +68,130 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     return x
 
 
-def read_target(y: Any, n: int, task: Task, *, varies: bool = True) -> np.ndarray:
-    """Target (n,): labels as they are, or numbers in float64.
+def read_target(
+    y: Any, n: int, task: Task, *, varies: bool = True, table: Any = None
+) -> np.ndarray:
+    """Target (n,) of a table: labels as they are, or numbers in float64.
 
     Of two values or more if it varies.
 
     Raises
     ------
     KerhrmError
-        If it is missing, of another length, constant, or has more than two classes.
+        If it is missing, of another length or order than the table, of several kinds,
+        constant, or has more than two classes.
     ValueError
-        scikit-learn's own, for missing or infinite values, and text in a regression.
+        scikit-learn's own, for infinite values.
     """
+    values = read_values(y, n, table)
+    values = _numbers(values, y) if task == "regression" else _classes(values)
+    if varies and n > 1 and (values == values[0]).all():
+        hint = "there is nothing to learn: choose other rows"
+        problem = (
+            f"the target y is constant: it has only one class or value, {values[0]}"
+        )
+        raise KerhrmError(problem, hint)
+    return values
+
+
+def read_values(y: Any, n: int, table: Any = None) -> np.ndarray:
+    """Target (n,) of a table, of any kind, of which none is missing."""
     if y is None:
         problem = "the estimator requires y to be passed, but the target y is None"
         raise KerhrmError(problem, "call fit(X, y)")
-    index = y
-    y = column_or_1d(
-        y.detach().cpu().numpy() if isinstance(y, Tensor) else y, warn=True
-    )
-    if y.dtype.hasobject:  # numbers and truth values among objects
-        y = pd.Series(y).infer_objects().to_numpy()
-    missing = pd.isna(y)
+    check_order(table, y, "y")
+    values = column(y, "y")
+    missing = pd.isna(values)
     if missing.any():
-        rows = f"{missing.sum()} rows, the first is {first_row(missing, index)}"
+        rows = f"{missing.sum()} rows, the first is {first_row(missing, y)}"
         raise KerhrmError(f"the target y is missing (NaN) in {rows}", "drop these rows")
-    if len(y) != n:
+    if len(values) != n:
         raise KerhrmError(
-            f"{n} rows of X but {len(y)} of y", "give one target for each row"
-        )
-    if task == "regression":
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_values(y[:, None], ["the target y"], index)
-    else:
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
-        if kind != "binary":
-            problem = (
-                "Only binary classification is supported. The type of the target "
-                f"is {kind}"
-            )
-            raise KerhrmError(problem, "wrap the estimator in OneVsRestClassifier")
-    if varies and len(y) > 1 and (y == y[0]).all():
-        hint = "there is nothing to learn: choose other rows"
-        raise KerhrmError(
-            f"the target y is constant: it has only one class or value, {y[0]}", hint
-        )
-    return y
-
-
-def read_weights(sample_weight: Any, n: int) -> np.ndarray | None:
-    """Weights (n,) of the rows, zero or positive; None: all alike.
-
-    Raises KerhrmError if there is not a finite weight for each row, or none is
-    positive.
-    """
-    if sample_weight is None:
-        return None
-    weights = check_array(
-        sample_weight, dtype=np.float64, ensure_2d=False, input_name="weights"
-    )
-    if weights.shape != (n,) or (weights < 0).any() or not weights.any():
-        problem = (
-            f"sample_weight must have shape ({n},) and values of zero or more, "
-            "not all zero"
-        )
-        problem += f"; got shape {weights.shape} and the least value {weights.min():g}"
-        raise KerhrmError(problem, "leave it out to weigh all rows alike")
-    return np.maximum(weights / weights.max(), NO_WEIGHT)
-
-
-def read_labels(labels: Any, n: int, what: str) -> np.ndarray:
-    """Labels of any kind, ``what`` in the plural: (n,), one for each row.
-
-    Raises KerhrmError if there is not one for each row.
-    """
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        problem = f"{what} have shape {values.shape} for {n} rows"
-        raise KerhrmError(problem, "give one label for each row")
-    if (missing := pd.isna(values)).any():
-        rows = f"{missing.sum()} rows, the first is {first_row(missing, labels)}"
-        raise KerhrmError(
-            f"{what} are missing in {rows}", "drop these rows, or label them"
+            f"{n} rows of X but {len(values)} of y", "give one target for each row"
         )
     return values
 
 
-def first_row(bad: Any, table: Any = None) -> str:
-    """Name the first of some rows as pandas counts.
+def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
+    """Target (n,) of a regression, float64."""
+    if y.dtype.kind in "mM":
+        hint = "give a number, as days since a date"
+        raise KerhrmError("the target y must hold numbers; got dates", hint)
+    try:
+        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except (ValueError, TypeError, OverflowError) as error:
+        if y.dtype.kind not in "OUS":
+            raise
+        wrong = pd.to_numeric(pd.Series(y), errors="coerce").isna().to_numpy()
+        where = f"{shown(y[wrong.argmax()])} in {first_row(wrong, given)}"
+        problem = f"the target y must hold numbers in a regression; got {where}"
+        hint = "drop such rows, or use a classifier for two labels"
+        raise KerhrmError(problem, hint) from error
+    check_values(values[:, None], ["the target y"], given)
+    return np.asarray(values)
 
-    By its index, or from 0 if it has none.
+
+def _classes(y: np.ndarray) -> np.ndarray:
+    """Target (n,) of a classification, of one or two labels of one kind."""
+    if y.dtype == object:
+        kinds = {kind(value): value for value in reversed(y)}
+        if len(kinds) > 1:
+            pair = " and ".join(
+                f"{shown(v)} ({k})" for k, v in sorted(kinds.items())[:2]
+            )
+            problem = f"the target y must have labels of one kind; got {pair}"
+            raise KerhrmError(problem, "give y.astype(str), or recode it")
+    try:
+        check_classification_targets(y)
+        number = type_of_target(y, input_name="y", raise_unknown=True)
+    except (ValueError, TypeError) as error:
+        text = " ".join(str(error).split())
+        problem = f"the target y must be two labels, numbers or text; got {shown(y[0])}"
+        if "Unknown label type" in text:
+            raise
+        raise KerhrmError(problem, "give y.astype(str), or recode it") from error
+    if number != "binary":
+        problem = (
+            "Only binary classification is supported. The type of the target "
+            f"is {number}"
+        )
+        raise KerhrmError(problem, "wrap the estimator in OneVsRestClassifier")
+    return y
+
+
+def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | None:
+    """Weights (n,) of the rows of a table, zero or positive; None: all alike.
+
+    Raises KerhrmError if there is not a finite weight for each row, in the table's
+    order, or none is positive.
     """
-    row, index = int(np.argmax(bad)), getattr(table, "index", None)
-    return (
-        f"index {index[row]}"
-        if isinstance(index, pd.Index)
-        else f"row {row} (counted from 0)"
-    )
+    if sample_weight is None:
+        return None
+    check_order(table, sample_weight, "sample_weight")
+    hint = "leave it out to weigh all rows alike"
+    try:
+        weights = check_array(
+            plain(sample_weight, "sample_weight"),
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+        )
+    except (ValueError, TypeError) as error:
+        if isinstance(error, KerhrmError):
+            raise
+        problem = f"sample_weight must be numbers; got {shown(sample_weight)}"
+        raise KerhrmError(problem, hint) from error
+    if weights.shape != (n,):
+        problem = f"sample_weight must have shape ({n},); got shape {weights.shape}"
+        raise KerhrmError(problem, hint)
+    if (bad := ~(np.isfinite(weights) & (weights >= 0))).any():
+        rows = f"{bad.sum()} rows, the first is {first_row(bad, sample_weight)}"
+        problem = f"sample_weight must be finite and 0 or more; it is not in {rows}"
+        raise KerhrmError(f"{problem}, with {weights[bad.argmax()]:g}", hint)
+    if not weights.any():
+        raise KerhrmError("sample_weight is zero in all rows", hint)
+    return np.maximum(weights / weights.max(), NO_WEIGHT)
 
 
 def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
@@ -176,21 +207,26 @@ def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
         raise KerhrmError(f"{what}, with {value:g}", "drop these rows, or fill them in")
 
 
-def _name_text(X: Any, error: Exception) -> None:
+def _dtypes(X: Any) -> list[Any]:
+    """Types of the columns of an array or DataFrame."""
+    if isinstance(X, pd.DataFrame):
+        return list(X.dtypes)
+    return [X.dtype] if isinstance(X, np.ndarray) else []
+
+
+def _name_text(X: Any, error: Exception | None = None) -> None:
     """Raise an error that names the first column that is not numbers,
     if there is one."""
-    if isinstance(error, TypeError) and not hasattr(X, "iloc"):
-        return  # not a table
     try:
         table = pd.DataFrame(X)
     except (ValueError, TypeError):
         return
-    for name, column in table.items():
-        numbers = pd.to_numeric(column, errors="coerce")
-        text = numbers.isna() & column.notna() | (column.dtype.kind in "mM")
+    for name, values in table.items():
+        numbers = pd.to_numeric(values, errors="coerce")
+        text = numbers.isna() & values.notna() | (values.dtype.kind in "mM")
         if text.any():
             row = int(text.to_numpy().argmax())
-            value = " ".join(str(column.iloc[row]).split())[:40]
+            value = " ".join(str(values.iloc[row]).split())[:40]
             where = first_row(text, X)
             problem = f"column {name!r} must hold numbers; got '{value}' in {where}"
             hint = "drop the column, or encode it: make_pipeline(table_encoder(), ...)"
@@ -238,7 +274,9 @@ class Units:
             return torch.from_numpy(
                 ((y - self.y_mean) / self.y_scale).astype(np.float32)
             )
-        if not (known := np.isin(y, self.classes)).all():
+        alike = family(y.dtype) == family(self.classes.dtype)
+        known = np.isin(y, self.classes) if alike else np.zeros(len(y), dtype=bool)
+        if not known.all():
             problem = f"label {y[~known].tolist()[0]!r} was not among those of the fit"
             raise KerhrmError(
                 problem, "known are {!r} and {!r}".format(*self.classes.tolist())
@@ -256,68 +294,3 @@ def _mean_and_scale(
     scaler = StandardScaler().fit(x / size, sample_weight=weights)
     scale = np.where(np.ptp(x, axis=0) == 0, 1.0, scaler.scale_ * size)
     return scaler.mean_ * size, scale
-
-
-def split_table(
-    x: np.ndarray,
-    y: np.ndarray,
-    task: Task,
-    fraction: float,
-    seed: int,
-    *,
-    hold_out: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that train and, if some are to be held out, rows that validate.
-
-    Sorted by their values.
-
-    Raises KerhrmError if too few rows are left.
-    """
-    if len(y) < 3:
-        problem = f"n_samples={len(y)} rows are too few to train and validate on"
-        raise KerhrmError(problem, "give 3 or more")
-    order = np.lexsort((y, *x.T))
-    if not hold_out:
-        return order, order[:0]
-    codes = (
-        np.unique(y, return_inverse=True)[1][order]
-        if task == "classification"
-        else None
-    )
-    train, validation = (order[part] for part in split(len(y), fraction, seed, codes))
-    if task == "classification" and len(np.unique(y[train])) < 2:
-        raise KerhrmError(
-            "the training rows have only one class", "give more rows of the other"
-        )
-    return train, validation
-
-
-def split(
-    n: int, fraction: float, seed: int, classes: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that train and rows that validate, one or more; ascending.
-
-    Classes 0, 1, ... of the rows (n,) keep their shares, or, where there are too few of
-    one, at least one row that trains.
-
-    Raises KerhrmError if the fraction is not between 0 and 1.
-    """
-    if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
-        problem = f"validation_fraction must be between 0 and 1; got {fraction!r}"
-        raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
-    random = stream(seed, "validation")
-    size = min(max(1, round(fraction * n)), n - 2)
-    if classes is None:
-        taken = random.permutation(n)[:size]
-    elif min(np.bincount(classes)) >= 2 and size >= 2 and n - size >= 2:
-        number = int(random.integers(2**31))
-        _, taken = train_test_split(
-            np.arange(n), test_size=size, stratify=classes, random_state=number
-        )
-    else:
-        order = random.permutation(n)
-        _, first = np.unique(classes[order], return_index=True)
-        taken = np.delete(order, first)[:size]
-    validates = np.zeros(n, dtype=bool)
-    validates[taken] = True
-    return np.flatnonzero(~validates), np.flatnonzero(validates)

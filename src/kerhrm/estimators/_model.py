@@ -24,7 +24,6 @@ from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import (
     TableEstimator,
     all_or_nothing,
-    cores,
     finish,
     in_table,
     options_of,
@@ -33,6 +32,7 @@ from kerhrm.estimators._base import (
 )
 from kerhrm.estimators._data import read_features, read_target
 from kerhrm.estimators._report import (
+    ALL,
     Report,
     compare,
     facts,
@@ -42,6 +42,7 @@ from kerhrm.estimators._report import (
     simple_models,
     worse_than_constant,
 )
+from kerhrm.estimators._settings import computation
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.features.ridge import RidgeModel
@@ -86,7 +87,7 @@ class InvariantEstimator(TableEstimator):
     _environments: Environments | None
     _linearisation: Linearisation
     _auxiliary: AuxiliaryFit | None  #: of auxiliary columns; None: without, or ERM
-    _columns: AuxiliaryColumns
+    _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
 
@@ -123,13 +124,13 @@ class InvariantEstimator(TableEstimator):
                 raise KerhrmError(
                     f"auxiliary and {name} cannot be given together", "leave one out"
                 )
-        pretest = (
-            HeterogeneityOptions() if self.pretest is True else self.pretest or None
-        )
+        pretest = self.pretest
+        if isinstance(pretest, bool | np.bool_):
+            pretest = HeterogeneityOptions() if pretest else None
         K = 2 if self.n_environments is None else self.n_environments
         options = options_of(self, EstimatorOptions, pretest=pretest, n_environments=K)
-        with all_or_nothing(self), cores(self.n_jobs), torch.no_grad():
-            self._auxiliary, self._columns = None, AuxiliaryColumns({})
+        with all_or_nothing(self), computation(self.n_jobs), torch.no_grad():
+            self._auxiliary = self._columns = None
             inputs, rows = start(self, X, y, validation, sample_weight=sample_weight)
             n = len(inputs.x)
             if n < 2 * options.n_environments:
@@ -177,7 +178,8 @@ class InvariantEstimator(TableEstimator):
                         else None
                     )
             else:
-                z = self._columns.read(auxiliary, len(rows), reset=True)
+                self._columns = AuxiliaryColumns.learn(auxiliary, len(rows), X)
+                z = self._columns.read(auxiliary, len(rows), X)
                 self._auxiliary = self._fit_auxiliary(
                     problem, z[rows[:n]], z[rows[n:]], options
                 )
@@ -194,8 +196,15 @@ class InvariantEstimator(TableEstimator):
                 hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
                 text = f"{reason}; predicting as ERM: {hint}"
                 warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
-                given = {"hold_out": False, "sample_weight": sample_weight}
-                whole, rows = start(self, X, y, validation, **given)
+                whole, rows = start(
+                    self,
+                    X,
+                    y,
+                    validation,
+                    hold_out=False,
+                    sample_weight=sample_weight,
+                    seed=self.seed_,
+                )
                 self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
                 self._environments = self._auxiliary = None
                 simple = self._keep_simple(whole)
@@ -211,29 +220,41 @@ class InvariantEstimator(TableEstimator):
         """Probabilities (n_samples, n_environments inferred) of rows X with targets y.
 
         After a fit with auxiliary columns: of rows with such columns; their targets do
-        not matter.
+        not matter.  Where ERM predicts all rows are in one environment.
         """
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
-        if self._auxiliary is not None:
-            if auxiliary is None:
-                problem = "the fit had auxiliary columns, and these rows have none"
-                raise KerhrmError(problem, "give auxiliary=... as well")
-            z = self._columns.read(auxiliary, len(x), reset=False)
-            return np.asarray(self._auxiliary.environments_of(z))
-        target = self._units.target(
-            read_target(y, len(x), self._task, varies=False)
-        ).double()
+        if self._columns is None:
+            if auxiliary is not None:
+                problem = "the fit had no auxiliary columns, and these rows have some"
+                raise KerhrmError(problem, "leave auxiliary out")
+            return self._of_targets(x, read_target(y, len(x), **self._like(X)))
+        if self._auxiliary is None:
+            return np.ones((len(x), 1))
+        if auxiliary is None:
+            problem = "the fit had auxiliary columns, and these rows have none"
+            raise KerhrmError(problem, "give auxiliary=... as well")
+        z = self._columns.read(auxiliary, len(x), X)
+        return self._auxiliary.environments_of(z).cpu().numpy()
+
+    def _like(self, X: Any) -> dict[str, Any]:
+        """How the target of rows X is read."""
+        return {"task": self._task, "varies": False, "table": X}
+
+    def _of_targets(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Environments (m, K) of rows (m, d) by their targets (m,)."""
+        target = self._units.target(y).double()
         if self._environments is None:
             return np.ones((len(x), 1))
-        points, one = self._units.inputs(x), self._environments
-        f0, along = self._linearisation(points)
-        of_inputs = self._clusters_inputs(self.selected_["iteration"])
-        means = points.double() @ one.slopes[0].mT if of_inputs else along[:, 1:]
-        if self.clustering_target == "residual":
-            target = target - f0
-        probabilities = one.probabilities(self.selected_["k"], means, target)
-        return of_occupied(probabilities, one.occupied[0])
+        with computation(self.n_jobs), torch.no_grad():
+            points, one = self._units.inputs(x), self._environments
+            f0, along = self._linearisation(points)
+            of_inputs = self._clusters_inputs(self.selected_["iteration"])
+            means = points.double() @ one.slopes[0].mT if of_inputs else along[:, 1:]
+            if self.clustering_target == "residual":
+                target = target - f0
+            probabilities = one.probabilities(self.selected_["k"], means, target)
+            return of_occupied(probabilities, one.occupied[0])
 
     def report(
         self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None
@@ -247,7 +268,10 @@ class InvariantEstimator(TableEstimator):
         """
         outputs = self._outputs(X)
         x = read_features(self, X, reset=False)
-        y = read_target(y, len(x), self._task, varies=False)
+        if auxiliary is not None and self._columns is None:
+            problem = "the fit had no auxiliary columns, and these rows have some"
+            raise KerhrmError(problem, "leave auxiliary out")
+        y = read_target(y, len(x), **self._like(X))
         parts: dict[str, np.ndarray] = {}
         if self._environments is not None and (
             self._auxiliary is None or auxiliary is not None
@@ -255,7 +279,7 @@ class InvariantEstimator(TableEstimator):
             memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
             parts = {f"environment {j}": part for j, part in enumerate(memberships)}
         if groups is not None:
-            parts |= indicators(groups, len(x))
+            parts |= indicators(groups, len(x), taken={ALL, *parts}, table=X)
         device = resolve_device(self.device)
         models = {name: model.to(device) for name, model in self._simple.items()}
         others = {name: self._in_blocks(model, x) for name, model in models.items()}

@@ -3,7 +3,7 @@ environment or group."""
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from kerhrm.estimators._data import read_labels
+from kerhrm.estimators._labels import read_labels
 from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
 from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
@@ -83,18 +83,27 @@ def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
     return models
 
 
-def indicators(groups: Any, n: int) -> dict[str, np.ndarray]:
-    """Groups of n rows by name: 1 for their rows and 0 for others.
+def indicators(
+    groups: Any, n: int, *, taken: Collection[str] = (), table: Any = None
+) -> dict[str, np.ndarray]:
+    """Groups of the n rows of a table by name: 1 for their rows and 0 for others.
 
-    Raises KerhrmError if there is not one label, of any kind, for each row.
+    Names that are ``taken`` are not used.
+
+    Raises KerhrmError if there is not one label, of any kind, for each row, or two have
+    the same name.
     """
     labels, name = (
-        pd.Series(read_labels(groups, n, "groups")),
+        read_labels(groups, n, "groups", table),
         getattr(groups, "name", None),
     )
-    name = "group" if name is None else name
-    every = sorted(labels.unique(), key=str)
-    return {f"{name} {one}": (labels == one).to_numpy(float) for one in every}
+    name = "group" if name is None or name == "" else name
+    names = [f"{name} {label}" for label in labels.names]
+    if not set(names).isdisjoint(taken):
+        names = [f"group {name} {label}" for label in labels.names]
+    return {
+        name: labels.members(number).astype(float) for number, name in enumerate(names)
+    }
 
 
 def compare(

@@ -13,16 +13,16 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import ClassifierTags, RegressorTags
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._base import (
     TableEstimator,
     all_or_nothing,
-    cores,
     finish,
     in_table,
     options_of,
     start,
 )
+from kerhrm.estimators._settings import computation
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
@@ -72,13 +72,13 @@ class Baseline(TableEstimator):
     ) -> Self:
         if self.task not in ("classification", "regression"):
             problem = (
-                f"task must be 'classification' or 'regression'; got {self.task!r}"
+                f"task must be 'classification' or 'regression'; got {shown(self.task)}"
             )
             raise KerhrmError(problem, "pass task='regression' for a numeric target")
         method = METHODS[self._method]
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
-        with all_or_nothing(self), cores(self.n_jobs):
+        with all_or_nothing(self), computation(self.n_jobs):
             hold_out = self._holds_out and validation is None
             given = {"hold_out": hold_out, "sample_weight": sample_weight}
             inputs, rows = start(self, X, y, validation, environments, **given)

@@ -7,12 +7,11 @@ import functools
 import warnings
 from typing import Any, Literal, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from kerhrm.estimators import DataWarning
-from kerhrm.estimators._data import read_labels
+from kerhrm.estimators._labels import read_labels
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.irm import PointLoss
@@ -27,7 +26,7 @@ class _Labelled(Baseline):
         self, X: Any, y: Any, *, environments: Any = None, validation: Any = None
     ) -> Self:
         """Train on a table with labels of environments, one for each row."""
-        labels = functools.partial(environment_labels, environments)
+        labels = functools.partial(environment_labels, environments, table=X)
         return self._fit(X, y, validation, labels)
 
 
@@ -304,16 +303,16 @@ class HRM(Baseline):
         )
 
 
-def environment_labels(environments: Any, n: int) -> Tensor:
-    """Labels 0, 1, ... (n,) of the rows' environments, from labels of any kind.
+def environment_labels(environments: Any, n: int, table: Any = None) -> Tensor:
+    """Labels 0, 1, ... (n,) of the environments of a table's n rows, from any labels.
 
     All 0 without.
 
-    Raises KerhrmError unless there is one for each row.
+    Raises KerhrmError unless there is one for each row, in the table's order, and no
+    two have the same name.
     """
     if environments is None:
         text = "no environments given: all rows count as one; pass environments= to fit"
         warnings.warn(text, DataWarning, stacklevel=5)
-        environments = np.zeros(n)
-    labels = read_labels(environments, n, "environments")
-    return torch.from_numpy(np.unique(labels, return_inverse=True)[1])
+        return torch.zeros(n, dtype=torch.int64)
+    return torch.from_numpy(read_labels(environments, n, "environments", table).codes)

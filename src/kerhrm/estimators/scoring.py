@@ -4,12 +4,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import read_labels
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators._arrays import check_order, column
+from kerhrm.estimators._labels import read_labels
+from kerhrm.options import suggest
 
 Scorer = Callable[[Any, Any, Any], float]
 
@@ -33,8 +36,9 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     Raises
     ------
     KerhrmError
-        If groups is not a Series with a unique index, or, when it scores, X is not a
-        DataFrame or one of its rows has no group.
+        If groups is not a Series with a unique index, two groups have the same name, or
+        there is no such scoring; when it scores, if X is not a DataFrame or one of its
+        rows has no group.
 
     Examples
     --------
@@ -58,6 +62,13 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
         twice = groups.index[groups.index.duplicated()][0]
         problem = f"the index of groups must be unique; got {twice!r} twice"
         raise KerhrmError(problem, "call reset_index(drop=True) on X and groups")
+    known = groups.dropna()
+    read_labels(known, len(known), "groups")  # refuses two of the same name
+    if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
+        problem = f"scoring must be a name, a callable or None; got {shown(scoring)}"
+        raise KerhrmError(problem, "use scoring='accuracy' or leave it out")
+    if isinstance(scoring, str) and scoring not in (names := get_scorer_names()):
+        raise KerhrmError(f"no scoring is called {scoring!r}", suggest(scoring, names))
     return functools.partial(_worst, groups=groups, scoring=scoring)
 
 
@@ -67,14 +78,16 @@ def _worst(estimator: Any, X: Any, y: Any, *, groups: pd.Series, scoring: Any) -
             f"X must be a DataFrame with the index of groups; got {type(X).__name__}"
         )
         raise KerhrmError(problem, "give a DataFrame to the search or cross-validation")
-    values = read_labels(groups.reindex(X.index), len(X), "groups")
+    check_order(X, y, "y")
+    labels = read_labels(groups.reindex(X.index), len(X), "groups")
     if scoring is None:
         scoring = (
             "accuracy" if is_classifier(estimator) else "neg_root_mean_squared_error"
         )
     score = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    y = pd.Series(y).to_numpy()
-    return min(
-        float(score(estimator, X[values == one], y[values == one]))
-        for one in set(values)
-    )
+    y = column(y, "y")
+    scores = [
+        float(score(estimator, X[labels.members(e)], y[labels.members(e)]))
+        for e in range(len(labels.names))
+    ]
+    return float(np.min(scores))  # NaN if a score is

@@ -1,8 +1,9 @@
 """What all pictures share: axes, colours and markers, legends, names."""
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,30 @@ def style(number: int) -> dict[str, Any]:
 def plain(name: Any) -> str:
     """Name from a table as a text in which matplotlib sees no mathematics."""
     return str(name).replace("$", r"\$")
+
+
+def entry(name: Any) -> str:
+    """Name of a line or of points, as an entry of :func:`legend`.
+
+    matplotlib leaves entries out that are empty or begin with an underscore, so that
+    they begin with a space.
+    """
+    text = plain(name)
+    return text if text and not text.startswith("_") else f" {text}"
+
+
+def whole(value: Any, name: str, least: int) -> int:
+    """A whole number of ``least`` or more.
+
+    Raises KerhrmError naming the parameter if it is something else.
+    """
+    integral = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not integral or value < least:
+        problem = (
+            f"{name} must be a whole number of {least} or more; got {shown(value)}"
+        )
+        raise KerhrmError(problem, f"use {name}={max(least, 5)}")
+    return int(value)
 
 
 def new_axes(ax: Any, height: float = HEIGHT) -> "Axes":
@@ -59,6 +84,8 @@ def legend(ax: "Axes", scale: float = 1.0) -> None:
         "bbox_to_anchor": (0.5, 0),
         "borderaxespad": 4.0,
     }
-    ax.legend(
+    drawn = ax.legend(
         **place, ncols=columns, markerscale=scale, fontsize="small", frameon=False
     )
+    for text in drawn.get_texts():
+        text.set_text(text.get_text().removeprefix(" "))

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import read_labels
-from kerhrm.plots.axes import GREY, legend, new_axes, plain, style
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators._arrays import column, family
+from kerhrm.estimators._data import read_target, read_values
+from kerhrm.estimators._labels import in_category_order, read_labels
+from kerhrm.plots.axes import GREY, entry, legend, new_axes, plain, style, whole
 from kerhrm.plots.rows import interval, read
 
 if TYPE_CHECKING:
@@ -83,7 +84,13 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
 
 
 def agreement(
-    models: Any, X: Any, y: Any, *, n: int = 5, ax: "Axes | None" = None
+    models: Any,
+    X: Any,
+    y: Any,
+    *,
+    auxiliary: Any = None,
+    n: int = 5,
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw how far fits agree about the environments.
 
@@ -101,18 +108,24 @@ def agreement(
         among its values.
     X, y : array-like of shape (n_samples, n_features), (n_samples,)
         Rows and their target.
+    auxiliary : array-like of shape (n_samples, ...), optional
+        Auxiliary columns of the rows, for fits with such columns.
     n : int
         Fits of a single estimator.
     """
     if isinstance(models, BaseEstimator):
-        models = [clone(models).set_params(random_state=s).fit(X, y) for s in range(n)]
+        columns = {} if auxiliary is None else {"auxiliary": auxiliary}
+        models = [
+            clone(models).set_params(random_state=seed).fit(X, y, **columns)
+            for seed in range(whole(n, "n", 2))
+        ]
     fits = _named(models)
     if len(fits) < 2:
         problem = f"agreement needs two fits or more; got {len(fits)}"
         raise KerhrmError(problem, "give several models, or n=2")
     labels = {}
     for name, model in fits.items():
-        rows = read(model, X, y)
+        rows = read(model, X, y, auxiliary)
         alone = "" if len(rows.names) > 1 else "\n(one environment)"
         labels[name + alone] = rows.memberships.argmax(1)
     values = np.ones((len(fits), len(fits)))
@@ -153,25 +166,40 @@ def group_errors(
     groups : array-like of shape (n_samples,)
         Labels of any kind; those of a pandas ``Categorical`` keep their order.
     """
-    fits, values = _named(models), np.asarray(y)
-    read_labels(groups, len(values), "groups")
-    labels = pd.Categorical(groups).remove_unused_categories()
+    fits, n = _named(models), len(column(y, "y"))
+    for name, model in fits.items():
+        if not hasattr(model, "predict"):
+            problem = f"{name!r} is a {type(model).__name__}, which does not predict"
+            raise KerhrmError(problem, "give fitted estimators")
     if len({is_classifier(model) for model in fits.values()}) > 1:
         problem = "classifiers and regressors have no error in common"
         raise KerhrmError(problem, "draw them one after the other")
     classifies = is_classifier(next(iter(fits.values())))
-    parts = {f"all rows ({len(labels)})": np.ones(len(labels), dtype=bool)}
-    for label in labels.categories:
-        parts[f"{label} ({(labels == label).sum()})"] = np.asarray(labels == label)
+    how: Any = {"varies": False, "table": X}
+    values = (
+        read_values(y, n, X) if classifies else read_target(y, n, "regression", **how)
+    )
+    labels = read_labels(groups, n, "groups", X)
+    names, members = ["all rows"], [np.ones(n, dtype=bool)]
+    for label in in_category_order(groups, labels.names):
+        names.append(f"group {label}" if label in names else label)
+        members.append(labels.members(labels.names.index(label)))
     intervals = {}
     for name, model in fits.items():
         predictions = model.predict(X)
-        if len(predictions) != len(values):
-            problem = f"{len(predictions)} rows of X but {len(values)} of y"
+        if len(predictions) != n:
+            problem = f"{len(predictions)} rows of X but {n} of y"
             raise KerhrmError(problem, "give the same rows")
+        if classifies and family(predictions.dtype) != family(values.dtype):
+            got = f"{shown(predictions[0])}, but y has {shown(values[0])}"
+            problem = f"{name} predicts labels of another kind: {got}"
+            raise KerhrmError(problem, "give y as in the fit")
         losses = predictions != values if classifies else (predictions - values) ** 2
-        each = [interval(losses[here], classifies) for here in parts.values()]
+        each = [interval(losses[here], classifies) for here in members]
         intervals[name] = np.array(each).T
+    parts = [
+        f"{name} ({here.sum()})" for name, here in zip(names, members, strict=True)
+    ]
     ax = new_axes(ax, height=1.2 + 0.35 * len(parts) * max(1, len(fits) / 3))
     reach = min(0.35, 0.12 * (len(fits) - 1))
     offsets = np.linspace(-reach, reach, len(fits))
@@ -179,7 +207,7 @@ def group_errors(
         spread = np.stack([mean - low, high - mean]).clip(0)
         place = np.arange(len(parts)) + offsets[number]
         ax.errorbar(
-            mean, place, xerr=spread, linestyle="", **style(number), label=plain(name)
+            mean, place, xerr=spread, linestyle="", **style(number), label=entry(name)
         )
     ax.set_yticks(range(len(parts)), [plain(part) for part in parts])
     ax.set_ylim(len(parts) - 0.5, -0.5)
@@ -206,6 +234,11 @@ def _named(models: Any) -> dict[str, Any]:
     little."""
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
+        if len(named) < len(models):
+            names = [*map(str, models)]
+            twice = next(name for name in names if names.count(name) > 1)
+            problem = f"two models have the same name, {twice}"
+            raise KerhrmError(problem, "rename one of them")
     else:
         several = list(models) if isinstance(models, list | tuple) else [models]
         names = [type(model).__name__ for model in several]

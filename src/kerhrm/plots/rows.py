@@ -13,9 +13,11 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._data import read_features, read_labels, read_target
+from kerhrm.estimators._arrays import column
+from kerhrm.estimators._data import read_features, read_target
+from kerhrm.estimators._labels import read_labels
 from kerhrm.options import Task, suggest
-from kerhrm.plots.axes import GREY, legend, new_axes, plain, style
+from kerhrm.plots.axes import GREY, entry, legend, new_axes, plain, style, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +44,7 @@ def environments(
     y: Any,
     *,
     features: Sequence[str | int] | None = None,
+    auxiliary: Any = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw rows in two features, by environment.
@@ -56,8 +59,10 @@ def environments(
         Their target, for an environment is a relation between features and target.
     features : two names or numbers, optional
         By default those that separate the environments best, see :func:`importance`.
+    auxiliary : array-like of shape (n_samples, ...), optional
+        Auxiliary columns of the rows, for a fit with such columns.
     """
-    rows = read(model, X, y)
+    rows = read(model, X, y, auxiliary)
     if features is None:
         first, second = _most_important(model, rows, 2)
     elif isinstance(features, str) or len(features) != 2:
@@ -79,6 +84,7 @@ def relation(
     y: Any,
     feature: str | int | None = None,
     *,
+    auxiliary: Any = None,
     bins: int = 5,
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -94,13 +100,14 @@ def relation(
         As of :func:`environments`.
     feature : str or int, optional
         By default the one that separates the environments best, see :func:`importance`.
+    auxiliary : array-like of shape (n_samples, ...), optional
+        Auxiliary columns of the rows, for a fit with such columns.
     bins : int
         Parts of the feature, with equally many rows; a feature of fewer values has a
         part for each.
     """
-    rows = read(model, X, y)
-    if bins < 1:
-        raise KerhrmError(f"bins must be 1 or more; got {bins}", "try 10")
+    rows = read(model, X, y, auxiliary)
+    bins = whole(bins, "bins", 1)
     if feature is None:
         (chosen,) = _most_important(model, rows, 1)
     else:
@@ -124,7 +131,7 @@ def relation(
         each = np.array([interval(part, True) for part in own.values()]).reshape(-1, 3)
         share, spread = each[:, 0], np.abs(each[:, 1:] - each[:, :1]).T
         place = np.array([*own]) + dodge * (e - (len(rows.names) - 1) / 2)
-        ax.errorbar(place, share, spread, **style(e), elinewidth=1, label=plain(name))
+        ax.errorbar(place, share, spread, **style(e), elinewidth=1, label=entry(name))
     ax.set_ylim(-0.05, 1.05)
     ax.set_ylabel(plain(f"share of {rows.target} = {classes[-1]}"))
     legend(ax)
@@ -158,6 +165,7 @@ def importance(
     random_state : int
         Seed of the five permutations of each column, whose standard deviation is shown.
     """
+    most = whole(most, "most", 1)
     rows = read(model, X, y)
     mean, deviation = moved_by_shuffling(model, rows, random_state)
     names = [plain(name) for name in (*rows.features, f"{rows.target} (target)")]
@@ -191,7 +199,7 @@ def points(
     alpha = 0.5 if lines else 0.7
     for e, name in enumerate(names):
         here, behind = likeliest == e, (counts > counts[e]).sum() - len(counts)
-        label = plain(f"{name} ({here.mean():.0%} of the rows)")
+        label = entry(f"{name} ({here.mean():.0%} of the rows)")
         looks: dict[str, Any] = {**style(e), "s": 18, "alpha": alpha, "linewidths": 0}
         ax.scatter(x[here], y[here], **looks, zorder=2 + 0.01 * behind, label=label)
         if lines:
@@ -228,6 +236,10 @@ def moved_by_shuffling(
         raise KerhrmError(
             problem, "give a fitted KerHRM estimator, or name the features"
         )
+    if getattr(model, "_auxiliary", None) is not None:
+        problem = "environments of this fit are functions of auxiliary columns alone"
+        raise KerhrmError(f"{problem}: no feature separates them", "name the features")
+    random_state = whole(random_state, "random_state", 0)
     chosen = np.random.default_rng(random_state).permutation(len(rows.y))[:MAX_ROWS]
     both = pd.DataFrame(rows.x[chosen]).assign(target=rows.y[chosen])
 
@@ -249,7 +261,7 @@ def moved_by_shuffling(
     return found.importances_mean, found.importances_std
 
 
-def read(model: Any, X: Any, y: Any) -> Rows:
+def read(model: Any, X: Any, y: Any, auxiliary: Any = None) -> Rows:
     """Rows with their environments, of an estimator or as they are given.
 
     Raises KerhrmError if ``model`` has no environments, or for what is wrong with the
@@ -266,13 +278,13 @@ def read(model: Any, X: Any, y: Any) -> Rows:
     if isinstance(model, BaseEstimator):
         task: Task = "classification" if is_classifier(model) else "regression"
     else:  # two values, or text, are classes
-        kinds = pd.Series(np.asarray(y))
+        kinds = pd.Series(column(y, "y"))
         numeric = pd.api.types.is_numeric_dtype(kinds) and kinds.nunique() > 2
         task = "regression" if numeric else "classification"
-    values = read_target(y, len(x), task, varies=False)
+    values = read_target(y, len(x), task, varies=False, table=X)
     target = y.name if isinstance(getattr(y, "name", None), str) else "y"
     if infers:
-        memberships = model.predict_environment_proba(X, y)
+        memberships = model.predict_environment_proba(X, y, auxiliary=auxiliary)
         labels: Any = range(memberships.shape[1])
     else:
         if isinstance(model, BaseEstimator) and not hasattr(model, "environments_"):
@@ -280,11 +292,10 @@ def read(model: Any, X: Any, y: Any) -> Rows:
             hint = "give KerHRM, of a pipeline its last step, "
             hint += "or the environments of the rows"
             raise KerhrmError(problem, hint)
-        own = read_labels(
-            getattr(model, "environments_", model), len(x), "environments"
-        )
-        labels, codes = np.unique(own, return_inverse=True)
-        memberships = np.eye(len(labels))[codes]
+        given = getattr(model, "environments_", model)
+        environments = read_labels(given, len(x), "environments", X)
+        labels = environments.names
+        memberships = np.eye(len(labels))[environments.codes]
     named = [f"environment {label}" for label in labels]
     return Rows(x, features, values, target, task, memberships, named)
 

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
 from kerhrm.estimators._base import start
-from kerhrm.estimators._data import split
+from kerhrm.estimators._split import split
 from kerhrm.methods.registry import METHODS
 
 QUICK: dict[str, dict[str, Any]] = {

@@ -1,0 +1,109 @@
+"""Arrays, tables and columns as users give them, before anything is read from them.
+
+Tensors become arrays, masked cells become missing ones, and what comes as a list keeps
+the types of its values: NumPy alone would make one text of 1 and "1".
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import column_or_1d
+from torch import Tensor
+
+from kerhrm.errors import KerhrmError
+
+
+def plain(values: Any, what: str) -> Any:
+    """Values without tensors and masks: masked cells are NaN, or None among objects.
+
+    Raises KerhrmError if a tensor cannot be read.
+    """
+    if isinstance(values, Tensor):
+        try:
+            return values.detach().cpu().numpy()
+        except (RuntimeError, TypeError, NotImplementedError) as error:
+            text = f"{str(values.dtype)[6:]}, on {values.device}"
+            problem = f"{what} is a tensor that NumPy cannot read ({text})"
+            raise KerhrmError(problem, "give a dense tensor, of float32") from error
+    rows = values if isinstance(values, list | tuple) else ()
+    if any(isinstance(row, np.ma.MaskedArray) for row in rows):
+        values = np.ma.array(values)
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    masked = np.ma.getmaskarray(values)
+    if not masked.any():
+        return np.ma.getdata(values)
+    numeric = values.dtype.kind in "biuf"
+    filled = np.ma.getdata(values).astype(float if numeric else object)
+    filled[masked] = np.nan if numeric else None
+    return filled
+
+
+def column(values: Any, what: str, *, nested: bool = False) -> np.ndarray:
+    """A column (n,), of objects where its values are not all numbers, or all text.
+
+    With ``nested`` values of a list may be tuples.
+
+    Raises
+    ------
+    KerhrmError
+        If it is a tensor that cannot be read.
+    ValueError
+        scikit-learn's own, if it is not a column.
+    """
+    values = plain(values, what)
+    if isinstance(values, list | tuple):
+        sequences = any(isinstance(v, list | tuple | np.ndarray) for v in values)
+        if nested or not sequences:
+            values = pd.Series(values, dtype=object)
+    values = column_or_1d(values, warn=True)
+    if values.dtype.hasobject:  # numbers, or truth values, among objects
+        values = pd.Series(values, dtype=object).infer_objects().to_numpy()
+    return np.asarray(values)
+
+
+def kind(value: Any) -> str:
+    """Kind of a value that other kinds are not mixed with, in the plural."""
+    if isinstance(value, bool | np.bool_):
+        return "truth values"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, int | float | np.number):
+        return "numbers"
+    return type(value).__name__
+
+
+def family(dtype: Any) -> str:
+    """Types whose values NumPy compares as they are: numbers, text, or others."""
+    return next((f for f in ("biuf", "OU") if dtype.kind in f), str(dtype.kind))
+
+
+def first_row(bad: Any, table: Any = None) -> str:
+    """Name the first of some rows as pandas counts.
+
+    By its index, or from 0 if it has none.
+    """
+    row, index = int(np.argmax(bad)), getattr(table, "index", None)
+    return (
+        f"index {index[row]}"
+        if isinstance(index, pd.Index)
+        else f"row {row} (counted from 0)"
+    )
+
+
+def check_order(table: Any, other: Any, what: str) -> None:
+    """Refuse what has the rows of a table in another order, by the index of both.
+
+    Rows are taken as they come, as everywhere in scikit-learn, so that the rows of X
+    would have the values of others.
+    """
+    rows, others = (getattr(given, "index", None) for given in (table, other))
+    if not (isinstance(rows, pd.Index) and isinstance(others, pd.Index)):
+        return
+    if len(rows) != len(others) or rows.equals(others):
+        return
+    if rows.isin(others).all() and others.isin(rows).all():
+        hint = f"give {what}.loc[X.index], or {what}.to_numpy() if the order is right"
+        problem = f"{what} has the rows of X in another order, by the index of both"
+        raise KerhrmError(problem, hint)
