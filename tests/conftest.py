@@ -13,6 +13,9 @@ from filelock import FileLock
 
 ROOT = Path(__file__).parents[1]
 
+# Packages of the user's environment add no method, penalty or data set to any test.
+os.environ["KERHRM_PLUGINS"] = ""
+
 
 @pytest.fixture(scope="session")
 def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:

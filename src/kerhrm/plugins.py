@@ -1,14 +1,18 @@
 """Objects by name: ``"module:name"`` in options, and entry points of other packages."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar
 
 from kerhrm.errors import KerhrmError
 
 T = TypeVar("T")
+PLACES = "KERHRM_PLUGINS"  #: variable with the folders of packages that count
 HINT = 'write "module:name" of something that Python can import'
 
 
@@ -33,25 +37,94 @@ def check_entry(entry: str) -> str:
     return entry
 
 
-def with_plugins(group: str, built_in: Mapping[str, T]) -> dict[str, T]:
-    """Registry of the built-in objects and those of installed packages, sorted by name.
+def installed(group: str) -> list[EntryPoint]:
+    """Entry points of a group, sorted by name, of the packages that count.
 
-    An entry point's name in ``group``, as ``kerhrm.methods``, is the registry's key; no
-    package may replace what is built in.
-
-    Raises KerhrmError naming the package: if a name is taken, or its object cannot be
-    imported.
+    All do, unless the variable ``KERHRM_PLUGINS`` names the folders, as
+    ``site-packages``, whose packages do; if it is empty, none does.
     """
-    registry = dict(built_in)
-    for point in sorted(entry_points(group=group), key=lambda p: p.name):
-        package = point.dist.name if point.dist else "of unknown name"
-        where = f"package {package}, {group}: {point.name}"
-        hint = f"correct the package, or pip uninstall {package}"
-        if point.name in registry:
-            raise KerhrmError(f"{where}: the name is taken", hint)
-        try:
-            registry[point.name] = point.load()
-        except Exception as error:
-            text = " ".join(f"{where}: {type(error).__name__}: {error}".split())
-            raise KerhrmError(text, hint) from error
-    return registry
+    points = sorted(entry_points(group=group), key=lambda point: point.name)
+    places = os.environ.get(PLACES)
+    if places is None:
+        return points
+    folders = [Path(place).resolve() for place in places.split(os.pathsep) if place]
+    return [point for point in points if _folder(point) in folders]
+
+
+def _folder(point: EntryPoint) -> Path | None:
+    """Folder into which the package of an entry point is installed."""
+    return Path(str(point.dist.locate_file(""))).resolve() if point.dist else None
+
+
+class Registry(Mapping[str, T]):
+    """Objects by name: the built-in ones, then those of installed packages.
+
+    An entry point's name in ``group``, as ``kerhrm.methods``, is its key.  Packages are
+    imported when a name that is not built in is looked up, or names are listed, and not
+    before, so that a package's module may import any module of this one, in any order.
+
+    Parameters
+    ----------
+    group : str
+        Of the entry points.
+    built_in : mapping of str
+        What no package may replace.
+    check : callable, optional
+        ``check(name, object)`` raises KerhrmError if an object does not belong here.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        built_in: Mapping[str, T],
+        check: Callable[[str, Any], None] | None = None,
+    ) -> None:
+        self.group, self._built_in, self._check = group, dict(built_in), check
+        self._plugins: dict[str, T] | None = None
+        self._lock = RLock()
+
+    def load(self) -> Mapping[str, T]:
+        """Import the packages, once, and return their objects by name.
+
+        Raises KerhrmError naming the package: if a name is taken, or its object cannot
+        be imported or does not belong here.
+        """
+        with self._lock:
+            if self._plugins is None:
+                self._plugins = {}  # for what a package looks up while it is imported
+                try:
+                    self._plugins = self._imported()
+                except BaseException:
+                    self._plugins = None
+                    raise
+            return self._plugins
+
+    def _imported(self) -> dict[str, T]:
+        found: dict[str, T] = {}
+        for point in installed(self.group):
+            package = point.dist.name if point.dist else "of unknown name"
+            where = f"package {package}, {self.group}: {point.name}"
+            hint = f"correct the package, or pip uninstall {package}"
+            if point.name in self._built_in or point.name in found:
+                raise KerhrmError(f"{where}: the name is taken", hint)
+            try:
+                found[point.name] = point.load()
+            except Exception as error:
+                text = " ".join(f"{where}: {type(error).__name__}: {error}".split())
+                raise KerhrmError(text, hint) from error
+            if self._check:
+                self._check(point.name, found[point.name])
+        return found
+
+    def __getitem__(self, name: str) -> T:
+        return self._built_in[name] if name in self._built_in else self.load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._built_in
+        yield from self.load()
+
+    def __len__(self) -> int:
+        return len(self._built_in) + len(self.load())
+
+    def __repr__(self) -> str:
+        return f"Registry({self.group!r}: {', '.join(self)})"

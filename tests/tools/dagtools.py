@@ -65,6 +65,7 @@ class Checkout:
             # Before site-packages, so that the copy's package hides the installed one.
             "PYTHONPATH": str(folder / "src"),
             "KERHRM_OFFLINE": "1",
+            "KERHRM_PLUGINS": "",
             "KERHRM_CACHE_DIR": str(folder / ".no-cache"),
         }
         if raw_dir:

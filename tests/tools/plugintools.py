@@ -1,9 +1,14 @@
 """Other packages as pip would install them, without pip, a network or the environment
 at hand."""
 
+import os
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 
 def install(source: Path, target: Path) -> Path:
@@ -31,3 +36,23 @@ def write_info(
     ]
     (info / "entry_points.txt").write_text("\n".join(lines))
     return info
+
+
+def show(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let this process see the packages in a folder, and no others."""
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("KERHRM_PLUGINS", str(folder))
+
+
+def run(code: str, folder: Path, **variables: str) -> str:
+    """Output of code in a fresh interpreter that sees the packages in a folder."""
+    environment = {"PYTHONPATH": str(folder), "KERHRM_PLUGINS": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment | {"OMP_NUM_THREADS": "1"} | variables,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -120,7 +120,7 @@ rule learn_direction:
         seeds=of("seeds"),
         device=CONFIG.device,
         threads=THREADS,
-        code=code("learn_direction"),
+        code=code_of("learn_direction", "penalties"),
     message:
         "M_p, iteration {wildcards.t}: {wildcards.data}/{wildcards.setting}/{wildcards.learner}"
     script:

@@ -54,7 +54,7 @@ rule train:
         seeds=of("seeds"),
         device=CONFIG.device,
         threads=THREADS,
-        code=code_of("train", "entries"),
+        code=code_of("train", "entries", "penalties"),
     message:
         "Train: {wildcards.data}/{wildcards.setting}/{wildcards.learner}"
     script:

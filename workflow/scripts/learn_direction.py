@@ -1,7 +1,5 @@
 """M_p of one iteration: invariant directions of all candidates, and the one chosen."""
 
-import torch
-
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Environments, Problem
@@ -9,7 +7,7 @@ from kerhrm.networks.base import resolve_device
 from kerhrm.paper.runs.arrays import load_records, save_stacked
 from kerhrm.paper.runs.job import job
 
-with job(snakemake), torch.inference_mode():
+with job(snakemake):
     device, files = resolve_device(snakemake.params.device), snakemake.input
     options = KerHRMOptions(**snakemake.params.options)
     environments = [

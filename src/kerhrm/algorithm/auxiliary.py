@@ -17,7 +17,7 @@ with R^j the mean squared error of environment j over the validation points and,
 fold, the training points.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from pydantic import Field
@@ -27,8 +27,8 @@ from torch.nn.functional import one_hot, pad
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture
-from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.options import KerHRMOptions, PenaltyName
+from kerhrm.algorithm.penalties import minimisers
 from kerhrm.algorithm.records import Directions, Environments, Problem
 from kerhrm.options import (
     Count,
@@ -55,7 +55,7 @@ class AuxiliaryOptions(Options):
     alpha: Some[NonNegative] = option(
         [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], "weights of the penalty to try"
     )
-    penalty: Literal["gradient_variance", "whitened_gradient_variance"] = option(
+    penalty: PenaltyName = option(
         "whitened_gradient_variance", "on what differs between environments"
     )
     ridge: NonNegative = option(1e-6, "of the invariant direction")
@@ -148,14 +148,12 @@ def cell_directions(
     one, which makes this ERM.  Scores are minus the extrapolated risk; ties go to the
     smaller k, then alpha.
     """
-    penalty = PENALTIES[options.penalty]()
     order = stream(problem.seed, "auxiliary", "folds").permutation(len(problem.y))
     fold = torch.from_numpy(order % options.folds).to(problem.u.device)
     thetas: list[Tensor] = []
     scores: list[Tensor] = []
     for k, memberships, held_out in zip(options.k, train, validation, strict=True):
         psi, psi_validation = problem.reduced(k)
-        unit = float(penalty.unit(psi))
         # without one of the folds, then of all points
         found = []
         for number in range(options.folds + 1):
@@ -163,9 +161,7 @@ def cell_directions(
             risks = environment_risks(
                 psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
             )
-            found.append(
-                torch.stack([penalty.minimise(risks, a * unit) for a in options.alpha])
-            )
+            found.append(minimisers(options.penalty, psi, risks, options.alpha))
         *without, theta = found  # (A, k) each
         residuals = problem.target.repeat(len(options.alpha), 1)
         for number, other in enumerate(without):

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.mixture import weighted_moments
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import PENALTIES, Risks, solve
+from kerhrm.algorithm.penalties import Risks, minimisers, solve
 from kerhrm.algorithm.records import (
     Direction,
     Directions,
@@ -62,7 +62,6 @@ def learn_directions(
         no others.
     """
     newest, n_alphas = environments[-1], len(options.alpha)
-    penalty = PENALTIES[options.penalty]()
     theta = newest.train.new_zeros(len(newest.k), n_alphas, len(problem.s))
     for g, k in enumerate(newest.k.tolist()):
         psi, _ = problem.reduced(k)
@@ -73,10 +72,7 @@ def learn_directions(
         # next to a sum of losses the penalty weighs as much less than next to their
         # mean
         terms = int((risks.weights > 0).sum()) if options.total == "sum" else 1
-        for a, alpha in enumerate(options.alpha):
-            theta[g, a, :k] = penalty.minimise(
-                risks, alpha * float(penalty.unit(psi)) / terms
-            )
+        theta[g, :, :k] = minimisers(options.penalty, psi, risks, options.alpha, terms)
     candidates = theta.flatten(0, 1)
     score = selection_score(problem, candidates, environments, options.selection)
     degenerate = newest.degenerate.repeat_interleave(n_alphas)
@@ -100,7 +96,8 @@ def environment_risks(
 ) -> Risks:
     """Squared losses of soft environments, as their second moments.
 
-    A_e = Psi^T R_e Psi / N_e, b_e = Psi^T R_e y / N_e, N_e = sum_i r_ie.
+    A_e = Psi^T R_e Psi / N_e, b_e = Psi^T R_e y / N_e, c_e = y^T R_e y / N_e,
+    N_e = sum_i r_ie.
 
     Parameters
     ----------
@@ -120,11 +117,13 @@ def environment_risks(
         What a penalty needs.
     """
     total = memberships.sum(0)
-    second, cross = weighted_moments(psi, y, (memberships / total.clamp_min(1e-300)).mT)
+    shares = (memberships / total.clamp_min(1e-300)).mT
+    second, cross = weighted_moments(psi, y, shares)
     mass = total / len(psi)
     occupied = (mass > 1e-9).to(psi.dtype)
     weights = mass if by_size else occupied / occupied.sum()
-    return Risks(second, cross, weights, ridge * (psi**2).sum() / psi.numel())
+    rho = ridge * (psi**2).sum() / psi.numel()
+    return Risks(second, cross, (shares * y**2).sum(-1), weights, rho)
 
 
 def erm_direction(

@@ -26,6 +26,9 @@ def _penalty(name: str) -> str:
     return name
 
 
+PenaltyName = Annotated[str, AfterValidator(_penalty)]
+
+
 class HeterogeneityOptions(Options):
     """The test whether pooled regression data hold environments at all."""
 
@@ -126,7 +129,7 @@ class KerHRMOptions(Options):
     alpha: Some[NonNegative] = option(
         [0.0, 0.1, 1.0, 10.0], "weights of the penalty to try"
     )
-    penalty: Annotated[str, AfterValidator(_penalty)] = option(
+    penalty: PenaltyName = option(
         "gradient_variance", "kind of penalty on what differs between environments"
     )
     weights: Literal["equal", "by_size"] = option(

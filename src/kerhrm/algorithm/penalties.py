@@ -3,15 +3,19 @@
 Other packages add theirs by entry points in the group ``kerhrm.penalties``.
 """
 
+import inspect
 import logging
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.plugins import with_plugins
+from kerhrm.errors import KerhrmError
+from kerhrm.plugins import Registry
 
 MIN_RCOND = (
     1e-12  #: reciprocal condition number below which four digits or fewer are left
@@ -23,13 +27,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Risks:
-    """Squared losses L^e(theta) = theta^T A_e theta - 2 b_e^T theta + const of K
+    """Squared losses L^e(theta) = theta^T A_e theta - 2 b_e^T theta + c_e of K
     environments.
 
     Attributes
     ----------
-    second, cross : Tensor, (K, k, k), (K, k)
-        A_e and b_e.
+    second, cross, constant : Tensor, (K, k, k), (K, k), (K,)
+        A_e, b_e and c_e.
     weights : Tensor, (K,)
         w_e, which sum to one; 0 for environments without any point.
     rho : Tensor, ()
@@ -38,12 +42,17 @@ class Risks:
 
     second: Tensor
     cross: Tensor
+    constant: Tensor
     weights: Tensor
     rho: Tensor
 
     def mean(self, values: Tensor) -> Tensor:
         """Weighted mean sum_e w_e v_e of values (K, ...)."""
         return torch.tensordot(self.weights, values, 1)
+
+    def losses(self, theta: Tensor) -> Tensor:
+        """L^e(theta) (K,) of a direction theta (k,)."""
+        return (self.second @ theta - 2 * self.cross) @ theta + self.constant
 
     @property
     def pooled(self) -> tuple[Tensor, Tensor]:
@@ -55,7 +64,10 @@ class Risks:
 
 
 class Penalty(ABC):
-    """A penalty, and how the pooled risk is minimised together with it."""
+    """A penalty, and how the pooled risk is minimised together with it.
+
+    Both functions may use autograd.
+    """
 
     @abstractmethod
     def unit(self, psi: Tensor) -> Tensor:
@@ -64,6 +76,53 @@ class Penalty(ABC):
     @abstractmethod
     def minimise(self, risks: Risks, alpha: float) -> Tensor:
         """Argmin (k,) of the pooled risk plus alpha times the penalty."""
+
+
+def minimisers(
+    kind: str, psi: Tensor, risks: Risks, alphas: Sequence[float], terms: int = 1
+) -> Tensor:
+    """Minimisers of the pooled risk plus a penalty, one for each weight.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the penalty.
+    psi : Tensor, (n, k)
+        Features, on which the weights' unit depends.
+    risks : Risks
+        Of the environments.
+    alphas : sequence of float
+        A weights, in the penalty's unit.
+    terms : int
+        What the weights are divided by.
+
+    Returns
+    -------
+    Tensor, (A, k)
+        Without a graph.  The penalty may use autograd in whatever mode of PyTorch this
+        is called.
+
+    Raises
+    ------
+    KerhrmError
+        If the penalty gives something else than k numbers.
+    """
+    penalty = PENALTIES[kind]()
+    with torch.inference_mode(False), torch.enable_grad():
+        unit = float(torch.as_tensor(penalty.unit(_differentiable(psi))).detach())
+        values = {one.name: getattr(risks, one.name) for one in fields(risks)}
+        risks = Risks(**{name: _differentiable(one) for name, one in values.items()})
+        found = [penalty.minimise(risks, alpha * unit / terms) for alpha in alphas]
+    for theta in found:
+        if theta.shape != risks.cross.shape[1:]:
+            problem = f"penalty {kind}: minimise must return {psi.shape[1]} numbers"
+            raise KerhrmError(f"{problem}; got shape {tuple(theta.shape)}")
+    return torch.stack(found).detach()
+
+
+def _differentiable(tensor: Tensor) -> Tensor:
+    """A tensor of inference mode, which autograd refuses, as an ordinary one."""
+    return tensor.clone() if tensor.is_inference() else tensor
 
 
 class GradientVariance(Penalty):
@@ -194,11 +253,24 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
     return torch.linalg.lu_solve(factors, pivots, target[:, None])[:, 0]
 
 
-PENALTIES: dict[str, type[Penalty]] = with_plugins(
+def _check(name: str, kind: Any) -> None:
+    """Refuse what is no penalty, or lacks a function."""
+    where = f"kerhrm.penalties: {name}"
+    if not (isinstance(kind, type) and issubclass(kind, Penalty)):
+        hint = "let its package's entry point load to one"
+        raise KerhrmError(f"{where}: it is not a subclass of Penalty", hint)
+    if inspect.isabstract(kind):
+        lacks = ", ".join(sorted(kind.__abstractmethods__))
+        raise KerhrmError(f"{where}: {kind.__name__} lacks {lacks}", "write it")
+
+
+#: by name
+PENALTIES: Registry[type[Penalty]] = Registry(
     "kerhrm.penalties",
     {
         "gradient_variance": GradientVariance,
         "whitened_gradient_variance": WhitenedGradientVariance,
         "scale_gradient_variance": ScaleGradientVariance,
     },
+    _check,
 )

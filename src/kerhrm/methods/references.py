@@ -9,7 +9,7 @@ from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.invariance import environment_risks, learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.penalties import minimisers
 from kerhrm.algorithm.records import Environments
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Fitted, Inputs
@@ -43,12 +43,11 @@ def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) ->
     without M_c's errors."""
     problem, usual = inputs.require_problem(), KerHRMOptions()
     environments = inputs.require_environments().to(problem.u.device)
-    penalty = PENALTIES[usual.penalty]()
     psi, _ = problem.reduced(options.k)
     risks = environment_risks(
         psi, problem.target, one_hot(environments).double(), ridge=usual.ridge
     )
-    theta = penalty.minimise(risks, options.alpha * float(penalty.unit(psi)))
+    theta = minimisers(usual.penalty, psi, risks, [options.alpha])[0]
     theta = pad(theta, (0, len(problem.s) - options.k))
     return Fitted(
         directions={"model": theta}, chosen={"k": options.k, "alpha": options.alpha}

@@ -40,7 +40,7 @@ from kerhrm.methods.references import (
 from kerhrm.methods.released import ReleasedOptions, train_released
 from kerhrm.methods.ridge import RidgeOptions, train_ridge
 from kerhrm.methods.zin import ZINOptions, train_zin
-from kerhrm.plugins import with_plugins
+from kerhrm.plugins import Registry
 
 _FEATURES: dict[str, Any] = {
     "needs_features": True,
@@ -118,18 +118,16 @@ _BUILT_IN = (
 )
 
 
-def _methods() -> dict[str, Method]:
-    methods = with_plugins(
-        "kerhrm.methods", {method.name: method for method in _BUILT_IN}
-    )
-    for name, method in methods.items():
-        if not isinstance(method, Method) or method.name != name:
-            hint = "let its package's entry point load to a Method of that name"
-            raise KerhrmError(
-                f"kerhrm.methods: {name}: it is not a Method called {name}", hint
-            )
-    return methods
+def _check(name: str, method: Any) -> None:
+    """Refuse what is no method of its name."""
+    if not isinstance(method, Method) or method.name != name:
+        hint = "let its package's entry point load to a Method of that name"
+        raise KerhrmError(
+            f"kerhrm.methods: {name}: it is not a Method called {name}", hint
+        )
 
 
 #: by name
-METHODS: dict[str, Method] = _methods()
+METHODS: Registry[Method] = Registry(
+    "kerhrm.methods", {method.name: method for method in _BUILT_IN}, _check
+)

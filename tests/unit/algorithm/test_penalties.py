@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from kerhrm import KerhrmError
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
 from kerhrm.algorithm.penalties import (
@@ -19,6 +20,7 @@ from kerhrm.algorithm.penalties import (
     Penalty,
     Risks,
     WhitenedGradientVariance,
+    minimisers,
     solve,
 )
 
@@ -36,6 +38,35 @@ class Data(NamedTuple):
     def risks(self, rho: float = 0.05) -> Risks:
         risks = environment_risks(*self, by_size=True)
         return replace(risks, rho=torch.tensor(rho).double())
+
+
+class RiskVariance(Penalty):
+    """V-REx: the variance of the environments' losses (Krueger et al., ICML 2021)."""
+
+    def unit(self, psi: Tensor) -> Tensor:
+        return torch.tensor(1.0, requires_grad=True)
+
+    def minimise(self, risks: Risks, alpha: float) -> Tensor:
+        theta = solve(*risks.pooled).requires_grad_()
+        optimiser = torch.optim.LBFGS(
+            [theta],
+            max_iter=500,
+            tolerance_grad=1e-10,
+            tolerance_change=0,
+            line_search_fn="strong_wolfe",
+        )
+
+        def objective() -> Tensor:
+            optimiser.zero_grad()
+            losses = risks.losses(theta)
+            mean = risks.mean(losses)
+            value = mean + alpha * risks.mean((losses - mean) ** 2)
+            value = value + risks.rho * (theta**2).sum()
+            value.backward()
+            return value
+
+        optimiser.step(objective)
+        return theta
 
 
 def data(seed: int, n: int = 40, k: int = 3, n_environments: int = 3) -> Data:
@@ -258,3 +289,66 @@ def test_theorem_4_2(seed: int, k: int, n_clusters: int, length: float) -> None:
 def test_a_zero_direction_takes_nothing_away() -> None:
     psi = torch.from_numpy(np.random.default_rng(0).standard_normal((5, 3)))
     assert torch.equal(orthogonal_update(psi, torch.zeros(3).double()), psi)
+
+
+def test_the_losses_are_those_of_the_points() -> None:
+    d = data(3)
+    theta = torch.tensor([0.3, -1.0, 2.0]).double()
+    errors = (d.psi @ theta - d.y) ** 2
+    literal = (d.r * errors[:, None]).sum(0) / d.r.sum(0)
+    torch.testing.assert_close(d.risks().losses(theta), literal)
+
+
+@pytest.fixture
+def v_rex(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Name of a penalty that another package adds."""
+    monkeypatch.setattr(PENALTIES, "_plugins", {"v_rex": RiskVariance})
+    return "v_rex"
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 20.0])
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
+def test_a_penalty_of_the_losses_by_autograd(
+    v_rex: str, mode: type[torch.no_grad], alpha: float
+) -> None:
+    """Against the roots of the objective's derivative, a polynomial of one theta."""
+    with mode():
+        d = data(5, k=1, n_environments=2)
+        d = Data(*(one.clone() for one in d))
+        risks = d.risks()
+        (theta,) = minimisers(v_rex, d.psi, risks, [alpha])
+    assert not theta.requires_grad
+    losses = []  # of a polynomial's coefficients, highest power first
+    for r in d.r.T.numpy():
+        x, y = d.psi[:, 0].numpy(), d.y.numpy()
+        losses.append(np.array([r @ x**2, -2 * r @ (x * y), r @ y**2]) / r.sum())
+    w = d.r.mean(0).numpy()
+    mean = w @ losses
+    objective = np.polyadd(mean, [0.05, 0, 0])
+    for weight, one in zip(w, losses, strict=True):
+        spread = np.polysub(one, mean)
+        objective = np.polyadd(objective, alpha * weight * np.polymul(spread, spread))
+    roots = np.roots(np.polyder(objective))
+    real = roots[np.abs(roots.imag) < 1e-9].real
+    best = min(real, key=lambda root: np.polyval(objective, root))
+    assert float(theta) == pytest.approx(best, abs=1e-7)
+
+
+def test_a_penalty_by_autograd_is_learned_with(v_rex: str) -> None:
+    """By M_p, as a job of the workflow does; far out the losses are equal."""
+    d = data(0, k=2, n_environments=2)
+    with torch.inference_mode():
+        thetas = minimisers(v_rex, d.psi.clone(), d.risks(), [0.0, 1e4])
+    losses = [d.risks().losses(theta) for theta in thetas.clone()]
+    spread = [float(one.max() - one.min()) for one in losses]
+    assert spread[1] < 0.02 * spread[0]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 1), (4,)])
+def test_a_penalty_that_gives_another_shape_is_one_line(
+    v_rex: str, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
+) -> None:
+    d = data(0)
+    monkeypatch.setattr(RiskVariance, "minimise", lambda *_: torch.zeros(shape))
+    with pytest.raises(KerhrmError, match="v_rex: minimise must return 3 numbers"):
+        minimisers(v_rex, d.psi, d.risks(), [1.0])

@@ -372,7 +372,11 @@ def test_the_example_comes_true() -> None:
     means = eye[0] + betas[:, None] * eye[1]
     second = means[:, :, None] * means[:, None, :] + 0.25 * eye
     risks = Risks(
-        second, means, torch.full((2,), 0.5).double(), torch.zeros(()).double()
+        second=second,
+        cross=means,
+        constant=torch.ones(2).double(),  # of Y in {-1, 1}
+        weights=torch.full((2,), 0.5).double(),
+        rho=torch.zeros(()).double(),
     )
     theta = GradientVariance().minimise(risks, 1e9)
     assert float(theta[0] / theta.norm()) == pytest.approx(1, abs=1e-6)

@@ -2,18 +2,19 @@
 line."""
 
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from plugintools import install, write_info
+from dagtools import Checkout
+from plugintools import install, run, show, write_info
 
 from kerhrm import KerhrmError
-from kerhrm.plugins import with_plugins
+from kerhrm.plugins import Registry
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "outside_method"
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples" / "outside_method"
 
 TRAINED = """
 import numpy as np, torch
@@ -36,17 +37,6 @@ assert worst[0] < 0.9 * worst[1], worst
 """
 
 
-def run(code: str, folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_example_trains(tmp_path: Path) -> None:
     """Conditional value at risk is smaller where it is what training minimises."""
     install(EXAMPLE, tmp_path)
@@ -66,34 +56,132 @@ def test_a_package_that_is_broken(
 ) -> None:
     (tmp_path / "shelf.py").write_text("fine = 1\n")
     (tmp_path / "ruin.py").write_text("1 / 0  # on\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    show(monkeypatch, tmp_path)
     write_info(tmp_path, "my-shelf", {"kerhrm.things": {"mine": entry}})
-    with pytest.raises(KerhrmError, match=problem) as error:
-        with_plugins("kerhrm.things", {"ours": 0})
-    assert "package my-shelf, kerhrm.things: mine: " in str(error.value)
-    assert "\n" not in str(error.value)
+    registry = Registry("kerhrm.things", {"ours": 0})
+    for _ in range(2):  # it is not taken for loaded
+        with pytest.raises(KerhrmError, match=problem) as error:
+            registry.load()
+        assert "package my-shelf, kerhrm.things: mine: " in str(error.value)
+        assert "\n" not in str(error.value)
+    assert registry["ours"] == 0
 
 
 def test_registries_are_sorted_and_names_are_taken_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
+    show(monkeypatch, tmp_path)
     write_info(tmp_path, "my-shelf", {"kerhrm.things": {"b": "math:pi", "a": "math:e"}})
-    assert list(with_plugins("kerhrm.things", {"ours": 0}).items()) == [
-        ("ours", 0),
-        ("a", math.e),
-        ("b", math.pi),
-    ]
+    registry = Registry("kerhrm.things", {"ours": 0})
+    assert list(registry.items()) == [("ours", 0), ("a", math.e), ("b", math.pi)]
+    assert (len(registry), "a" in registry, "c" in registry) == (3, True, False)
     with pytest.raises(KerhrmError, match="a: the name is taken"):
-        with_plugins("kerhrm.things", {"a": 0})
-    assert with_plugins("kerhrm.plants", {"ours": 0}) == {"ours": 0}
+        Registry("kerhrm.things", {"a": 0}).load()
+    assert dict(Registry("kerhrm.plants", {"ours": 0})) == {"ours": 0}
 
 
-def test_what_is_no_method_of_its_name_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("group", "registry", "problem"),
+    [
+        ("methods", "kerhrm.methods.registry:METHODS", "not a Method called mine"),
+        (
+            "penalties",
+            "kerhrm.algorithm.penalties:PENALTIES",
+            "not a subclass of Penalty",
+        ),
+        ("data_sets", "kerhrm.paper.data.registry:DATA_SETS", "not a DataSet"),
+    ],
+)
+def test_what_does_not_belong_there_is_refused(
+    group: str, registry: str, problem: str, tmp_path: Path
+) -> None:
     (tmp_path / "shelf.py").write_text("fine = 1\n")
-    write_info(tmp_path, "my-shelf", {"kerhrm.methods": {"mine": "shelf:fine"}})
-    code = (
-        "import kerhrm\ntry: kerhrm.METHODS\nexcept kerhrm.KerhrmError as e: print(e)\n"
+    write_info(tmp_path, "my-shelf", {f"kerhrm.{group}": {"mine": "shelf:fine"}})
+    module, name = registry.split(":")
+    code = f"from {module} import {name} as registry\nfrom kerhrm import KerhrmError\n"
+    code += "try: registry['mine']\nexcept KerhrmError as error: print(error)"
+    (line,) = run(code, tmp_path).splitlines()
+    assert problem in line
+
+
+BOTH = '''
+"""A method and a penalty in one module."""
+
+import torch
+
+from kerhrm import METHODS, NTFMap
+from kerhrm.algorithm.invariance import learn_directions
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.penalties import GradientVariance
+from kerhrm.methods.inputs import Fitted, Inputs, Method
+from kerhrm.methods.kerhrm import train_kerhrm
+from kerhrm.methods.registry import METHODS as SAME
+from kerhrm.paper.data.dataset import DataSet
+from kerhrm.paper.data.registry import DATA_SETS
+
+assert METHODS is SAME and METHODS["kerhrm"].train is train_kerhrm
+DATA = DATA_SETS["regression"]
+
+
+class Twice(GradientVariance):
+    def unit(self, psi):
+        return 2 * super().unit(psi)
+
+
+class TwiceOptions(KerHRMOptions):
+    penalty: str = "twice"
+
+
+METHOD = Method("kerhrm_twice", TwiceOptions, train_kerhrm, needs_features=True)
+'''
+#: what a job, the configuration, or a user's script does first
+FIRST = {
+    "train": "load_entry('both:TwiceOptions')",
+    "learn_direction": "import kerhrm.algorithm.invariance as i",
+    "methods": "from kerhrm import METHODS as M; M['kerhrm_twice']",
+    "plugin": "import both",
+}
+
+
+@pytest.mark.parametrize("first", FIRST.values(), ids=FIRST)
+def test_one_module_has_a_method_and_a_penalty(first: str, tmp_path: Path) -> None:
+    """Whatever is imported first, in an interpreter as a job starts."""
+    (tmp_path / "both.py").write_text(BOTH)
+    groups = {"methods": {"kerhrm_twice": "both:METHOD"}}
+    groups |= {"penalties": {"twice": "both:Twice"}, "data_sets": {"mine": "both:DATA"}}
+    write_info(
+        tmp_path, "both", {f"kerhrm.{kind}": one for kind, one in groups.items()}
     )
-    code += "else: raise SystemExit(1)"
+    code = f"from kerhrm.plugins import load_entry; {first}\n"
+    code += "from kerhrm import METHODS as M; from kerhrm.algorithm import penalties\n"
+    code += "import kerhrm.paper.data.registry as r; import both\n"
+    code += (
+        "assert M['kerhrm_twice'] is both.METHOD, r.DATA_SETS['mine'] is both.DATA\n"
+    )
+    code += "assert M['kerhrm_twice'].options().penalty in penalties.PENALTIES\n"
+    code += "assert penalties.PENALTIES['twice'] is both.Twice"
     run(code, tmp_path)
+
+
+#: fails if it sees a data set of another package
+SENSITIVE = "test_data_sets.py::test_the_options_here_are_those_of_every_data_set"
+
+
+def test_tests_see_no_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packages that are broken, in a folder that Python imports from."""
+    kinds = ("methods", "penalties", "data_sets")
+    groups = {f"kerhrm.{kind}": {"mine": "absent:thing"} for kind in kinds}
+    write_info(tmp_path, "my-shelf", groups)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not any(Registry(group, {}).load() for group in groups)
+    assert Checkout(tmp_path).environment["KERHRM_PLUGINS"] == ""
+    # a user's own command does see them, and the tests that this user starts do not
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.delenv("KERHRM_PLUGINS")
+    with pytest.raises(KerhrmError, match="my-shelf"):
+        Registry("kerhrm.methods", {}).load()
+    test = str(ROOT / "tests" / "unit" / "data" / SENSITIVE)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    subprocess.run(command, cwd=ROOT, check=True)

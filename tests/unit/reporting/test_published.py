@@ -136,10 +136,10 @@ def test_a_folder_of_other_files_is_refused_and_stays(
     (tmp_path / "mine" / inside).parent.mkdir(parents=True)
     (tmp_path / "mine" / inside).write_text("mine")
     for target, problem in ((tmp_path / "mine", "holds files"), (run.folder, "itself")):
-        before = {path for path in tmp_path.rglob("*")}
+        before = set(tmp_path.rglob("*"))
         with pytest.raises(KerhrmError, match=problem):
             publish(run, target)
-        assert {path for path in tmp_path.rglob("*")} == before
+        assert set(tmp_path.rglob("*")) == before
     assert (tmp_path / "mine" / inside).read_text() == "mine"
 
 

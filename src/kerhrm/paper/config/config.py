@@ -9,12 +9,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.runs.arrays import write_text
+from kerhrm.plugins import installed
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 
@@ -160,9 +160,8 @@ def _cache(
     """File of the resolved configuration, named by all that it depends on; None: no
     cache."""
     place = os.environ.get("KERHRM_CACHE_DIR") or Path.home() / ".cache" / "kerhrm"
-    plugins = (
-        entry_points(group=f"kerhrm.{kind}") for kind in ("methods", "data_sets")
-    )
+    kinds = ("methods", "penalties", "data_sets")
+    plugins = (installed(f"kerhrm.{kind}") for kind in kinds)
     if str(place) == "none" or any(plugins):  # their code may change
         return None
     try:

@@ -12,6 +12,7 @@ from typing import Any, get_origin
 
 from pydantic import ValidationError
 
+from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Method
 from kerhrm.methods.registry import METHODS
@@ -230,12 +231,19 @@ class Learners:
             if method.needs_features
         ]
         seeds = whole.seeds(data, setting, learner)
+        # those of other packages, whose code M_p runs, too
+        penalties = {
+            name: entry_of(kind)
+            for name, kind in PENALTIES.load().items()
+            if any(trial.get("penalty") == name for trial in trials)
+        }
         return {
             "method": method.name,
             "entries": {
                 "train": entry_of(method.train),
                 "options": entry_of(method.options),
             },
+            "penalties": penalties,
             "needs_features": method.needs_features,
             "needs_environments": method.needs_environments,
             "criteria": method.criteria,

@@ -8,7 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.features.nystroem import NystroemOptions
+from kerhrm.methods.registry import METHODS
 from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices
 from kerhrm.paper.config.files import Sources, Tree, read_sources
@@ -25,6 +27,8 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Tr
 
     Return the content of :class:`kerhrm.paper.config.Config`.
     """
+    for registry in (METHODS, PENALTIES, DATA_SETS):
+        registry.load()  # a package that is broken is reported now, not in a job
     sources = read_sources(overrides, files, folder)
     add_choices(sources, _validated(sources))
     return _Resolver(sources, _validated(sources)).content()

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kerhrm.errors import KerhrmError
 from kerhrm.paper.data import (
     classification,
     closed_forms,
@@ -20,10 +21,19 @@ from kerhrm.paper.data import (
 from kerhrm.paper.data.dataset import DataSet as DataSet
 from kerhrm.paper.data.dataset import Dataset
 from kerhrm.paper.data.sources import RawData
-from kerhrm.plugins import with_plugins
+from kerhrm.plugins import Registry
 
 RAW: dict[str, type[RawData]] = {"mnist": colored_mnist.Digits, "houses": houses.Houses}
-DATA_SETS: dict[str, DataSet] = with_plugins(
+
+
+def _check(name: str, data: Any) -> None:
+    """Refuse what is no data set."""
+    if not isinstance(data, DataSet):
+        hint = "let its package's entry point load to one"
+        raise KerhrmError(f"kerhrm.data_sets: {name}: it is not a DataSet", hint)
+
+
+DATA_SETS: Registry[DataSet] = Registry(
     "kerhrm.data_sets",
     {
         "classification": DataSet(
@@ -55,6 +65,7 @@ DATA_SETS: dict[str, DataSet] = with_plugins(
             houses.HousesData, houses.generate, "regression", raw="houses"
         ),
     },
+    _check,
 )
 
 

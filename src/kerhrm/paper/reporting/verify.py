@@ -105,7 +105,7 @@ def check_output(path: Path, run: Run, reference: Path) -> None:
         if place.is_relative_to(folder.resolve()):
             raise KerhrmError(f"--csv: {path} lies in {folder}, which is read", hint)
     if os.path.lexists(path) and not _is_ours(path):
-        raise KerhrmError(f"--csv: {path} exists and is no comparison", hint)
+        raise KerhrmError(f"--csv: {path} exists and holds something else", hint)
 
 
 def _is_ours(path: Path) -> bool:
