@@ -115,8 +115,9 @@ def minimisers(
         found = [penalty.minimise(risks, alpha * unit / terms) for alpha in alphas]
     for theta in found:
         if theta.shape != risks.cross.shape[1:]:
-            problem = f"penalty {kind}: minimise must return {psi.shape[1]} numbers"
-            raise KerhrmError(f"{problem}; got shape {tuple(theta.shape)}")
+            k, shape = risks.cross.shape[1], tuple(theta.shape)
+            problem = f"penalty {kind}: minimise must return shape ({k},); got {shape}"
+            raise KerhrmError(problem, "return one number for each feature")
     return torch.stack(found).detach()
 
 

@@ -350,5 +350,5 @@ def test_a_penalty_that_gives_another_shape_is_one_line(
 ) -> None:
     d = data(0)
     monkeypatch.setattr(RiskVariance, "minimise", lambda *_: torch.zeros(shape))
-    with pytest.raises(KerhrmError, match="v_rex: minimise must return 3 numbers"):
+    with pytest.raises(KerhrmError, match=r"v_rex: minimise must return shape \(3,\)"):
         minimisers(v_rex, d.psi, d.risks(), [1.0])
