@@ -3,114 +3,35 @@
 The estimators on a table as it comes (``kerhrm check``).
 """
 
-import csv
-import re
 import warnings
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.model_selection import cross_val_score, train_test_split
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from pandas.api import types
+from sklearn.model_selection import train_test_split
 
-from kerhrm.errors import FileError, KerhrmError
+from kerhrm.errors import KerhrmError
 from kerhrm.estimators import KerhrmWarning
-from kerhrm.estimators._data import check_values, first_row
+from kerhrm.estimators._cells import (
+    almost_numbers,
+    counted,
+    is_text,
+    listed,
+    read_cells,
+)
+from kerhrm.estimators._csv import check_name
+from kerhrm.estimators._csv import read_table as read_table
+from kerhrm.estimators._dates import date_options
+from kerhrm.estimators._oddities import is_regression
+from kerhrm.estimators._oddities import oddities as oddities
 from kerhrm.estimators._report import Report
-from kerhrm.estimators.columns import table_encoder
+from kerhrm.estimators.columns import column_values, named, table_encoder
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
-from kerhrm.options import suggest
 
-ARCHIVES = {
-    b"PK\x03\x04": "zip",
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-}
 TEST_SHARE = 0.3
 MIN_ROWS = 20
-#: R^2 or balanced accuracy of a single column, from which it gives the target away
-GIVEN_AWAY = 0.99
-MAX_SEARCHED = 2000  #: rows that are searched for such columns
-
-
-def read_table(
-    path: Path,
-    *,
-    sep: str | None = None,
-    decimal: str = ".",
-    encoding: str = "utf-8",
-    dates: Sequence[str] = (),
-) -> pd.DataFrame:
-    """Read a CSV file; ``sep`` is found out by default, ``dates`` are columns of dates.
-
-    Raises
-    ------
-    KerhrmError
-        If there is no such file, it is no table of text, or a column has no name, the
-        name of another, or a value that is no date.
-    """
-    try:
-        with path.open("rb") as file:
-            start = file.read(2**16)
-    except OSError as error:
-        raise FileError(
-            f"{path}: {error.strerror}", "give the path of a CSV file"
-        ) from error
-    for magic, kind in ARCHIVES.items():
-        if start.startswith(magic):
-            raise KerhrmError(
-                f"{path} is a {kind} archive, not a CSV file", "unpack it"
-            )
-    if b"\0" in start:
-        problem = f"{path} has NUL bytes: it is not text, or its encoding is UTF-16"
-        raise KerhrmError(problem, "try --encoding utf-16, or save it as CSV")
-    if sep is not None and len(sep) != 1:
-        raise KerhrmError(
-            f"--sep must be one character; got {sep!r}", "use ',', ';' or a tab"
-        )
-    read: dict[str, Any] = {"encoding": encoding, "skipinitialspace": True}
-    try:
-        read["sep"] = sep or _separator(start.decode(encoding, errors="ignore"))
-        names = pd.read_csv(path, header=None, nrows=1, dtype=str, **read).iloc[0]
-        table = pd.read_csv(path, decimal=decimal, low_memory=False, **read)
-    except pd.errors.EmptyDataError as error:
-        raise KerhrmError(
-            f"{path} is empty", "give a CSV file with a header and rows"
-        ) from error
-    except (UnicodeError, LookupError) as error:
-        problem = f"{path} cannot be read as {encoding}"
-        raise KerhrmError(problem, "try --encoding latin-1") from error
-    except (ValueError, TypeError) as error:  # of pandas' parsers
-        problem = f"{path}: {' '.join(str(error).split())}"
-        raise KerhrmError(problem, "see --sep, --decimal, --encoding") from error
-    if nameless := int(names.isna().sum()):
-        raise KerhrmError(
-            f"{path}: {nameless} columns have no name", "name them in the first line"
-        )
-    if (twice := names[names.duplicated()]).size:
-        raise KerhrmError(
-            f"{path}: two columns are called {twice.iloc[0]!r}", "rename one of them"
-        )
-    if len(names) == 1:
-        problem = (
-            f"{path} has one column, {names[0][:40]!r}, separated by {read['sep']!r}"
-        )
-        raise KerhrmError(problem, "set --sep, for example --sep ';'")
-    for name in dates:
-        check_column(name, table)
-        text = table[name].astype("string")  # 2024 is a year, not nanoseconds
-        times = pd.to_datetime(text, errors="coerce", utc=True, format="mixed")
-        if (wrong := times.isna() & table[name].notna()).any():
-            where = f"'{table[name][wrong].iloc[0]}' in {first_row(wrong, table)}"
-            problem = f"column {name!r} must hold dates; got {where}"
-            raise KerhrmError(
-                problem, "write dates as 2024-12-31, or leave it out of --dates"
-            )
-        table[name] = times
-    return table
 
 
 class Checked(NamedTuple):
@@ -120,6 +41,7 @@ class Checked(NamedTuple):
     report: Report
     X_test: pd.DataFrame
     y_test: pd.Series
+    auxiliary_test: pd.DataFrame | None  #: None: there is no auxiliary column
 
 
 def check(
@@ -137,7 +59,8 @@ def check(
     Parameters
     ----------
     table : DataFrame
-        Columns of any kind, see :func:`kerhrm.table_encoder`.
+        Columns of any kind, see :func:`kerhrm.table_encoder`.  Cells of text are read
+        as those of a file.
     target : str
         Column that is predicted: numbers, or two labels.
     auxiliary : sequence of str
@@ -156,148 +79,128 @@ def check(
     KerhrmError
         If a column is not there or cannot be used, or there are too few rows.
     """
+    auxiliary = list(dict.fromkeys(auxiliary))
     others = [*auxiliary, *([] if group is None else [group]), *drop]
+    cells = read_cells(named(table))
+    notes = table.attrs.get("notes", {}) | cells.notes
     for name in (target, *others):
-        check_column(name, table)
+        check_column(name, cells.table)
     if target in others:
-        problem = (
-            f"column {target!r} is the target, and cannot be dropped, a group or "
-            "auxiliary"
-        )
+        problem = f"column {target!r} is the target, and no group, auxiliary or dropped"
         raise KerhrmError(problem, "name it only once")
-    rows = table[table[[target, *auxiliary]].notna().all(axis=1)]
+    rows = cells.table[cells.table[[target, *auxiliary]].notna().all(axis=1)]
     if len(rows) < MIN_ROWS:
         problem = f"{len(rows)} of {len(table)} rows have a target and auxiliary values"
         raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
-    y, features = (
-        rows[target],
-        rows.drop(columns=list(dict.fromkeys([target, *others]))),
-    )
+    y = _target(rows[target])
+    features = rows.drop(columns=list({target, *others}))
     if not features.shape[1]:
         raise KerhrmError("no column is left that predicts", "drop fewer columns")
-    numbers = features.select_dtypes("number").astype(float)
-    check_values(
-        numbers.fillna(0).to_numpy(), [f"column {name!r}" for name in numbers], rows
-    )
-    regression = pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
-    if not regression and y.nunique() > 2:
-        problem = (
-            f"the target {target!r} must be numbers or two labels; got "
-            f"{y.nunique()} labels"
-        )
-        raise KerhrmError(problem, "merge labels until two are left")
-    few = not regression and y.value_counts().min() < 2
+    regression = is_regression(y)
+    stratified = not regression and y.value_counts().min() > 1
     train, test = train_test_split(
         np.arange(len(rows)),
         test_size=TEST_SHARE,
         random_state=random_state,
-        stratify=None if regression or few else y,
+        stratify=y if stratified else None,
     )
-    encoder = table_encoder()
-    X, X_test = (
-        encoder.fit_transform(features.iloc[train]),
-        encoder.transform(features.iloc[test]),
-    )
+    z = _auxiliary(rows[auxiliary])
+    test, unknown = _known_only(z, train, test)
+    encoder = table_encoder().fit(features.iloc[train])
+    X, X_test = (encoder.transform(features.iloc[part]) for part in (train, test))
     kind = KerHRMRegressor if regression else KerHRMClassifier
     model = kind(n_environments=n_environments, random_state=random_state)
-    z = rows[list(auxiliary)]
-    parts = [
-        {"auxiliary": z.iloc[part]} if len(auxiliary) else {} for part in (train, test)
-    ]
+    given, given_test = (
+        {"auxiliary": z.iloc[part]} if auxiliary else {} for part in (train, test)
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KerhrmWarning)  # the report says so
-        model.fit(X, y.iloc[train], **parts[0])
-    groups = (
-        None
-        if group is None
-        else rows[group].astype("string").fillna("missing").iloc[test]
+        model.fit(X, y.iloc[train], **given)
+    groups = None
+    if group is not None:
+        names = column_values(rows[group].astype(object))[1]
+        groups = pd.Series(names, rows.index, name=group).iloc[test]
+    report = model.report(X_test, y.iloc[test], groups, **given_test)
+    size = f"{len(train)} train, {len(test)} test, {X.shape[1]} columns after encoding"
+    facts = {"rows": size}
+    left_out = [unknown] if unknown else []
+    if missing := len(table) - len(rows):
+        left_out.append(f"{counted(missing)} without a target or auxiliary value")
+    if left_out:
+        facts["left out"] = ", ".join(left_out)
+    facts |= report.facts
+    features.attrs["notes"] = notes
+    odd = dict(oddities(features, y))
+    odd |= {name: notes[name] for name in (target, *others) if name in notes}
+    facts |= {f"column {name!r}": text for name, text in odd.items()}
+    auxiliary_test = z.iloc[test] if auxiliary else None
+    return Checked(
+        model, Report(report.errors, facts), X_test, y.iloc[test], auxiliary_test
     )
-    report = model.report(X_test, y.iloc[test], groups, **parts[1])
-    facts = {
-        "rows": f"{len(train)} train, {len(test)} test, "
-        f"{X.shape[1]} columns after encoding"
-    }
-    if left_out := len(table) - len(rows):
-        facts["left out"] = f"{left_out} rows without a target or auxiliary value"
-    facts |= report.facts | {
-        f"column {name!r}": text for name, text in oddities(features, y)
-    }
-    return Checked(model, Report(report.errors, facts), X_test, y.iloc[test])
-
-
-def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
-    """Columns that probably should not predict as they are, and why."""
-    searched = features.index[:: 1 + len(features) // MAX_SEARCHED]
-    target = y.loc[searched]
-    regression = pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
-    tree = (DecisionTreeRegressor if regression else DecisionTreeClassifier)(
-        random_state=0
-    )
-    score = "r2" if regression else "balanced_accuracy"
-    for name, column in features.items():
-        known = column.dropna()
-        numeric = pd.api.types.is_numeric_dtype(column)
-        if known.nunique() < 2:
-            yield str(name), "it is constant; --drop it"
-        elif (
-            not numeric
-            and known.astype(str).str.fullmatch(r"-?[\d.]*,\d+").mean() > 0.9
-        ):
-            yield str(name), "it looks like numbers with a decimal comma: --decimal ,"
-        elif column.dtype.kind in "OSU" and _dates(known):
-            yield str(name), f"it looks like dates: --dates {name}"
-        elif known.nunique() == len(features) and column.dtype.kind not in "fM":
-            yield str(name), "it differs in every row: an identifier? --drop it"
-        elif numeric and (code := _sentinel(known)) is not None:
-            yield (
-                str(name),
-                f"{code:g} stands apart: does it mean missing? leave such cells empty",
-            )
-        codes = column if numeric else pd.Series(pd.factorize(column)[0], column.index)
-        part = codes.loc[searched].astype(float).fillna(codes.min() - 1).to_frame()
-        if target.value_counts().min() < 5 and not regression:
-            continue
-        if cross_val_score(tree, part, target, cv=5, scoring=score).mean() > GIVEN_AWAY:
-            yield (
-                str(name),
-                "it gives the target away; --drop it unless it is known beforehand",
-            )
-
-
-def _separator(start: str) -> str:
-    """Separator of the columns; a comma if nothing else separates them."""
-    line = start.partition("\n")[0]
-    try:
-        return csv.Sniffer().sniff(line, delimiters=",;\t|").delimiter
-    except csv.Error:
-        return ","
 
 
 def check_column(name: str, table: pd.DataFrame) -> None:
     """Refuse a column that a table does not have."""
-    if name not in table:
-        raise KerhrmError(
-            f"column {name!r} does not exist", suggest(name, list(map(str, table)))
-        )
+    check_name(name, [str(known) for known in table.columns])
 
 
-def _sentinel(column: pd.Series) -> float | None:
-    """A code such as -999: repeated, and farther from all others than they are from
-    each other."""
-    for value in {column.min(), column.max()}:
-        others = column[column != value]
-        alone = (
-            re.fullmatch(r"-?9+(\.0)?|-1(\.0)?", str(value))
-            and (column == value).sum() > 1
-        )
-        gap = np.abs(others - value).min()
-        if alone and others.nunique() > 1 and gap > others.max() - others.min():
-            return float(value)
-    return None
+def _target(y: pd.Series) -> pd.Series:
+    """A target without missing values, as NumPy's numbers, truth values, or text.
+
+    Raises KerhrmError if it is neither numbers nor two labels.
+    """
+    what = f"the target {y.name!r} must be numbers or two labels"
+    if y.dtype.kind in "mM":
+        hint = "give the days since a first day as a column of numbers"
+        raise KerhrmError(f"{what}; got dates or durations", hint)
+    labels = y.nunique()
+    if labels < 2:
+        problem = f"the target {y.name!r} has one value, {y.iloc[0]!r}, in all rows"
+        raise KerhrmError(problem, "there is nothing to learn: choose another column")
+    if types.is_bool_dtype(y):
+        return y.astype(bool)
+    if types.is_numeric_dtype(y):
+        return y.astype("int64" if types.is_integer_dtype(y) else float)
+    if labels > 2:
+        shown = listed([str(label) for label in y.unique()])
+        almost = almost_numbers(y) if is_text(y) else None
+        hint = almost or "merge labels until two are left, or leave their cells empty"
+        raise KerhrmError(f"{what}; got {labels} labels, {shown}", hint)
+    return y
 
 
-def _dates(column: pd.Series) -> bool:
-    times = pd.to_datetime(
-        column[:100].astype(str), errors="coerce", format="mixed", utc=True
-    )
-    return bool(times.notna().all())
+def _auxiliary(table: pd.DataFrame) -> pd.DataFrame:
+    """Auxiliary columns: numbers, dates, or categories of text.
+
+    Raises KerhrmError if text is dates, which are no categories.
+    """
+    columns = {}
+    for name, column in table.items():
+        kind, values = column_values(column)
+        if kind == "text" and (options := date_options(column)):
+            problem = f"auxiliary column {name!r} holds dates, as {column.iloc[0]!r}"
+            raise KerhrmError(problem, f"add {options}")
+        columns[name] = values if kind == "text" else column
+    return pd.DataFrame(columns, table.index)
+
+
+def _known_only(
+    z: pd.DataFrame, train: np.ndarray, test: np.ndarray
+) -> tuple[np.ndarray, str]:
+    """Test rows whose auxiliary categories some training row has, and a note on others.
+
+    Raises KerhrmError if that leaves less than half of them.
+    """
+    known, notes = np.ones(len(test), dtype=bool), []
+    for name in [name for name, column in z.items() if is_text(column)]:
+        values = z[name].iloc[test]
+        seen = values.isin(z[name].iloc[train]).to_numpy()
+        if seen.mean() < 0.5:
+            problem = f"auxiliary column {name!r} has {z[name].nunique()} categories"
+            problem += f" in {counted(len(z))}: most test rows have one of their own"
+            raise KerhrmError(problem, "merge categories, or give another column")
+        if not seen.all():
+            where = f"{name!r} in no training row"
+            notes.append(f"{counted(int((~seen).sum()), 'test row')} with {where}")
+        known &= seen
+    return test[known], ", ".join(notes)

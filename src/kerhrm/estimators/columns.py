@@ -1,31 +1,43 @@
 """Columns as they come.
 
-Text, categories, dates, booleans and missing values as numbers.
+Text, categories, dates, durations, truth values and missing values as numbers.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
+import numpy as np
 import pandas as pd
-from sklearn.compose import ColumnTransformer, make_column_selector
+from pandas.api import types
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._arrays import first_row
+from kerhrm.estimators._cells import TRUTH, plain, text_of
+from kerhrm.estimators._data import check_values
+from kerhrm.estimators._dates import ISO
+from kerhrm.options import suggest
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
+MISSING = "missing"  #: category of a missing value
+EPOCH, DAY = pd.Timestamp(0, tz="UTC"), pd.Timedelta(days=1)
 
 
-def table_encoder() -> ColumnTransformer:
+def table_encoder() -> "TableEncoder":
     """Encoder of DataFrames, for ``make_pipeline(table_encoder(), KerHRMRegressor())``.
 
-    Numbers and booleans stay, dates become days since 1970; missing ones are their
-    column's median, next to a column that says so.  Everything else is text: a column
-    of 0 and 1 for each of the 20 most frequent values, where a missing value is one.
-    Columns keep their names.
+    Numbers and booleans stay, dates become days since 1970 and durations days; missing
+    ones are their column's median, next to a column that says so.  Everything else is
+    text: a column of 0 and 1 for each of the 20 most frequent values, where a missing
+    value is one.  Columns keep their names.
 
     Returns
     -------
-    ColumnTransformer
+    TableEncoder
         Not fitted.
 
     Examples
@@ -37,51 +49,175 @@ def table_encoder() -> ColumnTransformer:
     >>> encoded.columns.tolist()
     ['pay', 'missingindicator_pay', 'field_care', 'field_law', 'field_missing']
     """
-    numbers: Any = ["number", "bool", "boolean"]
-    dates: Any = ["datetime", "datetimetz"]
-    as_floats, as_days, as_text = (
-        FunctionTransformer(f, feature_names_out="one-to-one")
-        for f in (_floats, _days, _text)
-    )
-    fill = SimpleImputer(
-        strategy="median", add_indicator=True, keep_empty_features=True
-    )
-    one_hot = OneHotEncoder(
-        handle_unknown="infrequent_if_exist",
-        max_categories=MAX_CATEGORIES,
-        sparse_output=False,
-    )
-    parts = [
-        (
-            "numbers",
-            make_pipeline(as_floats, fill),
-            make_column_selector(dtype_include=numbers),
-        ),
-        (
-            "dates",
-            make_pipeline(as_days, fill),
-            make_column_selector(dtype_include=dates),
-        ),
-        (
-            "text",
-            make_pipeline(as_text, one_hot),
-            make_column_selector(dtype_exclude=numbers + dates),
-        ),
-    ]
-    encoder = ColumnTransformer(parts, verbose_feature_names_out=False)
-    return encoder.set_output(transform="pandas")
+    return TableEncoder()
 
 
-def _floats(table: pd.DataFrame) -> pd.DataFrame:
-    return table.astype(float)
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Encoder of DataFrames, see :func:`kerhrm.table_encoder`.
+
+    What a column holds is decided by the type that it has in the fit.  Later rows may
+    have another: a number 1 is the category "1", whether it is text, 1 or 1.0.  Columns
+    are found by name, in any order.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn medians and categories of the columns X (n_samples, n_columns).
+
+        Raises KerhrmError naming a column that cannot be encoded, or two of one name.
+        """
+        table = named(X)
+        self.feature_names_in_ = np.array(table.columns, dtype=object)
+        self.n_features_in_ = table.shape[1]
+        kinds = {name: _kind(column) for name, column in table.items()}
+        fill = SimpleImputer(add_indicator=True, keep_empty_features=True)
+        fill.set_params(strategy="median")
+        one_hot = OneHotEncoder(sparse_output=False, max_categories=MAX_CATEGORIES)
+        one_hot.set_params(handle_unknown="infrequent_if_exist")
+        self.parts_ = []
+        for kind in READERS:
+            if names := [name for name, found in kinds.items() if found == kind]:
+                part = clone(one_hot if kind == "text" else fill)
+                self.parts_.append((kind, names, part.fit(_read(table, names, kind))))
+        self.names_ = _distinct(self.parts_)
+        return self
+
+    def transform(self, X: Any) -> pd.DataFrame:
+        """Numbers (n_samples, n_encoded), in the index of X.
+
+        Raises KerhrmError naming a column that is not there, or a value that is not
+        of the kind that its column held in the fit.
+        """
+        check_is_fitted(self)
+        table = named(X)
+        for name in self.feature_names_in_:
+            if name not in table:
+                hint = suggest(name, list(table.columns))
+                raise KerhrmError(f"column {name!r} of the fit is missing", hint)
+        parts = [
+            part.transform(_read(table, names, kind))
+            for kind, names, part in self.parts_
+        ]
+        return pd.DataFrame(np.hstack(parts), table.index, self.names_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the encoded columns."""
+        check_is_fitted(self)
+        return np.array(self.names_, dtype=object)
 
 
-def _days(table: pd.DataFrame) -> pd.DataFrame:
-    return table.apply(lambda dates: pd.to_datetime(dates, utc=True).sub(EPOCH) / DAY)
+def named(X: Any) -> pd.DataFrame:
+    """A table whose columns' names are different texts."""
+    if not isinstance(X, pd.DataFrame):
+        kind = type(X).__name__
+        raise KerhrmError(f"X must be a DataFrame; got {kind}", "use pandas.DataFrame")
+    names = X.columns.map(str)
+    if (twice := names[names.duplicated()]).size:
+        raise KerhrmError(
+            f"two columns are called {twice[0]!r}", "rename or drop one of them"
+        )
+    return X.set_axis(names, axis=1)
 
 
-def _text(table: pd.DataFrame) -> pd.DataFrame:
-    return table.astype("string").fillna("missing").astype(object)
+def column_values(column: pd.Series) -> tuple[str, np.ndarray]:
+    """What a column holds, a key of :data:`READERS`, and its values (n,)."""
+    kind = _kind(column)
+    return kind, READERS[kind](column)
 
 
-EPOCH, DAY = pd.Timestamp(0, tz="UTC"), pd.Timedelta(days=1)
+def _kind(column: pd.Series) -> str:
+    """What a column holds: a key of :data:`READERS`."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "text"
+    if isinstance(dtype, pd.PeriodDtype) or dtype.kind == "M":
+        return "date"
+    if dtype.kind == "m":
+        return "duration"
+    values = plain(column)
+    if not types.is_object_dtype(dtype):
+        return "number" if types.is_numeric_dtype(dtype) else "text"
+    if types.is_float_dtype(values.dtype):
+        # whole numbers among objects are codes
+        return "text" if (values.dropna() % 1 == 0).all() else "number"
+    return "text" if values.dtype.kind not in "mM" else _kind(values)
+
+
+def _numbers(column: pd.Series) -> np.ndarray:
+    """Numbers (n,); NaN: missing."""
+    if types.is_object_dtype(column.dtype) or not types.is_numeric_dtype(column.dtype):
+        texts = column.astype(object).map(str, na_action="ignore")
+        cells = texts.map(lambda text: TRUTH.get(text.casefold(), text), "ignore")
+        numbers = pd.to_numeric(cells, errors="coerce")
+        _check_kind(column, numbers, "numbers")
+        column = numbers
+    values = column.astype(float).to_numpy()
+    known = np.where(np.isnan(values), 0.0, values)
+    check_values(known[:, None], [f"column {column.name!r}"], column)
+    return values
+
+
+def _days(column: pd.Series) -> np.ndarray:
+    """Dates as days since 1970 (n,), whatever their unit; NaN: missing."""
+    if isinstance(column.dtype, pd.PeriodDtype):
+        column = column.dt.to_timestamp()
+    if column.dtype.kind != "M":
+        texts = column.astype(object).map(text_of, na_action="ignore")
+        dates = pd.to_datetime(texts, format=ISO, errors="coerce", utc=True)
+        _check_kind(column, dates, "dates")
+        column = dates
+    return _durations(pd.to_datetime(column, utc=True) - EPOCH)
+
+
+def _durations(column: pd.Series) -> np.ndarray:
+    """Durations in days (n,), whatever their unit; NaN: missing."""
+    if column.dtype.kind != "m":
+        texts = column.astype(object).map(str, na_action="ignore")
+        texts = texts.where(pd.to_numeric(texts, errors="coerce").isna())  # no unit
+        durations = pd.to_timedelta(texts, errors="coerce")
+        _check_kind(column, durations, "durations")
+        column = durations
+    days = column // DAY + (column % DAY) / DAY  # no rounding by the unit
+    return days.to_numpy(dtype=float)
+
+
+def _texts(column: pd.Series) -> np.ndarray:
+    """Categories (n,)."""
+    codes, values = pd.factorize(column)
+    if types.infer_dtype(values) != "string":  # 1 and True would be one
+        codes, values = np.arange(len(column)), column.astype(object).to_numpy()
+    known = pd.Series(values, dtype=object).map(text_of, na_action="ignore")
+    return np.append(known.fillna(MISSING).to_numpy(), MISSING)[codes]
+
+
+def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:
+    """Refuse a value that is not of its column's kind."""
+    if (wrong := read.isna() & column.notna()).any():
+        value = str(column[wrong].iloc[0])[:40]
+        problem = f"column {column.name!r} must hold {kind}, as in the fit"
+        where = first_row(wrong, column)
+        raise KerhrmError(f"{problem}; got {value!r} in {where}", "correct it")
+
+
+READERS = {"number": _numbers, "date": _days, "duration": _durations, "text": _texts}
+
+
+def _read(table: pd.DataFrame, names: Sequence[str], kind: str) -> np.ndarray:
+    """Columns of one kind (n, len(names))."""
+    return np.column_stack([READERS[kind](table[name]) for name in names])
+
+
+def _distinct(parts: Sequence[tuple[str, list[str], Any]]) -> list[str]:
+    """Names of the encoded columns, with a number where another one has the name."""
+    kept = {name for kind, names, _ in parts if kind != "text" for name in names}
+    distinct: list[str] = []
+    for kind, names, part in parts:
+        every = part.get_feature_names_out(names)
+        same = 0 if kind == "text" else len(names)
+        distinct += names[:same]
+        for name in every[same:]:
+            new, number = name, 1
+            while new in kept or new in distinct:
+                number += 1
+                new = f"{name}_{number}"
+            distinct.append(new)
+    return distinct

@@ -1,6 +1,8 @@
 """The command ``kerhrm``: check, explain, verify, publish, cost, claims."""
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import sys
@@ -10,12 +12,72 @@ from typing import Any
 
 import kerhrm
 from kerhrm.errors import KerhrmError
+from kerhrm.extras import needs
 
 REFERENCE = Path("results/reference")
 
 
+class Once(argparse.Action):
+    """Keep the value of an option, which may be given only once."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Refuse a second value; the last one would count."""
+        given = vars(namespace).setdefault("given", set())
+        if option_string and self.dest in given:
+            parser.error(f"{option_string} is given twice")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error that the user can correct is one line and status 1."""
+    _keep_names_readable()
+    options = _parser().parse_args(arguments)
+    try:
+        status = int(options.command(options) or 0)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader, as head, has seen enough
+        _leave_stdout()
+        return 0
+    except KerhrmError as error:
+        print(f"kerhrm: error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        _leave_stdout()
+        print(f"kerhrm: error: {error}; free disk space", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _keep_names_readable() -> None:
+    """Write what a terminal's encoding lacks as \\xe9, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _name(text: str) -> str:
+    """A name of a column as UTF-8, whatever the terminal's encoding is."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+def _leave_stdout() -> None:
+    """Let nothing be flushed at the end, which would fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Parser of all commands; each sets ``command`` to its function."""
     top = argparse.ArgumentParser(prog="kerhrm", description=__doc__)
     top.add_argument(
         "--version", action="version", version=f"kerhrm {kerhrm.__version__}"
@@ -31,63 +93,63 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def add(name: str, function: object, text: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text)
         command.set_defaults(command=function)
+        command.register("action", None, Once)
         return command
 
-    one = add("explain", _explain, "what made one cell of a table, as JSON")
+    explain = add("explain", _explain, "what made one cell of a table, as JSON")
     for key in ("table", "setting", "method", "metric"):
-        one.add_argument(key)
-    one.add_argument("--run", **where)
-    one.add_argument("--selection", help="criterion; default: the method's own")
-    one = add(
-        "verify", _verify, "compare a run with the published tables of its preset"
+        explain.add_argument(key)
+    explain.add_argument("--run", **where)
+    explain.add_argument("--selection", help="criterion; default: the method's own")
+    text = "compare a run with the published tables of its preset"
+    verify = add("verify", _verify, text)
+    verify.add_argument("run", type=Path)
+    verify.add_argument("--reference", **where)
+    verify.add_argument("--all", action="store_true", help="list every departure")
+    verify.add_argument("--csv", type=Path, help="write all cells side by side")
+    publish = add("publish", _publish, "copy what a run shows to results/reference")
+    publish.add_argument("run", type=Path)
+    publish.add_argument("tables", nargs="*", help="only these")
+    publish.add_argument("--reference", **where)
+    cost = add("cost", _cost, "predict the time of targets before they run")
+    cost.add_argument("targets", nargs="*", default=["all"])
+    cost.add_argument("--cores", type=int, default=2)
+    cost.add_argument(
+        "--config", nargs="*", action="extend", default=[], metavar="KEY=VALUE"
     )
-    one.add_argument("run", type=Path)
-    one.add_argument("--reference", **where)
-    one.add_argument("--all", action="store_true", help="list every departure")
-    one.add_argument("--csv", type=Path, help="write all cells side by side")
-    one = add("publish", _publish, "copy what a run shows to results/reference")
-    one.add_argument("run", type=Path)
-    one.add_argument("tables", nargs="*", help="only these")
-    one.add_argument("--reference", **where)
-    one = add("cost", _cost, "predict the time of targets before they run")
-    one.add_argument("targets", nargs="*", default=["all"])
-    one.add_argument("--cores", type=int, default=2)
-    one.add_argument("--config", nargs="*", default=[], metavar="KEY=VALUE")
-    one = add("check", _check, "whether KerHRM helps on a CSV file")
-    one.add_argument("csv", type=Path)
-    one.add_argument("--target", required=True, metavar="COLUMN")
-    one.add_argument("--auxiliary", nargs="+", default=[], metavar="COLUMN")
-    one.add_argument(
-        "--group", metavar="COLUMN", help="is compared, and does not predict"
+    _add_check_options(add("check", _check, "whether KerHRM helps on a CSV file"))
+    claims = add("claims", _claims, "how the paper's claims fared in a run")
+    claims.add_argument("run", type=Path, nargs="?", default=REFERENCE)
+    return top
+
+
+def _add_check_options(check: argparse.ArgumentParser) -> None:
+    columns: dict[str, Any] = {
+        "nargs": "+",
+        "action": "extend",
+        "default": [],
+        "metavar": "COLUMN",
+        "type": _name,
+    }
+    check.add_argument("csv", type=Path, help="a file, or a pipe")
+    check.add_argument("--target", required=True, metavar="COLUMN", type=_name)
+    check.add_argument(
+        "--auxiliary", **columns, help="environments are functions of it"
     )
-    one.add_argument(
-        "--drop", nargs="+", default=[], metavar="COLUMN", help="is not used"
+    text = "is compared, and does not predict"
+    check.add_argument("--group", metavar="COLUMN", type=_name, help=text)
+    check.add_argument("--drop", **columns, help="is not used")
+    check.add_argument("--dates", **columns, help="holds dates")
+    check.add_argument(
+        "--date-order", help="dmy, mdy or ymd, where dates do not show it"
     )
-    one.add_argument(
-        "--dates", nargs="+", default=[], metavar="COLUMN", help="holds dates"
-    )
-    one.add_argument("--sep", help="default: found out")
-    one.add_argument("--decimal", default=".")
-    one.add_argument("--encoding", default="utf-8")
-    one.add_argument(
+    check.add_argument("--sep", help="default: found out")
+    check.add_argument("--decimal", help="default: found out")
+    check.add_argument("--encoding", help="default: found out, or UTF-8")
+    check.add_argument(
         "--environments", type=int, help="default: 1 to 5, by held-out likelihood"
     )
-    one.add_argument("--html", type=Path, help="write a page with a picture")
-    one = add("claims", _claims, "how the paper's claims fared in a run")
-    one.add_argument("run", type=Path, nargs="?", default=REFERENCE)
-    options = top.parse_args(arguments)
-    try:
-        status = int(options.command(options) or 0)
-        sys.stdout.flush()
-        return status
-    except (
-        BrokenPipeError
-    ):  # the reader, as head, has seen enough; nothing is left to flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KerhrmError as error:
-        print(f"kerhrm: error: {error}", file=sys.stderr)
-        return 1
+    check.add_argument("--html", type=Path, help="write a page with a picture")
 
 
 def _explain(options: argparse.Namespace) -> None:
@@ -125,26 +187,31 @@ def _publish(options: argparse.Namespace) -> None:
 
 
 def _cost(options: argparse.Namespace) -> None:
+    needs("workflow", "snakemake")
     from kerhrm.paper.runs.costs import predict
 
     print(predict(options.targets, cores=options.cores, config=options.config))
 
 
 def _check(options: argparse.Namespace) -> None:
-    from kerhrm.estimators.check import check, read_table
-    from kerhrm.paper.runs.arrays import write_text
+    if options.html:
+        needs("plots", "matplotlib")
+        from kerhrm.plots.page import check_output
 
-    how = {
-        name: getattr(options, name) for name in ("sep", "decimal", "encoding", "dates")
-    }
-    columns = {name: getattr(options, name) for name in ("auxiliary", "group", "drop")}
-    table = read_table(options.csv, **how)
+        check_output(options.html, options.csv)
+    from kerhrm.estimators.check import check, read_table
+
+    keys = ("sep", "decimal", "encoding", "dates", "date_order")
+    table = read_table(options.csv, **{key: getattr(options, key) for key in keys})
+    columns = {key: getattr(options, key) for key in ("auxiliary", "group", "drop")}
     found = check(table, options.target, **columns, n_environments=options.environments)
     print(found.report)
     if options.html:
+        from kerhrm.paper.runs.arrays import write_text
         from kerhrm.plots.page import page
 
-        write_text(options.html, page(found, options.csv.name))
+        title = os.fsencode(options.csv.name).decode("utf-8", "replace")
+        write_text(options.html, page(found, title))
         print(f"\nopen {options.html}")
 
 

@@ -7,7 +7,7 @@
 
 Every function takes ``ax``, draws there, or in a figure of its own without it, and
 returns the ``Axes``; it changes nothing else.  Needs matplotlib: ``pip install
-matplotlib``.
+'kerhrm[plots]'``.
 """
 
 import lazy_loader

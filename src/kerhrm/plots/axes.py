@@ -4,6 +4,7 @@ import numbers
 from typing import TYPE_CHECKING, Any
 
 from kerhrm.errors import KerhrmError, shown
+from kerhrm.extras import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,8 @@ def style(number: int) -> dict[str, Any]:
 
 def plain(name: Any) -> str:
     """Name from a table as a text in which matplotlib sees no mathematics."""
-    return str(name).replace("$", r"\$")
+    text = str(name).encode(errors="backslashreplace").decode()  # lone surrogates
+    return text.replace("$", r"\$")
 
 
 def entry(name: Any) -> str:
@@ -55,11 +57,9 @@ def new_axes(ax: Any, height: float = HEIGHT) -> "Axes":
 
     Raises KerhrmError if something else is given, or there is no matplotlib.
     """
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        problem = "pictures need matplotlib, which is not installed"
-        raise KerhrmError(problem, "pip install matplotlib") from error
+    needs("plots", "matplotlib")
+    from matplotlib import pyplot as plt
+
     if ax is None:
         _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
         ax.spines[["top", "right"]].set_visible(False)

@@ -3,13 +3,63 @@
 import base64
 import html
 import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
+import pandas as pd
 
+from kerhrm.errors import FileError
 from kerhrm.estimators.check import Checked
+from kerhrm.extras import needs
 from kerhrm.plots.axes import legend, plain, style
-from kerhrm.plots.rows import relation
+from kerhrm.plots.rows import read, relation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: tells pages of ``kerhrm check`` from other files
+MARK = "<meta name='generator' content='kerhrm check'>"
+MAX_ROWS = 60  #: of errors in the picture; the table has all
+
+
+def check_output(path: Path, data: Path) -> None:
+    """Refuse a file for the page that would take the place of another one.
+
+    Raises KerhrmError if a file is there that is the data or no such page, or its
+    folder is missing or cannot be written.
+    """
+    hint = "name a new file, or delete this one"
+    try:
+        there = path.lstat() is not None
+    except FileNotFoundError:
+        there = False
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error.strerror}", hint) from error
+    if path.is_dir():
+        raise FileError(f"cannot write {path}: it is a folder", "name a file in it")
+    if there and path.exists() and data.exists() and path.samefile(data):
+        raise FileError(f"{path} is the table itself", "name another file for --html")
+    if there and not _is_page(path):
+        raise FileError(f"{path} exists and is no page of kerhrm check", hint)
+    if not path.parent.is_dir():
+        problem = f"cannot write {path}: the folder {path.parent} does not exist"
+        raise FileError(problem, "make it first, or name another one")
+    if not os.access(path.parent, os.W_OK):
+        problem = f"cannot write {path}: the folder {path.parent} is read-only"
+        raise FileError(problem, "name a file in another folder")
+
+
+def _is_page(path: Path) -> bool:
+    """Whether :func:`page` has made a file."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return MARK.encode() in file.read(2**10)
+    except OSError:
+        return False
 
 
 def page(checked: Checked, title: str) -> str:
@@ -18,7 +68,7 @@ def page(checked: Checked, title: str) -> str:
     picture(checked).savefig(buffer, format="png", dpi=120)
     image = base64.b64encode(buffer.getvalue()).decode()
     return (
-        "<!DOCTYPE html><html lang='en'><meta charset='utf-8'>"
+        f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'>{MARK}"
         "<meta name='viewport' content='width=device-width'>"
         f"<title>{html.escape(title)}</title>"
         "<style>body{font:16px sans-serif;max-width:50em;margin:2em auto;padding:0 1em}"
@@ -31,11 +81,19 @@ def page(checked: Checked, title: str) -> str:
     )
 
 
-def picture(checked: Checked) -> Figure:
+def picture(checked: Checked) -> "Figure":
     """Figure: errors of all models, and the target over the feature that separates
-    best."""
+    best.
+
+    Of many groups the largest ones are shown.
+    """
+    needs("plots", "matplotlib")
+    from matplotlib.figure import Figure
+
     several = checked.model.environment_proba_.shape[1] > 1
-    errors = checked.report.errors.drop(columns="rows")
+    errors = checked.report.errors
+    largest = errors["rows"].to_numpy().argsort(kind="stable")[::-1][:MAX_ROWS]
+    errors = errors.iloc[np.sort(largest)].drop(columns="rows")
     figure = Figure(
         figsize=(11 if several else 6, 3 + 0.4 * len(errors)), layout="constrained"
     )
@@ -52,5 +110,24 @@ def picture(checked: Checked) -> Figure:
     )
     legend(axes[0])
     if several:
-        relation(checked.model, checked.X_test, checked.y_test, ax=axes[1])
+        rows = checked.X_test, checked.y_test
+        z = checked.auxiliary_test
+        feature = None if z is None else _differing(checked)
+        relation(checked.model, *rows, feature, auxiliary=z, ax=axes[1])
     return figure
+
+
+def _differing(checked: Checked) -> str:
+    """Feature whose correlation with the target differs most between environments.
+
+    With auxiliary columns no feature separates them.
+    """
+    rows = read(checked.model, checked.X_test, checked.y_test, checked.auxiliary_test)
+    y = pd.factorize(rows.y, sort=True)[0] if rows.task == "classification" else rows.y
+    table, correlations = np.column_stack([rows.x, y]).T, []
+    for members in rows.memberships.T[rows.memberships.sum(0) > 1]:
+        covariance = np.cov(table, aweights=members)
+        scale = np.sqrt(np.diag(covariance))
+        scale[scale == 0] = np.inf
+        correlations.append(covariance[:-1, -1] / scale[:-1] / scale[-1])
+    return rows.features[int(np.ptp(correlations, axis=0).argmax())]

@@ -95,7 +95,4 @@ except ValueError as error:
     )
     first, second = output.stdout.splitlines()
     assert first == "[] True"
-    assert (
-        second
-        == "pictures need matplotlib, which is not installed; pip install matplotlib"
-    )
+    assert second == "matplotlib is not installed; pip install 'kerhrm[plots]'"

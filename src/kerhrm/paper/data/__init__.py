@@ -2,3 +2,7 @@
 
 Generators, raw files, and the files that the workflow keeps.
 """
+
+from kerhrm.extras import needs
+
+needs("workflow", "requests")

@@ -8,9 +8,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from kerhrm.errors import FileError, KerhrmError
+from kerhrm.extras import needs
+
+needs("workflow", "filelock")
+
+from filelock import FileLock, Timeout  # noqa: E402
 
 #: in a run's folder: locks and checkpoints of its jobs
 TEMPORARY = "temporary"

@@ -1,0 +1,311 @@
+"""Cells of text as truth values and numbers, and what counts as missing.
+
+A column of text is one of
+
+- truth values, if every cell is True or False in any case;
+- numbers, if every cell is one in the same notation: a decimal point or comma,
+  thousands in groups of three, a currency or % that all cells have;
+- text, for anything else.
+
+A cell such as ``?`` or ``NA`` counts as missing.  What the cells alone do not show is
+noted, for the report.
+"""
+
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import infer_dtype, is_object_dtype
+
+from kerhrm.errors import KerhrmError
+
+#: missing in every column, in any case
+MISSING = frozenset(
+    {"", "?", "na", "n/a", "n.a.", "nan", "null", "<na>", "nat", "missing"}
+    | {"#n/a", "#na", "#value!", "#ref!", "#div/0!", "#num!", "#name?", "#null!"}
+)
+#: missing among numbers and dates; among text they may be a category
+NO_NUMBER = MISSING | {"-", "--", "—", ".", "..", "none", "nil", "unknown"}
+TRUTH = {"true": True, "false": False}
+#: digits before the decimal sign of a number, at most: longer ones are identifiers
+MAX_DIGITS = 18
+
+#: share of a column's cells that are numbers, from which others look like errors
+ALMOST = 0.5
+CONTAINERS = (list, dict, set, tuple, np.ndarray)  #: cells that are no values
+
+_UNIT = r"(?:US\$|[$€£¥₹₩₽₺₫₪฿₴₦%‰]|USD|EUR|GBP|CHF|JPY|CNY|INR)"
+_NUMBER = re.compile(
+    rf"(?P<open>\()?(?P<sign>[+-]?) ?(?P<before>{_UNIT})? ?(?P<inner>[+-]?)"
+    rf"(?P<digits>\d[\d., ']*|[.,]\d+)(?P<power>[eE][+-]?\d+)? ?"
+    rf"(?P<after>{_UNIT})?(?P<close>\))?"
+)
+#: digits with a decimal sign: plain, in groups of three, or as in 12,34,567
+_DIGITS = {
+    sign: re.compile(
+        rf"(\d+|[1-9]\d{{0,2}}([ '{other}])\d{{3}}(?:\2\d{{3}})*"
+        rf"|[1-9]\d?(?:{other}\d\d)+{other}\d{{3}})?(?:[{sign}](\d*))?"
+    )
+    for sign, other in ((".", ","), (",", "."))
+}
+_LIKE_ASCII = str.maketrans(
+    {
+        "\N{MINUS SIGN}": "-",
+        "\N{EN DASH}": "-",
+        "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+        "\N{NO-BREAK SPACE}": " ",
+        "\N{NARROW NO-BREAK SPACE}": " ",
+        "\N{THIN SPACE}": " ",
+    }
+)
+
+
+class Cells(NamedTuple):
+    """A table with the values of its cells, and notes on how they were read."""
+
+    table: pd.DataFrame
+    notes: dict[str, str]  #: by column; none where a cell is what it looks like
+
+
+class Words(NamedTuple):
+    """The different cells of a column of text, without blanks around them."""
+
+    index: pd.Index
+    codes: np.ndarray  #: (n,), numbers of the rows' words; -1: an empty cell
+    words: list[str]
+
+    @classmethod
+    def of(cls, column: pd.Series) -> "Words":
+        """Words of a column; numbers among text by their digits."""
+        codes, words = pd.factorize(column.map(str, na_action="ignore"))
+        return cls(column.index, codes, [str(word).strip() for word in words])
+
+    def known(self, missing: Collection[str]) -> list[str]:
+        """Words that do not count as missing."""
+        return [word for word in self.words if word.casefold() not in missing]
+
+    def rows(self, words: Sequence[str]) -> int:
+        """Number of rows that hold some of the words."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
+        return int(counts[np.isin(self.words, words)].sum())
+
+    def values(self, meaning: Mapping[str, Any]) -> pd.Series:
+        """The column as objects, each word by its meaning; None without one."""
+        each = np.empty(len(self.words) + 1, dtype=object)
+        each[:-1] = [meaning.get(word) for word in self.words]
+        return pd.Series(each[self.codes], self.index, dtype=object)
+
+    def absent(self, missing: Collection[str]) -> str:
+        """Say which words count as missing, and in how many rows; empty: none does."""
+        words = sorted({word for word in self.words if word.casefold() in missing})
+        if not words:
+            return ""
+        return f"missing in {counted(self.rows(words))}: {listed(words)}"
+
+
+def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
+    """Read columns of text and of objects; others stay as they are.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns of any kind.
+    decimal : {".", ","}, optional
+        By default what the cells of a column show.  Where they do not, as in 1.234, it
+        is a comma if it is one in other columns and a point in none.
+
+    Returns
+    -------
+    Cells
+        Truth values as ``bool`` or ``boolean``, numbers as numbers, text without
+        blanks around it; None or NaN for what is missing.
+
+    Raises
+    ------
+    KerhrmError
+        If a column holds lists or the like, or numbers, but none with this ``decimal``.
+    """
+    values = {name: plain(column) for name, column in table.items()}
+    texts = {
+        name: Words.of(column) for name, column in values.items() if is_text(column)
+    }
+    signs = {
+        name: decimal_signs(words.known(NO_NUMBER)) for name, words in texts.items()
+    }
+    certain = [possible for possible in signs.values() if len(possible) == 1]
+    usual = "," if {","} in certain and {"."} not in certain else "."
+    notes = {}
+    for name, words in texts.items():
+        possible = signs[name]
+        if decimal and possible and decimal not in possible:
+            known = words.known(NO_NUMBER)
+            example = next(word for word in known if number(word, decimal) is None)
+            problem = f"column {str(name)!r} has {example!r}, which is no number"
+            hint = "leave it out: each column's cells show their decimal sign"
+            raise KerhrmError(f"{problem} with --decimal {decimal}", hint)
+        values[name], note = _read(words, possible, decimal or usual)
+        if note:
+            notes[str(name)] = note
+    return Cells(pd.DataFrame(values, table.index, table.columns), notes)
+
+
+def _read(words: Words, signs: Collection[str], usual: str) -> tuple[pd.Series, str]:
+    """Values of a column, whose numbers have one of these decimal signs, and a note."""
+    known = words.known(MISSING)
+    if known and {word.casefold() for word in known} <= TRUTH.keys():
+        truth = words.values({word: TRUTH[word.casefold()] for word in known})
+        kind = "boolean" if truth.isna().any() else "bool"
+        return truth.astype(kind), words.absent(MISSING)
+    if not words.known(NO_NUMBER):
+        return words.values({}).astype(float), words.absent(NO_NUMBER)
+    if not signs:
+        return words.values({word: word for word in known}), words.absent(MISSING)
+    sign = usual if usual in signs else next(iter(signs))
+    numbers = {word: number(word, sign) for word in words.known(NO_NUMBER)}
+    column, notes = words.values(numbers), [words.absent(NO_NUMBER)]
+    whole = all(isinstance(value, int) for value in column)
+    for word, value in numbers.items():
+        if not _is_float(word, value):
+            notes.append(f"{word!r} is read as {value}")
+            break
+    return column.astype("int64" if whole else float), "; ".join(filter(None, notes))
+
+
+def _is_float(word: str, value: float | None) -> bool:
+    """Whether Python reads a word as the same number."""
+    try:
+        return float(word) == value
+    except ValueError:
+        return False
+
+
+def shows_comma(table: pd.DataFrame) -> bool:
+    """Whether the numbers of some column have a decimal comma without doubt."""
+    texts = (Words.of(column) for _, column in table.items() if is_text(column))
+    return any(decimal_signs(words.known(NO_NUMBER)) == {","} for words in texts)
+
+
+def decimal_signs(words: Sequence[str]) -> set[str]:
+    """Decimal signs with which all words are numbers of the same unit.
+
+    None, if they are no numbers; both, if the words do not tell.
+    """
+    if len({_unit(word) for word in words}) != 1:
+        return set()
+    return {
+        sign for sign in ".," if all(number(word, sign) is not None for word in words)
+    }
+
+
+def number(word: str, sign: str) -> int | float | None:
+    """The number that a word shows with a decimal sign; None: it shows none."""
+    cell = _NUMBER.fullmatch(word.translate(_LIKE_ASCII))
+    if cell is None or bool(cell["open"]) != bool(cell["close"]):
+        return None
+    digits = _DIGITS[sign].fullmatch(cell["digits"].strip())
+    if digits is None or (cell["sign"] and cell["inner"]):
+        return None
+    whole, part = re.sub(r"\D", "", digits[1] or ""), digits[3]
+    if len(whole) > MAX_DIGITS or not (whole or part):
+        return None
+    minus = "-" if cell["open"] or "-" in cell["sign"] + cell["inner"] else ""
+    if part is None and not cell["power"]:
+        return int(minus + whole)
+    return float(f"{minus}{whole}.{part or ''}{cell['power'] or ''}")
+
+
+def _unit(word: str) -> str:
+    """Currency or % of a number; empty without one."""
+    cell = _NUMBER.fullmatch(word.translate(_LIKE_ASCII))
+    return "" if cell is None else (cell["before"] or "") + (cell["after"] or "")
+
+
+def almost_numbers(column: pd.Series) -> str | None:
+    """Say why a column of text does not hold numbers, if most of its cells do."""
+    words = Words.of(column)
+    known = words.known(NO_NUMBER)
+    signs = {word: {s for s in ".," if number(word, s) is not None} for word in known}
+    others = [word for word in known if not signs[word]]
+    wrong = words.rows(others)
+    if not known or wrong >= (1 - ALMOST) * words.rows(known):
+        return None
+    if others:
+        text = f"it looks like numbers, but not {listed(others)} in {counted(wrong)}"
+        return f"{text}: leave such cells empty, or correct them"
+    units = sorted({_unit(word) or "none" for word in known})
+    if len(units) > 1:
+        return f"it looks like numbers of different units: {', '.join(units)}"
+    return "it looks like numbers, some with a decimal point and some with a comma"
+
+
+def plain(column: pd.Series) -> pd.Series:
+    """Turn a column of objects into what its objects are, if they are all alike.
+
+    Raises KerhrmError if they are lists or the like, or complex numbers.
+    """
+    where, kind = f"column {str(column.name)!r}", infer_dtype(column, skipna=True)
+    if kind == "complex":
+        problem = f"{where} holds complex numbers"
+        raise KerhrmError(problem, "use a column for each of their parts")
+    if not is_object_dtype(column.dtype):
+        return column
+    if any(isinstance(cell, CONTAINERS) for cell in column):
+        problem = f"{where} holds lists"
+        raise KerhrmError(problem, "use a column for each of their values")
+    if kind == "boolean":
+        return column.astype("boolean" if column.isna().any() else "bool")
+    if kind == "integer" and (column.dropna().map(abs) >= 10**MAX_DIGITS).any():
+        return column.map(str, na_action="ignore")  # identifiers
+    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
+        return pd.to_numeric(column)
+    if kind in ("date", "datetime", "datetime64"):
+        return pd.to_datetime(column, utc=True)
+    if kind in ("timedelta", "timedelta64", "period"):
+        return column.infer_objects()
+    return column
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether a column holds text, or objects of several kinds."""
+    return bool(is_object_dtype(column.dtype)) or isinstance(
+        column.dtype, pd.StringDtype
+    )
+
+
+def text_of(value: Any) -> str:
+    """A cell as text: equal numbers are one text, whatever their type.
+
+    1, 1.0, "1" and "1.0" are "1"; "007", a code, stays as it is.
+    """
+    if isinstance(value, (*CONTAINERS, complex)):
+        problem = f"a cell holds {str(value)[:40]}"
+        raise KerhrmError(problem, "use a column for each of its values")
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    text = str(value).strip()
+    digits = re.fullmatch(r"(-?(?:0|[1-9]\d{0,14}))(?:\.(\d{1,15}))?", text)
+    if digits is None:
+        return text
+    part = (digits[2] or "").rstrip("0")
+    whole = "0" if digits[1] == "-0" and not part else digits[1]
+    return f"{whole}.{part}" if part else whole
+
+
+def listed(words: Sequence[str], most: int = 3) -> str:
+    """Quote the first words of some."""
+    shown = [repr(word[:40]) for word in words[:most]]
+    return ", ".join([*shown, "..."] if len(words) > most else shown)
+
+
+def counted(number: int, what: str = "row") -> str:
+    """Say how many there are of something."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def flag(option: str, name: Any) -> str:
+    """An option of ``kerhrm check`` with a column's name, quoted for a shell."""
+    quoted = shlex.quote(str(name))
+    return f"{option}={quoted}" if quoted.startswith("-") else f"{option} {quoted}"

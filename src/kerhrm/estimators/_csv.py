@@ -1,0 +1,238 @@
+"""A CSV file as a table: its encoding, its separator, its names and its cells.
+
+What a file does not show without doubt is refused, in one line that says what to do.
+"""
+
+import csv
+import difflib
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._cells import counted, read_cells, shows_comma
+from kerhrm.estimators._dates import ORDERS, read_dates
+from kerhrm.estimators._text import decode, read_bytes
+from kerhrm.options import suggest
+
+SEPARATORS = ",;\t|"
+OTHER_SEPARATORS = " :^~#"  #: are not tried, but named in a hint
+SEP_LINE = re.compile(r'"?sep=([^"\r\n])"?[ \t,;]*(?:\r\n|\n|\r)', re.I)
+SAMPLE, SAMPLE_ROWS = 2**16, 50  #: characters and rows that show the separator
+MAX_SHOWN = 20  #: names in a hint
+
+
+def read_table(
+    path: Path,
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    dates: Sequence[str] = (),
+    date_order: str | None = None,
+) -> pd.DataFrame:
+    """Read a CSV file.
+
+    What was read in a way that the file does not show stands in ``attrs["notes"]``, by
+    column.
+
+    Parameters
+    ----------
+    path : Path
+        A file or a pipe.
+    sep, decimal, encoding : str, optional
+        By default what the file shows.
+    dates : sequence of str
+        Columns of dates.
+    date_order : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year, where the cells do not show it.
+
+    Raises
+    ------
+    KerhrmError
+        If there is no such file, it is no table of text, a row has more or fewer cells
+        than there are names, or a column has no name, the name of another, or a value
+        that is no date.
+    """
+    if decimal not in (None, ".", ","):
+        raise KerhrmError(f"--decimal must be . or ,; got {decimal!r}", "leave it out")
+    if date_order not in (None, *ORDERS):
+        problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
+        raise KerhrmError(problem, suggest(str(date_order), list(ORDERS)))
+    text = decode(read_bytes(path), path, encoding)
+    layout = read_layout(text, path, sep)
+    for name in dates:
+        check_name(name, layout.names)
+    as_text = {layout.names.index(name): str for name in dates}
+    table = _parse(text, path, layout, as_text)
+    if decimal == "," or shows_comma(table):  # 1.234 may be a thousand
+        table = _parse(text, path, layout, str)
+    notes = {}
+    for name in dates:
+        table[name], notes[name] = read_dates(table[name], date_order)
+    cells = read_cells(table, decimal)
+    told = {name: note for name, note in notes.items() if note} | cells.notes
+    cells.table.attrs["notes"] = told
+    return cells.table
+
+
+def check_name(name: str, names: Sequence[str]) -> None:
+    """Refuse a column that is not among those of a table."""
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, n=1)
+    known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
+    raise KerhrmError(f"column {name!r} does not exist", suggest(name, near or known))
+
+
+class Layout(NamedTuple):
+    """Where the cells of a CSV file are."""
+
+    names: list[str]  #: of the columns
+    sep: str
+    padded: bool  #: whether blanks follow the separators, before quotes
+    start: int  #: of the first row, in the text
+    width: int  #: cells of the longest row; those without a name are empty
+    rows: int
+
+
+def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
+    """Find the names and rows of a CSV file.
+
+    Raises KerhrmError if a column has no name or that of another one, or a row has
+    more or fewer cells than there are names.
+    """
+    start, line = 0, 0
+    if first := SEP_LINE.match(text):  # which Excel writes
+        start, line, sep = first.end(), 1, sep or first[1]
+    sep = check_separator(sep) if sep else find_separator(text[start:])
+    padded = sep != " " and re.search(rf'{re.escape(sep)} +"', text) is not None
+    stream = io.StringIO(text, newline="")
+    stream.seek(start)
+    rows = _rows(stream, sep, padded, path, line)
+    header_line, header = next(rows, (line + 1, []))
+    start = stream.tell()
+    names = [" ".join(cell.split()) for cell in header[: _filled(header)]]
+    if not names:
+        problem = f"{path} has no names in line {header_line}"
+        raise KerhrmError(problem, "name every column in the first line")
+    width = number = 0
+    for line, row in rows:
+        if len(row) < len(names) or any(cell.strip() for cell in row[len(names) :]):
+            problem = f"{path}: line {line} has {counted(len(row), 'cell')} for "
+            problem += f"{counted(len(names), 'name')} in line {header_line}"
+            raise KerhrmError(problem, _uneven(number == 0, len(row) < len(names), sep))
+        width, number = max(width, len(row)), number + 1
+    _check_names(names, path)
+    if len(names) == 1:
+        problem = f"{path} has one column, {names[0][:40]!r}, separated by {sep!r}"
+        raise KerhrmError(problem, _better_separator(text, sep))
+    return Layout(names, sep, padded, start, width, number)
+
+
+def _rows(
+    stream: io.StringIO, sep: str, padded: bool, path: Path, offset: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank, each with the number of its last line."""
+    reader = csv.reader(stream, delimiter=sep, skipinitialspace=padded)
+    try:
+        for row in reader:
+            if len(row) > 1 or (row and row[0].strip()):
+                yield offset + reader.line_num, row
+    except csv.Error as error:
+        problem = f"{path}: {error} in line {offset + reader.line_num}"
+        raise KerhrmError(problem, "look for a quote that is not closed") from error
+
+
+def _uneven(first: bool, short: bool, sep: str) -> str:
+    """Hint for a row with more or fewer cells than there are names."""
+    if first and not short:
+        return "name every column in the first line, and delete what stands above"
+    if short:
+        return "complete the line or delete it"
+    return f"put cells that hold {sep!r} into quotes"
+
+
+def _check_names(names: Sequence[str], path: Path) -> None:
+    """Refuse columns without a name, or of one name."""
+    if nameless := sum(not name for name in names):
+        what = counted(nameless, "column")
+        raise KerhrmError(
+            f"{path}: {what} without a name", "name them in the first line"
+        )
+    name, number = Counter(names).most_common(1)[0]
+    if number > 1:
+        problem = f"{path}: two columns are called {name!r}"
+        raise KerhrmError(problem, "rename one of them")
+
+
+def check_separator(sep: str) -> str:
+    """A separator as it was given, \\t as a tab.
+
+    Raises KerhrmError if it is none.
+    """
+    sep = "\t" if sep == "\\t" else sep
+    if len(sep) != 1 or sep in '"\r\n' or sep.isalnum():
+        problem = f"--sep must be one character, no letter or quote; got {sep!r}"
+        raise KerhrmError(problem, r"use ',', ';' or '\t', a tab")
+    return sep
+
+
+def find_separator(text: str) -> str:
+    """Separator that gives most columns, as many in the first rows as in the header."""
+    return max(SEPARATORS, key=lambda sep: _evenness(text, sep))
+
+
+def _evenness(text: str, sep: str) -> tuple[bool, int]:
+    """Whether the first rows have as many cells as the header, and how many."""
+    reader = csv.reader(io.StringIO(text[:SAMPLE], newline=""), delimiter=sep)
+    try:
+        rows = [row for row in itertools.islice(reader, SAMPLE_ROWS) if row]
+    except csv.Error:
+        return False, 0
+    if len(rows) > 2 and len(text) > SAMPLE:
+        rows.pop()  # which may be cut
+    widths = [_filled(row) for row in rows]
+    usual = max(set(widths), key=widths.count, default=0)
+    return widths[:1] == [usual] and usual > 1, usual
+
+
+def _filled(row: Sequence[str]) -> int:
+    """Number of cells, without empty ones at the end."""
+    return max((j for j, cell in enumerate(row, 1) if cell.strip()), default=0)
+
+
+def _better_separator(text: str, sep: str) -> str:
+    """Hint for a file that has one column with this separator."""
+    lines = [line for line in text[:SAMPLE].splitlines() if line.strip()][:2]
+    for other in (find_separator(text), *OTHER_SEPARATORS):
+        if other != sep and min(line.count(other) for line in lines) > 0:
+            shown = r"\t" if other == "\t" else other
+            return f"set --sep '{shown}'"
+    return "give a file of two columns or more"
+
+
+def _parse(text: str, path: Path, layout: Layout, dtype: Any) -> pd.DataFrame:
+    """Cells by name; numbers and truth values where a column has nothing else."""
+    if not layout.rows:
+        return pd.DataFrame(columns=layout.names, dtype=object)
+    options: dict[str, Any] = {"header": None, "names": range(layout.width)}
+    options |= {"index_col": False, "low_memory": False, "dtype": dtype}
+    options |= {"keep_default_na": False, "na_values": [""]}
+    options |= {"sep": layout.sep, "skipinitialspace": layout.padded}
+    body = io.StringIO(text[layout.start :], newline="")
+    try:
+        table = pd.read_csv(body, **options)
+    except (ValueError, TypeError) as error:  # of pandas' parser
+        problem = f"{path}: {' '.join(str(error).split())}"
+        raise KerhrmError(problem, "look for a quote that is not closed") from error
+    if len(table) != layout.rows:
+        problem = f"{path} has {layout.rows} rows, or {len(table)} by other rules"
+        raise KerhrmError(problem, "look for a quote that is not closed")
+    return table.iloc[:, : len(layout.names)].set_axis(layout.names, axis=1)

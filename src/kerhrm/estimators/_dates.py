@@ -1,0 +1,172 @@
+"""Dates in columns of text: one way of writing for a whole column, or none.
+
+A date is ISO 8601 (2024-12-31, with or without a time), has a month with a name, or has
+three numbers, whose order is that in which *every* cell of the column is a date.  Where
+several orders are possible and give other dates, or a year has two digits, the cells do
+not tell the order, and it must be given.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._arrays import first_row
+from kerhrm.estimators._cells import NO_NUMBER, Words, flag, text_of
+
+#: formats by the order of day, month and year: years of four digits, then of two
+ORDERS = {
+    "dmy": ("%d-%m-%Y", "%d-%m-%y", "%d-%b-%y"),
+    "mdy": ("%m-%d-%Y", "%m-%d-%y", "%b-%d-%y"),
+    "ymd": ("%Y-%m-%d", "%y-%m-%d", "%y-%b-%d"),
+}
+ISO = "ISO8601"
+#: formats that show their order
+SHOWN = (ISO, "%d-%b-%Y", "%b-%d-%Y", "%Y-%b-%d", "%b-%Y", "%Y-%b", "%m-%Y")
+FORMATS = (*SHOWN, *(name for names in ORDERS.values() for name in names))
+SAMPLE = 100  #: words that most formats are ruled out by
+
+_CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?"
+    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
+)
+_CELL = re.compile(
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
+    rf"(?P<date>.+?)(?:(?:,?\s+|T){_CLOCK})?",
+    re.IGNORECASE,
+)
+_MONTH = re.compile(
+    r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?",
+    re.IGNORECASE,
+)
+
+
+def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, str]:
+    """Dates of a column of text, numbers or dates, in UTC, and a note.
+
+    Parameters
+    ----------
+    column : Series
+        Its name stands in errors.  A number is a year, or a date as 20241231.
+    order : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year, where the cells do not show it.
+
+    Raises
+    ------
+    KerhrmError
+        If a cell is no date, cells are written in several ways, or they do not show
+        the order and none is given.
+    """
+    if column.dtype.kind == "M":
+        return pd.to_datetime(column, utc=True), ""
+    words = Words.of(column.map(text_of, na_action="ignore"))
+    known = words.known(NO_NUMBER)
+    if not known:
+        return pd.to_datetime(words.values({}), utc=True), words.absent(NO_NUMBER)
+    where, ways = f"column {str(column.name)!r}", readings(known)
+    if not ways:
+        wrong = words.values(dict.fromkeys(_strangers(known), True)).notna()
+        example = f"{column[wrong].iloc[0]!s}"[:40]
+        problem = f"{where} must hold dates; got {example!r}"
+        hint = "write all of them as 2024-12-31, or leave it out of --dates"
+        raise KerhrmError(f"{problem} in {first_row(wrong, column)}", hint)
+    given = [name for name in ORDERS.get(order or "", ()) if name in ways]
+    if not (chosen := shown(ways) or next(iter(given), None)):
+        problem = f"{where} does not show the order of day, month and year"
+        hint = f"add --date-order {' or '.join(possible_orders(ways))}"
+        raise KerhrmError(f"{problem}: {known[0]!r}", hint)
+    times = words.values(dict(zip(known, ways[chosen], strict=True)))
+    return pd.to_datetime(times, utc=True), words.absent(NO_NUMBER)
+
+
+def date_options(column: pd.Series) -> str | None:
+    """Options of ``kerhrm check`` that read a column of text as dates; None: no dates.
+
+    Quoted for a shell.
+    """
+    ways = readings(Words.of(column).known(NO_NUMBER))
+    if not ways:
+        return None
+    option = flag("--dates", column.name)
+    if shown(ways):
+        return option
+    return f"{option} --date-order {' or '.join(possible_orders(ways))}"
+
+
+def readings(words: Sequence[str]) -> dict[str, pd.Series]:
+    """Times (m,) of m words, in every format in which all of them are dates."""
+    zones = {zone for word in words if (zone := _has_zone(word)) is not None}
+    if not len(words) or len(zones) > 1:
+        return {}
+    sample = words[:SAMPLE]
+    likely = [name for name in FORMATS if _times(sample, name).notna().all()]
+    ways = {name: _times(words, name) for name in likely}
+    return {name: times for name, times in ways.items() if times.notna().all()}
+
+
+def shown(ways: Mapping[str, pd.Series]) -> str | None:
+    """Name the format that the words show themselves, of those that are possible."""
+    if surely := [name for name in ways if name in SHOWN]:
+        return surely[0]
+    long = [name for name in ways if "%Y" in name]
+    alike = all(ways[name].equals(ways[long[0]]) for name in long)
+    return long[0] if long and alike else None
+
+
+def possible_orders(ways: Mapping[str, pd.Series]) -> list[str]:
+    """Orders of day, month and year, of the formats that are possible."""
+    return [order for order, names in ORDERS.items() if ways.keys() & set(names)]
+
+
+def _strangers(words: Sequence[str]) -> list[str]:
+    """Words that are not written as most others are."""
+    with_zone = [word for word in words if _has_zone(word)]
+    without = [word for word in words if _has_zone(word) is False]
+    if with_zone and without:
+        return min(with_zone, without, key=len)
+    absent = [_times(words, name).isna().to_numpy() for name in FORMATS]
+    return np.array(words)[min(absent, key=np.count_nonzero)].tolist()
+
+
+def _has_zone(word: str) -> bool | None:
+    """Whether a time has a time zone; None: it is no time."""
+    cell = _CELL.fullmatch(word)
+    return None if cell is None or cell["hour"] is None else cell["zone"] is not None
+
+
+def _times(words: Sequence[str], name: str) -> pd.Series:
+    """Times of words in one format; NaT for those that are not written so."""
+    if name == ISO:
+        return pd.to_datetime(pd.Series(words), format=ISO, errors="coerce", utc=True)
+    dates, clocks = zip(*map(_split, words), strict=True)
+    days = pd.to_datetime(pd.Series(dates), format=name, errors="coerce", utc=True)
+    return days + pd.to_timedelta(pd.Series(clocks), unit="s")
+
+
+def _split(word: str) -> tuple[str, float]:
+    """Date, its parts joined by "-", and seconds of the day in UTC; NaN: no time."""
+    cell = _CELL.fullmatch(word)
+    if cell is None:
+        return word, np.nan
+    date = _MONTH.sub(lambda month: month[1][:3], cell["date"])
+    date = re.sub(r"[\s,./-]+", "-", date)
+    if cell["hour"] is None:
+        return date, 0.0
+    hour, minute, second = (
+        float(cell[part] or 0) for part in ("hour", "minute", "second")
+    )
+    if half := (cell["half"] or "")[:1].casefold():
+        if not 1 <= hour <= 12:
+            return date, np.nan
+        hour = hour % 12 + 12 * (half == "p")
+    if hour >= 24 or minute >= 60 or second >= 60:
+        return date, np.nan
+    seconds = 3600 * hour + 60 * minute + second
+    zone = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", cell["zone"] or "")
+    if zone:
+        ahead = 3600 * int(zone[2]) + 60 * int(zone[3] or 0)
+        seconds -= ahead if zone[1] == "+" else -ahead
+    return date, seconds

@@ -1,0 +1,107 @@
+"""Columns of a table that probably should not predict as they are."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import balanced_accuracy_score, r2_score
+
+from kerhrm.estimators._cells import almost_numbers, flag
+from kerhrm.estimators._dates import date_options
+from kerhrm.estimators.columns import column_values
+
+#: R^2 or balanced accuracy of a single column, from which it gives the target away
+GIVEN_AWAY = 0.99
+MAX_SEARCHED = 2000  #: rows that are searched for such columns
+MIN_CLASS = 5  #: rows of the rarer label, without which columns are not searched
+
+
+def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
+    """Columns that look wrong, and why; ``y`` is the target of the same rows.
+
+    Notes on how cells were read, ``features.attrs["notes"]``, come first.
+    """
+    notes = features.attrs.get("notes", {})
+    searched = slice(None, None, 1 + len(features) // MAX_SEARCHED)
+    regression = is_regression(y)
+    target = y.to_numpy()[searched]
+    if not regression:
+        target = pd.factorize(target)[0]
+    searches = regression or np.bincount(target, minlength=2).min() >= MIN_CLASS
+    for name, column in features.items():
+        kind, values = column_values(column)
+        told = [notes.get(str(name)), _odd(column, kind, values)]
+        if searches and _gives_away(kind, values[searched], target, regression):
+            hint = f"{flag('--drop', name)} unless it is known beforehand"
+            told.append(f"it gives the target away; {hint}")
+        if texts := [text for text in told if text]:
+            yield str(name), "; ".join(texts)
+
+
+def is_regression(y: pd.Series) -> bool:
+    """Whether a target is numbers, more than two of them."""
+    return pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
+
+
+def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
+    """Say what is odd about a column, whatever the target is."""
+    drop = flag("--drop", column.name)
+    if column.nunique() < 2:
+        return f"it is constant; {drop}"
+    if kind == "text":
+        if options := date_options(column):
+            return f"it looks like dates: {options}"
+        if text := almost_numbers(column):
+            return text
+    whole = kind == "text" or column.dtype.kind in "iu"
+    if whole and column.nunique() == len(column):
+        return f"it differs in every row: an identifier? {drop}"
+    if kind == "number" and (code := _sentinel(values[~np.isnan(values)])) is not None:
+        return f"{code} stands apart: does it mean missing? leave such cells empty"
+    return None
+
+
+def _sentinel(values: np.ndarray) -> int | None:
+    """A code such as -999: repeated, and farther from all others than they are from
+    each other."""
+    for value in (values.min(), values.max()):
+        others = values[values != value]
+        code = int(value) if float(value).is_integer() else 0
+        repeated = len(values) - len(others) > 1
+        if not (repeated and re.fullmatch("-?9+|-1", str(code)) and len(others)):
+            continue
+        if 0 < np.ptp(others) < np.abs(others - value).min():
+            return code
+    return None
+
+
+def _gives_away(
+    kind: str, values: np.ndarray, target: np.ndarray, regression: bool
+) -> bool:
+    """Whether a column predicts the target of each row (m,) by that of the others.
+
+    Of rows with the same value the mean, of a number without such rows the value
+    between those of its neighbours.
+    """
+    if kind == "text":
+        values = pd.factorize(values)[0]
+    missing = pd.isna(values)
+    levels, codes = np.unique(np.where(missing, np.inf, values), return_inverse=True)
+    counts, sums = np.bincount(codes), np.bincount(codes, weights=target)
+    alone = counts[codes] == 1
+    predicted = (sums[codes] - target) / np.maximum(counts[codes] - 1, 1)
+    predicted[alone] = target.mean()
+    if kind != "text" and len(levels) > 2:
+        between = _interpolated(levels, sums / counts)
+        predicted[alone] = between[codes[alone]]
+    if regression:
+        return bool(r2_score(target, predicted) > GIVEN_AWAY)
+    return bool(balanced_accuracy_score(target, predicted > 0.5) > GIVEN_AWAY)
+
+
+def _interpolated(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Means (m,) at ascending levels, each from its neighbours alone."""
+    share = (levels[1:-1] - levels[:-2]) / (levels[2:] - levels[:-2])
+    inner = (1 - share) * means[:-2] + share * means[2:]
+    return np.concatenate([means[1:2], inner, means[-2:-1]])
