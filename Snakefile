@@ -2,3 +2,8 @@
 
 
 include: "workflow/Snakefile"
+
+
+# Snakemake forgets the default target of a file that is included.
+if workflow.modifier.is_main_snakefile():
+    workflow.default_target = "all"

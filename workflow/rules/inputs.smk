@@ -1,6 +1,5 @@
 # What all rules share: the configuration, its parameters, and inputs whose number depends on it.
 
-import difflib
 import functools
 import os
 import re
@@ -22,24 +21,10 @@ os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import load_config
+from kerhrm.paper.config.strict_yaml import read_overrides
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.code_hash import code_hash
 from kerhrm.paper.runs.locks import hold_run
-
-# Snakemake would drop the first of these in silence, or run without any profile.
-words = [part for word in sys.argv for part in word.split("=", 1)]
-if sys.argv.count("--config") > 1:
-    raise WorkflowError("--config is given twice; write all keys after one --config")
-for option, profile in zip(words, words[1:]):
-    places = Path(profile), Path.home() / ".config/snakemake" / profile
-    if (
-        option == "--workflow-profile"
-        and profile != "none"
-        and not any(p.is_dir() for p in places)
-    ):
-        raise WorkflowError(
-            f"--workflow-profile {profile} does not exist; see profiles/"
-        )
 
 
 def own(name):
@@ -55,18 +40,27 @@ def checked(function, *arguments, **options):
         raise WorkflowError(str(error))
 
 
-# Parameters of notebooks/own_table.ipynb; everything else is the configuration's.
-OWN_KEYS = "csv target task categorical drop group held_out test_share n_environments seed".split()
-OWN_TABLE = {key: config[key] for key in OWN_KEYS if key in config}
-OWN_NAME = re.sub(r"[^\w.-]", "_", Path(str(OWN_TABLE.get("csv", "table"))).stem)
-settings = {key: value for key, value in config.items() if key not in OWN_TABLE}
-CONFIG = checked(load_config, settings, workflow.configfiles, ROOT)
+# The command, where Snakemake was started by one and not by Python, nor for a job.
+COMMAND = None
+program = Path(sys.argv[0])
+started = "snakemake" in (program.name, program.parent.name)
+main = str(ROOT) in str(workflow.main_snakefile)
+if started and main and workflow.is_main_process:
+    from snakemake.cli import get_argument_parser
+
+    from kerhrm.paper.config.command_line import CommandLine
+
+    COMMAND = CommandLine(sys.argv[1:], get_argument_parser())
+    checked(COMMAND.check_options)
+
+if workflow.modifier.is_module:
+    CONFIG = checked(load_config, config, [], ROOT)
+else:
+    entries = workflow.config_settings.config_args
+    overrides = checked(read_overrides, entries or [])
+    CONFIG = checked(load_config, overrides, workflow.configfiles, ROOT)
 if (raw := os.environ.get("KERHRM_RAW_DIR")) and not Path(raw).expanduser().is_dir():
     raise WorkflowError(f"KERHRM_RAW_DIR={raw} does not exist; correct or unset it")
-if "own_table" in sys.argv and not {"csv", "target"} <= OWN_TABLE.keys():
-    raise WorkflowError("own_table needs --config csv=FILE target=COLUMN")
-if "csv" in OWN_TABLE and not Path(OWN_TABLE["csv"]).is_file():
-    raise WorkflowError(f"csv={OWN_TABLE['csv']} does not exist; correct its path")
 RUN = str(CONFIG.run)
 TABLES = CONFIG.tables
 IN_ALL = [name for name, table in TABLES.items() if table.in_all]

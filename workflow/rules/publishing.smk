@@ -1,4 +1,6 @@
-# The report; a comparison with the published run; selected hyperparameters; one's own table
+# The report; a comparison with the published run; selected hyperparameters; your own table
+
+from kerhrm.paper.config.config import page_name
 
 
 rule render_report:
@@ -121,6 +123,27 @@ rule select:
     input:
         [f"<run>/selected/{data}.{end}" for data in SEARCHED for end in ("yaml", "csv")],
     localrule: True
+
+
+def own_table():
+    """Parameters of notebooks/own_table.ipynb, if any is given: the target's keys."""
+    given = CONFIG.own_table
+    asked = COMMAND and COMMAND.asks_for("own_table", f"{RUN}/own_table")
+    example = "own_table --config csv=FILE target=COLUMN"
+    if asked and not given:
+        raise WorkflowError(f"own_table needs a table; write {example}")
+    if COMMAND and given and not asked:
+        keys = ", ".join(given)
+        raise WorkflowError(f"only own_table has the keys {keys}; write {example}")
+    if not given:
+        return {}
+    from kerhrm.paper.config.own_table import OwnTable
+
+    return checked(OwnTable.read, given, CONFIG.run).model_dump(exclude_unset=True)
+
+
+OWN_TABLE = own_table()
+OWN_NAME = page_name(OWN_TABLE.get("csv", "table"))
 
 
 rule own_table:

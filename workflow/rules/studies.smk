@@ -7,7 +7,7 @@ STUDIES = [
     for name, table in TABLES.items()
     if not table.in_all and {data for data, _, _ in table.cells} <= OWN_DATA
 ]
-CHOICES = [name for name in TABLES if name.startswith("choices_")]
+CHOICES = CONFIG.choice_tables
 
 
 rule measure_choices:

@@ -1,14 +1,20 @@
-"""A table of one's own: its notebook, executed, as a page."""
+"""Your own table: its notebook, executed, as a page."""
 
+from pathlib import Path
+
+from kerhrm.estimators.check import read_table
+from kerhrm.paper.config.own_table import OwnTable
 from kerhrm.paper.reporting.notebooks import render
 from kerhrm.paper.runs.job import job
 
 with job(snakemake):
     files, options = snakemake.output, snakemake.params.options
+    own_table = OwnTable(csv=snakemake.input.csv, **options)
+    own_table.check(read_table(Path(own_table.csv)))
     render(
         snakemake.input.notebook,
         files.notebook,
         files.page,
-        path=snakemake.input.csv,
+        path=own_table.csv,
         **options,
     )

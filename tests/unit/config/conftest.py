@@ -7,7 +7,7 @@ import pytest
 from small_config import TREE, Load, write
 
 from kerhrm.paper.config import Config, load_config
-from kerhrm.paper.config.files import merge
+from kerhrm.paper.config.strict_yaml import merge
 
 
 @pytest.fixture

@@ -1,8 +1,27 @@
-"""Alternatives of ``choices.yaml`` become learners, settings and cells of the tables
+"""Alternatives of ``choices.yaml`` become learners, settings and rows of the tables
 choices_*."""
 
+from collections.abc import Iterator
+
+from kerhrm.paper.config.alternatives import Alternative
 from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.models import Whole
+
+
+def choice_tables(sources: Sources, whole: Whole) -> dict[str, str]:
+    """The table that measures the alternatives on a data set, by data set.
+
+    Raises KerhrmError if two tables do for one data set.
+    """
+    tables: dict[str, str] = {}
+    for name, table in whole.tables.items():
+        for place in table.settings if table.choices else ():
+            data = place.split("/")[0]
+            if tables.setdefault(data, name) != name:
+                problem = f"{tables[data]} has the alternatives on {data} already"
+                hint = "let one of the tables have no choices"
+                raise sources.error(("tables", name, "choices"), problem, hint)
+    return tables
 
 
 def add_choices(sources: Sources, whole: Whole) -> None:
@@ -10,18 +29,10 @@ def add_choices(sources: Sources, whole: Whole) -> None:
 
     Raises KerhrmError if there is a learner or a setting of that name already.
     """
-    tables = {
-        p.split("/")[0]: n
-        for n, t in whole.tables.items()
-        if t.choices
-        for p in t.settings
-    }
+    tables = choice_tables(sources, whole)
     taken: set[Key] = {("learners", name) for name in whole.learners}
-    taken |= {
-        ("data", n, "settings", s)
-        for n, one in whole.data.items()
-        for s in one.settings
-    }
+    for name, data_set in whole.data.items():
+        taken.update(("data", name, "settings", s) for s in data_set.settings)
     rows: dict[str, dict[str, Tree]] = {}
 
     def add(key: Key, place: Key, content: Tree) -> None:
@@ -33,36 +44,52 @@ def add_choices(sources: Sources, whole: Whole) -> None:
         source = f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}"
         sources.layers.append((source, place, content))
 
-    every = [
-        (("choices", name, "alternatives", number), one)
-        for name, choice in whole.choices.items()
-        for number, one in enumerate(choice.alternatives)
-    ]
-    for key, one in every:
-        if one.set:
-            learner = {"like": one.learner, "mark": one.name, "options": one.set}
-            add(key, ("learners", one.learner_name), {**learner, "criteria": "own"})
-        for data in () if one.title else one.where:
+    for key, alternative in _alternatives(whole):
+        name = alternative.learner_name
+        if alternative.set:
+            add(key, ("learners", name), _learner(alternative))
+        for data in () if alternative.title else alternative.where:
             if data not in tables:
                 continue
             table = whole.tables[tables[data]]
             base, cells = next(iter(table.settings.items()))
-            old = whole.data[data].settings[base.split("/")[1]]
-            first = {base: {"learners": [*(cells.learners or table.learners)]}}
-            shown = rows.setdefault(tables[data], first)
-            if one.set:
-                shown[base]["learners"].append(one.learner_name)
+            learners = [*(cells.learners or table.learners)]
+            shown = rows.setdefault(tables[data], {base: {"learners": learners}})
+            if alternative.set:
+                shown[base]["learners"].append(name)
                 continue
-            place = f"{base}+{one.name.replace(',', '+')}"
-            setting = {
-                **old.model_dump(exclude_unset=True),
-                "options": old.options | one.data,
-            }
-            setting |= {"network": one.network} if one.network else {}
-            add(key, ("data", data, "settings", place.split("/")[1]), setting)
-            shown[place] = {
-                "label": f"{table.labels[base]},{one.name}",
-                "learners": table.choices,
-            }
+            setting = f"{base.split('/')[1]}+{alternative.name.replace(',', '+')}"
+            changed = _setting(whole, alternative, base)
+            add(key, ("data", data, "settings", setting), changed)
+            label = f"{table.labels[base]},{alternative.name}"
+            shown[f"{data}/{setting}"] = {"label": label, "learners": table.choices}
     for name, settings in rows.items():
         sources.layers.append(("choices.yaml", ("tables", name, "settings"), settings))
+
+
+def _alternatives(whole: Whole) -> Iterator[tuple[Key, Alternative]]:
+    """Every alternative with its key."""
+    for name, choice in whole.choices.items():
+        for number, alternative in enumerate(choice.alternatives):
+            yield ("choices", name, "alternatives", number), alternative
+
+
+def _learner(alternative: Alternative) -> Tree:
+    """The learner whose options an alternative changes."""
+    return {
+        "like": alternative.learner,
+        "mark": alternative.name,
+        "options": alternative.set,
+        "criteria": "own",
+    }
+
+
+def _setting(whole: Whole, alternative: Alternative, base: str) -> Tree:
+    """The setting ``base`` with the data's or network's options of an alternative."""
+    data, name = base.split("/")
+    setting = whole.data[data].settings[name]
+    content = setting.model_dump(exclude_unset=True)
+    content["options"] = setting.options | alternative.data
+    if alternative.network:
+        content["network"] = alternative.network
+    return content

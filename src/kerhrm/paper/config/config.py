@@ -7,16 +7,32 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.config.layout import CHECKOUT as CHECKOUT
+from kerhrm.paper.config.layout import rule_files
+from kerhrm.paper.config.run_folder import check_run_folder, run_folder
 from kerhrm.paper.runs.arrays import write_text
 from kerhrm.plugins import installed
 
-CHECKOUT = Path(__file__).resolve().parents[4]
+#: keys of the command line and of further files that are the target own_table's
+OWN_KEYS = (
+    "csv",
+    "target",
+    "task",
+    "categorical",
+    "drop",
+    "group",
+    "held_out",
+    "test_share",
+    "n_environments",
+    "seed",
+)
 
 
 @dataclass(frozen=True)
@@ -55,20 +71,25 @@ class Config:
     its folder; ``mark``, how it differs from the published options, empty if it does
     not; ``data_sets``, names of the settings by data set; ``tables``, none in a search;
     ``with_steps``, learners whose iterations are jobs; ``choices``, alternatives whose
-    effects are measured; ``merged``, the files without the choices: what differs from
-    the defaults.
+    effects are measured, in the tables ``choice_tables``; ``merged``, the files without
+    the choices: what differs from the defaults; ``own_table``, keys of the target of
+    that name.
     """
 
-    def __init__(self, content: dict[str, Any]) -> None:
+    def __init__(
+        self, content: dict[str, Any], own_table: Mapping[str, Any] | None = None
+    ) -> None:
         self._content = content
+        self.own_table: dict[str, Any] = content["own_table"] | dict(own_table or {})
         self.preset: str = content["preset"]
         self.mark: str = content["mark"]
-        self.run = Path(content["results"]).expanduser() / self.preset
+        self.run = run_folder(content["results"], self.preset)
         self.device: str = content["device"]
         self.threads: int = content["threads"]
         self.raw_dir: str | None = content["raw_dir"]
         self.on_missing: str = content["on_missing"]
         self.choices: dict[str, Any] = content["choices"]
+        self.choice_tables: list[str] = content["choice_tables"]
         self.merged: dict[str, Any] = content["merged"]
         cells = content["cells"].items()
         self.with_steps = sorted(
@@ -135,23 +156,42 @@ def load_config(
 
     An error says in one line the file, the key and its value, the problem, and a hint.
     """
-    given, paths, folder = (
-        dict(overrides or {}),
-        [Path(f) for f in files],
-        Path(root) / "config",
-    )
+    given = {key: one for key, one in (overrides or {}).items() if key not in OWN_KEYS}
+    own = {key: one for key, one in (overrides or {}).items() if key in OWN_KEYS}
+    paths, folder = [Path(f) for f in files], Path(root) / "config"
     cache = _cache(given, paths, folder)
-    if cache and cache.exists():
-        return Config(json.loads(cache.read_text(encoding="utf-8")))
-    from kerhrm.paper.config.resolve import (
-        resolve,
-    )  # imports all methods, and with them PyTorch
+    config = _cached(cache, own) if cache else None
+    if config is None:
+        # imports all methods, and with them PyTorch
+        from kerhrm.paper.config.resolve import resolve
 
-    text = json.dumps(resolve(given, paths, folder))
-    if cache:
-        with contextlib.suppress(KerhrmError):  # a folder that cannot be written to
-            write_text(cache, text)
-    return Config(json.loads(text))  # the same lists whether it was read or resolved
+        text = json.dumps(resolve(given, paths, folder))
+        if cache:
+            with contextlib.suppress(KerhrmError):  # a folder that cannot be written to
+                write_text(cache, f"{_digest(text)}\n{text}")
+        # the same lists whether it was read or resolved
+        config = Config(json.loads(text), own)
+    check_run_folder(config.run, Path(root))
+    return config
+
+
+def page_name(csv: str) -> str:
+    """Name of the page of a table of your own, without its ending."""
+    name = re.sub(r"[^\w.-]", "_", Path(csv).stem)
+    return name.encode()[:200].decode(errors="ignore")
+
+
+def _cached(cache: Path, own: Mapping[str, Any]) -> Config | None:
+    """The configuration that a file holds; None if it is not there, or damaged."""
+    try:
+        digest, _, text = cache.read_text(encoding="utf-8").partition("\n")
+        return Config(json.loads(text), own) if digest == _digest(text) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _cache(
@@ -159,23 +199,26 @@ def _cache(
 ) -> Path | None:
     """File of the resolved configuration, named by all that it depends on; None: no
     cache."""
-    place = os.environ.get("KERHRM_CACHE_DIR") or Path.home() / ".cache" / "kerhrm"
     kinds = ("methods", "penalties", "data_sets")
     plugins = (installed(f"kerhrm.{kind}") for kind in kinds)
-    if str(place) == "none" or any(plugins):  # their code may change
+    place = os.environ.get("KERHRM_CACHE_DIR")
+    if place == "none" or any(plugins):  # their code may change
         return None
     try:
-        yaml = [
-            (str(f), f.read_text("utf-8"))
-            for f in (*files, *sorted(folder.rglob("*.yaml")))
+        top = Path(place) if place else Path.home() / ".cache" / "kerhrm"
+        texts = [
+            (str(path), path.read_text("utf-8"))
+            for path in (
+                *files,
+                *sorted(folder.rglob("*.yaml")),
+                *rule_files(folder.parent),
+            )
         ]
         stats = {
             str(f): f.stat() for f in sorted(Path(__file__).parents[2].rglob("*.py"))
         }
         code = [(file, stat.st_mtime_ns, stat.st_size) for file, stat in stats.items()]
-        digest = hashlib.sha256(
-            json.dumps([overrides, str(Path.cwd()), yaml, code]).encode()
-        )
-    except (OSError, TypeError, ValueError):  # resolve says what is wrong
+        facts = json.dumps([overrides, str(Path.cwd()), texts, code])
+    except (OSError, RuntimeError, TypeError, ValueError):  # resolve says what is wrong
         return None
-    return Path(place) / "config" / f"{digest.hexdigest()[:32]}.json"
+    return top / "config" / f"{_digest(facts)[:32]}.json"

@@ -1,92 +1,22 @@
-"""Reading YAML strictly, and merging files so that every key knows the file it comes
-from."""
+"""The configuration's files, merged so that every key knows the file it comes from."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import suggest, worded
-from kerhrm.paper.config.models import check_name
+from kerhrm.paper.config.config import OWN_KEYS
+from kerhrm.paper.config.fields import check_name
+from kerhrm.paper.config.strict_yaml import Tree as Tree
+from kerhrm.paper.config.strict_yaml import merge, shown
+from kerhrm.paper.config.strict_yaml import read_yaml as read_yaml
 
-Tree = dict[str, Any]
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 ABSENT: Any = object()
-_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_SafeLoader):  # type: ignore[misc]
-    """Plain values only; keys are text, and no key is given twice."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen = set()
-        for key, _ in node.value:
-            plain = isinstance(key, yaml.ScalarNode)
-            if not plain or key.value in seen:
-                problem = f"the key '{key.value}' is given twice"
-                problem = problem if plain else "a key must be plain text"
-                raise yaml.MarkedYAMLError(None, None, problem, key.start_mark)
-            seen.add(key.value)
-            if key.value != "<<":
-                key.tag = "tag:yaml.org,2002:str"
-        return super().construct_mapping(node, deep)
-
-
-def read_yaml(path: Path) -> Tree:
-    """Read a YAML mapping, empty if the file is.
-
-    Refuse a key that is given twice, and tags.
-    """
-    name = shown(path)
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-        json.dumps(content, default=str)  # refuses what contains itself
-    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1} " if mark else ""
-        text = (
-            getattr(error, "problem", None) or getattr(error, "strerror", None) or error
-        )
-        problem = f"{where}cannot be read as YAML: {' '.join(str(text).split())}"
-        hint = "check that it is a file of 'key: value' lines, each key once"
-        raise KerhrmError(f"{name}: {problem}", hint) from error
-    if content is not None and not isinstance(content, dict):
-        problem = f"{name}: must be a mapping; got a {type(content).__name__}"
-        raise KerhrmError(problem, "write 'key: value' lines")
-    return content or {}
-
-
-def shown(path: Path) -> str:
-    """Path as errors show it.
-
-    Relative to the working directory where it lies below that.
-    """
-    return str(
-        path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    )
-
-
-def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
-    """``base`` with ``changes`` on top: mappings merge, everything else is replaced."""
-    result = dict(base)
-    for key, value in changes.items():
-        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
-        result[key] = merge(result[key], value) if both else value
-    return result
-
-
-def beyond(tree: Mapping[str, Any], base: Mapping[str, Any]) -> Tree:
-    """What ``tree`` says that ``base`` does not."""
-    more = {key: value for key, value in tree.items() if base.get(key, ABSENT) != value}
-    for key, value in more.items():
-        if isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
-            more[key] = beyond(value, base[key])
-    return more
 
 
 @dataclass
@@ -96,6 +26,7 @@ class Sources:
 
     layers: list[tuple[str, Key, Tree]] = field(default_factory=list)
     changes: Tree = field(default_factory=dict)  #: by further files and --config
+    own_table: Tree = field(default_factory=dict)  #: keys of that target in these files
 
     def tree(self) -> Tree:
         """All files merged."""
@@ -105,6 +36,20 @@ class Sources:
                 content = {part: content}
             whole = merge(whole, content)
         return whole
+
+    def given(self, key: Key) -> Iterator[Any]:
+        """What every file says of a key, also where a later one replaces it."""
+        for _, place, content in self.layers:
+            for part in reversed(place):
+                content = {part: content}
+            value = _get(content, key)
+            if value is not ABSENT:
+                yield value
+
+    def names(self, *key: Any) -> list[str]:
+        """Names below a key in any file, also where a later one leaves them out."""
+        some = (value for value in self.given(key) if isinstance(value, Mapping | list))
+        return list(dict.fromkeys(str(name) for value in some for name in value))
 
     def find(self, key: Key) -> tuple[str, Key, Any]:
         """The last file that gives a key or else the nearest above it.
@@ -166,14 +111,6 @@ def read_sources(
     ``data/``, ``learners.yaml``, ``tables/``, ``selected/`` and ``choices.yaml``, then
     ``config.yaml``, the preset, further files and the command line.
     """
-    extra = [(shown(path), read_yaml(path)) for path in files]
-    top = dict(overrides)  # Snakemake hands over both together
-    for _, content in extra:
-        top = beyond(top, content)
-    general = [
-        (shown(folder / "config.yaml"), read_yaml(folder / "config.yaml")),
-        *extra,
-    ]
     sources = Sources()
     for name in ("data", "tables", "selected"):
         for path in sorted((folder / name).glob("*.yaml")):
@@ -190,7 +127,12 @@ def read_sources(
             sources.layers.append((shown(path), (name,), read_yaml(path)))
     presets = {path.stem: path for path in (folder / "presets").glob("*.yaml")}
     place = len(sources.layers) + 1  # of the preset, behind config.yaml
-    for name, content in (*general, ("--config", top)):
+    general = [
+        (shown(path), read_yaml(path)) for path in (folder / "config.yaml", *files)
+    ]
+    for name, content in (*general, ("--config", dict(overrides))):
+        own = {key: content.pop(key) for key in OWN_KEYS if key in content}
+        sources.own_table.update(own)
         sources.layers.append((name, (), content))
         sources.changes = merge(sources.changes, content)
     preset = str(sources.changes.get("preset", "paper"))

@@ -3,7 +3,6 @@
 What the files say of each learner.
 """
 
-import fnmatch
 import functools
 import itertools
 import math
@@ -17,13 +16,13 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Method
 from kerhrm.methods.registry import METHODS
 from kerhrm.options import Options, suggest
-from kerhrm.paper.config.files import Key, Sources, Tree, merge
+from kerhrm.paper.config.fields import is_at
+from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.models import At, Learner, Whole
+from kerhrm.paper.config.names import DEFAULTS
+from kerhrm.paper.config.strict_yaml import merge
 
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
-DEFAULTS = (
-    "library defaults"  #: in the place of a selection criterion: nothing was selected
-)
 CANDIDATES = 1000  #: of a learner
 #: options, and the key where they stand; later ones win
 Places = list[tuple[Key, Tree]]
@@ -108,6 +107,11 @@ class Learners:
         values = (getattr(one, key) for _, one in self.chain(name))
         return next((value for value in values if value not in (None, {})), default)
 
+    def complements(self, name: str) -> bool:
+        """Whether a learner shows the criteria that another one of its title does
+        not."""
+        return bool(self.inherited(name, "criteria") == "others")
+
     def titles(self, name: str) -> dict[str, str]:
         """Titles of a learner's outputs."""
         return self.inherited(name, "titles", {})
@@ -119,8 +123,7 @@ class Learners:
         for name, one in reversed([*self.chain(learner)]):
             yield ("learners", name), one
             for pattern, at in one.at.items():
-                whole = pattern if "/" in pattern else f"{pattern}/*"
-                if fnmatch.fnmatchcase(f"{data}/{setting}", whole):
+                if is_at(f"{data}/{setting}", pattern):
                     yield ("learners", name, "at", pattern), at
 
     def is_tuned(self, learner: str) -> bool:
@@ -154,6 +157,34 @@ class Learners:
         ):
             yield at, values
 
+    def single(self, data: str, setting: str, learner: str) -> Tree:
+        """Options of which the grid has one value, so that no criterion selects it."""
+        grid = self.grid(data, setting, learner)
+        return {name: values[0] for name, values in grid.items() if len(values) == 1}
+
+    def selected(self, data: str, setting: str, learner: str) -> tuple[Key, Tree]:
+        """What each criterion has selected for a setting, and the key of these."""
+        source = self.whole.nearest(data, setting, "selected_from")[1] or data
+        *_, (first, _) = self.chain(learner)
+        entry = self.inherited(learner, "selected", first)
+        chosen = self.whole.selected.get(source, {}).get(entry)
+        return ("selected", source, entry), chosen or {}
+
+    def keys(
+        self, data: str, setting: str, learner: str, criterion: str
+    ) -> dict[str, Key]:
+        """Key of each option of a learner that is no default of its method.
+
+        As :meth:`cell` puts the options together, of one selection criterion.
+        """
+        at, chosen = self.selected(data, setting, learner)
+        single = self.single(data, setting, learner) if criterion != DEFAULTS else {}
+        places: Places = [(("learners", learner, "grid"), single)]
+        places.append(((*at, criterion), chosen.get(criterion, {})))
+        for key, layer in self.layers(data, setting, learner):
+            places.append(((*key, "options"), layer.options))
+        return {name: (*key, name) for key, given in places for name in given}
+
     def cell(self, data: str, setting: str, learner: str, base: Tree) -> Tree:
         """Parameters of a learner on a setting, whose own are ``base``."""
         whole = self.whole
@@ -183,17 +214,11 @@ class Learners:
                     raise self.sources.error(key, problem, "lower it or raise n")
             return values
 
-        source = whole.nearest(data, setting, "selected_from")[1] or data
-        *_, (first, _) = self.chain(learner)
-        entry = self.inherited(learner, "selected", first)
-        chosen = whole.selected.get(source, {}).get(entry)
+        at, chosen = self.selected(data, setting, learner)
         missing = None
         if tuned and not chosen and not whole.search:
-            missing = f"config/selected/{source}.yaml: it has no options of {entry}"
-        # where the grid has one value of an option, no criterion had to select it
-        single = {
-            k: v[0] for k, v in self.grid(data, setting, learner).items() if len(v) == 1
-        }
+            missing = f"config/selected/{at[1]}.yaml: it has no options of {at[2]}"
+        single = self.single(data, setting, learner)
         chosen = {
             name: single | one
             for name, one in (chosen or {method.criterion: {}}).items()
@@ -201,7 +226,6 @@ class Learners:
         names = sorted(chosen, key=lambda criterion: criterion != method.criterion)
         if tuned:
             names.append(DEFAULTS)
-        at: Key = ("selected", source, entry)
         places: Places = [((*at, name), chosen.get(name, {})) for name in names]
         shown = self.inherited(learner, "criteria", "all" if tuned else "own")
         if "own" in (whole.nearest(data, setting, "criteria")[1], shown):

@@ -2,63 +2,39 @@
 documentation."""
 
 import itertools
-import re
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    TypeAdapter,
-    model_validator,
+from pydantic import BeforeValidator, Field, model_validator
+
+from kerhrm.options import Natural, NonEmpty, Number, Options, Some, misfit, option
+from kerhrm.paper.config.alternatives import Alternative as Alternative
+from kerhrm.paper.config.alternatives import Choice
+from kerhrm.paper.config.fields import (
+    DEVICES,
+    MAX_SEEDS,
+    MAX_THREADS,
+    Cell,
+    Criteria,
+    Criterion,
+    DataName,
+    Differing,
+    Entries,
+    Folder,
+    FolderName,
+    LearnerName,
+    LearnerPattern,
+    Name,
+    Place,
+    PlacePattern,
+    Replicate,
+    Seeds,
+    Selected,
+    Shown,
+    Values,
+    WithoutNull,
+    matching,
 )
 
-from kerhrm.options import Count, Natural, NonEmpty, Options, Some, misfit, option
-
-#: folders of a run and targets of the workflow
-RESERVED = (
-    "all",
-    "benchmarks",
-    "check_claims",
-    "check_results",
-    "claims",
-    "data",
-    "extract_features",
-    "features",
-    "fetch_raw",
-    "figures",
-    "generate_data",
-    "iterations",
-    "learn_direction",
-    "learn_environments",
-    "logs",
-    "make_table",
-    "measure_choices",
-    "notebooks",
-    "own_table",
-    "provenance",
-    "raw",
-    "render_notebook",
-    "render_report",
-    "report",
-    "score",
-    "scores",
-    "select",
-    "select_hyperparameters",
-    "selected",
-    "studies",
-    "tables",
-    "temporary",
-    "test_endpoints",
-    "test_heterogeneity",
-    "train",
-    "train_network",
-    "verify",
-    "write_configuration",
-)
-MAX_SEEDS = 10_000
-DEVICES = "auto, cpu, cuda or cuda:N"
 STREAMS = ("data", "network", "clustering")
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
 #: kinds of scores by task of the data; the first one is the default
@@ -68,82 +44,13 @@ KINDS = {
 }
 
 
-def check_name(name: str) -> str:
-    """Refuse a name that cannot be a folder or a target."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]{0,79}", name) or ".." in name:
-        raise ValueError(
-            "must be up to 80 letters, digits and _=.+-, and not begin with a sign"
-        )
-    if name.lower() in RESERVED or name.endswith("."):
-        raise ValueError("the name is reserved; choose another one")
-    return name
-
-
-def _matches(pattern: str, text: str) -> AfterValidator:
-    """Refuse text that does not match, in words."""
-
-    def check(value: str) -> str:
-        if re.fullmatch(pattern, value):
-            return value
-        raise ValueError(text)
-
-    return AfterValidator(check)
-
-
-Name = Annotated[str, AfterValidator(check_name)]
-Place = Annotated[str, _matches("[^/]+/[^/]+", "must be DATA/SETTING")]
-Values = dict[str, Any]
-Cell = tuple[str, str, str]  #: data set, setting, learner
-Item = TypeVar("Item")
-
-
-def _without_null(entries: Any) -> Any:
-    """Leave out entries that a file sets to null."""
-    if not isinstance(entries, dict):
-        return entries
-    return {name: one for name, one in entries.items() if one is not None}
-
-
-Entries = Annotated[dict[Name, Item], NonEmpty, BeforeValidator(_without_null)]
-
-
-#: seeds of the data, of the initial weights w_0 and of all random initialisations
-Replicate = tuple[Natural, Natural, Natural]
-
-
-def _spell_out(seeds: Any) -> Any:
-    """``10``: 0 to 9, the same in every stream; ``crossed: 4``: all combinations of
-    four each."""
-    if isinstance(seeds, int) and not isinstance(seeds, bool):
-        if not 0 < seeds <= MAX_SEEDS:
-            raise ValueError(f"write a number from 1 to {MAX_SEEDS}")
-        seeds = list(range(seeds))
-    if isinstance(seeds, dict) and set(seeds) == {"crossed"}:
-        n = TypeAdapter(Annotated[int, Field(gt=0, le=20)]).validate_python(
-            seeds["crossed"]
-        )
-        return list(itertools.product(range(n), repeat=3))
-    if not isinstance(seeds, list):
-        raise ValueError("write a number, a list of seeds, or crossed: N")
-    return [seed if isinstance(seed, list | tuple) else (seed,) * 3 for seed in seeds]
-
-
-def _differ(seeds: list[Replicate]) -> list[Replicate]:
-    if len(set(seeds)) < len(seeds):
-        raise ValueError("a seed is given twice; write each once")
-    return seeds
-
-
-Seeds = Annotated[Some[Replicate], BeforeValidator(_spell_out), AfterValidator(_differ)]
-Criteria = Literal["all", "own"]
-Shown = Literal["all", "own", "others"]
-
-
 class MoreSeeds(Options):
     """Learners with more replicates than the others."""
 
     seeds: Seeds = Field(description="all of them; the first ones are those of `seeds`")
-    learners: Some[Name] = Field(description="learners that have all of them")
+    learners: Annotated[Some[LearnerName], Differing] = Field(
+        description="learners that have all of them"
+    )
 
 
 class Setting(Options):
@@ -166,7 +73,7 @@ class Setting(Options):
     criteria: Criteria | None = option(
         None, "whose choices are trained: all (null) or own"
     )
-    selected_from: str | None = option(
+    selected_from: DataName | None = option(
         None, "data set that options were selected on; null: itself"
     )
 
@@ -174,10 +81,12 @@ class Setting(Options):
 class Tuning(Options):
     """What the preset ``tuning`` runs."""
 
-    settings: Some[Name] = Field(
+    settings: Annotated[Some[Name], Differing] = Field(
         description="scores of a candidate are averaged over them"
     )
-    n_seeds: Annotated[Count, Field(le=MAX_SEEDS)] = option(5, "number of replicates")
+    n_seeds: Annotated[int, Field(gt=0, le=MAX_SEEDS), Number] = option(
+        5, "number of replicates"
+    )
 
     @property
     def seeds(self) -> list[Replicate]:
@@ -222,7 +131,7 @@ class At(Options):
 class Learner(Options):
     """A method with its hyperparameters."""
 
-    like: Name | None = option(
+    like: LearnerName | None = option(
         None, "learner whose method, options, at and titles it takes over"
     )
     method: str | None = option(None, "of kerhrm.methods; null: that of `like`")
@@ -236,13 +145,13 @@ class Learner(Options):
         {}, "values to try; all combinations are candidates"
     )
     candidates: list[Values] = option([], "options to try, instead of `grid`")
-    selected: str | None = option(
+    selected: Selected | None = option(
         None, "learner whose options are taken; null: itself; or none"
     )
     criteria: Shown | None = option(
         None, "shown; null: all if it has candidates, else own"
     )
-    at: dict[str, At] = option(
+    at: dict[PlacePattern, At] = option(
         {}, "changes on DATA, DATA/SETTING or a pattern; later ones win"
     )
 
@@ -253,15 +162,20 @@ class Cells(Options):
     label: str | None = option(
         None, "shown in the column `setting`; null: the setting's name"
     )
-    learners: list[Name] | None = option(None, "null: those of the table")
+    learners: Annotated[Some[LearnerName], Differing] | None = option(
+        None, "null: those of the table"
+    )
 
 
 def _settings(value: Any) -> Any:
-    return (
-        {place: {} for place in value}
-        if isinstance(value, list)
-        else _without_null(value)
-    )
+    """``[PLACE, ...]`` stands for settings without changes."""
+    return {place: {} for place in _once(value)} if isinstance(value, list) else value
+
+
+def _once(items: list[Any]) -> list[Any]:
+    if len(items) > len({str(item) for item in items}):
+        raise ValueError("a setting is given twice; write each once")
+    return items
 
 
 class Table(Options):
@@ -276,20 +190,21 @@ class Table(Options):
         True,
         "whether `snakemake all` makes it, and all criteria are shown; else own ones",
     )
-    outputs: dict[str, Some[str]] = option(
+    outputs: dict[LearnerPattern, Some[str]] = option(
         {}, "shown, by learner or pattern with *; else all"
     )
-    learners: list[Name] = option([], "learners of every setting")
-    marks: dict[Name, str] = option(
+    learners: Annotated[list[LearnerName], Differing] = option(
+        [], "learners of every setting"
+    )
+    marks: dict[LearnerName, str] = option(
         {}, "mark of a learner in this table, in place of its own"
     )
-    settings: Annotated[dict[Place, Cells], NonEmpty, BeforeValidator(_settings)] = (
-        Field(
-            description="DATA/SETTING, with a label and learners of its own "
-            "if it has any"
-        )
+    settings: Annotated[
+        dict[Place, Cells], NonEmpty, WithoutNull, BeforeValidator(_settings)
+    ] = Field(
+        description="DATA/SETTING, with a label and learners of its own if it has any"
     )
-    choices: list[Name] = option(
+    choices: Annotated[list[LearnerName], Differing] = option(
         [], "adds alternatives of choices.yaml, for these learners"
     )
 
@@ -313,94 +228,19 @@ class Table(Options):
         }
 
 
-class Alternative(Options):
-    """Another choice.
-
-    Other options of a learner or of the data, or another row of the table.
-    """
-
-    to: str = Field(description="the other choice, in words")
-    where: Some[str] = Field(description="data sets on which it is measured")
-    learner: Name = option("kerhrm", "learner whose options change")
-    set: Values = option({}, "its options that change")
-    data: Values = option(
-        {}, "options of the data that change instead; a setting of its own"
-    )
-    network: Values = option({}, "options of the network that change instead")
-    mark: str = option(
-        "", "shown behind the setting's name; alternatives with a title need none"
-    )
-    only: str | None = option(None, "title of the only row that can change; null: all")
-    title: str | None = option(None, "title of a row that stands in the table already")
-    instead: str | None = option(None, "title of the row that takes its place")
-    selection: str | None = option(
-        None, "criterion that takes the place of the row's own"
-    )
-
-    @property
-    def name(self) -> str:
-        """Mark of the changed setting, or the row and what takes its place."""
-        return self.mark or f"{self.title}: {self.instead or self.selection}"
-
-    @property
-    def learner_name(self) -> str:
-        """Name of the learner whose options change.
-
-        ``kerhrm_T_1``, ``eiil_loss_logistic``.
-        """
-        mark = re.sub("[=,]", "_", self.mark)
-        return mark if mark.startswith(f"{self.learner}_") else f"{self.learner}_{mark}"
-
-    @model_validator(mode="after")
-    def _is_one_thing(self) -> Self:
-        if sum(map(bool, (self.set, self.data, self.network, self.title))) != 1:
-            raise ValueError("give one of set, data, network and title")
-        if bool(self.title) == bool(self.mark):
-            raise ValueError("give a mark, or a title")
-        if self.title and bool(self.instead) == bool(self.selection):
-            raise ValueError("give instead or selection")
-        return self
-
-
-class Choice(Options):
-    """What the paper leaves open or says in two ways, and the measured alternatives."""
-
-    title: str = Field(description="the choice")
-    paper: Some[dict[Literal["words", "where"], str]] = Field(
-        description="what the paper says"
-    )
-    authors_code: str = Field(description="what the authors' code does")
-    default: str = Field(description="what is done here")
-    because: str = Field(description="why")
-    alternatives: list[Alternative] = option([], "whose effect is measured")
-    unmeasured: str | None = option(None, "why there are none")
-
-
-def check_there(folder: str) -> str:
-    """Refuse a folder that is not there."""
-    if not Path(folder).expanduser().is_dir():
-        raise ValueError("the folder does not exist; correct its name")
-    return folder
-
-
-Folder = Annotated[str, AfterValidator(check_there)]
-
-
 class Whole(Options):
     """All files of ``config/`` together."""
 
     preset: Name = option("paper", "a name in config/presets")
-    results: Annotated[
-        str, _matches(r"[^{}\x00-\x1f]+", "must be a path without { and }")
-    ] = option("results", "folder of everything that is generated")
+    results: FolderName = option("results", "folder of everything that is generated")
     raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
     on_missing: Literal["fallback", "fail"] = option(
         "fail", "raw files: synthetic, or an error"
     )
-    device: Annotated[str, _matches(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = (
+    device: Annotated[str, matching(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = (
         option("auto", DEVICES)
     )
-    threads: Annotated[Count, Field(le=256)] = option(
+    threads: Annotated[int, Field(gt=0, le=MAX_THREADS), Number] = option(
         1, "of a heavy job; last bits depend on it"
     )
     seed_offset: Natural = option(0, "added to every seed of the tables")
@@ -410,10 +250,10 @@ class Whole(Options):
     data: Entries[DataSet] = Field(description="data sets by name")
     learners: Entries[Learner] = Field(description="learners by name")
     tables: Entries[Table] = Field(description="tables by name")
-    selected: dict[Name, dict[Name, dict[str, Values]]] = option(
+    selected: dict[DataName, dict[LearnerName, dict[Criterion, Values]]] = option(
         {}, "by data, learner, criterion"
     )
-    choices: Annotated[dict[str, Choice], BeforeValidator(_without_null)] = option(
+    choices: Annotated[dict[str, Choice], WithoutNull] = option(
         {}, "what the paper leaves open"
     )
 

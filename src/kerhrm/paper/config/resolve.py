@@ -13,9 +13,12 @@ from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices
+from kerhrm.paper.config.fields import Cell
 from kerhrm.paper.config.files import Sources, Tree, read_sources
 from kerhrm.paper.config.learners import KERNEL_POINTS, Learners, dump, entry_of, known
-from kerhrm.paper.config.models import KINDS, Cell, DataSet, Table, Whole
+from kerhrm.paper.config.models import KINDS, DataSet, Table, Whole
+from kerhrm.paper.config.names import check_names, check_shown, context
+from kerhrm.paper.config.rows import check_alternatives, check_rows, check_titles
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
 FULL = ("paper", "fresh")  #: presets of the published sizes and options
@@ -30,8 +33,14 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Tr
     for registry in (METHODS, PENALTIES, DATA_SETS):
         registry.load()  # a package that is broken is reported now, not in a job
     sources = read_sources(overrides, files, folder)
-    add_choices(sources, _validated(sources))
-    return _Resolver(sources, _validated(sources)).content()
+    written = _validated(sources)
+    add_choices(sources, written)
+    whole = _validated(sources, context(sources, written))
+    check_names(sources, whole, folder.parent)
+    check_shown(sources, whole)
+    check_titles(sources, whole)
+    check_alternatives(sources, whole)
+    return Resolver(sources, whole).content()
 
 
 def mark(preset: str, changes: Tree, harmless: tuple[str, ...]) -> str:
@@ -60,10 +69,13 @@ def leaves(tree: Any, above: str = "") -> Iterator[str]:
             yield f"{above}{key}"
 
 
-def _validated(sources: Sources) -> Whole:
-    """The files, and the data sets and settings that they name are there."""
+def _validated(sources: Sources, names: dict[str, list[str]] | None = None) -> Whole:
+    """The files, and the data sets and settings that they name are there.
+
+    ``names`` are those that other keys and patterns may refer to.
+    """
     try:
-        whole = Whole.model_validate(sources.tree())
+        whole = Whole.model_validate(sources.tree(), context=names)
     except ValidationError as error:
         raise sources.invalid((), error) from error
     for name, one in whole.data.items():
@@ -78,7 +90,7 @@ def _validated(sources: Sources) -> Whole:
     return whole
 
 
-class _Resolver:
+class Resolver:
     """The validated files, and what they say of one cell after the other."""
 
     def __init__(self, sources: Sources, whole: Whole) -> None:
@@ -119,13 +131,14 @@ class _Resolver:
                     )
                     hint = "set features: {n_landmarks: 8000}"
                     raise self.sources.error(("data", name, "options"), problem, hint)
+        resolved = {"data": data, "tables": tables, "cells": cells}
+        check_rows(self.sources, resolved, self.learners.complements)
         keys = ("preset", "results", "raw_dir", "on_missing", "device", "threads")
         return {
             **{key: getattr(whole, key) for key in keys},
             "mark": mark(whole.preset, self.sources.changes, keys),
-            "data": data,
-            "tables": tables,
-            "cells": cells,
+            "own_table": self.sources.own_table,
+            **resolved,
             "choices": {
                 name: [
                     {**one.model_dump(), "name": one.name}
@@ -133,6 +146,7 @@ class _Resolver:
                 ]
                 for name, choice in whole.choices.items()
             },
+            "choice_tables": [n for n, table in whole.tables.items() if table.choices],
             "merged": {
                 k: one for k, one in self.sources.tree().items() if k != "choices"
             },

@@ -1,0 +1,178 @@
+"""What Snakemake takes on its command line and this workflow would lose.
+
+Of an option that is given twice Snakemake keeps the last one; an option with several
+values takes the targets that follow it; a rule or file that an option names need not
+be there.  All of these are refused in one line that shows the command that works.
+"""
+
+import argparse
+import os
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.config.fields import nearest
+
+#: options that name rules or files of the run
+NAMING = ("forcerun", "until", "omit_from", "prioritize")
+#: options that name rules, alone or before a ``=`` or ``:``
+OF_RULES = (
+    "allowed_rules",
+    "batch",
+    "cache",
+    "consider_ancient",
+    "groups",
+    "preemptible_rules",
+    "set_resources",
+    "set_threads",
+)
+#: options whose words may be called like a target
+FREE = ("quiet",)
+
+
+class CommandLine:
+    """The words of a command of Snakemake's.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Without the program.
+    parser : ArgumentParser
+        Snakemake's own, a fresh one.
+
+    Attributes
+    ----------
+    targets : list of str
+        Rules and files that are asked for.
+    options : list
+        Of every option as often as it is given: its action, the word that it was given
+        by, and its values.
+    """
+
+    def __init__(self, words: Sequence[str], parser: argparse.ArgumentParser) -> None:
+        self.options: list[tuple[argparse.Action, str, list[str]]] = []
+        for action in parser._actions:
+            action.__class__ = self._recording(type(action))
+        self.targets: list[str] = list(parser.parse_args(list(words)).targets)
+
+    def _recording(self, kind: type[argparse.Action]) -> type[argparse.Action]:
+        """An action that also notes what it is called with."""
+        options = self.options
+
+        class Recording(kind):  # type: ignore[misc, valid-type]
+            def __call__(
+                self,
+                parser: argparse.ArgumentParser,
+                namespace: argparse.Namespace,
+                values: Any,
+                option_string: str | None = None,
+            ) -> None:
+                if option_string is not None:
+                    many = values if isinstance(values, list) else [values]
+                    options.append((self, option_string, [*map(str, many)]))
+                super().__call__(parser, namespace, values, option_string)
+
+        return Recording
+
+    def check_options(self) -> None:
+        """Refuse an option with a value that is given twice, and an unknown profile."""
+        spelled: dict[str, str] = {}
+        for action, word, values in self.options:
+            if action.nargs == 0 or isinstance(action, argparse._AppendAction):
+                continue
+            if action.dest in spelled:
+                first = spelled[action.dest]
+                both = word if first == word else f"{first} and {word}"
+                problem = f"{both}: the option is given twice"
+                if action.dest == "config":
+                    problem = f"{both} is given twice"
+                raise KerhrmError(problem, f"write all its values after one {word}")
+            spelled[action.dest] = word
+            if action.dest == "workflow_profile":
+                _check_profile(values[0])
+
+    def check_targets(
+        self,
+        rules: Collection[str],
+        targets: Collection[str],
+        run: str,
+        presets: Collection[str],
+    ) -> None:
+        """Refuse names of rules and files that are not there, and lost targets.
+
+        Parameters
+        ----------
+        rules, targets : collection of str
+            Names of all rules, and of those that are asked for rather than run again.
+        run : str
+            Folder of the run, as the rules write it.
+        presets : collection of str
+            Other runs that the command may mean.
+        """
+        for action, word, values in self.options:
+            for value in values:
+                self._check_value(action, word, value, targets)
+                name = re.split("[=:]", value)[0]
+                if action.dest in NAMING and value not in rules:
+                    if os.sep not in value:
+                        problem = f"{word} {value}: no rule has this name"
+                        raise KerhrmError(problem, nearest(value, rules))
+                    _check_file(value, run, presets)
+                elif action.dest in OF_RULES and name not in rules:
+                    problem = f"{word} {value}: no rule is called '{name}'"
+                    raise KerhrmError(problem, nearest(name, rules))
+        for target in self.targets:
+            if target in rules:
+                continue
+            if os.sep not in target:
+                problem = f"target {target} does not exist"
+                raise KerhrmError(problem, nearest(target, targets))
+            _check_file(target, run, presets)
+
+    def _check_value(
+        self, action: argparse.Action, word: str, value: str, targets: Collection[str]
+    ) -> None:
+        """Refuse a value that was meant as a target, where no other one is left."""
+        several = action.nargs in ("?", "*", "+") and action.dest not in FREE
+        file = action.dest in NAMING and os.sep in value
+        if several and not self.targets and (value in targets or file):
+            problem = f"{value} is taken for a value of {word}, and no target is left"
+            hint = f"write targets first: snakemake {value} {word} ..."
+            raise KerhrmError(problem, hint)
+
+    def asks_for(self, rule: str, folder: str) -> bool:
+        """Whether a rule or a file in its folder is among the targets."""
+        wanted = list(self.targets)
+        for action, _, values in self.options:
+            wanted += values if action.dest in NAMING else []
+        return any(
+            name == rule or Path(os.path.relpath(name)).is_relative_to(folder)
+            for name in wanted
+        )
+
+
+def _check_profile(name: str) -> None:
+    """Refuse a profile that is not there, without which Snakemake would go on."""
+    places = Path(name), Path.home() / ".config" / "snakemake" / name
+    if name != "none" and not any(place.is_dir() for place in places):
+        problem = f"--workflow-profile {name} does not exist"
+        raise KerhrmError(problem, "see profiles/")
+
+
+def _check_file(name: str, run: str, presets: Collection[str]) -> None:
+    """Refuse a file that does not lie in the folder of the run."""
+    written = name if os.path.isabs(name) else os.path.relpath(name)
+    if Path(written).is_relative_to(run):
+        return
+    path, folder = Path(os.path.abspath(name)), Path(os.path.abspath(run))
+    if path.is_relative_to(folder):
+        hint = f"write it as {Path(run, path.relative_to(folder))}"
+        raise KerhrmError(f"{name} is a file of this run in another spelling", hint)
+    for preset in presets:
+        if path.is_relative_to(folder.parent / preset):
+            problem = f"{name} is no file of this run, {run}, but of preset {preset}"
+            raise KerhrmError(problem, f"add --config preset={preset}")
+    problem = f"{name} is no file of this run, {run}"
+    raise KerhrmError(problem, "set results= and preset= to those of the file")

@@ -1,0 +1,131 @@
+"""Keys of the target ``own_table``: KerHRM on a table of your own."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from kerhrm.errors import FileError, KerhrmError
+from kerhrm.options import Number, Options, misfit, option
+from kerhrm.paper.config.config import page_name
+from kerhrm.paper.config.fields import matching, nearest
+from kerhrm.paper.runs import provenance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_SEED = 2**32 - 1
+
+
+def _text(value: Any) -> Any:
+    """A number as its text: a column may be called 2020."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if number else value
+
+
+def _texts(value: Any) -> Any:
+    """A single name as a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
+Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+Texts = Annotated[list[Text], BeforeValidator(_texts)]
+FileName = Annotated[
+    Text,
+    AfterValidator(os.path.expanduser),
+    matching(
+        r"[^{}<>\x00-\x1f]+", "must be a file without { } < > in its name; rename it"
+    ),
+]
+
+
+class OwnTable(Options):
+    """What ``notebooks/own_table.ipynb`` is run with."""
+
+    csv: FileName = Field(description="a CSV file")
+    target: Text = Field(description="column to predict")
+    task: Literal["regression", "classification"] | None = option(
+        None, "null: as the target looks"
+    )
+    categorical: Texts = option([], "columns of categories, besides those of text")
+    drop: Texts = option([], "columns that are not used")
+    group: Text | None = option(
+        None, "column whose groups are compared on test rows; it is no predictor"
+    )
+    held_out: Texts = option([], "groups that are for the test alone")
+    test_share: Annotated[float, Field(gt=0, lt=1), Number] = option(
+        0.3, "of the rows of all other groups"
+    )
+    n_environments: Annotated[int, Field(ge=2, le=100), Number] = option(
+        2, "number of environments"
+    )
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED), Number] = option(0, "of all draws")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.held_out and self.group is None:
+            raise misfit("needs group=COLUMN, whose groups these are", "held_out")
+        used = [self.target, *([self.group] if self.group else [])]
+        if len(set(used)) < len(used):
+            raise misfit("is the target; name another column", "group")
+        for key in ("drop", "categorical"):
+            for name in getattr(self, key):
+                if name in used:
+                    raise misfit(f"'{name}' is the target or the group", key)
+        return self
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any], run: Path) -> Self:
+        """The keys with their values, of a file that can be read.
+
+        Raises KerhrmError, in one line with the key, also if the folder of the ``run``
+        has the page of another file of this name.
+        """
+        given = {key: value for key, value in values.items() if value is not None}
+        for key in ("csv", "target"):
+            if key not in given:
+                problem = f"own_table needs {key}= beside {', '.join(given)}"
+                raise KerhrmError(problem, "add it behind --config")
+        table = cls.parse(given, "--config: ")
+        path = Path(table.csv)
+        try:
+            problem = "" if path.is_file() else "does not exist"
+            problem = "is a folder" if path.is_dir() else problem
+            if path.is_file() and not os.access(path, os.R_OK):
+                problem = "cannot be read"
+        except OSError as error:
+            problem = str(error.strerror)
+        if problem:
+            hint = "give the path of a CSV file"
+            raise FileError(f"csv={table.csv}: it {problem}", hint)
+        page = f"own_table/{page_name(table.csv)}.html"
+        made = provenance.read(run, page)
+        if made and provenance.name_in(run, path) not in made["inputs"]:
+            problem = f"csv={table.csv}: {run / page} is the page of another file"
+            raise KerhrmError(problem, "delete it, or let results= name another folder")
+        return table
+
+    def check(self, table: "pd.DataFrame") -> None:
+        """Refuse columns and groups that the table does not have."""
+        names = [str(name) for name in table.columns]
+        for key in ("target", "group", "categorical", "drop"):
+            value = getattr(self, key) or []
+            for name in [value] if isinstance(value, str) else value:
+                if name not in names:
+                    problem = f"{key}={name}: {self.csv} has no such column"
+                    raise KerhrmError(problem, nearest(name, names))
+        if not self.held_out:
+            return
+        rows = table[table[self.target].notna() & table[self.group].notna()]
+        groups = sorted(rows[self.group].astype(str).unique())
+        for name in self.held_out:
+            if name not in groups:
+                problem = f"held_out={name}: no row has this {self.group}"
+                raise KerhrmError(problem, nearest(name, groups))
+        if set(groups) <= set(self.held_out):
+            problem = (
+                f"held_out={','.join(self.held_out)}: no group is left to train on"
+            )
+            raise KerhrmError(problem, "hold fewer out")
