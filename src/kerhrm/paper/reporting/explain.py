@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.config import CHECKOUT
+from kerhrm.paper.reporting.options import RunOptions
 from kerhrm.paper.reporting.publish import facts
 from kerhrm.paper.reporting.run import KEYS, Run
 from kerhrm.paper.runs import provenance
@@ -22,13 +24,14 @@ def explain(
     metric: str,
     *,
     selection: str | None = None,
-    root: Path = Path(),
+    root: Path = CHECKOUT,
 ) -> dict[str, Any]:
     """What a run's folder and the checkout know of a cell, JSON-able.
 
-    ``cell``, its row; ``seeds`` and their values; ``options`` of data and learner as
-    configured; ``files`` that it was made from, with digests; ``commit`` and
-    ``command``.
+    ``cell``, its row; ``command`` that makes it; ``commit``; ``seeds``, their values
+    and what the method itself chose on each; ``options`` of data, network, features
+    and learner: every value in force, and where it stands; ``files`` that it was made
+    from, with digests.
 
     Raises KerhrmError if there is no such cell; the hint has those that are there.
     """
@@ -50,18 +53,25 @@ def explain(
     if not run.has(f"scores/{table}.csv.gz"):
         return found
     scores = run.scores(table)
-    own = scores[(scores[KEYS] == pd.Series(cell)[KEYS]).all(axis=1)]
-    data, learner = own[["data", "learner"]].iloc[0]
-    configured = dict(run.config.get("data", {}).get(data) or {})
-    options = {
-        key: configured[key] for key in configured if key not in ("settings", "tuning")
-    }
-    learners = run.config.get("learners", {})
-    return found | {
-        "seeds": own[["seed", "value"]].to_dict("records"),
-        "options": {"data": options, "learner": learners.get(learner)},
-        "files": _files(run, f"tables/{table}.csv", f"{data}/", f"/{learner}/"),
-    }
+    rows = scores[(scores[KEYS] == pd.Series(cell)[KEYS]).all(axis=1)]
+    data, learner = rows[["data", "learner"]].iloc[0]
+    found["seeds"] = rows[["seed", "value"]].to_dict("records")
+    try:
+        options = RunOptions(run, root)
+        place = options.setting(table, data, cell["setting"], learner)
+    except KerhrmError as error:
+        found["options"] = f"unknown: {error}"
+    else:
+        found |= {"data": data, "setting": place, "learner": learner or None}
+        found["command"] = options.command(table, data, place, learner)
+        found["options"] = options.of_data(data, place)
+        if learner:
+            where = (table, data, place, learner, cell["selection"])
+            found["options"]["learner"] = options.of_learner(*where)
+            for seed, one in zip(found["seeds"], options.chosen(*where), strict=False):
+                seed["chosen"] = one
+    found["files"] = _files(run, f"tables/{table}.csv", f"{data}/", f"/{learner}/")
+    return found
 
 
 def _files(run: Run, name: str, data: str, learner: str) -> list[dict[str, Any]]:

@@ -1,0 +1,201 @@
+"""What is known of a cell: every value in force, where it stands, and the command."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from kerhrm.paper.config import Config, load_config
+from kerhrm.paper.config.strict_yaml import read_overrides
+from kerhrm.paper.reporting.explain import explain
+from kerhrm.paper.reporting.options import RunOptions
+from kerhrm.paper.reporting.run import Run
+from kerhrm.paper.runs import provenance
+from kerhrm.paper.runs.arrays import save_arrays
+from kerhrm.paper.runs.locks import TEMPORARY
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = ROOT / "results" / "reference"
+CHANGED = {"preset": "smoke", "learners": {"erm": {"options": {"steps": 7}}}}
+SELECTED = "selected: config/selected/classification.yaml: "
+SMOKE = "config/presets/smoke.yaml: "
+Make = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load_config(CHANGED, root=ROOT)
+
+
+@pytest.fixture
+def run(
+    make_run: Make,
+    scores: pd.DataFrame,
+    config: Config,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Run:
+    """A run with an option from the command line."""
+    monkeypatch.chdir(ROOT)  # files are named from here
+    folder = make_run(scores, "smoke")
+    content = {"preset": config.preset, "mark": config.mark} | config.merged
+    (folder / "config.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    return Run(folder)
+
+
+def cell(run: Run, method: str, **how: Any) -> dict[str, Any]:
+    return explain(run, "table1", "r2=0.70", method, "test_acc", root=ROOT, **how)
+
+
+def values(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: one["value"] for name, one in options.items()}
+
+
+def test_every_option_has_its_owner_and_origin(run: Run) -> None:
+    found = cell(run, "ERM")["options"]
+    assert found["learner"]["steps"] == {
+        "value": 7,
+        "from": "--config or --configfile: learners.erm.options.steps",
+    }
+    origins = {
+        ("learner", "learning_rate"): f"{SELECTED}erm.pooled validation.learning_rate",
+        ("learner", "evaluate_every"): f"{SMOKE}learners.erm.options.evaluate_every",
+        ("data", "r2"): "config/data/classification.yaml: settings.r2=0.70.options.r2",
+        ("data", "n_test"): f"{SMOKE}data.classification.options.n_test",
+        ("data", "d"): "default of the data set classification",
+        ("network", "widths"): f"{SMOKE}data.classification.network.widths",
+        ("run", "on_missing"): f"{SMOKE}on_missing",
+        ("seeds", "seeds"): f"{SMOKE}data.classification.seeds",
+    }
+    for (owner, name), origin in origins.items():
+        assert found[owner][name]["from"] == origin
+    assert found["network"]["widths"]["value"] == [64]
+    default = cell(run, "KerHRM")["options"]["learner"]["n_environments"]
+    assert default == {"value": 2, "from": "default of the method kerhrm"}
+
+
+@pytest.mark.parametrize(
+    ("method", "learner"), [("ERM", "erm"), ("KerHRM", "kerhrm"), ("ref: majority", "")]
+)
+def test_the_values_are_those_of_the_jobs(
+    run: Run, config: Config, method: str, learner: str
+) -> None:
+    found = cell(run, method)
+    assert found["learner"] == (learner or None)
+    params = config.params("classification", "r2=0.70")
+    assert values(found["options"]["data"]) == params["options"]
+    assert values(found["options"]["network"]) == params["network"]
+    if learner:
+        own = config.params("classification", "r2=0.70", learner)
+        used = own["candidates"][own["shown"][found["cell"]["selection"]]]
+        assert values(found["options"]["learner"]) == used
+
+
+def test_each_criterion_has_its_own_choice(run: Run) -> None:
+    rates = {
+        selection: cell(run, "ERM", selection=selection)["options"]["learner"][
+            "learning_rate"
+        ]
+        for selection in ("pooled validation", "oracle")
+    }
+    chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
+    for selection, rate in rates.items():
+        assert rate["value"] == chosen["erm"][selection]["learning_rate"]
+        assert rate["from"] == f"{SELECTED}erm.{selection}.learning_rate"
+
+
+def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
+    words = shlex.split(cell(run, "ERM")["command"])
+    assert words[:5] == ["snakemake", "--cores", "2", "table1", "--config"]
+    for name in (provenance.PROVENANCE, TEMPORARY):  # as every run has
+        (run.folder / name).mkdir()
+    again = load_config(read_overrides(words[5:]), root=ROOT)
+    assert again.run == run.folder
+    assert (again.preset, again.mark) == (config.preset, config.mark)
+    where = ("classification", "r2=0.70", "erm")
+    assert again.params(*where) == config.params(*where)
+    # what is not the cell's is not in its command
+    words = shlex.split(cell(run, "KerHRM")["command"])
+    assert words[5:] == ["preset=smoke", f"results={run.folder.parent}"]
+
+
+def test_what_a_method_has_chosen_on_each_seed(run: Run) -> None:
+    chosen = {"k": [5, 10], "alpha": [0.0, 1.0]}
+    arrays = {f"chosen/{name}": np.array(one)[:, None] for name, one in chosen.items()}
+    save_arrays(run.folder / "classification/r2=0.70/kerhrm/predictions.npz", arrays)
+    seeds = cell(run, "KerHRM")["seeds"]
+    assert [one.get("chosen") for one in seeds] == [
+        {"k": 5, "alpha": 0.0},
+        {"k": 10, "alpha": 1.0},
+        None,
+    ]
+
+
+def test_what_the_jobs_have_noted_counts(run: Run, config: Config) -> None:
+    own = config.params("classification", "r2=0.70", "erm")
+    used = [one | {"steps": 8} for one in own["candidates"]]
+    noted = {"classification/r2=0.70/erm": own | {"candidates": used}}
+    file = run.folder / "scores" / "table1.csv.gz"
+    provenance.write(run.folder, "score", [file], {}, {"cells": noted})
+    learner = cell(run, "ERM")["options"]["learner"]
+    assert learner["steps"] == {
+        "value": 8,
+        "from": "noted by the run; this version has another value",
+    }
+    assert learner["learning_rate"]["from"].startswith(SELECTED)
+
+
+def test_outside_of_a_checkout_values_are_known_and_files_are_not(
+    run: Run, tmp_path: Path
+) -> None:
+    found = explain(run, "table1", "r2=0.70", "ERM", "test_acc", root=tmp_path)
+    learner = found["options"]["learner"]
+    assert learner["steps"] == {
+        "value": 7,
+        "from": "config.yaml of the run: learners.erm.options.steps",
+    }
+    assert found["command"].endswith(f"preset=smoke results={run.folder.parent}")
+
+
+def test_a_configuration_that_nobody_can_read_is_said(run: Run) -> None:
+    content = yaml.safe_load((run.folder / "config.yaml").read_text())
+    content["learners"]["erm"]["method"] = 3
+    (run.folder / "config.yaml").write_text(yaml.safe_dump(content))
+    found = cell(Run(run.folder), "ERM")
+    assert "config.yaml is of another version" in found["options"]
+    assert len(found["seeds"]) == 3
+    assert json.dumps(found)
+
+
+def test_keys_of_an_earlier_version_do_no_harm(run: Run) -> None:
+    content = yaml.safe_load((run.folder / "config.yaml").read_text())
+    content["tables"]["table1"]["notebook"] = "old.ipynb"
+    content["learners"]["erm"]["colour"] = "red"
+    (run.folder / "config.yaml").write_text(yaml.safe_dump(content))
+    assert cell(Run(run.folder), "ERM")["options"]["learner"]["steps"]["value"] == 7
+
+
+def test_the_published_table_shows_what_was_selected() -> None:
+    run = Run(REFERENCE)
+    found = explain(run, "table1", "r2=0.70", "KerHRM", "test_acc", root=ROOT)
+    chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
+    (expected,) = (
+        one
+        for criterion, one in chosen["kerhrm_tuned"].items()
+        if criterion == found["cell"]["selection"]
+    )
+    learner = found["options"]["learner"]
+    assert {name: learner[name]["value"] for name in expected} == expected
+    assert all("selected: " in learner[name]["from"] for name in expected)
+    table = RunOptions(run, ROOT).selected("table1").set_index(["method", "selection"])
+    rates = chosen["erm"]["pooled validation"]["learning_rate"]
+    assert (
+        table.loc[("ERM", "pooled validation"), "options"] == f"learning_rate={rates}"
+    )
+    assert table.loc[("KerHRM", "oracle"), "data"] == "classification"
+    assert "ref: majority" not in table.index.get_level_values("method")
