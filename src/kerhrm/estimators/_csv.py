@@ -100,6 +100,7 @@ class Layout(NamedTuple):
     start: int  #: of the first row, in the text
     width: int  #: cells of the longest row; those without a name are empty
     rows: int
+    last: int  #: line in which the last row begins
 
 
 def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
@@ -122,8 +123,10 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     if not names:
         problem = f"{path} has no names in line {header_line}"
         raise KerhrmError(problem, "name every column in the first line")
-    width = number = 0
-    for line, row in rows:
+    width = number = last = 0
+    line = header_line
+    for end, row in rows:
+        last, line = line + 1, end
         if len(row) < len(names) or any(cell.strip() for cell in row[len(names) :]):
             problem = f"{path}: line {line} has {counted(len(row), 'cell')} for "
             problem += f"{counted(len(names), 'name')} in line {header_line}"
@@ -133,7 +136,7 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     if len(names) == 1:
         problem = f"{path} has one column, {names[0][:40]!r}, separated by {sep!r}"
         raise KerhrmError(problem, _better_separator(text, sep))
-    return Layout(names, sep, padded, start, width, number)
+    return Layout(names, sep, padded, start, width, number, last)
 
 
 def _rows(
@@ -141,12 +144,14 @@ def _rows(
 ) -> Iterator[tuple[int, list[str]]]:
     """Rows that are not blank, each with the number of its last line."""
     reader = csv.reader(stream, delimiter=sep, skipinitialspace=padded)
+    line = 0
     try:
         for row in reader:
+            line = reader.line_num
             if len(row) > 1 or (row and row[0].strip()):
-                yield offset + reader.line_num, row
+                yield offset + line, row
     except csv.Error as error:
-        problem = f"{path}: {error} in line {offset + reader.line_num}"
+        problem = f"{path}: line {offset + line + 1}: {error}"
         raise KerhrmError(problem, "look for a quote that is not closed") from error
 
 
@@ -212,7 +217,8 @@ def _better_separator(text: str, sep: str) -> str:
     """Hint for a file that has one column with this separator."""
     lines = [line for line in text[:SAMPLE].splitlines() if line.strip()][:2]
     for other in (find_separator(text), *OTHER_SEPARATORS):
-        if other != sep and min(line.count(other) for line in lines) > 0:
+        counts = {line.count(other) for line in lines}
+        if other != sep and len(counts) == 1 and max(counts) > 0:
             shown = r"\t" if other == "\t" else other
             return f"set --sep '{shown}'"
     return "give a file of two columns or more"
@@ -231,8 +237,10 @@ def _parse(text: str, path: Path, layout: Layout, dtype: Any) -> pd.DataFrame:
         table = pd.read_csv(body, **options)
     except (ValueError, TypeError) as error:  # of pandas' parser
         problem = f"{path}: {' '.join(str(error).split())}"
-        raise KerhrmError(problem, "look for a quote that is not closed") from error
+        if "EOF inside string" in problem:
+            problem = f"{path}: a quote in line {layout.last} is not closed"
+        raise KerhrmError(problem, "look at the quotes in that line") from error
     if len(table) != layout.rows:
-        problem = f"{path} has {layout.rows} rows, or {len(table)} by other rules"
+        problem = f"{path} has {layout.rows} or {len(table)} rows, as quotes are read"
         raise KerhrmError(problem, "look for a quote that is not closed")
     return table.iloc[:, : len(layout.names)].set_axis(layout.names, axis=1)

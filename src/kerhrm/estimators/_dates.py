@@ -8,6 +8,7 @@ not tell the order, and it must be given.
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,8 @@ ORDERS = {
 }
 ISO = "ISO8601"
 #: formats that show their order
-SHOWN = (ISO, "%d-%b-%Y", "%b-%d-%Y", "%Y-%b-%d", "%b-%Y", "%Y-%b", "%m-%Y")
+SHOWN = (ISO, "%d-%b-%Y", "%b-%d-%Y", "%Y-%b-%d")
+SHOWN += ("%b-%Y", "%Y-%b", "%m-%Y", "%Y-%m")
 FORMATS = (*SHOWN, *(name for names in ORDERS.values() for name in names))
 SAMPLE = 100  #: words that most formats are ruled out by
 
@@ -62,7 +64,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     """
     if column.dtype.kind == "M":
         return pd.to_datetime(column, utc=True), ""
-    words = Words.of(column.map(text_of, na_action="ignore"))
+    words = Words.of(column.map(_date_text, na_action="ignore"))
     known = words.known(NO_NUMBER)
     if not known:
         return pd.to_datetime(words.values({}), utc=True), words.absent(NO_NUMBER)
@@ -80,6 +82,14 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         raise KerhrmError(f"{problem}: {known[0]!r}", hint)
     times = words.values(dict(zip(known, ways[chosen], strict=True)))
     return pd.to_datetime(times, utc=True), words.absent(NO_NUMBER)
+
+
+def _date_text(value: Any) -> str:
+    """A cell as text; a number with decimals, which may be any date, as none."""
+    if isinstance(value, str):
+        return value
+    text = text_of(value)
+    return f"the number {text}" if "." in text else text
 
 
 def date_options(column: pd.Series) -> str | None:

@@ -89,21 +89,18 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     except (LookupError, ValueError) as error:
         problem = f"--encoding must be one that Python knows; got {encoding!r}"
         raise KerhrmError(problem, "leave --encoding out, or use latin-1") from error
-    # a mark of the byte order overrules the general names
-    used = shown if shown and named in ("utf-8", "utf-16", "utf-32") else named
-    try:
-        text = data.decode(used).removeprefix("\ufeff")
-    except (UnicodeError, LookupError, ValueError) as error:
-        place = getattr(error, "start", 0)
-        line = data.count(b"\n", 0, place) + 1
-        problem = f"{path} cannot be read as {used}: see line {line}"
-        hint = (
-            "leave --encoding out" if encoding and shown else "try --encoding latin-1"
-        )
-        raise KerhrmError(problem, hint) from error
-    if "\0" in text:
-        hint = "leave --encoding out" if encoding and shown else "save it as CSV"
-        raise KerhrmError(f"{path} has NUL bytes: it is not text", hint)
+    wide = named.startswith(("utf-16", "utf-32"))
+    # the bytes overrule general names; without zeros they are no UTF-16
+    used = shown if shown and (wide or named == "utf-8") else named
+    text = None if wide and b"\0" not in data else _decoded(data, used)
+    if text is None or "\0" in text:
+        hint = "try --encoding latin-1"
+        if encoding and _decoded(data, shown or "utf-8") is not None:
+            hint = "leave --encoding out"
+        elif b"\0" in data:
+            hint = "it is no text, or cut: save it as CSV again"
+        problem = "cannot be read" if text is None else "has NUL bytes, read"
+        raise KerhrmError(f"{path} {problem} as {used}", hint)
     for pattern, what in ((MARKUP, "a web page or XML"), (JSON, "JSON")):
         if pattern.match(text):
             problem = f"{path} is {what}, not a CSV file"
@@ -111,6 +108,14 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     if not text.strip():
         raise KerhrmError(f"{path} is empty", "give a CSV file with a header and rows")
     return text
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
+    """Text without the mark of the byte order; None: it is not in this encoding."""
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except (UnicodeError, LookupError, ValueError):
+        return None
 
 
 def _shown_encoding(data: bytes) -> str | None:

@@ -155,7 +155,9 @@ def _target(y: pd.Series) -> pd.Series:
         raise KerhrmError(f"{what}; got dates or durations", hint)
     labels = y.nunique()
     if labels < 2:
-        problem = f"the target {y.name!r} has one value, {y.iloc[0]!r}, in all rows"
+        problem = (
+            f"the target {y.name!r} has one value, {str(y.iloc[0])!r}, in all rows"
+        )
         raise KerhrmError(problem, "there is nothing to learn: choose another column")
     if types.is_bool_dtype(y):
         return y.astype(bool)
@@ -177,6 +179,9 @@ def _auxiliary(table: pd.DataFrame) -> pd.DataFrame:
     columns = {}
     for name, column in table.items():
         kind, values = column_values(column)
+        if column.nunique() < 2:
+            problem = f"auxiliary column {name!r} is constant"
+            raise KerhrmError(problem, "give a column that varies")
         if kind == "text" and (options := date_options(column)):
             problem = f"auxiliary column {name!r} holds dates, as {column.iloc[0]!r}"
             raise KerhrmError(problem, f"add {options}")
@@ -196,9 +201,12 @@ def _known_only(
         values = z[name].iloc[test]
         seen = values.isin(z[name].iloc[train]).to_numpy()
         if seen.mean() < 0.5:
-            problem = f"auxiliary column {name!r} has {z[name].nunique()} categories"
-            problem += f" in {counted(len(z))}: most test rows have one of their own"
-            raise KerhrmError(problem, "merge categories, or give another column")
+            problem = (
+                f"auxiliary column {name!r} has {z[name].nunique()} categories in "
+            )
+            problem += f"{counted(len(z))}: most test rows have one of their own"
+            hint = almost_numbers(z[name]) or "merge them, or give another column"
+            raise KerhrmError(problem, hint)
         if not seen.all():
             where = f"{name!r} in no training row"
             notes.append(f"{counted(int((~seen).sum()), 'test row')} with {where}")

@@ -70,6 +70,11 @@ def _name(text: str) -> str:
     return os.fsencode(text).decode("utf-8", "surrogateescape")
 
 
+def _printable(text: str) -> str:
+    """Text whose control characters, as those of a terminal, are written out."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
 def _leave_stdout() -> None:
     """Let nothing be flushed at the end, which would fail again."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -194,7 +199,10 @@ def _cost(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    if options.html:
+    if options.environments is not None and options.environments < 1:
+        problem = f"--environments must be 1 or more; got {options.environments}"
+        raise KerhrmError(problem, "leave it out to try 1 to 5")
+    if options.html is not None:
         needs("plots", "matplotlib")
         from kerhrm.plots.page import check_output
 
@@ -205,8 +213,8 @@ def _check(options: argparse.Namespace) -> None:
     table = read_table(options.csv, **{key: getattr(options, key) for key in keys})
     columns = {key: getattr(options, key) for key in ("auxiliary", "group", "drop")}
     found = check(table, options.target, **columns, n_environments=options.environments)
-    print(found.report)
-    if options.html:
+    print(_printable(str(found.report)))
+    if options.html is not None:
         from kerhrm.paper.runs.arrays import write_text
         from kerhrm.plots.page import page
 
