@@ -37,7 +37,7 @@ LATE = {"", "settings", "core", "core.solve"}
 
 def forget() -> None:
     """As a new process."""
-    for cached in (module._file, module._digest, module._parsed, module._imports):
+    for cached in (module._file, module._facts, module._known):
         cached.cache_clear()
 
 

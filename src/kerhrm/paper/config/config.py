@@ -3,10 +3,7 @@
 What the workflow, the evaluation and the reports ask for.
 """
 
-import contextlib
-import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +14,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.layout import CHECKOUT as CHECKOUT
 from kerhrm.paper.config.layout import rule_files
 from kerhrm.paper.config.run_folder import check_run_folder, run_folder
-from kerhrm.paper.runs.arrays import write_text
+from kerhrm.paper.runs import cache
 from kerhrm.plugins import installed
 
 #: keys of the command line and of further files that are the target own_table's
@@ -159,18 +156,18 @@ def load_config(
     given = {key: one for key, one in (overrides or {}).items() if key not in OWN_KEYS}
     own = {key: one for key, one in (overrides or {}).items() if key in OWN_KEYS}
     paths, folder = [Path(f) for f in files], Path(root) / "config"
-    cache = _cache(given, paths, folder)
-    config = _cached(cache, own) if cache else None
-    if config is None:
+    file = _cache_file(given, paths, folder)
+    content = cache.load(file) if file else None
+    if content is None:
         # imports all methods, and with them PyTorch
         from kerhrm.paper.config.resolve import resolve
 
-        text = json.dumps(resolve(given, paths, folder))
-        if cache:
-            with contextlib.suppress(KerhrmError):  # a folder that cannot be written to
-                write_text(cache, f"{_digest(text)}\n{text}")
+        content = resolve(given, paths, folder)
+        if file:
+            cache.save(file, content)
         # the same lists whether it was read or resolved
-        config = Config(json.loads(text), own)
+        content = json.loads(json.dumps(content))
+    config = Config(content, own)
     check_run_folder(config.run, Path(root))
     return config
 
@@ -181,44 +178,21 @@ def page_name(csv: str) -> str:
     return name.encode()[:200].decode(errors="ignore")
 
 
-def _cached(cache: Path, own: Mapping[str, Any]) -> Config | None:
-    """The configuration that a file holds; None if it is not there, or damaged."""
-    try:
-        digest, _, text = cache.read_text(encoding="utf-8").partition("\n")
-        return Config(json.loads(text), own) if digest == _digest(text) else None
-    except (OSError, ValueError):
-        return None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _cache(
+def _cache_file(
     overrides: Mapping[str, Any], files: list[Path], folder: Path
 ) -> Path | None:
-    """File of the resolved configuration, named by all that it depends on; None: no
-    cache."""
+    """File of the resolved configuration, named by all that it depends on; None: it is
+    not kept."""
     kinds = ("methods", "penalties", "data_sets")
-    plugins = (installed(f"kerhrm.{kind}") for kind in kinds)
-    place = os.environ.get("KERHRM_CACHE_DIR")
-    if place == "none" or any(plugins):  # their code may change
+    if any(installed(f"kerhrm.{kind}") for kind in kinds):  # their code may change
         return None
+    yaml = [*files, *sorted(folder.rglob("*.yaml")), *rule_files(folder.parent)]
     try:
-        top = Path(place) if place else Path.home() / ".cache" / "kerhrm"
-        texts = [
-            (str(path), path.read_text("utf-8"))
-            for path in (
-                *files,
-                *sorted(folder.rglob("*.yaml")),
-                *rule_files(folder.parent),
-            )
-        ]
+        texts = [(str(path), path.read_text("utf-8")) for path in yaml]
         stats = {
             str(f): f.stat() for f in sorted(Path(__file__).parents[2].rglob("*.py"))
         }
         code = [(file, stat.st_mtime_ns, stat.st_size) for file, stat in stats.items()]
-        facts = json.dumps([overrides, str(Path.cwd()), texts, code])
-    except (OSError, RuntimeError, TypeError, ValueError):  # resolve says what is wrong
+        return cache.cache_file("config", [overrides, str(Path.cwd()), texts, code])
+    except (OSError, TypeError, ValueError):  # resolve says what is wrong
         return None
-    return top / "config" / f"{_digest(facts)[:32]}.json"

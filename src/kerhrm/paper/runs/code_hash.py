@@ -11,10 +11,13 @@ import functools
 import hashlib
 import importlib.util
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from kerhrm.errors import FileError, KerhrmError
+from kerhrm.paper.runs import cache
 
 
 def code_hash(script: str | Path, *modules: str, package: str = "kerhrm") -> str:
@@ -27,7 +30,7 @@ def code_hash(script: str | Path, *modules: str, package: str = "kerhrm") -> str
     Raises KerhrmError if a file cannot be read or parsed, or a module is not there.
     """
     parts = [
-        (path.name, _digest(path))
+        (path.name, _facts(path).digest)
         for path in sources(script, *modules, package=package)
     ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
@@ -59,20 +62,72 @@ def sources(script: str | Path, *modules: str, package: str = "kerhrm") -> list[
     ]
 
 
-@functools.cache
 def _imports(path: Path, module: str) -> list[str]:
     """Names that a file imports: modules, and what may be modules in them."""
-    found: list[str] = []
+    names: list[str] = []
     home = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in _statements(_parsed(path)):
+    for base, parts in _facts(path).imports:
+        whole = importlib.util.resolve_name(base, home)
+        names += [whole, *(f"{whole}.{part}" for part in parts)]
+    return names
+
+
+class Facts(NamedTuple):
+    """What counts of a file of code."""
+
+    digest: str  #: of its code, or of a whole notebook
+    #: modules that it imports, relative ones with leading dots, and names in them
+    imports: list[tuple[str, list[str]]]
+
+
+@functools.cache
+def _facts(path: Path) -> Facts:
+    """Facts of a file, parsed unless it is as it was the last time."""
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    state = [stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size]
+    known = _known().get(str(path))
+    if known is None or known[0] != state:
+        tree = _parsed(path)
+        notebook = path.suffix == ".ipynb"
+        code = path.read_bytes() if notebook else ast.dump(tree).encode()
+        known = state, hashlib.sha256(code).hexdigest(), _imported(tree)
+        _known()[str(path)] = known
+    return Facts(*known[1:])
+
+
+@functools.cache
+def _known() -> dict[str, Any]:
+    """State and facts of files, by path, as an earlier process has kept them."""
+    file = _kept()
+    return (cache.load(file) if file else None) or {}
+
+
+def _kept() -> Path | None:
+    """Where facts are kept: they depend on Python and on this module."""
+    own = Path(__file__)
+    return cache.cache_file("code", [str(own), sys.version, own.read_text("utf-8")])
+
+
+def keep() -> None:
+    """Keep what this process has found out of files, for the next one."""
+    file = _kept()
+    if file and cache.load(file) != _known():
+        cache.save(file, _known())
+
+
+def _imported(tree: ast.Module) -> list[tuple[str, list[str]]]:
+    """What a file imports, as in :class:`Facts`."""
+    imports: list[tuple[str, list[str]]] = []
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            imports += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = importlib.util.resolve_name(
-                "." * node.level + (node.module or ""), home
-            )
-            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return found
+            base = "." * node.level + (node.module or "")
+            imports.append((base, [alias.name for alias in node.names]))
+    return imports
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -103,15 +158,10 @@ def _file(module: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-@functools.cache
-def _digest(path: Path) -> str:
-    """Hash of a module's code, or of a whole notebook."""
-    notebook = path.suffix == ".ipynb"
-    code = path.read_bytes() if notebook else ast.dump(_parsed(path)).encode()
-    return hashlib.sha256(code).hexdigest()
+def _unreadable(path: Path, error: Exception) -> FileError:
+    return FileError(f"cannot read {path} ({error!r})", f"git restore {path}")
 
 
-@functools.cache
 def _parsed(path: Path) -> ast.Module:
     """Syntax tree, without docstrings, of a Python file or of a
     notebook's code cells."""
@@ -131,9 +181,7 @@ def _parsed(path: Path) -> ast.Module:
             f"{path}, line {error.lineno}: {error.msg}", "correct it"
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileError(
-            f"cannot read {path} ({error!r})", f"git restore {path}"
-        ) from error
+        raise _unreadable(path, error) from error
     for node in ast.walk(tree):
         if isinstance(
             node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
