@@ -31,12 +31,18 @@ def shown(value: object, length: int = 60) -> str:
     >>> shown("a" * 100, length=10)
     "'aaaaaa..."
     """
+    if getattr(value, "shape", None) == ():  # of NumPy: 1.0, not np.float64(1.0)
+        value = value.item()  # type: ignore[attr-defined]
     text = " ".join(repr(value).split())
     return text if len(text) <= length else f"{text[: length - 3]}..."
 
 
 class FileError(KerhrmError, OSError):
     """A file or folder that is missing, cannot be read, or cannot be written."""
+
+
+class InputTypeError(KerhrmError, TypeError):
+    """Something of a type that is no table, or no column."""
 
 
 class DeviceError(KerhrmError, RuntimeError):

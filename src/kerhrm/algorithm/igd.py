@@ -128,7 +128,7 @@ def train_network(
             "n_steps": n_steps,
         }
         trained.append((candidate, row))
-    scores = torch.tensor([row["score"] for _, row in trained])
+    scores = torch.tensor([row["score"] for _, row in trained], dtype=torch.float32)
     chosen, row = trained[int(scores.nan_to_num(nan=-torch.inf).argmax())]
     return TrainedNetwork(
         chosen, row["cosine_weight"], row["score"], [r for _, r in trained]

@@ -84,6 +84,7 @@ def fit(
     -------
     Fit
         Environments and directions of every iteration, and the direction that predicts.
+        Iterations end where no feature is left once the directions are taken out.
 
     Raises
     ------
@@ -119,12 +120,20 @@ def fit(
     environments: list[Environments] = []
     directions: list[Directions] = []
     for t in range(1, options.n_iterations + 1):
+        if t > 1 and _nothing_left(directions, options):
+            break
         environments.append(
             learn_environments(problem, options, t, environments, directions, inputs)
         )
         directions.append(learn_directions(problem, environments, options))
     final = select_iteration(problem, environments, directions, options)
     return Fit(tuple(environments), tuple(directions), final)
+
+
+def _nothing_left(directions: Sequence[Directions], options: KerHRMOptions) -> bool:
+    """Whether the next clustering would have no feature: k is 1, say."""
+    taken = len(directions) if options.projection == "all" else 1
+    return directions[-1].winner(len(directions)).k <= taken
 
 
 def select_iteration(

@@ -4,6 +4,8 @@ Tensors become arrays, masked cells become missing ones, and what comes as a lis
 the types of its values: NumPy alone would make one text of 1 and "1".
 """
 
+from decimal import Decimal
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -40,24 +42,44 @@ def plain(values: Any, what: str) -> Any:
     return filled
 
 
+def is_frame(values: Any) -> bool:
+    """Whether it has columns with names: of pandas, or polars."""
+    return hasattr(values, "columns") and hasattr(values, "to_numpy")
+
+
+def frame(values: Any) -> pd.DataFrame:
+    """Table as one of pandas, whose columns keep their types.
+
+    Raises ValueError or TypeError if it is no table.
+    """
+    if is_frame(values) and not isinstance(values, pd.DataFrame):
+        return pd.DataFrame({name: np.asarray(values[name]) for name in values.columns})
+    return pd.DataFrame(values)
+
+
 def column(values: Any, what: str, *, nested: bool = False) -> np.ndarray:
     """A column (n,), of objects where its values are not all numbers, or all text.
 
     With ``nested`` values of a list may be tuples.
 
-    Raises
-    ------
-    KerhrmError
-        If it is a tensor that cannot be read.
-    ValueError
-        scikit-learn's own, if it is not a column.
+    Raises KerhrmError if it is not a column, or a tensor that cannot be read.
     """
     values = plain(values, what)
     if isinstance(values, list | tuple):
         sequences = any(isinstance(v, list | tuple | np.ndarray) for v in values)
         if nested or not sequences:
             values = pd.Series(values, dtype=object)
-    values = column_or_1d(values, warn=True)
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, pd.api.extensions.ExtensionDtype):
+        values = np.asarray(values, dtype=object)  # whole numbers stay whole
+    try:
+        values = column_or_1d(values, warn=True)
+    except (ValueError, TypeError) as error:
+        got = f"{type(values).__name__} of shape {np.shape(values)}"
+        if "Complex" in str(error):
+            got = "complex numbers"
+        problem = f"{what} must be a column of numbers or labels; got {got}"
+        raise KerhrmError(problem, "give an array or a Series (n_samples,)") from error
     if values.dtype.hasobject:  # numbers, or truth values, among objects
         values = pd.Series(values, dtype=object).infer_objects().to_numpy()
     return np.asarray(values)
@@ -69,7 +91,7 @@ def kind(value: Any) -> str:
         return "truth values"
     if isinstance(value, str):
         return "text"
-    if isinstance(value, int | float | np.number):
+    if isinstance(value, Number | Decimal | np.number):
         return "numbers"
     return type(value).__name__
 
@@ -105,5 +127,5 @@ def check_order(table: Any, other: Any, what: str) -> None:
         return
     if rows.isin(others).all() and others.isin(rows).all():
         hint = f"give {what}.loc[X.index], or {what}.to_numpy() if the order is right"
-        problem = f"{what} has the rows of X in another order, by the index of both"
+        problem = f"the rows of {what} are in another order than those of X, by index"
         raise KerhrmError(problem, hint)

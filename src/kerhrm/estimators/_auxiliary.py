@@ -2,7 +2,6 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,8 +10,8 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators import DataWarning
-from kerhrm.estimators._arrays import check_order, first_row, plain
-from kerhrm.estimators._data import check_values
+from kerhrm.estimators._arrays import check_order, first_row, frame, is_frame, plain
+from kerhrm.estimators._data import EXACT, check_values
 from kerhrm.options import suggest
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
@@ -22,8 +21,6 @@ KINDS = {
     DATES: {"datetime64", "datetime", "date"},
     DURATIONS: {"timedelta64", "timedelta"},
 }
-#: larger integers are counted from the least one: float64 would make several the same
-EXACT = 2**53
 SHOWN = 5  #: known categories that an error names
 
 
@@ -38,7 +35,8 @@ class AuxiliaryColumn:
     kind : str
         Of :data:`KINDS`, or categories.
     origin : int
-        What numbers are counted from.
+        What numbers are counted from: the least of integers that are larger than
+        float64 can tell apart, else 0.
     categories : list
         Their places in it are their numbers.
     """
@@ -52,7 +50,8 @@ class AuxiliaryColumn:
     def learn(cls, name: Any, values: pd.Series, where: str) -> Self:
         """Learn what a column holds; an error says ``where`` it stands."""
         as_numbers = _numbers_in_text(values)
-        if as_numbers.nunique() == values.nunique():  # "01" and "1" are two categories
+        # "01" and "1" are two categories
+        if as_numbers is not values and as_numbers.nunique() == values.nunique():
             values = as_numbers
         kind, origin, categories = _kind(values, where), 0, []
         if kind == CATEGORIES:
@@ -126,14 +125,34 @@ class AuxiliaryColumns:
         ]
         return cls(tuple(columns))
 
+    def check(self, Z: Any, n: int, X: Any) -> pd.DataFrame:
+        """The columns of the n rows of a table X, as they are given.
+
+        Raises KerhrmError if there is not a row for each of X, in its order, columns
+        are not those of the fit, or a value is missing.
+        """
+        table, named = _table(Z, n, X)
+        names = [column.name for column in self.columns]
+        known = None not in names
+        if named and known:
+            _check_names(table, names)
+        elif table.shape[1] != len(names):
+            problem = (
+                f"auxiliary has {table.shape[1]} columns, but {len(names)} in the fit"
+            )
+            raise KerhrmError(problem, "give the columns of the fit")
+        elif named != known and len(names) > 1:  # as scikit-learn does for X
+            text = "auxiliary columns have no names, here or in the fit: they are taken"
+            warnings.warn(f"{text} in the order of the fit", DataWarning, stacklevel=4)
+        return table
+
     def read(self, Z: Any, n: int, X: Any) -> np.ndarray:
         """Columns (n, c), float64, of the n rows of a table X.
 
-        Raises KerhrmError if there is not a row for each of X, in its order, columns
-        are not those of the fit, a value is missing, or a category is new.
+        Raises KerhrmError as :meth:`check`, or if a column is of another kind than in
+        the fit, or has a new category.
         """
-        table, named = _table(Z, n, X)
-        self._check(table, named)
+        table = self.check(Z, n, X)
         arrays = []
         for column, (name, values) in zip(self.columns, table.items(), strict=True):
             array = column.read(values, _where(name), Z)
@@ -141,29 +160,18 @@ class AuxiliaryColumns:
             arrays.append(array)
         return np.column_stack(arrays)
 
-    def _check(self, table: pd.DataFrame, named: bool) -> None:
-        """Refuse other columns than those of the fit, by their names or number."""
-        names = [column.name for column in self.columns]
-        known = None not in names
-        if named and known:
-            if missing := [name for name in names if name not in table]:
-                problem = f"auxiliary has no column {missing[0]!r}, which the fit had"
-                raise KerhrmError(problem, suggest(missing[0], [*map(str, table)]))
-            if other := [name for name in table if name not in names]:
-                problem = f"auxiliary column {other[0]!r} was not in the fit"
-                raise KerhrmError(problem, "leave it out")
-            if names != [*table]:  # as scikit-learn refuses it of X
-                problem = "auxiliary columns are in another order than in the fit"
-                raise KerhrmError(problem, f"give auxiliary[{shown(names, 300)}]")
-            return
-        if table.shape[1] != len(names):
-            problem = (
-                f"auxiliary has {table.shape[1]} columns, but {len(names)} in the fit"
-            )
-            raise KerhrmError(problem, "give the columns of the fit")
-        if named != known and len(names) > 1:  # as scikit-learn does for X
-            text = "auxiliary columns have no names, here or in the fit: they are taken"
-            warnings.warn(f"{text} in the order of the fit", DataWarning, stacklevel=4)
+
+def _check_names(table: pd.DataFrame, names: list[Any]) -> None:
+    """Refuse other columns than those of the fit."""
+    if missing := [name for name in names if name not in table]:
+        problem = f"auxiliary has no column {missing[0]!r}, which the fit had"
+        raise KerhrmError(problem, suggest(missing[0], [*map(str, table)]))
+    if other := [name for name in table if name not in names]:
+        problem = f"auxiliary column {other[0]!r} was not in the fit"
+        raise KerhrmError(problem, "leave it out")
+    if names != [*table]:  # as scikit-learn refuses it of X
+        problem = "auxiliary columns are in another order than in the fit"
+        raise KerhrmError(problem, f"give auxiliary[{shown(names, 300)}]")
 
 
 def _where(name: Any) -> str:
@@ -194,7 +202,7 @@ def _table(Z: Any, n: int, X: Any) -> tuple[pd.DataFrame, bool]:
             row = first_row(values.isna(), Z)
             problem = f"{_where(name)} has a missing value in {row}"
             raise KerhrmError(problem, "drop such rows, or fill them in")
-    named = isinstance(columns, pd.DataFrame | Mapping)
+    named = isinstance(columns, pd.DataFrame)
     if isinstance(columns, pd.Series):
         named = columns.name is not None
     return table, named and not table.columns.equals(pd.RangeIndex(table.shape[1]))
@@ -202,10 +210,10 @@ def _table(Z: Any, n: int, X: Any) -> tuple[pd.DataFrame, bool]:
 
 def _columns(Z: Any) -> Any:
     """Columns as pandas takes them, without making one type of several."""
-    if isinstance(Z, pd.DataFrame | pd.Series | Mapping):
+    if isinstance(Z, pd.Series):
         return Z
-    if hasattr(Z, "columns"):  # polars
-        return {name: np.asarray(Z[name]) for name in Z.columns}
+    if is_frame(Z):
+        return frame(Z)
     if isinstance(Z, pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(Z).rename(None)
     if isinstance(Z, list | tuple):

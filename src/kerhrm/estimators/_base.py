@@ -6,6 +6,7 @@ Preparing a fit, all or nothing, and predicting in blocks.
 import contextlib
 import math
 import numbers
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -26,6 +27,7 @@ from kerhrm.estimators._data import Units, read_features, read_target, read_weig
 from kerhrm.estimators._settings import computation
 from kerhrm.estimators._settings import cores as cores
 from kerhrm.estimators._split import split_table
+from kerhrm.estimators._state import restored, stored
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
 from kerhrm.methods.inputs import Inputs
@@ -61,6 +63,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         self.__dict__.update(
             {name: value for name, value in given.items() if name != "self"}
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return stored(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(restored(state))
 
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
         """Outputs (m,) of a network, at points (m, d)."""
@@ -274,7 +282,14 @@ def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
         if isinstance(field.default, list):
             value = _listed(value)
         values[name] = value.item() if isinstance(value, np.generic) else value
-    return kind.parse(values)
+    try:
+        return kind.parse(values)
+    except KerhrmError as error:
+        name = re.split(r"\W", error.problem)[0]
+        if error.hint is not None or name not in kind.model_fields:
+            raise
+        hint = f"the default is {shown(kind.model_fields[name].default)}"
+        raise KerhrmError(error.problem, hint) from error
 
 
 def _listed(value: Any) -> list[Any]:
@@ -319,14 +334,18 @@ def _network_options(network: Any) -> NetworkOptions:
     by its name.
     """
     if isinstance(network, str):
-        return NetworkOptions.parse({"module": network})
+        return NetworkOptions.parse({"module": network}, "network: ")
     if isinstance(network, torch.nn.Module):
         kind = type(network).__name__
         problem = f"network must be a function that returns a module; got a {kind}"
-        hint = "define such a function of the number of columns, and give its name"
+        hint = "write def network(d) at the top level of a module, and pass network"
         raise KerhrmError(problem, hint)
     if not callable(network):
-        return NetworkOptions.parse({"widths": _listed(network)}, "network: ")
+        try:
+            return NetworkOptions.parse({"widths": _listed(network)}, "network: ")
+        except KerhrmError as error:
+            hint = error.hint or "give hidden widths, as network=(1024,)"
+            raise KerhrmError(error.problem, hint) from error
     entry = (
         f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
     )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Self
 
 import numpy as np
@@ -9,18 +10,28 @@ import pandas as pd
 import torch
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from kerhrm.algorithm.records import NO_WEIGHT
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._arrays import check_order, column, family, kind, plain
+from kerhrm.errors import InputTypeError, KerhrmError, shown
+from kerhrm.estimators._arrays import (
+    check_order,
+    column,
+    family,
+    frame,
+    is_frame,
+    kind,
+    plain,
+)
 from kerhrm.estimators._arrays import first_row as first_row
 from kerhrm.options import Task
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32
 LARGEST = 1e20
+EXACT = 2**53  #: larger integers share their float64 with others
+HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
@@ -34,7 +45,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
         Naming the column: text, a date, NaN, a masked cell, infinite or enormous
         values, a repeated name.
     ValueError, TypeError
-        scikit-learn's own, for other columns than in the fit, or what is not a table.
+        scikit-learn's own, for other columns than in the fit.
     """
     X = plain(X, "X")
     names = list(getattr(X, "columns", ()))
@@ -43,8 +54,9 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
             f"two columns are called {twice[0]!r}", "rename or drop one of them"
         )
     # their numbers would depend on the unit that the dates are stored in
-    if any(dtype.kind in "mM" for dtype in _dtypes(X)):
-        _name_text(X)
+    dates = any(dtype.kind in "mM" for dtype in _dtypes(X))
+    if dates and (told := _not_a_number(X)) is not None:
+        raise told
     try:
         x = validate_data(
             estimator,
@@ -56,15 +68,12 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
             copy=True,
         )
     except (ValueError, TypeError, OverflowError) as error:
-        if not isinstance(error, TypeError) or hasattr(X, "iloc"):
-            _name_text(X, error)
-        if isinstance(error, OverflowError):
-            problem = f"X has a number that float64 cannot hold ({error})"
-            raise KerhrmError(problem, "drop such rows, or scale the column") from error
-        raise
+        raise _unreadable(X, error) from error
     # no negative zeros, which would compare differently as bytes
     x = np.asarray(x + 0.0)
-    check_values(x, [f"column {name!r}" for name in names or range(x.shape[1])], X)
+    columns = [f"column {name!r}" for name in names or range(x.shape[1])]
+    check_values(x, columns, X)
+    _check_exact(X, x, columns)
     return x
 
 
@@ -75,15 +84,16 @@ def read_target(
 
     Of two values or more if it varies.
 
-    Raises
-    ------
-    KerhrmError
-        If it is missing, of another length or order than the table, of several kinds,
-        constant, or has more than two classes.
-    ValueError
-        scikit-learn's own, for infinite values.
+    Raises KerhrmError if it is missing or infinite, of another length or order than the
+    table, of several kinds, constant, or has more than two classes.
     """
     values = read_values(y, n, table)
+    _check_kinds(values)
+    infinite = np.isinf(values) if values.dtype.kind == "f" else np.zeros(n, dtype=bool)
+    if infinite.any():
+        rows = f"{infinite.sum()} rows, the first is {first_row(infinite, y)}"
+        problem = "Input y contains infinity or a value too large for dtype('float64')"
+        raise KerhrmError(f"{problem}, in {rows}", "drop these rows")
     values = _numbers(values, y) if task == "regression" else _classes(values)
     if varies and n > 1 and (values == values[0]).all():
         hint = "there is nothing to learn: choose other rows"
@@ -118,11 +128,12 @@ def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
         hint = "give a number, as days since a date"
         raise KerhrmError("the target y must hold numbers; got dates", hint)
     try:
-        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        values = y.astype(np.float64)
     except (ValueError, TypeError, OverflowError) as error:
-        if y.dtype.kind not in "OUS":
-            raise
-        wrong = pd.to_numeric(pd.Series(y), errors="coerce").isna().to_numpy()
+        wrong = np.array([not _is_number(value) for value in y])
+        if y.dtype.kind == "c" or not wrong.any():
+            problem = f"the target y must hold numbers in a regression ({error})"
+            raise KerhrmError(problem, "give real numbers") from error
         where = f"{shown(y[wrong.argmax()])} in {first_row(wrong, given)}"
         problem = f"the target y must hold numbers in a regression; got {where}"
         hint = "drop such rows, or use a classifier for two labels"
@@ -133,23 +144,14 @@ def _numbers(y: np.ndarray, given: Any) -> np.ndarray:
 
 def _classes(y: np.ndarray) -> np.ndarray:
     """Target (n,) of a classification, of one or two labels of one kind."""
-    if y.dtype == object:
-        kinds = {kind(value): value for value in reversed(y)}
-        if len(kinds) > 1:
-            pair = " and ".join(
-                f"{shown(v)} ({k})" for k, v in sorted(kinds.items())[:2]
-            )
-            problem = f"the target y must have labels of one kind; got {pair}"
-            raise KerhrmError(problem, "give y.astype(str), or recode it")
     try:
         check_classification_targets(y)
         number = type_of_target(y, input_name="y", raise_unknown=True)
     except (ValueError, TypeError) as error:
-        text = " ".join(str(error).split())
-        problem = f"the target y must be two labels, numbers or text; got {shown(y[0])}"
-        if "Unknown label type" in text:
-            raise
-        raise KerhrmError(problem, "give y.astype(str), or recode it") from error
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:; ")
+        problem = f"the target y must be two labels, numbers or text: {reason}"
+        hint = "give pd.Series(y).astype(str), or use a regressor"
+        raise KerhrmError(problem, hint) from error
     if number != "binary":
         problem = (
             "Only binary classification is supported. The type of the target "
@@ -157,6 +159,15 @@ def _classes(y: np.ndarray) -> np.ndarray:
         )
         raise KerhrmError(problem, "wrap the estimator in OneVsRestClassifier")
     return y
+
+
+def _check_kinds(y: np.ndarray) -> None:
+    """Refuse values (n,) of several kinds, some of which might be one, as 1 and "1"."""
+    kinds = {kind(value): value for value in reversed(y)} if y.dtype == object else {}
+    if len(kinds) > 1:
+        pair = " and ".join(f"{shown(v)} ({k})" for k, v in sorted(kinds.items())[:2])
+        problem = f"the target y must have values of one kind; got {pair}"
+        raise KerhrmError(problem, "give pd.Series(y).astype(str), or recode it")
 
 
 def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | None:
@@ -168,18 +179,14 @@ def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | 
     if sample_weight is None:
         return None
     check_order(table, sample_weight, "sample_weight")
-    hint = "leave it out to weigh all rows alike"
+    hint = "give one number for each row, or leave it out to weigh all alike"
+    given = plain(sample_weight, "sample_weight")
     try:
-        weights = check_array(
-            plain(sample_weight, "sample_weight"),
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-        )
-    except (ValueError, TypeError) as error:
-        if isinstance(error, KerhrmError):
-            raise
+        weights = np.asarray(given)
+        if weights.dtype.kind in "cmM":
+            raise TypeError("no numbers")
+        weights = weights.astype(np.float64)
+    except (ValueError, TypeError, OverflowError) as error:
         problem = f"sample_weight must be numbers; got {shown(sample_weight)}"
         raise KerhrmError(problem, hint) from error
     if weights.shape != (n,):
@@ -207,30 +214,73 @@ def check_values(x: np.ndarray, names: list[str], table: Any = None) -> None:
         raise KerhrmError(f"{what}, with {value:g}", "drop these rows, or fill them in")
 
 
+def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
+    """Refuse a column of whole numbers some of which are one in float64."""
+    for j in np.flatnonzero(np.abs(x).max(0) > EXACT):
+        whole = frame(X).iloc[:, j] if is_frame(X) else np.asarray(X)[:, j]
+        if whole.dtype.kind in "iu" and pd.unique(whole).size > np.unique(x[:, j]).size:
+            problem = f"{names[j]} has integers too large for float64 to tell apart"
+            raise KerhrmError(problem, "subtract the column's minimum")
+
+
 def _dtypes(X: Any) -> list[Any]:
     """Types of the columns of an array or DataFrame."""
-    if isinstance(X, pd.DataFrame):
-        return list(X.dtypes)
+    if is_frame(X):
+        return list(frame(X).dtypes)
     return [X.dtype] if isinstance(X, np.ndarray) else []
 
 
-def _name_text(X: Any, error: Exception | None = None) -> None:
-    """Raise an error that names the first column that is not numbers,
-    if there is one."""
+def _unreadable(X: Any, error: Exception) -> Exception:
+    """Why a table cannot be read: the first cell that is no number, or scikit-learn's
+    reason in one line."""
+    text = str(error)
+    if "feature names" in text.casefold():  # scikit-learn's lists of columns
+        return error
+    cells = hasattr(X, "iloc") or isinstance(error, ValueError)
+    if cells and (told := _not_a_number(X)) is not None:
+        return told
+    reason = text.partition("\n")[0].rstrip(".:; ")
+    if isinstance(error, OverflowError):
+        return KerhrmError(f"X has a number that float64 cannot hold ({reason})", HINT)
+    kind = InputTypeError if isinstance(error, TypeError) else KerhrmError
+    hint = HINT
+    if "Reshape your data" in text:
+        hint = "Reshape your data: X.reshape(-1, 1) is one column"
+    return kind(f"X is no table of numbers: {reason}", hint)
+
+
+def _not_a_number(X: Any) -> KerhrmError | None:
+    """Error that names the first column that is not numbers, if there is one."""
     try:
-        table = pd.DataFrame(X)
+        table = frame(X)
     except (ValueError, TypeError):
-        return
+        return None
     for name, values in table.items():
-        numbers = pd.to_numeric(values, errors="coerce")
-        text = numbers.isna() & values.notna() | (values.dtype.kind in "mM")
-        if text.any():
-            row = int(text.to_numpy().argmax())
-            value = " ".join(str(values.iloc[row]).split())[:40]
-            where = first_row(text, X)
-            problem = f"column {name!r} must hold numbers; got '{value}' in {where}"
+        if pd.api.types.is_numeric_dtype(values):
+            continue
+        wrong = np.array([not _is_number(value) for value in values], dtype=bool)
+        if wrong.any():
+            value = shown(" ".join(str(values.iloc[int(wrong.argmax())]).split()), 42)
+            where = first_row(wrong, X)
+            problem = f"column {name!r} must hold numbers; got {value} in {where}"
             hint = "drop the column, or encode it: make_pipeline(table_encoder(), ...)"
-            raise KerhrmError(problem, hint) from error
+            return KerhrmError(problem, hint)
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a cell is a number, numbers as text included, or missing."""
+    if isinstance(value, np.datetime64 | np.timedelta64 | date | timedelta):
+        return False
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return True
+    try:
+        float(value)
+    except OverflowError:
+        return True
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,7 @@ def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
     missing, or two have the same name, as 1 and "1".
     """
     check_order(table, labels, what)
-    try:
-        values = column(labels, what, nested=True)
-    except (ValueError, TypeError) as error:
-        if isinstance(error, KerhrmError):
-            raise
-        problem = f"{what} have shape {np.shape(labels)} for {n} rows"
-        raise KerhrmError(problem, "give one label for each row") from error
+    values = column(labels, what, nested=True)
     if len(values) != n:
         problem = f"{what} have shape {values.shape} for {n} rows"
         raise KerhrmError(problem, "give one label for each row")
@@ -56,7 +50,7 @@ def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
         name = str(label) or "''"
         if name in names:
             pair = f"{shown(names[name])} and {shown(label)}"
-            hint = f"rename one, or give {what}.astype(str) if they are one"
+            hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
             raise KerhrmError(f"{what} {pair} have the same name, {name}", hint)
         names[name] = label
     return Labels(codes, list(names))

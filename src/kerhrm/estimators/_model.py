@@ -4,6 +4,7 @@ The library's steps in a row, and the attributes of the estimators.
 """
 
 import warnings
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -187,6 +188,8 @@ class InvariantEstimator(TableEstimator):
                     self._auxiliary.result,
                     self._auxiliary.iteration,
                 )
+                # what reads new rows; the iteration holds all rows' memberships
+                self._auxiliary = replace(self._auxiliary, iteration=None)
             reason = not_detected(self.heterogeneity_) or alone
             if reason is None or self.if_not_detected == "fit":
                 self._fit_invariant(problem, inputs, rows, features, options, result)
@@ -230,6 +233,8 @@ class InvariantEstimator(TableEstimator):
                 raise KerhrmError(problem, "leave auxiliary out")
             return self._of_targets(x, read_target(y, len(x), **self._like(X)))
         if self._auxiliary is None:
+            if auxiliary is not None:
+                self._columns.check(auxiliary, len(x), X)
             return np.ones((len(x), 1))
         if auxiliary is None:
             problem = "the fit had auxiliary columns, and these rows have none"

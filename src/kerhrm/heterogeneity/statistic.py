@@ -39,6 +39,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -66,6 +67,7 @@ SUBSPACE = (
 )
 
 
+@config_context(transform_output="default")  # type: ignore[untyped-decorator]
 def scaled_residuals(
     x: np.ndarray, y: np.ndarray, folds: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -152,6 +152,7 @@ def test_heterogeneity(
     options = options or HeterogeneityOptions()
     x = features if x is None else x
     read = partial(check_array, dtype=np.float64, ensure_all_finite=False)
+    features, x, y = (_unmasked(given) for given in (features, x, y))
     features, x, y = read(features), read(x), read(y, ensure_2d=False)
     _check(features, x, y)
     rows = beside_atom(y)
@@ -255,6 +256,14 @@ def orthonormal(features: np.ndarray) -> np.ndarray:
     u, s, _ = np.linalg.svd(features, full_matrices=False)
     rank = int((s > len(features) * np.finfo(float).eps * s[0]).sum())
     return np.ascontiguousarray(u[:, :rank] * np.sqrt(len(features)))
+
+
+def _unmasked(values: np.ndarray) -> np.ndarray:
+    """Values with NaN in masked cells, if there are any."""
+    if not np.ma.is_masked(values):
+        return values
+    filled: np.ndarray = np.ma.filled(values.astype(float), np.nan)
+    return filled
 
 
 def _check(features: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:

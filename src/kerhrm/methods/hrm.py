@@ -23,10 +23,11 @@ pulls gates open, in place of the expected number of open gates: ``gate_goal`` c
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import one_hot
 
@@ -37,6 +38,7 @@ from kerhrm.methods.references import least_norm
 from kerhrm.options import (
     Count,
     NonNegative,
+    Number,
     Options,
     PositiveFloat,
     Probability,
@@ -66,7 +68,9 @@ class HRMOptions(Options):
         6000, "of Adam for the gates and the invariant linear model"
     )
     gate_rate: PositiveFloat = option(1e-3, "learning rate of the gates")
-    gate_noise: PositiveFloat = option(0.1, "sigma of the stochastic gates")
+    gate_noise: Annotated[float, Field(ge=1e-6, allow_inf_nan=False), Number] = option(
+        0.1, "sigma of the stochastic gates"
+    )
     gate_cost: NonNegative = option(0.1, "lambda, of what gate_goal says")
     gate_goal: Literal["few", "all"] = option(
         "few", "few: E[open gates] costs; all: E[closed gates]^2"

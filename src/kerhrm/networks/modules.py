@@ -5,10 +5,11 @@ returns the module; points arrive flattened, (n, d), and the module reshapes the
 itself.
 """
 
+import contextlib
 import inspect
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +58,7 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
         raise _refused(
             entry, "is neither a function written in Python nor a class of nn.Module"
         )
-    with _LOCK, torch.random.fork_rng(devices=[]):
+    with _LOCK, torch.random.fork_rng(devices=[]), _single_precision():
         torch.default_generator.manual_seed(entropy(seed, "weights") % 2**63)
         try:
             module = factory(d)
@@ -69,6 +70,17 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
     return ModuleNetwork(
         {name: w.detach() for name, w in module.named_parameters()}, module
     )
+
+
+@contextlib.contextmanager
+def _single_precision() -> Iterator[None]:
+    """Draw weights in float32, whatever the default type is."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 @torch.no_grad()

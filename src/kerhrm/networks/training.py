@@ -147,7 +147,7 @@ class Adam:
             [torch.zeros_like(p, requires_grad=False) for p in parameters]
             for _ in range(2)
         )
-        self.steps = [torch.zeros((), device=p.device) for p in parameters]
+        self.steps = [torch.zeros((), device=p.device).float() for p in parameters]
 
     def zero_grad(self) -> None:
         """Drop the gradients."""

@@ -3,6 +3,8 @@
 import numbers
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.extras import needs
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 #: as a colour alone cannot be told from the next by everybody
 MARKERS = ("o", "^", "s", "D", "v", "P", "X")
 GREY = "0.6"
+#: what pictures compute raises nothing for rounding, whatever the caller has set
+QUIET = np.errstate(all="warn", under="ignore")
 WIDTH, HEIGHT = 5.5, 3.6  #: of a figure, inches
 NARROW = 3.5  #: axes, inches
 

@@ -14,7 +14,7 @@ from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._arrays import column, family
 from kerhrm.estimators._data import read_target, read_values
 from kerhrm.estimators._labels import in_category_order, read_labels
-from kerhrm.plots.axes import GREY, entry, legend, new_axes, plain, style, whole
+from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 from kerhrm.plots.rows import interval, read
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
+@QUIET
 def agreement(
     models: Any,
     X: Any,
@@ -148,6 +149,7 @@ def agreement(
     return ax
 
 
+@QUIET
 def group_errors(
     models: Any, X: Any, y: Any, groups: Any, *, ax: "Axes | None" = None
 ) -> "Axes":
@@ -169,7 +171,7 @@ def group_errors(
     fits, n = _named(models), len(column(y, "y"))
     for name, model in fits.items():
         if not hasattr(model, "predict"):
-            problem = f"{name!r} is a {type(model).__name__}, which does not predict"
+            problem = f"{name!r} is of type {type(model).__name__}: it cannot predict"
             raise KerhrmError(problem, "give fitted estimators")
     if len({is_classifier(model) for model in fits.values()}) > 1:
         problem = "classifiers and regressors have no error in common"
@@ -233,7 +235,7 @@ def _named(models: Any) -> dict[str, Any]:
     """Estimators by name: as given, or by class, seed or number where one says too
     little."""
     if isinstance(models, Mapping):
-        named = {str(name): model for name, model in models.items()}
+        named = {str(name) or "''": model for name, model in models.items()}
         if len(named) < len(models):
             names = [*map(str, models)]
             twice = next(name for name in names if names.count(name) > 1)

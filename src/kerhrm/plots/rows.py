@@ -17,7 +17,7 @@ from kerhrm.estimators._arrays import column
 from kerhrm.estimators._data import read_features, read_target
 from kerhrm.estimators._labels import read_labels
 from kerhrm.options import Task, suggest
-from kerhrm.plots.axes import GREY, entry, legend, new_axes, plain, style, whole
+from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +38,7 @@ class Rows(NamedTuple):
     names: list[str]  #: of the E environments
 
 
+@QUIET
 def environments(
     model: Any,
     X: Any,
@@ -78,6 +79,7 @@ def environments(
     return ax
 
 
+@QUIET
 def relation(
     model: Any,
     X: Any,
@@ -138,6 +140,7 @@ def relation(
     return ax
 
 
+@QUIET
 def importance(
     model: Any,
     X: Any,
@@ -166,6 +169,7 @@ def importance(
         Seed of the five permutations of each column, whose standard deviation is shown.
     """
     most = whole(most, "most", 1)
+    _check_separable(model)
     rows = read(model, X, y)
     mean, deviation = moved_by_shuffling(model, rows, random_state)
     names = [plain(name) for name in (*rows.features, f"{rows.target} (target)")]
@@ -236,9 +240,7 @@ def moved_by_shuffling(
         raise KerhrmError(
             problem, "give a fitted KerHRM estimator, or name the features"
         )
-    if getattr(model, "_auxiliary", None) is not None:
-        problem = "environments of this fit are functions of auxiliary columns alone"
-        raise KerhrmError(f"{problem}: no feature separates them", "name the features")
+    _check_separable(model)
     random_state = whole(random_state, "random_state", 0)
     chosen = np.random.default_rng(random_state).permutation(len(rows.y))[:MAX_ROWS]
     both = pd.DataFrame(rows.x[chosen]).assign(target=rows.y[chosen])
@@ -298,6 +300,14 @@ def read(model: Any, X: Any, y: Any, auxiliary: Any = None) -> Rows:
         memberships = np.eye(len(labels))[environments.codes]
     named = [f"environment {label}" for label in labels]
     return Rows(x, features, values, target, task, memberships, named)
+
+
+def _check_separable(model: Any) -> None:
+    """Refuse a fit whose environments no feature can separate."""
+    if getattr(model, "_auxiliary", None) is not None:
+        problem = "environments of this fit are functions of auxiliary columns alone"
+        hint = "draw kerhrm.plots.environments, and name the features"
+        raise KerhrmError(f"{problem}: no feature separates them", hint)
 
 
 def _most_important(model: Any, rows: Rows, number: int) -> list[int]:

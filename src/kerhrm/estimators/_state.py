@@ -1,0 +1,86 @@
+"""State of an estimator as pickle, joblib and skops keep it: arrays and lists.
+
+skops builds no tensors and no tables of pandas, and a tensor of a GPU could not be read
+without one.
+"""
+
+import copy
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredTensor:
+    """A tensor, whose ``array`` may be that of a module's parameter."""
+
+    array: np.ndarray
+    parameter: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredTable:
+    """A table of numbers, with the names of its rows and columns."""
+
+    values: np.ndarray
+    index: list[str]
+    columns: list[str]
+
+
+def stored(state: dict[str, Any]) -> dict[str, Any]:
+    """State with arrays in place of tensors and tables."""
+    return _changed(state, _stored, {})
+
+
+def restored(state: dict[str, Any]) -> dict[str, Any]:
+    """State with tensors, on the CPU, and tables again."""
+    return _changed(state, _restored, {})
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        array = value.detach().cpu().numpy()
+        return StoredTensor(array, isinstance(value, torch.nn.Parameter))
+    if isinstance(value, pd.DataFrame):
+        return StoredTable(value.to_numpy(), list(value.index), list(value.columns))
+    return value
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, StoredTable):
+        return pd.DataFrame(value.values, value.index, value.columns)
+    if not isinstance(value, StoredTensor):
+        return value
+    array = value.array if value.array.flags.writeable else value.array.copy()
+    tensor = torch.from_numpy(np.asarray(array))
+    return torch.nn.Parameter(tensor) if value.parameter else tensor
+
+
+def _changed(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
+    """Copy of what holds tensors, in which these are changed; a tensor that stands in
+    several places is changed once."""
+    if id(value) not in memo:
+        memo[id(value)] = _copied(value, change, memo)
+    return memo[id(value)]
+
+
+def _copied(value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
+    kind = type(value)
+    if (changed := change(value)) is not value:
+        return changed
+    if kind in (dict, OrderedDict):
+        return kind((key, _changed(v, change, memo)) for key, v in value.items())
+    if kind in (list, tuple):
+        return kind(_changed(v, change, memo) for v in value)
+    if dataclasses.is_dataclass(kind) or isinstance(value, torch.nn.Module):
+        twin = copy.copy(value)
+        fields = {key: _changed(v, change, memo) for key, v in vars(value).items()}
+        vars(twin).update(fields)
+        return twin
+    return value
