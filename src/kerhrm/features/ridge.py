@@ -38,6 +38,8 @@ RANK_TOLERANCE = 1e-10  #: of eigenvalues, as a share of the largest
 LARGEST_LEVERAGE = 1 - 1e-6  #: beyond it a point is fitted whatever its label
 #: points whose columns are held at once, in float64: 10 MB with 300 landmarks
 ROWS = 2**12
+#: above them, and above twice the points, the decomposition is that of the points
+MANY_COLUMNS = 2000
 
 #: rows of some points, and their columns (m, q)
 Block = tuple[slice, np.ndarray]
@@ -130,11 +132,17 @@ class RidgePath:
                 (weights[rows, None] * block).sum(0) for rows, block in design.blocks()
             )
             mean = sum(sums) / n
-            second = np.zeros((len(mean), len(mean)))
-            for rows, block in design.blocks():
-                centred = np.sqrt(weights[rows])[:, None] * (block - mean)
-                second += centred.T @ centred
-            values, v = np.linalg.eigh(second)
+            root = np.sqrt(weights)[:, None]
+            centred = (
+                (rows, root[rows] * (block - mean)) for rows, block in design.blocks()
+            )
+            if len(mean) > max(MANY_COLUMNS, 2 * n):
+                values, v = _by_points(centred)
+            else:
+                second = np.zeros((len(mean), len(mean)))
+                for _, block in centred:
+                    second += block.T @ block
+                values, v = np.linalg.eigh(second)
         kept = values > max(RANK_TOLERANCE * values[-1], np.finfo(float).tiny)
         return cls(design, values[kept], v[:, kept], mean, weights)
 
@@ -225,6 +233,16 @@ class RidgePath:
             along = self._along(y)
             beta = self.v @ (self.shrinkage(ridge) / np.sqrt(self.values) * along)
         return beta, float(mean - self.mean @ beta)
+
+
+def _by_points(centred: Iterator[Block]) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (n,) of Z^T Z and its eigenvectors (q, n), by those of Z Z^T (n, n).
+
+    Of vectors with eigenvalue zero only the length may be wrong; nobody keeps them.
+    """
+    z = np.concatenate([block for _, block in centred])
+    values, u = np.linalg.eigh(z @ z.T)
+    return values, z.T @ (u / np.sqrt(np.maximum(values, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True)

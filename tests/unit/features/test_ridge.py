@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
 
 from kerhrm.features.ntf import extract
-from kerhrm.features.ridge import Columns, fit_ridge
+from kerhrm.features.ridge import MANY_COLUMNS, Columns, RidgePath, fit_ridge
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import NetworkOptions, build
 
@@ -79,3 +80,19 @@ def test_without_information_the_mean_predicts(
     assert fit_ridge(network, x, y)(x).numpy() == pytest.approx(
         np.full(len(x), float(y.mean()))
     )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_columns_of_few_points(weighted: bool) -> None:
+    """Decomposed by the points, where one by the columns would take minutes."""
+    random, n = np.random.default_rng(0), 30
+    x, y = random.normal(size=(n, MANY_COLUMNS + 1)), random.normal(size=n)
+    weights = random.random(n) if weighted else np.ones(n)
+    weights /= weights.mean()
+    path = RidgePath.of(x, weights)
+    assert path.v.shape == (MANY_COLUMNS + 1, n - 1)
+    np.testing.assert_allclose(path.v.T @ path.v, np.eye(n - 1), atol=1e-9)
+    beta, intercept = path.solve(y, 0.1)
+    oracle = Ridge(alpha=0.1 * path.values.sum() / n).fit(x, y, weights)
+    np.testing.assert_allclose(beta, oracle.coef_, atol=1e-9)
+    assert intercept == pytest.approx(oracle.intercept_)
