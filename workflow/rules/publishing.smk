@@ -2,10 +2,19 @@
 
 from kerhrm.paper.config.config import page_name
 
+# The report says how many cells agree with those that are published.
+REFERENCE = ROOT / "results/reference"
+PUBLISHED = [
+    provenance.digest(file) for file in sorted(REFERENCE.rglob("provenance.json"))
+]
+
 
 rule render_report:
     input:
-        [products(name) for name in IN_ALL],
+        [
+            products(name)
+            for name in {**dict.fromkeys(IN_ALL), **dict.fromkeys(OWN_TABLES)}
+        ],
         ["<run>/endpoints.csv"] if ENDPOINTS else [],
         notebook=own("notebooks/report.ipynb"),
         config="<run>/config.yaml",
@@ -19,6 +28,9 @@ rule render_report:
     localrule: True
     params:
         notebook=checked(code_hash, ROOT / "notebooks/report.ipynb"),
+        reference=str(REFERENCE),
+        published=PUBLISHED,
+        own_tables=OWN_TABLES,
         code=code("render_report", KERNEL),
     message:
         "Render the report"
@@ -43,7 +55,7 @@ rule verify:
         "<run>/logs/verify.log",
     localrule: True
     params:
-        reference=str(ROOT / "results/reference"),
+        reference=str(REFERENCE),
     message:
         "Compare every cell with results/reference"
     script:

@@ -9,6 +9,19 @@ ENDPOINTS = [
 ]
 
 
+# Those of the user's configuration; the report has them if they are there or asked for.
+OWN_TABLES = [
+    name
+    for name in TABLES
+    if not (ROOT / f"config/tables/{name}.yaml").exists()
+    and (
+        name in IN_ALL
+        or name in sys.argv
+        or (CONFIG.run / f"tables/{name}.csv").exists()
+    )
+]
+
+
 def products(table):
     """Files that the target of a table stands for."""
     files = [f"tables/{table}.{ending}" for ending in ("csv", "md", "tex", "html")]

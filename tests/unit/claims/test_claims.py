@@ -195,3 +195,15 @@ def test_explained_share_is_that_of_scikit_learn() -> None:
     x, y = rng.normal(size=(30, 3)), rng.normal(size=30)
     score = LinearRegression().fit(x, y).score(x, y)
     assert _explained(torch.from_numpy(x), torch.from_numpy(y)) == pytest.approx(score)
+
+
+def test_stand_ins_decide_no_claim(run: Path) -> None:
+    test = CELL | {"better": "A", "than": "B"}
+    assert status(run, test)["status"] == "supported"
+    path = run / "scores" / "t.csv.gz"
+    pd.read_csv(path).assign(data_source="fallback:digits").to_csv(path, index=False)
+    row = status(run, test)
+    assert (row["status"], row["reason"]) == (
+        "open",
+        "not in this run: t has stand-ins for MNIST (digits of 8x8 pixels)",
+    )

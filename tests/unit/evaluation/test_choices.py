@@ -111,3 +111,9 @@ def test_rows_of_the_table_are_alternatives_too() -> None:
 def test_outcomes(effect: tuple[float, float, float], expected: str) -> None:
     named = dict(zip(("difference", "ci_low", "ci_high"), effect, strict=True))
     assert outcome(named, 0.02) == expected
+
+
+def test_stand_ins_have_no_outcome() -> None:
+    tables = {n: one.assign(data_source="fallback:digits") for n, one in TABLES.items()}
+    found = measure(tables, {"entry": [MARKED]})
+    assert set(found["outcome"]) == {"stand-ins"}

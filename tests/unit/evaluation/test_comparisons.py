@@ -158,3 +158,8 @@ def test_where_nothing_can_be_compared(frame: pd.DataFrame) -> None:
     found = compare(frame)
     assert list(found.columns) == COLUMNS
     assert found.empty
+
+
+def test_stand_ins_have_no_outcome() -> None:
+    table = compare(scores().assign(data_source="fallback:digits"))
+    assert set(table["outcome"]) == {"stand-ins"}

@@ -112,6 +112,7 @@ def test_other_sizes_or_data_have_no_outcome(mark: str, source: str) -> None:
     rows = rows.loc[["KerHRM", "ERM"]]
     assert set(rows["outcome"]) == {"not comparable"}
     assert rows["reason"].str.contains("smoke|fallback:x").all()
+    assert rows["difference"].isna().all() == source.startswith("fallback:")
 
 
 def test_equal_means_are_told_apart_once_in_twenty() -> None:

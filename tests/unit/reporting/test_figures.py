@@ -9,6 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from kerhrm.paper.evaluation.tables import primary
 from kerhrm.paper.reporting import draw, figures, forest
@@ -83,13 +85,41 @@ def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
     ]
     cells = pd.DataFrame({"setting": settings, "mean": [0.1, 0.2, 0.3, 0.4, 0.5]})
     cells = cells.assign(method="ERM", metric="test_acc", selection="own", n_seeds=2)
-    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
+    cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
     (figure,) = draw.of(cells, cells)
     lines = [axis.get_lines()[0].get_xydata().ravel() for axis in figure.axes]
     for line, expected in zip(
         lines, [[0.1, 0.1, 1, 0.2], [0.1, 0.3], [0.1, 0.4, 0.85, 0.5]], strict=True
     ):
         assert line == pytest.approx(expected)
+
+
+def test_stand_ins_are_not_called_the_papers_data() -> None:
+    """In no figure of house prices, of shares, of endpoints and of criteria."""
+    cells, scores = read("figure3")
+    assert draw.figure3(cells).axes[0].get_title() == "as in the paper"
+    houses = cells.assign(data_source="fallback:houses")
+    (figure,) = draw.of(houses, scores, Run.mark(REFERENCE, houses))
+    assert words(figure) & {"as in the paper"} == set()
+    (title,) = (text for text in words(figure) if "stand-ins" in text)
+    assert title == "stand-ins for the house sales (drawn from a formula)"
+    cells, scores = read("assumptions")
+    digits = cells.assign(data_source="fallback:digits")
+    (figure,) = draw.of(digits, scores, "m")
+    assert not any("MNIST" in text for text in words(figure))
+    found = REFERENCE.endpoints()
+    found.loc[found["table"] == "table4", ["mean", "difference"]] = np.nan
+    assert len(forest.endpoints(found).axes) == 3
+    tables = {name: read(name)[1] for name in ("table1", "table4")}
+    tables["table4"] = tables["table4"].assign(data_source="fallback:digits")
+    assert len(forest.panel(tables).axes) == 1
+    assert forest.panel({"table4": tables["table4"]}).axes == []
+
+
+def words(figure: Figure) -> set[str]:
+    """All texts of a figure, a line each."""
+    texts = figure.findobj(Text)
+    return {line for text in texts for line in text.get_text().splitlines()}
 
 
 def test_changes_are_rows_and_settings_are_panels() -> None:

@@ -111,7 +111,7 @@ def test_an_incomplete_run_is_refused_and_nothing_written(
 @pytest.mark.parametrize(
     ("column", "value", "problem"),
     [
-        ("data_source", "fallback:digits", "fallback data"),
+        ("data_source", "fallback:digits", "has stand-ins for real data in table1"),
         ("value", None, "failed cells"),
     ],
 )

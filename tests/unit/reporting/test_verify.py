@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.cli import main
 from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.verify import compare, verify
+from kerhrm.paper.reporting.verify import agreement, compare, verify
 from tests.unit.reporting.conftest import COLUMNS, cells_of
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"
@@ -179,3 +179,26 @@ def test_a_comparison_is_written_and_written_again(
     for _ in range(2):
         assert main([*places, str(target)]) == 0
         assert len(pd.read_csv(target)) == 16
+
+
+def test_a_sentence_and_lines_for_the_page(
+    make_run: Make, scores: pd.DataFrame, tmp_path: Path
+) -> None:
+    reference, run = make_run(scores, name="reference"), make_run(scores, name="run")
+    sentence = "this machine agrees with the published run in 16 of 16 cells"
+    assert agreement(Run(run), reference) == (sentence, [])
+    path = run / "tables" / "table1.csv"
+    cells = pd.read_csv(path)
+    cells.loc[1, "mean"] += 2
+    cells.to_csv(path, index=False)
+    sentence, (line,) = agreement(Run(run), reference)
+    assert sentence.endswith("in 15 of 16 cells")
+    assert line.startswith("table1 r2=0.70 ERM test_acc (pooled validation): outside")
+    replaced = make_run(scores.assign(data_source="fallback:digits"), name="replaced")
+    sentence, _ = agreement(Run(replaced), reference)
+    assert sentence.startswith("not compared with the published run: ")
+    assert "only stand-ins for real data" in sentence
+    mine = make_run(scores, "mine", name="mine")
+    sentence, _ = agreement(Run(mine), reference)
+    assert "results/reference has no tables at preset mine" in sentence
+    assert str(tmp_path / "reference") not in sentence

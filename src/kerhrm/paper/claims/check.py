@@ -33,7 +33,7 @@ from kerhrm.methods.inputs import POOLED
 from kerhrm.paper.claims import comparison
 from kerhrm.paper.claims.comparison import NAN, Comparison
 from kerhrm.paper.evaluation.statistics import LEVEL, holm
-from kerhrm.paper.evaluation.tables import CRITERIA
+from kerhrm.paper.evaluation.tables import CRITERIA, stand_ins
 
 COLUMNS = [
     "claim",
@@ -83,6 +83,8 @@ class Evidence:
         if table not in self.tables:
             raise MissingCell(f"no {table}")
         rows = self.tables[table]
+        if replaced := stand_ins(rows):
+            raise MissingCell(f"{table} has {replaced}")
         for name, wanted in (
             ("setting", setting),
             ("method", method),

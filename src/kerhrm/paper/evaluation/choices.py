@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.paper.evaluation.statistics import difference, holm
-from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary
+from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
 
 COLUMNS = [
     "choice",
@@ -53,7 +53,7 @@ def measure(
     corrected over the results on one data set, and other rows have none. ``outcome``:
     ``changes`` if the interval is without zero and the difference above the margin of
     the metric, ``negligible`` if the interval is within the margin, ``inconclusive``,
-    or ``failed``.
+    ``failed``, or ``stand-ins`` where the data are not the real ones.
     """
     whole = _prepare(pd.concat(scores.values(), ignore_index=True))
     rows = [
@@ -123,15 +123,17 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
             group["value_base"].to_numpy(),
         )
         effect = difference(after, before)
+        margin = CRITERIA[str(values[-1])].margin(before.mean())
+        replaced = stand_ins(
+            group.rename(columns={"data_source_changed": "data_source"})
+        )
         rows.append(
             {
                 **dict(zip(keys, values, strict=True)),
                 "base": before.mean(),
                 "changed": after.mean(),
                 **effect,
-                "outcome": outcome(
-                    effect, CRITERIA[str(values[-1])].margin(before.mean())
-                ),
+                "outcome": "stand-ins" if replaced else outcome(effect, margin),
                 "n_seeds": len(group),
                 "data_source": group["data_source_changed"].iloc[0],
             }

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from kerhrm.paper.evaluation.statistics import LEVEL, difference, holm
-from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary
+from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
 
 SIDES = ["metric", "method", "baseline"]
 COLUMNS = [
@@ -32,7 +32,7 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     are of the method minus the baseline in the mean over the settings, by the paired t
     test over seeds; ``p_holm`` is corrected over all rows.  ``outcome``: ``better`` or
     ``worse`` at 5 % after Holm, else ``open``; ``failed`` where a seed of either has no
-    value.
+    value; ``stand-ins`` where there is no finding, as the data are not the real ones.
     """
     merits = {m: merit for m in RESULTS if (merit := CRITERIA[m].merit)}
     trained = ~scores["method"].str.startswith("ref: ")
@@ -67,4 +67,6 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     result["p_holm"] = holm(result["p"].to_numpy(dtype=float))
     result.loc[~(result["p_holm"] <= LEVEL), "outcome"] = "open"
     result.loc[result["difference"].isna(), "outcome"] = "failed"
+    if stand_ins(scores):
+        result["outcome"] = "stand-ins"
     return result

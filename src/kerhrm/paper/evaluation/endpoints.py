@@ -28,6 +28,7 @@ from kerhrm.paper.evaluation.tables import (
     base_setting,
     notice,
     primary,
+    stand_ins,
 )
 
 COLUMNS = [
@@ -49,6 +50,8 @@ COLUMNS = [
     "reason",
 ]
 POWER = 0.8
+#: what a row has no number of, if its data are stand-ins
+NUMBERS = ["mean", "difference", "ci_low", "ci_high", "p", "detectable"]
 
 
 def endpoints(
@@ -69,7 +72,7 @@ def endpoints(
     the margin; else ``better`` or ``worse`` at 5 %, in the family after Holm's
     correction; else ``open``.  ``incomplete``: a seed has no value, as ``reason`` says,
     and the row has no numbers.  ``not comparable``: the scores are of other sizes than
-    the paper's, or of fallback data.
+    the paper's, or of stand-ins for real data, which have no numbers either.
     """
     rows = [
         _endpoint(scores[table], method, table, at, paper)
@@ -79,6 +82,8 @@ def endpoints(
         if method not in at.get("without", ())
     ]
     found = pd.DataFrame(filter(None, rows), columns=COLUMNS)
+    replaced = [table for table, rows in scores.items() if stand_ins(rows)]
+    found.loc[found["table"].isin(replaced), NUMBERS] = np.nan
     family = found["method"].isin(spec["family"])
     found.loc[family, "p_holm"] = holm(found.loc[family, "p"].to_numpy(dtype=float))
     decides = found["p_holm"].where(family, found["p"])

@@ -31,7 +31,12 @@ COLUMNS = [
 #: metrics that say how good a method is
 RESULTS = ("test_acc", "worst_acc", "mean_error", "mse")
 KEYS = ["setting", "method", "metric", "data_source", "selection"]
-FALLBACK = "fallback:"  #: prefix of the source of synthetic data in place of real ones
+FALLBACK = "fallback:"  #: prefix of the source of stand-ins, data in place of real ones
+#: stand-ins in words, by their source
+STAND_INS = {
+    "fallback:digits": "stand-ins for MNIST (digits of 8x8 pixels)",
+    "fallback:houses": "stand-ins for the house sales (drawn from a formula)",
+}
 #: The paper prints one KerHRM, whose output is Algorithm 1's network; linear predictors
 #: have no printed number.
 PRINTED_AS = {
@@ -141,11 +146,13 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
 
     ``mark`` is the run's, :attr:`kerhrm.paper.config.Config.mark`.
     """
-    words = [mark] if mark else []
-    words += sorted(
-        {source for source in rows["data_source"] if source.startswith(FALLBACK)}
-    )
-    return "; ".join(words)
+    return "; ".join(filter(None, (mark, stand_ins(rows))))
+
+
+def stand_ins(rows: pd.DataFrame) -> str:
+    """What takes the place of real data in scores or cells; empty if nothing does."""
+    sources = sorted({s for s in rows["data_source"] if s.startswith(FALLBACK)})
+    return "; ".join(STAND_INS.get(s, f"stand-ins ({s})") for s in sources)
 
 
 def caveat(table: str, cell: Mapping[str, Any]) -> str:

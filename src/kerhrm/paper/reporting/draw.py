@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kerhrm.paper.evaluation.tables import RESULTS, primary
+from kerhrm.paper.evaluation.tables import RESULTS, primary, stand_ins
 from kerhrm.paper.reporting import figures
 from kerhrm.paper.reporting.figures import GREY, LINE, METHODS, REFERENCES, WIDTH
 from kerhrm.paper.reporting.tables import METRICS
@@ -28,18 +28,27 @@ DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}
 MANY = 6  #: changes that make a table a study of changes
 
 
-def of(cells: pd.DataFrame, scores: pd.DataFrame) -> list[Figure]:
+def of(cells: pd.DataFrame, scores: pd.DataFrame, mark: str = "") -> list[Figure]:
     """The figures of a table's own, by what its settings and methods are.
 
-    None of most tables.
+    None of most tables.  ``mark`` says how the cells differ from the published ones,
+    and stands above every figure.
     """
+    found = _figures(cells, scores, mark)
+    with figures.style():
+        for figure in found:
+            figures.finish(figure, [], mark)
+    return found
+
+
+def _figures(cells: pd.DataFrame, scores: pd.DataFrame, mark: str) -> list[Figure]:
     first = str(cells["setting"].iloc[0])
     if first.startswith("iteration="):
         return [figures.figure2(cells)]
     if (
         first.startswith("period=") and "," not in first
     ):  # a variant alone has no main panel
-        return [figure3(cells)]
+        return [figure3(cells, mark)]
     if "_test=" in first:
         return [shift(cells)]
     if len(set(cells["setting"].str.partition(",")[2])) > MANY:
@@ -49,10 +58,10 @@ def of(cells: pd.DataFrame, scores: pd.DataFrame) -> list[Figure]:
     return []
 
 
-def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
+def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
     """Mean squared error by year of construction, a panel for each variant.
 
-    The axis is log.
+    The axis is log.  The first panel is the paper's if no ``mark`` says otherwise.
 
     Dashed: KerHRM without its pre-test.  Grey: references that need no predictor.
     """
@@ -65,6 +74,7 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
             1, len(variants), figsize=(WIDTH, 3.2), sharey=True
         )
         named = []
+        base = "no change" if mark else "as in the paper"
         for axis, variant in zip(axes.flat, variants, strict=True):
             ends: dict[str, tuple[float, str]] = {}
             names = {"KerHRM (linear predictor)": "KerHRM, linear"}
@@ -93,7 +103,7 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
                         linestyle=line,
                         **LINE,
                     )
-            axis.set(xlabel="built", title=plain(variant or "as in the paper"))
+            axis.set(xlabel="built", title=plain(variant or base))
             axis.set_xticks(range(0, len(periods), 2), [p[:4] for p in periods[::2]])
             named.append((axis, ends))
         drawn = [line.get_ydata() for axis in axes.flat for line in axis.lines]
@@ -109,7 +119,7 @@ def figure3(cells: pd.DataFrame, title: str = "") -> Figure:
         entries = [
             figures.line_entry(*one) for m, one in REFERENCES.items() if m in known
         ]
-        heading = "; ".join(filter(None, (f"bands: {figures.intervals(cells)}", title)))
+        heading = f"bands: {figures.intervals(cells)}"
         figures.finish(figure, entries, heading=heading, columns=3)
     return figure
 
@@ -188,7 +198,8 @@ def shift(cells: pd.DataFrame) -> Figure:
     share = parts["share"].astype(float)
     share = share.mask(colours, 1 - share)
     cells = cells.assign(share=share, variant=parts["variant"])
-    data = np.where(colours, "Colored MNIST", "synthetic")
+    images = "coloured stand-ins" if stand_ins(cells[colours]) else "Colored MNIST"
+    data = np.where(colours, images, "synthetic")
     panels = list(cells.groupby([data, "variant"], sort=False))
     columns = 4 if len(panels) > 3 else len(panels)
     rows = -(-len(panels) // columns)
@@ -274,9 +285,8 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
                 color=GREY,
             )
         figures.name_rows(axis, names)
-        axis.set(
-            xlabel="test accuracy; dots: runs, bar: mean, cross: paper", xlim=(0, 1)
-        )
+        cross = ", cross: paper" if printed.notna().any() else ""
+        axis.set(xlabel=f"test accuracy; dots: runs, bar: mean{cross}", xlim=(0, 1))
         axis.grid(axis="x")
     return figure
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kerhrm.paper.evaluation.tables import CRITERIA
+from kerhrm.paper.evaluation.tables import CRITERIA, stand_ins
 from kerhrm.paper.reporting.figures import (
     WIDTH,
     entry,
@@ -44,8 +44,10 @@ def endpoints(found: pd.DataFrame) -> Figure:
 
     ``found`` is of :func:`kerhrm.paper.evaluation.endpoints.endpoints`.  Better is to
     the right in every panel: the axis of an error runs the other way.  The band is the
-    margin.
+    margin.  Tables without any number, as of stand-ins, are left out.
     """
+    numbered = found[found["mean"].notna().groupby(found["table"]).transform("any")]
+    found = found if numbered.empty else numbered
     methods = list(dict.fromkeys(found["method"]))
     tables = list(dict.fromkeys(found["table"]))
     with style():
@@ -83,10 +85,13 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
     """Mean result over a table's settings by method and selection criterion.
 
     ``scores`` are by table, of :func:`kerhrm.paper.evaluation.scores.score_table`.
-    Methods that one criterion alone has chosen for are left out.
+    Methods that one criterion alone has chosen for are left out, and tables of
+    stand-ins.
     """
     drawn: dict[str, tuple[str, pd.Series]] = {}
     for table, rows in scores.items():
+        if stand_ins(rows):
+            continue
         metric = results_of(rows)[0]
         rows = rows[rows["metric"] == metric]
         several = rows.groupby("method")["selection"].transform("nunique") > 1
@@ -96,6 +101,10 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
                 metric,
                 rows[several].groupby(keys, sort=False)["value"].mean(),
             )
+    if not drawn:
+        empty = Figure(figsize=(WIDTH, 0.5))
+        empty.text(0.5, 0.5, "no table has several criteria", ha="center")
+        return empty
     methods = list(
         dict.fromkeys(m for _, means in drawn.values() for m, _ in means.index)
     )

@@ -229,15 +229,20 @@ def to_html(notebook: str | Path, title: str) -> str:
     heading = title
     for cell in content.cells:
         if cell.cell_type == "markdown":
-            heading = (re.findall(r"^#+ (.+)", cell.source, re.MULTILINE) or [heading])[
-                -1
-            ]
+            heading = _heading(cell.source, heading)
         for output in cell.get("outputs", []):
+            shown = output.get("data", {}).get("text/markdown", "")
+            heading = _heading(shown, heading)
             png = output.get("metadata", {}).setdefault("image/png", {})
             png["alt"] = f"Figure: {heading}"
     body, _ = exporter.from_notebook_node(content)
     page = (files("kerhrm.paper.reporting") / "page.html").read_text(encoding="utf-8")
     return page.replace("{title}", escape(title), 1).replace("{body}", body, 1)
+
+
+def _heading(text: str, above: str) -> str:
+    """The last heading of a Markdown text, the one above it if it has none."""
+    return [above, *re.findall(r"^#+ (.+)", text, re.MULTILINE)][-1]
 
 
 def _clean(markup: str) -> str:

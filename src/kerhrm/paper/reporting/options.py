@@ -149,21 +149,22 @@ class RunOptions:
     def selected(self, table: str) -> pd.DataFrame:
         """What criteria have selected for the learners of a table, on tuning seeds.
 
-        Columns ``data``, ``method`` (the row of its first output), ``selection`` and
-        ``options``; the settings of a data set share them.
+        Columns ``data`` (that they were selected on), ``method`` (the row of its first
+        output), ``selection`` and ``options``.
         """
-        shown = self.config.tables[table]
+        shown = self.config.tables.get(table)
         rows: dict[tuple[str, str, str], str] = {}
-        for data, setting, learner in shown.cells:
+        for data, setting, learner in shown.cells if shown else ():
             params = self.config.params(data, setting, learner)
-            outputs = [o for o in params["titles"] if o in shown.outputs[learner]]
+            title = next(iter(params["titles"].values()))
             for criterion, number in params["shown"].items():
                 keys = self.resolver.learners.keys(data, setting, learner, criterion)
                 values = params["candidates"][number]
                 chosen = [name for name, key in keys.items() if key[0] == "selected"]
                 if chosen:
+                    source = keys[chosen[0]][1]
                     text = spelled({name: values[name] for name in sorted(chosen)})
-                    rows[data, params["titles"][outputs[0]], criterion] = text
+                    rows[source, title, criterion] = text
         columns = ["data", "method", "selection", "options"]
         return pd.DataFrame(
             [(*key, text) for key, text in rows.items()], columns=columns

@@ -35,7 +35,7 @@ def publish(
     preset.  ``root`` is the checkout.
 
     Raises KerhrmError if a file is missing or has changed since a job made it, a table
-    holds synthetic fallback data or a failed cell, or the folder holds other files than
+    holds stand-ins for real data or a failed cell, or the folder holds other files than
     published ones; nothing is written then.
     """
     preset = run.preset()
@@ -45,16 +45,15 @@ def publish(
     _check_target(target, run)
     names = list(tables) or run.tables
     cells = run.cells(*names)
-    fallback = cells["data_source"].str.startswith(FALLBACK)
-    for rows, what in (
-        (fallback, "fallback data"),
-        (cells["verdict"] == "failed", "failed cells"),
+    replaced = cells["data_source"].str.startswith(FALLBACK)
+    raw = "set KERHRM_RAW_DIR to a folder of raw files, run again, then publish"
+    for rows, what, hint in (
+        (replaced, "stand-ins for real data", raw),
+        (cells["verdict"] == "failed", "failed cells", "run it again, then publish"),
     ):
         if rows.any():
             where = ", ".join(dict.fromkeys(cells.loc[rows, "table"]))
-            raise KerhrmError(
-                f"{run.folder} has {what} in {where}", "run it again, then publish"
-            )
+            raise KerhrmError(f"{run.folder} has {what} in {where}", hint)
     files = [f"tables/{name}.csv" for name in names] + [
         "claims.csv",
         "endpoints.csv",

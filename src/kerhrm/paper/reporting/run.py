@@ -57,7 +57,7 @@ class Run:
     def mark(self, cells: pd.DataFrame | None = None) -> str:
         """How the run differs from the published options.
 
-        Of some cells, also synthetic data.
+        Of some cells, also stand-ins for real data.
         """
         mark = str(self.config.get("mark", ""))
         return mark if cells is None else notice(cells, mark)

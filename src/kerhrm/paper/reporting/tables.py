@@ -204,3 +204,16 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
         return rows
     wide = rows.pivot_table("mean", ["metric", "method"], "selection", sort=False)
     return wide[sorted(wide, key=(*PANEL, *wide).index)]
+
+
+def hyperparameters(selected: pd.DataFrame) -> pd.DataFrame:
+    """What each criterion has selected, a column for each criterion.
+
+    ``selected`` is of :meth:`kerhrm.paper.reporting.options.RunOptions.selected`.
+    """
+    rows = selected.drop_duplicates(["data", "method", "selection"])
+    wide = rows.pivot(index=["data", "method"], columns="selection", values="options")
+    order = pd.MultiIndex.from_frame(rows[["data", "method"]].drop_duplicates())
+    columns = sorted(wide, key=(*PANEL, *wide).index)
+    wide = wide.reindex(order)[columns].fillna("").reset_index()
+    return wide.rename_axis(None, axis=1).rename(columns={"data": "selected on"})

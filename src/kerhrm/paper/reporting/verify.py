@@ -59,7 +59,7 @@ def verify(run: Run, reference: Path) -> Verification:
     A mean agrees if it lies in the published 95 % interval.  Where there is none (a
     single seed, a closed form) it may be off by half of its metric's tolerance.  A cell
     that failed agrees with one that failed.  Cells that are missing, are new or come
-    from other data depart; tables of synthetic fallback data are not compared.
+    from other data depart; tables of stand-ins are not compared.
 
     Raises KerhrmError if nothing is published at that preset, or the run has none of
     those tables.
@@ -72,10 +72,10 @@ def verify(run: Run, reference: Path) -> Verification:
             problem, f"make one of {', '.join(published)} with snakemake first"
         )
     new = run.cells(*tables)
-    synthetic = set(new.loc[new["data_source"].str.startswith(FALLBACK), "table"])
-    tables = [table for table in tables if table not in synthetic]
+    replaced = set(new.loc[new["data_source"].str.startswith(FALLBACK), "table"])
+    tables = [table for table in tables if table not in replaced]
     if not tables:
-        problem = f"{run.folder} has only synthetic data"
+        problem = f"{run.folder} has only stand-ins for real data"
         raise KerhrmError(
             problem, "set KERHRM_RAW_DIR to a folder of raw files and run again"
         )
@@ -87,8 +87,26 @@ def verify(run: Run, reference: Path) -> Verification:
     found = found.sort_values(
         "departs", key=lambda d: d.isin(["missing", "new"]), kind="stable"
     )
-    absent = [f"{t} (synthetic data)" if t in synthetic else t for t in published]
+    absent = [f"{t} (stand-ins)" if t in replaced else t for t in published]
     return Verification(both, found, sorted(set(absent) - set(tables)))
+
+
+def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
+    """How a run compares with the published one, in a sentence, and each departure.
+
+    The sentence says why, if nothing can be compared.
+    """
+    try:
+        found = verify(run, reference)
+    except KerhrmError as error:
+        problem = error.problem.replace(str(reference), "results/reference")
+        return f"not compared with the published run: {problem}", []
+    lines = [
+        f"{row.table} {row.setting} {row.method} {row.metric} ({row.selection}): "
+        f"{row.departs}; here {row.mean_new:.4g}, published {row.mean:.4g}"
+        for row in found.departures.itertuples()
+    ]
+    return str(found), lines
 
 
 def check_output(path: Path, run: Run, reference: Path) -> None:

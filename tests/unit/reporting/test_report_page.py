@@ -1,0 +1,116 @@
+"""The page of a run: what it says of other sizes, stand-ins, agreement and options."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+
+from kerhrm.paper.config import load_config
+from kerhrm.paper.reporting.notebooks import render
+from kerhrm.paper.reporting.run import Run
+
+ROOT = Path(__file__).parents[3]
+REPORT, TABLE = (ROOT / "notebooks" / f"{name}.ipynb" for name in ("report", "table"))
+FINDING = "either finds the invariant feature or does not"
+Make = Callable[..., Path]
+
+
+def text(page: Path) -> str:
+    """What a page shows, without tags."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page.read_text()).split())
+
+
+@pytest.fixture
+def configured(make_run: Make, scores: pd.DataFrame) -> Callable[..., Path]:
+    """A run with two tables, one of them the user's, and its configuration."""
+
+    def make(source: str, mark: str) -> Path:
+        own = {"title": "Mine", "settings": ["classification/r2=0.70"]}
+        changes = {"preset": "smoke", "tables": {"mine": own | {"learners": ["erm"]}}}
+        config = load_config(changes, root=ROOT)
+        folder = make_run(scores.assign(data_source=source), "smoke")
+        make_run(scores.assign(data_source=source), "smoke", "mine")
+        content = {"preset": "smoke", "mark": mark} | config.merged
+        (folder / "config.yaml").write_text(yaml.safe_dump(content))
+        return folder
+
+    return make
+
+
+def test_a_run_with_stand_ins_has_no_finding(
+    tmp_path: Path, configured: Callable[..., Path]
+) -> None:
+    run, page = configured("fallback:digits", "smoke sizes"), tmp_path / "page.html"
+    render(
+        REPORT,
+        tmp_path / "out.ipynb",
+        page,
+        run=str(run),
+        agreement="this machine agrees with the published run in 3 of 4 cells",
+        departures=[f"cell_{n}: outside the interval" for n in range(22)],
+        own_tables=["mine"],
+    )
+    shown = text(page)
+    stand_ins = "stand-ins for MNIST (digits of 8x8 pixels)"
+    assert f"This run: smoke sizes; {stand_ins}. Its numbers are shown" in shown
+    assert FINDING not in shown
+    assert "This machine agrees with the published run in 3 of 4 cells." in shown
+    assert "cell_19: outside the interval" in shown
+    assert "cell_20" not in shown
+    assert "and 2 more" in shown
+    assert "What does your table say: Mine?" in shown
+    assert f"Mine; smoke sizes; {stand_ins}: test accuracy" in shown
+    assert 'alt="Figure: What does your table say: Mine?"' in page.read_text()
+    # a row of the selected hyperparameters
+    chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
+    row = "classification DRO " + " ".join(
+        f"rho={chosen['dro'][criterion]['rho']:g}"
+        for criterion in ("pooled validation", "oracle")
+    )
+    assert row in shown
+
+
+def test_a_run_at_the_published_options_has_the_findings_of_its_tables(
+    tmp_path: Path, configured: Callable[..., Path]
+) -> None:
+    run, page = configured("synthetic", ""), tmp_path / "page.html"
+    render(REPORT, tmp_path / "out.ipynb", page, run=str(run))
+    shown = text(page)
+    assert FINDING in shown
+    assert "This run:" not in shown
+    assert "open in Table 4" not in shown  # which it does not have
+    assert "your table" not in shown
+
+
+def test_the_notebook_of_stand_ins_says_so_first(
+    tmp_path: Path, configured: Callable[..., Path]
+) -> None:
+    run = configured("fallback:houses", "smoke sizes")
+    target = tmp_path / "out.ipynb"
+    render(TABLE, target, run=str(run), table="table1")
+    outputs = [
+        output["data"].get("text/markdown", "")
+        for cell in nbformat.read(target, 4).cells
+        for output in cell.get("outputs", [])
+    ]
+    assert outputs[0].startswith("# Classification with spurious correlation")
+    title, about = outputs[0].split("\n\n", 1)
+    assert "stand-ins for the house sales" in title
+    assert about.startswith("**No finding: these are stand-ins for the house sales")
+
+
+def test_every_published_table_can_have_its_findings() -> None:
+    """The tables that findings name are there, with the paper's sizes and data."""
+    run = Run(ROOT / "results" / "reference")
+    code = "".join(c.source for c in nbformat.read(REPORT, 4).cells)
+    named = {
+        name
+        for call in re.findall(r"finding\([^)]*\)", code)
+        for name in re.findall(r'"((?:table|figure|mechanism|assumptions)\d?)"', call)
+    }
+    assert {"table1", "mechanism", "figure3", "assumptions"} <= named
+    assert run.mark(run.cells(*named)) == ""
