@@ -193,11 +193,10 @@ def decimal_signs(words: Sequence[str]) -> set[str]:
 
     None, if they are no numbers; both, if the words do not tell.
     """
-    if len({_unit(word) for word in words}) != 1:
-        return set()
-    return {
+    signs = {
         sign for sign in ".," if all(number(word, sign) is not None for word in words)
     }
+    return signs if signs and len({_unit(word) for word in words}) == 1 else set()
 
 
 def number(word: str, sign: str) -> int | float | None:

@@ -113,6 +113,8 @@ def readings(words: Sequence[str]) -> dict[str, pd.Series]:
         return {}
     sample = words[:SAMPLE]
     likely = [name for name in FORMATS if _times(sample, name).notna().all()]
+    if ISO in likely and (times := _times(words, ISO)).notna().all():
+        return {ISO: times}
     ways = {name: _times(words, name) for name in likely}
     return {name: times for name, times in ways.items() if times.notna().all()}
 

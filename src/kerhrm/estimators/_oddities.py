@@ -6,13 +6,14 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from kerhrm.estimators._cells import almost_numbers, flag
+from kerhrm.estimators._cells import almost_numbers, flag, is_text
 from kerhrm.estimators._dates import date_options
 from kerhrm.estimators.columns import column_values
 
 #: R^2 or balanced accuracy of a single column, from which it gives the target away
 GIVEN_AWAY = 0.99
 MAX_SEARCHED = 2000  #: rows that are searched for such columns
+MIN_ROWS = 20  #: different rows, without which all rows are searched
 MIN_CLASS = 5  #: rows of the rarer label, without which columns are not searched
 
 
@@ -22,7 +23,7 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
     Notes on how cells were read, ``features.attrs["notes"]``, come first.
     """
     notes = features.attrs.get("notes", {})
-    searched = slice(None, None, 1 + len(features) // MAX_SEARCHED)
+    searched = _searched(features, y)
     regression = is_regression(y)
     target = y.to_numpy()[searched]
     if not regression:
@@ -38,6 +39,16 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
             yield str(name), "; ".join(texts)
 
 
+def _searched(features: pd.DataFrame, y: pd.Series) -> np.ndarray:
+    """Rows (m,) of which no two are alike, unless hardly any are left."""
+    table = features.set_axis(range(features.shape[1]), axis=1)
+    table[features.shape[1]] = y.to_numpy()
+    rows = np.flatnonzero(~table.duplicated())
+    if len(rows) < MIN_ROWS:
+        rows = np.arange(len(table))
+    return rows[:: 1 + len(rows) // MAX_SEARCHED]
+
+
 def is_regression(y: pd.Series) -> bool:
     """Whether a target is numbers, more than two of them."""
     return pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
@@ -48,7 +59,7 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
     drop = flag("--drop", column.name)
     if column.nunique() < 2:
         return f"it is constant; {drop}"
-    if kind == "text":
+    if is_text(column):
         if options := date_options(column):
             return f"it looks like dates: {options}"
         if text := almost_numbers(column):

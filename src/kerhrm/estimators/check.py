@@ -27,7 +27,7 @@ from kerhrm.estimators._dates import date_options
 from kerhrm.estimators._oddities import is_regression
 from kerhrm.estimators._oddities import oddities as oddities
 from kerhrm.estimators._report import Report
-from kerhrm.estimators.columns import column_values, named, table_encoder
+from kerhrm.estimators.columns import column_values, named, table_encoder, texts
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 
 TEST_SHARE = 0.3
@@ -79,7 +79,11 @@ def check(
     KerhrmError
         If a column is not there or cannot be used, or there are too few rows.
     """
-    auxiliary = list(dict.fromkeys(auxiliary))
+    target = str(target)
+    auxiliary = (
+        [auxiliary] if isinstance(auxiliary, str) else [*dict.fromkeys(auxiliary)]
+    )
+    drop = [drop] if isinstance(drop, str) else drop
     others = [*auxiliary, *([] if group is None else [group]), *drop]
     cells = read_cells(named(table))
     notes = table.attrs.get("notes", {}) | cells.notes
@@ -118,8 +122,7 @@ def check(
         model.fit(X, y.iloc[train], **given)
     groups = None
     if group is not None:
-        names = column_values(rows[group].astype(object))[1]
-        groups = pd.Series(names, rows.index, name=group).iloc[test]
+        groups = pd.Series(texts(rows[group]), rows.index, name=group).iloc[test]
     report = model.report(X_test, y.iloc[test], groups, **given_test)
     size = f"{len(train)} train, {len(test)} test, {X.shape[1]} columns after encoding"
     facts = {"rows": size}
@@ -150,7 +153,8 @@ def _target(y: pd.Series) -> pd.Series:
     Raises KerhrmError if it is neither numbers nor two labels.
     """
     what = f"the target {y.name!r} must be numbers or two labels"
-    if y.dtype.kind in "mM":
+    period = isinstance(y.dtype, pd.PeriodDtype)
+    if y.dtype.kind in "mM" or period or (is_text(y) and date_options(y)):
         hint = "give the days since a first day as a column of numbers"
         raise KerhrmError(f"{what}; got dates or durations", hint)
     labels = y.nunique()
@@ -161,6 +165,9 @@ def _target(y: pd.Series) -> pd.Series:
         raise KerhrmError(problem, "there is nothing to learn: choose another column")
     if types.is_bool_dtype(y):
         return y.astype(bool)
+    if types.is_integer_dtype(y) and max(abs(int(y.min())), int(y.max())) > 2**53:
+        problem = f"{what} that float64 can tell apart; got whole numbers beyond 2^53"
+        raise KerhrmError(problem, "subtract their least value")
     if types.is_numeric_dtype(y):
         return y.astype("int64" if types.is_integer_dtype(y) else float)
     if labels > 2:

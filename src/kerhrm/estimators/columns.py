@@ -145,8 +145,8 @@ def _kind(column: pd.Series) -> str:
 def _numbers(column: pd.Series) -> np.ndarray:
     """Numbers (n,); NaN: missing."""
     if types.is_object_dtype(column.dtype) or not types.is_numeric_dtype(column.dtype):
-        texts = column.astype(object).map(str, na_action="ignore")
-        cells = texts.map(lambda text: TRUTH.get(text.casefold(), text), "ignore")
+        words = column.astype(object).map(str, na_action="ignore")
+        cells = words.map(lambda word: TRUTH.get(word.casefold(), word), "ignore")
         numbers = pd.to_numeric(cells, errors="coerce")
         _check_kind(column, numbers, "numbers")
         column = numbers
@@ -161,8 +161,8 @@ def _days(column: pd.Series) -> np.ndarray:
     if isinstance(column.dtype, pd.PeriodDtype):
         column = column.dt.to_timestamp()
     if column.dtype.kind != "M":
-        texts = column.astype(object).map(text_of, na_action="ignore")
-        dates = pd.to_datetime(texts, format=ISO, errors="coerce", utc=True)
+        words = column.astype(object).map(text_of, na_action="ignore")
+        dates = pd.to_datetime(words, format=ISO, errors="coerce", utc=True)
         _check_kind(column, dates, "dates")
         column = dates
     return _durations(pd.to_datetime(column, utc=True) - EPOCH)
@@ -171,17 +171,17 @@ def _days(column: pd.Series) -> np.ndarray:
 def _durations(column: pd.Series) -> np.ndarray:
     """Durations in days (n,), whatever their unit; NaN: missing."""
     if column.dtype.kind != "m":
-        texts = column.astype(object).map(str, na_action="ignore")
-        texts = texts.where(pd.to_numeric(texts, errors="coerce").isna())  # no unit
-        durations = pd.to_timedelta(texts, errors="coerce")
+        words = column.astype(object).map(str, na_action="ignore")
+        words = words.where(pd.to_numeric(words, errors="coerce").isna())  # no unit
+        durations = pd.to_timedelta(words, errors="coerce")
         _check_kind(column, durations, "durations")
         column = durations
     days = column // DAY + (column % DAY) / DAY  # no rounding by the unit
     return days.to_numpy(dtype=float)
 
 
-def _texts(column: pd.Series) -> np.ndarray:
-    """Categories (n,)."""
+def texts(column: pd.Series) -> np.ndarray:
+    """Cells as text (n,), equal numbers alike; a missing one is :data:`MISSING`."""
     codes, values = pd.factorize(column)
     if types.infer_dtype(values) != "string":  # 1 and True would be one
         codes, values = np.arange(len(column)), column.astype(object).to_numpy()
@@ -198,7 +198,7 @@ def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:
         raise KerhrmError(f"{problem}; got {value!r} in {where}", "correct it")
 
 
-READERS = {"number": _numbers, "date": _days, "duration": _durations, "text": _texts}
+READERS = {"number": _numbers, "date": _days, "duration": _durations, "text": texts}
 
 
 def _read(table: pd.DataFrame, names: Sequence[str], kind: str) -> np.ndarray:
