@@ -53,12 +53,12 @@ if started and main and workflow.is_main_process:
     COMMAND = CommandLine(sys.argv[1:], get_argument_parser())
     checked(COMMAND.check_options)
 
-if workflow.modifier.is_module:
-    CONFIG = checked(load_config, config, [], ROOT)
-else:
-    entries = workflow.config_settings.config_args
-    overrides = checked(read_overrides, entries or [])
+# The command line as it was typed: Snakemake takes a file called 007 for a number.
+if workflow.modifier.is_main_snakefile():
+    overrides = checked(read_overrides, workflow.config_settings.config_args or [])
     CONFIG = checked(load_config, overrides, workflow.configfiles, ROOT)
+else:
+    CONFIG = checked(load_config, config, [], ROOT)
 if (raw := os.environ.get("KERHRM_RAW_DIR")) and not Path(raw).expanduser().is_dir():
     raise WorkflowError(f"KERHRM_RAW_DIR={raw} does not exist; correct or unset it")
 RUN = str(CONFIG.run)

@@ -6,6 +6,7 @@ be there.  All of these are refused in one line that shows the command that work
 """
 
 import argparse
+import difflib
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -70,8 +71,10 @@ class CommandLine:
                 option_string: str | None = None,
             ) -> None:
                 if option_string is not None:
-                    many = values if isinstance(values, list) else [values]
-                    options.append((self, option_string, [*map(str, many)]))
+                    several = values if isinstance(values, list) else [values]
+                    # of --batch RULE=I/N, which is parsed already
+                    names = [getattr(value, "rulename", value) for value in several]
+                    options.append((self, option_string, [*map(str, names)]))
                 super().__call__(parser, namespace, values, option_string)
 
         return Recording
@@ -83,12 +86,12 @@ class CommandLine:
             if action.nargs == 0 or isinstance(action, argparse._AppendAction):
                 continue
             if action.dest in spelled:
-                first = spelled[action.dest]
-                both = word if first == word else f"{first} and {word}"
-                problem = f"{both}: the option is given twice"
-                if action.dest == "config":
-                    problem = f"{both} is given twice"
-                raise KerhrmError(problem, f"write all its values after one {word}")
+                other = spelled[action.dest]
+                problem = f"{word} is given twice"
+                problem += f" (as {other})" if other != word else ""
+                hint = f"write all its values after one {word}"
+                single = action.nargs is None
+                raise KerhrmError(problem, "write it once" if single else hint)
             spelled[action.dest] = word
             if action.dest == "workflow_profile":
                 _check_profile(values[0])
@@ -127,8 +130,12 @@ class CommandLine:
             if target in rules:
                 continue
             if os.sep not in target:
-                problem = f"target {target} does not exist"
-                raise KerhrmError(problem, nearest(target, targets))
+                near = difflib.get_close_matches(target, targets, 1)
+                hint = "snakemake --list-target-rules shows all"
+                raise KerhrmError(
+                    f"target {target} does not exist",
+                    f"did you mean {near[0]}?" if near else hint,
+                )
             _check_file(target, run, presets)
 
     def _check_value(
@@ -147,8 +154,9 @@ class CommandLine:
         wanted = list(self.targets)
         for action, _, values in self.options:
             wanted += values if action.dest in NAMING else []
+        place = os.path.abspath(folder)
         return any(
-            name == rule or Path(os.path.relpath(name)).is_relative_to(folder)
+            name == rule or Path(os.path.abspath(name)).is_relative_to(place)
             for name in wanted
         )
 

@@ -14,22 +14,9 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.layout import CHECKOUT as CHECKOUT
 from kerhrm.paper.config.layout import rule_files
 from kerhrm.paper.config.run_folder import check_run_folder, run_folder
+from kerhrm.paper.config.strict_yaml import OWN_KEYS
 from kerhrm.paper.runs import cache
 from kerhrm.plugins import installed
-
-#: keys of the command line and of further files that are the target own_table's
-OWN_KEYS = (
-    "csv",
-    "target",
-    "task",
-    "categorical",
-    "drop",
-    "group",
-    "held_out",
-    "test_share",
-    "n_environments",
-    "seed",
-)
 
 
 @dataclass(frozen=True)

@@ -56,11 +56,16 @@ def matching(pattern: str, text: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def closest(word: str, names: Collection[str]) -> str | None:
+    """Hint for a name that may be another one in another spelling; None if none is."""
+    close = difflib.get_close_matches(word, names, n=1)
+    return f"did you mean '{close[0]}'?" if close else None
+
+
 def nearest(word: str, names: Collection[str]) -> str:
     """Hint for a name that is unknown: the nearest one, or all if they are few."""
-    close = difflib.get_close_matches(word, names, n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    if hint := closest(word, names):
+        return hint
     if len(names) <= MANY:
         return f"known are: {', '.join(names)}"
     return f"the nearest is '{difflib.get_close_matches(word, names, 1, 0.0)[0]}'"

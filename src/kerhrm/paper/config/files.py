@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import suggest, worded
-from kerhrm.paper.config.config import OWN_KEYS
-from kerhrm.paper.config.fields import check_name
+from kerhrm.paper.config.fields import check_name, closest
+from kerhrm.paper.config.strict_yaml import OWN_KEYS, merge, shown
 from kerhrm.paper.config.strict_yaml import Tree as Tree
-from kerhrm.paper.config.strict_yaml import merge, shown
 from kerhrm.paper.config.strict_yaml import read_yaml as read_yaml
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
@@ -81,12 +80,23 @@ class Sources:
         problem, hint = worded(first)
         if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
             problem = "write 'key: value' lines"
+        if first["type"] == "missing":
+            problem, hint = "it is missing", self.alike((*above, *loc[:-1]))
         if first["type"] == "misfit" and (name := self._learner(loc)):
             hint = (
                 "options of a method: learners: "
                 f"{{{name}: {{options: {{KEY: VALUE}}}}}}"
             )
+        elif first["type"] == "misfit" and len(loc) == 1:
+            hint = closest(str(loc[0]), OWN_KEYS) or hint
         return self.error((*above, *loc), problem, hint)
+
+    def alike(self, key: Key) -> str | None:
+        """Hint for an entry that says too little: another one that may be meant."""
+        if not key:
+            return None
+        others = [name for name in self.names(*key[:-1]) if name != key[-1]]
+        return closest(str(key[-1]), others)
 
     def _learner(self, loc: Key) -> str:
         """Name of the learner whose options seem to be meant by an unknown key."""

@@ -78,7 +78,8 @@ class Learners:
         for name in whole.learners:
             at, method = ("learners", name), self.inherited(name, "method")
             if method is None:
-                raise sources.error(at, "it has no method", "add method or like")
+                hint = sources.alike(at) or "add method or like"
+                raise sources.error(at, "it has no method", hint)
             self.methods[name] = METHODS[
                 known(sources, (*at, "method"), method, METHODS)
             ]

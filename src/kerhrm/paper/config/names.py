@@ -79,6 +79,21 @@ def _siblings(whole: Whole) -> Iterator[tuple[Key, Iterable[str]]]:
         yield ("data", name, "settings"), data.settings
 
 
+def check_used(sources: Sources, whole: Whole) -> None:
+    """Refuse a new setting in no table that may be another one in another spelling."""
+    shown = {place for table in whole.tables.values() for place in table.settings}
+    for name, data in sources.changes.get("data", {}).items():
+        tuning = whole.data[name].tuning if name in whole.data else None
+        for setting in (data or {}).get("settings") or ():
+            files = list(sources.given(("data", name, "settings", setting)))
+            used = f"{name}/{setting}" in shown or len(files) > 1
+            if used or (tuning and setting in tuning.settings):
+                continue
+            key = ("data", name, "settings", setting)
+            if hint := sources.alike(key):
+                raise sources.error(key, "no table has this setting", hint)
+
+
 def check_shown(sources: Sources, whole: Whole) -> None:
     """Refuse outputs and marks of a table for learners that no file gives it."""
     for name, table in whole.tables.items():

@@ -17,7 +17,7 @@ from kerhrm.paper.config.fields import Cell
 from kerhrm.paper.config.files import Sources, Tree, read_sources
 from kerhrm.paper.config.learners import KERNEL_POINTS, Learners, dump, entry_of, known
 from kerhrm.paper.config.models import KINDS, DataSet, Table, Whole
-from kerhrm.paper.config.names import check_names, check_shown, context
+from kerhrm.paper.config.names import check_names, check_shown, check_used, context
 from kerhrm.paper.config.rows import check_alternatives, check_rows, check_titles
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
@@ -38,6 +38,7 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Tr
     whole = _validated(sources, context(sources, written))
     check_names(sources, whole, folder.parent)
     check_shown(sources, whole)
+    check_used(sources, whole)
     check_titles(sources, whole)
     check_alternatives(sources, whole)
     return Resolver(sources, whole).content()

@@ -13,8 +13,21 @@ from kerhrm.errors import KerhrmError
 Tree = dict[str, Any]
 MAX_VALUES = 50_000  #: of a file, aliases counted as often as they stand
 MAX_DEPTH = 50
+#: keys of the target own_table
+OWN_KEYS = (
+    "csv",
+    "target",
+    "task",
+    "categorical",
+    "drop",
+    "group",
+    "held_out",
+    "test_share",
+    "n_environments",
+    "seed",
+)
 #: keys of the command line whose values are text, also where they look like a number
-TEXTS = ("preset", "results", "raw_dir", "on_missing", "device")
+TEXTS = ("preset", "results", "raw_dir", "on_missing", "device", *OWN_KEYS)
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -137,6 +150,12 @@ def _check(text: str) -> None:
             raise KerhrmError(problem, "no key is; check its brackets")
 
 
+def _texts(text: str) -> Any:
+    """A YAML text whose values are all text, or lists of it."""
+    _check(text)
+    return yaml.load(text, yaml.BaseLoader)
+
+
 def read_overrides(entries: Sequence[str]) -> Tree:
     """The keys and values that follow ``--config``, each as ``key=value``.
 
@@ -153,10 +172,10 @@ def read_overrides(entries: Sequence[str]) -> Tree:
 
 def _value(key: str, text: str) -> Any:
     """What the text behind ``key=`` stands for; None if it is empty."""
-    quoted = text.startswith(('"', "'"))
     try:
-        if text and key in TEXTS and not quoted:
-            return text
+        if text and key in TEXTS:
+            several = key in OWN_KEYS and text[0] == "["
+            return _texts(text) if several or text[0] in "\"'" else text
         return parse(text)
     except yaml.YAMLError:  # no YAML, as a path or a name need not be
         return text

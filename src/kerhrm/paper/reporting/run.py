@@ -116,7 +116,7 @@ class Run:
         return (self.folder / name).exists()
 
     def _csv(self, name: str) -> pd.DataFrame:
-        frame = self._read(name, pd.read_csv)
+        frame = self._read(name, _read_csv)
         texts = [column for column in TEXTS if column in frame]
         return frame.assign(**{c: frame[c].astype(object).fillna("") for c in texts})
 
@@ -128,3 +128,9 @@ class Run:
     def _read(self, name: str, parse: Callable[[Path], Any]) -> Any:
         with reading(self.folder / name):
             return parse(self.folder / name)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """A table whose texts stay as they are, as ``1.0`` and ``NA``."""
+    texts = dict.fromkeys(TEXTS, str)
+    return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
