@@ -1,7 +1,9 @@
 """Bad calls of public functions: a KerhrmError of one line, or scikit-learn's own
 ValueError."""
 
+import functools
 import itertools
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -83,15 +85,29 @@ TABLES: dict[str, tuple[Any, Any]] = {
     "twice the same name": (pd.DataFrame(X, columns=["a", "a"]), Y),
 }
 PARAMETERS: dict[str, list[Any]] = {
-    "device": ["tpu", "cuda:99", 3, "", None],
+    "device": ["tpu", "mps", "meta", "cuda:99", torch.device("meta"), 3, "", None],
     "n_jobs": [0, 1.5, "two", True],
-    "network": [(0,), (-3,), "nowhere", "os:nothing", lambda d: None, [[1]], {"a": 1}],
+    "network": [
+        (0,),
+        (-3,),
+        (10**6, 10**6),
+        (True, 3),
+        "nowhere",
+        "os:nothing",
+        lambda d: None,
+        torch.nn.Linear(2, 1),
+        functools.partial(torch.nn.Linear, out_features=1),
+        None,
+        [[1]],
+        {"a": 1},
+    ],
     "validation_fraction": [0, 1, -1, "a", None, np.nan],
-    "random_state": ["seed", 1.5],
+    "random_state": ["seed", 1.5, True, [0], np.random.default_rng(0)],
     "steps": [0, -1, 1.5, "a", None],
     "learning_rate": [0, -1.0, "a", np.nan],
-    "k": [0, -1, "a", [], None],
-    "alpha": [-1.0, "a", np.nan, []],
+    "k": [0, -1, "a", [], None, [3, 0], [True, 3], [[2]], 2.5, {"a": 1}, iter([2])],
+    "alpha": [-1.0, "a", np.nan, np.inf, [1.0, np.nan], []],
+    "gate_noise": [0, 1e-300],
     "n_environments": [0, 1.5, "a"],
     "clustering_ridge": [0, -1.0, "a"],
     "penalty": ["none", 3],
@@ -183,3 +199,44 @@ def test_it_is_one_line(name: str) -> None:
     assert ours or "sklearn" in str(at), f"{caught.value!r} from {at}"
     if ours:
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"k": [3, 0]}, "k.1=0: must be greater than 0; the default is [10, 15, 20"),
+        ({"alpha": np.inf}, "alpha.0=inf: must be a finite number; the default is [0."),
+        ({"margin": np.arange(99)}, "margin=array([ 0, 1, 2"),
+        ({"network": (0,)}, "must be greater than 0; give hidden widths, as network="),
+        ({"network": "x"}, "network: module='x'"),
+        ({"network": (10**6, 10**6)}, "has 1.0e+12 weights, which are too many; give"),
+        ({"network": torch.nn.Linear(2, 1)}, "got a Linear; write def network(d)"),
+    ],
+)
+def test_a_parameter_is_named_with_what_it_can_be(
+    given: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(KerhrmError, match=re.escape(words)) as caught:
+        clone(ESTIMATORS["regressor"]).set_params(**given).fit(X, X[:, 0])
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_a_function_that_hides_behind_another_s_name_is_refused() -> None:
+    """The one of that name would be taken in its place."""
+
+    @functools.wraps(build)
+    def other(d: int) -> torch.nn.Module:
+        return torch.nn.Linear(d, 1)
+
+    with pytest.raises(KerhrmError, match="a function that Python can import"):
+        TangentRidge(network=other).fit(X, Y)
+
+
+def test_too_little_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")
+
+    monkeypatch.setattr("kerhrm.methods.ridge.fit_ridge", fails)
+    with pytest.raises(KerhrmError, match="needs more memory than there is; give"):
+        TangentRidge(network=(4,)).fit(X, Y)

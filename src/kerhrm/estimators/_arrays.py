@@ -73,7 +73,7 @@ def column(values: Any, what: str, *, nested: bool = False) -> np.ndarray:
     if isinstance(dtype, pd.api.extensions.ExtensionDtype):
         values = np.asarray(values, dtype=object)  # whole numbers stay whole
     try:
-        values = column_or_1d(values, warn=True)
+        values = column_or_1d(values, warn=not nested)
     except (ValueError, TypeError) as error:
         got = f"{type(values).__name__} of shape {np.shape(values)}"
         if "Complex" in str(error):

@@ -246,7 +246,9 @@ def _unreadable(X: Any, error: Exception) -> Exception:
     hint = HINT
     if "Reshape your data" in text:
         hint = "Reshape your data: X.reshape(-1, 1) is one column"
-    return kind(f"X is no table of numbers: {reason}", hint)
+    elif "features as input" in text:
+        hint = "give the columns of the fit"
+    return kind(f"X cannot be used: {reason}", hint)
 
 
 def _not_a_number(X: Any) -> KerhrmError | None:

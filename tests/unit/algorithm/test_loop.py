@@ -133,3 +133,18 @@ def test_features_in_single_precision_serve_every_step(
         assert_close(got.train, expected.train, rtol=0, atol=1e-2)
     assert found.final.theta.dtype == torch.float64
     assert_close(found.final.theta, fitted.final.theta, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("projection", ["newest", "all"])
+@pytest.mark.parametrize("k", [1, 2])
+def test_it_ends_where_no_feature_is_left(
+    problem: Problem, k: int, projection: str
+) -> None:
+    """Each iteration takes a direction out of the k features."""
+    update = {"k": [k], "projection": projection}
+    found = fit(problem, OPTIONS.model_copy(update=update))
+    length = k if projection == "all" or k == 1 else OPTIONS.n_iterations
+    assert len(found.directions) == len(found.environments) == length
+    if k == 1:
+        alone = fit(problem, OPTIONS.model_copy(update=update | {"n_iterations": 1}))
+        same(found.final, alone.final)

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kerhrm import KerHRMClassifier, TangentRidge
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators import HeterogeneityNotDetectedWarning
+from kerhrm.estimators import DataWarning, HeterogeneityNotDetectedWarning
 
 SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
 
@@ -65,6 +65,14 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
         ([1.0], "1 rows for 400 of X"),
         ([None] * 400, "missing value"),
         (np.zeros(400), "constant"),
+        (np.zeros((400, 2, 1)), r"one or two dimensions; got shape \(400, 2, 1\)"),
+        ([[[1.0]]] * 400, r"one or two dimensions; got shape \(400, 1, 1\)"),
+        (5, r"one or two dimensions; got shape \(\)"),
+        (np.arange(400) + 1j, "got complex numbers"),
+        (np.ma.array(np.arange(400), mask=np.arange(400) > 9), "missing .* in row 10"),
+        (np.arange(400) * 1e300, "column 0 has .* enormous values in 399 rows"),
+        ([{}] * 400, "must hold numbers, dates or categories; got {}"),
+        (pd.concat([pd.Series(range(400), name="t")] * 2, axis=1), "are called 't'"),
     ],
 )
 def test_auxiliary_columns_that_are_refused(
@@ -77,5 +85,117 @@ def test_auxiliary_columns_that_are_refused(
 def test_an_unknown_category_is_refused(labels: Any) -> None:
     place = np.where(labels.hidden, "a", "b")
     model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y, auxiliary=place)
-    with pytest.raises(KerhrmError, match="'c', which the fit has not seen"):
+    words = "'c', which the fit has not seen, in row 0 .*; known are 'a', 'b'"
+    with pytest.raises(KerhrmError, match=words):
         model.predict_environment_proba(labels.x, auxiliary=np.full(400, "c"))
+    with pytest.raises(KerhrmError, match="give auxiliary"):
+        model.predict_environment_proba(labels.x, labels.y)
+    assert model.report(labels.x, labels.y).errors.index.tolist() == ["all rows"]
+
+
+ORDER = np.random.default_rng(0).permutation(300)
+DAYS = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(ORDER, "D"))
+#: columns in the same order, whatever they are stored as
+SAME: dict[str, Any] = {
+    "large": ORDER + 2**62,
+    "largest": ORDER.astype("uint64") + np.uint64(2**63),
+    "beyond 64 bits": [2**70 + int(place) for place in ORDER],
+    "text": ORDER.astype(str),
+    "nullable": pd.Series(ORDER).astype("Int64"),
+    "nanoseconds": DAYS.astype("datetime64[ns]"),
+    "seconds": DAYS.astype("datetime64[s]"),
+    "a time zone": DAYS.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
+    "days of Python": [day.date() for day in DAYS],
+    "durations": DAYS - DAYS.min(),
+    "far in the future": DAYS.astype("datetime64[s]") + np.timedelta64(365_000, "D"),
+}
+
+
+def trained(column: Any) -> tuple[KerHRMClassifier, np.ndarray]:
+    """A fit by an auxiliary column that tells which feature is spurious."""
+    random = np.random.default_rng(1)
+    y = random.choice([-1, 1], 300)
+    agrees = random.random(300) < np.where(ORDER < 150, 0.99, 0.6)
+    x = np.column_stack([y + random.normal(size=300), np.where(agrees, y, -y)])
+    anyway: Any = {"if_not_detected": "fit", "if_not_better": "fit"}
+    model = KerHRMClassifier(network=(), k=3, random_state=0, **anyway)
+    return model.fit(x, y, auxiliary=column), x
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_type_of_a_column_does_not_matter(name: str) -> None:
+    expected, x = trained(ORDER)
+    model, _ = trained(SAME[name])
+    np.testing.assert_array_equal(model.environment_proba_, expected.environment_proba_)
+    rows = SAME[name][:5]
+    proba = model.predict_environment_proba(x[:5], auxiliary=rows)
+    np.testing.assert_array_equal(proba, expected.environment_proba_[:5])
+
+
+def test_a_date_is_a_date_in_any_unit_and_text_is_none() -> None:
+    model, x = trained(DAYS.astype("datetime64[s]"))
+    for days in (DAYS.astype("datetime64[ns]"), DAYS.dt.tz_localize("UTC")):
+        proba = model.predict_environment_proba(x, auxiliary=days)
+        np.testing.assert_array_equal(proba, model.environment_proba_)
+    for days, words in (
+        (DAYS.astype(str), "held dates in the fit; got categories"),
+        (ORDER, "held dates in the fit; got numbers"),
+    ):
+        with pytest.raises(KerhrmError, match=words):
+            model.predict_environment_proba(x, auxiliary=days)
+
+
+def test_categories_are_told_apart_by_type() -> None:
+    for labels in ((1, "1"), (1, True), ("01", "1"), ("", "b"), (1, "a")):
+        column = [labels[int(place >= 150)] for place in ORDER]
+        model, x = trained(pd.Series(column, dtype=object))
+        assert model.environment_proba_.shape == (300, 2)
+        proba = model.predict_environment_proba(x, auxiliary=column)
+        np.testing.assert_array_equal(proba, model.environment_proba_)
+
+
+PAIR = pd.DataFrame({"time": ORDER, "place": np.where(ORDER % 2, "a", "b")})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda z: z[["place", "time"]], "give auxiliary\\[\\['time', 'place'\\]\\]"),
+        (lambda z: z[["time"]], "has no column 'place', which the fit had"),
+        (lambda z: z.assign(more=1), "column 'more' was not in the fit; leave it out"),
+        (lambda z: z.rename(columns={"time": "day"}), "has no column 'time'"),
+        (lambda z: z.to_numpy()[:, :1], "has 1 columns, but 2 in the fit"),
+        (lambda z: z.iloc[::-1], "in another order than those of X"),
+    ],
+)
+def test_columns_are_those_of_the_fit_by_name(change: Any, words: str) -> None:
+    model, x = trained(PAIR)
+    table = pd.DataFrame(x)
+    with pytest.raises(KerhrmError, match=words):
+        model.predict_environment_proba(table, auxiliary=change(PAIR))
+    proba = model.predict_environment_proba(table, auxiliary=PAIR[["time", "place"]])
+    np.testing.assert_array_equal(proba, model.environment_proba_)
+    with pytest.warns(DataWarning, match="have no names, here or in the fit"):
+        proba = model.predict_environment_proba(table, auxiliary=PAIR.to_numpy())
+    np.testing.assert_array_equal(proba, model.environment_proba_)
+
+
+@pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+def test_after_erm_new_rows_need_no_target() -> None:
+    x, y, time = by_time(300, 0, share=0.9)
+    model = KerHRMClassifier(**SMALL).fit(x, y, auxiliary=time)
+    assert model.predictor_ == "erm"
+    for given in ({"auxiliary": time[:3]}, {"y": y[:3]}, {}):
+        proba = model.predict_environment_proba(x[:3], **given)
+        np.testing.assert_array_equal(proba, np.ones((3, 1)))
+    with pytest.raises(KerhrmError, match="300 rows for 3 of X"):
+        model.predict_environment_proba(x[:3], auxiliary=time)
+    errors = model.report(x, y, auxiliary=time).errors
+    assert errors.index.tolist() == ["all rows"]
+
+
+def test_columns_without_a_use_are_refused(labels: Any) -> None:
+    model = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
+    for method in (model.predict_environment_proba, model.report):
+        with pytest.raises(KerhrmError, match="the fit had no auxiliary columns"):
+            method(labels.x, labels.y, auxiliary=labels.hidden)

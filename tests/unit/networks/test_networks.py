@@ -125,3 +125,17 @@ def test_the_cnn_is_for_images_with_two_channels() -> None:
         assert small_cnn(2 * side**2)(torch.randn(3, 2 * side**2)).shape == (3, 1)
     with pytest.raises(KerhrmError, match="got d=10"):
         small_cnn(10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_weights_do_not_depend_on_the_default_type(dtype: torch.dtype) -> None:
+    options = NetworkOptions(module="kerhrm.networks.modules:small_cnn")
+    expected = build(options, 0, 128)
+    torch.set_default_dtype(dtype)
+    try:
+        found = build(options, 0, 128)
+        assert torch.get_default_dtype() == dtype
+    finally:
+        torch.set_default_dtype(torch.float32)
+    for name, weight in expected.weights.items():
+        assert torch.equal(found.weights[name], weight)

@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import adjusted_rand_score, zero_one_loss
 
 import kerhrm
+from kerhrm.errors import KerhrmError
 
 
 def scatters(ax: Axes) -> list[np.ndarray]:
@@ -266,3 +267,55 @@ def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
         assert "$" not in name.replace(r"\$", "") or set(name) <= set(
             "$\\{}^.-0123456789"
         )
+
+
+def test_a_name_that_matplotlib_would_hide_is_in_the_legend(labels: Any) -> None:
+    """A label that begins with an underscore is left out by matplotlib."""
+    x, y, group = labels.x, labels.y, labels.hidden
+    models = dict.fromkeys(("_mine", "_nolegend_", "", "$b$"), labels.model)
+    ax = kerhrm.plots.group_errors(models, x, y, group)
+    assert words(ax) == ["_mine", "_nolegend_", "''", r"\$b\$"]
+    ax = kerhrm.plots.environments(np.where(group, "_a", "b"), x, y)
+    assert [word.split(" (")[0] for word in words(ax)] == [
+        "environment _a",
+        "environment b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([1, "A"], ["1", "A"]),
+        ([1, True], ["1", "True"]),
+        ([10, 9], ["9", "10"]),
+        (["all rows", "x"], ["group all rows", "x"]),
+        (["", "x"], ["''", "x"]),
+    ],
+)
+def test_every_group_has_a_tick_of_its_own(
+    groups: Any, expected: list[str], labels: Any
+) -> None:
+    n = len(labels.x)
+    given = pd.Series(groups * (n // 2), dtype=object)
+    ax = kerhrm.plots.group_errors(labels.model, labels.x, labels.y, given)
+    counts = [f"{name} ({n // 2})" for name in expected]
+    assert ticks(ax) == [f"all rows ({n})", *counts]
+
+
+def test_environments_of_auxiliary_columns_are_drawn(labels: Any) -> None:
+    place = np.where(labels.hidden, "here", "there")
+    anyway: Any = {"if_not_detected": "fit", "if_not_better": "fit"}
+    model = kerhrm.KerHRMClassifier(k=2, network=(16,), random_state=0, **anyway)
+    model.fit(labels.x, labels.y, auxiliary=place)
+    given = model, labels.x, labels.y
+    ax = kerhrm.plots.environments(*given, features=(0, 1), auxiliary=place)
+    assert sorted(map(len, scatters(ax))) == sorted(
+        [labels.hidden.sum(), (~labels.hidden).sum()]
+    )
+    kerhrm.plots.relation(*given, "shade", auxiliary=place)
+    ax = kerhrm.plots.agreement([model, labels.hidden], *given[1:], auxiliary=place)
+    assert ax.texts[1].get_text() == "1.00"
+    for draw in (kerhrm.plots.importance, kerhrm.plots.environments):
+        how = {} if draw is kerhrm.plots.importance else {"auxiliary": place}
+        with pytest.raises(KerhrmError, match="functions of auxiliary columns alone"):
+            draw(*given, **how)

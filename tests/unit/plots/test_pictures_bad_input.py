@@ -44,6 +44,46 @@ CASES: dict[str, tuple[Any, str]] = {
         lambda m, x, y: plots.group_errors(m, x, y, [None, *y[1:]]),
         "are missing in 1 rows",
     ),
+    "groups that look alike": (
+        lambda m, x, y: plots.group_errors(m, x, y, [1, "1"] * (len(y) // 2)),
+        "1 and '1' have the same name",
+    ),
+    "models that look alike": (
+        lambda m, x, y: plots.group_errors({1: m, "1": m}, x, y, y),
+        "two models have the same name, 1",
+    ),
+    "what cannot predict": (
+        lambda m, x, y: plots.group_errors([m, 5], x, y, y),
+        "is of type int: it cannot predict",
+    ),
+    "labels of another kind": (
+        lambda m, x, y: plots.group_errors(m, x, y == "yes", y),
+        "predicts labels of another kind: .*; give y as in the fit",
+    ),
+    "missing labels": (
+        lambda m, x, y: plots.group_errors(m, x, y.mask(y == "yes"), y),
+        "the target y is missing",
+    ),
+    "a mask": (
+        lambda m, x, y: plots.environments(m, x, np.ma.array(y, mask=y == "no")),
+        "the target y is missing",
+    ),
+    "no bins": (
+        lambda m, x, y: plots.relation(m, x, y, bins=0),
+        "bins must be a whole number of 1 or more; got 0; use bins=5",
+    ),
+    "no columns": (
+        lambda m, x, y: plots.importance(m, x, y, most=0),
+        "most must be a whole number of 1 or more; got 0",
+    ),
+    "a seed that is none": (
+        lambda m, x, y: plots.importance(m, x, y, random_state=-1),
+        "random_state must be a whole number of 0 or more; got -1",
+    ),
+    "a single fit of several": (
+        lambda m, x, y: plots.agreement(m, x, y, n=1),
+        "n must be a whole number of 2 or more; got 1",
+    ),
     "no axes": (
         lambda m, x, y: plots.spectrum(m, ax=np.array([1])),
         "ax is of type ndarray",

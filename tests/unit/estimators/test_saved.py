@@ -1,0 +1,131 @@
+"""A fitted estimator that is saved, copied or sent gives the same bits."""
+
+import copy
+import io
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+
+from kerhrm import ERM, IRM, KerHRMClassifier, KerHRMRegressor, TangentRidge
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+
+N = 100
+RANDOM = np.random.default_rng(0)
+X = pd.DataFrame(RANDOM.normal(size=(N, 2)), columns=["a", "b"])
+Z = pd.DataFrame({"time": RANDOM.random(N), "place": ["x", "y"] * (N // 2)})
+Y, LABELS = X["a"], pd.Series(np.where(X["a"] > 0, "high", "low"))
+KERHRM: dict[str, Any] = {
+    "k": 2,
+    "n_init": 1,
+    "n_iterations": 1,
+    "network": (4,),
+    "random_state": 0,
+    "if_not_detected": "fit",
+    "if_not_better": "fit",
+}
+
+
+def network(d: int) -> torch.nn.Module:
+    layers = torch.nn.Linear(d, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)
+    return torch.nn.Sequential(*layers)
+
+
+FITS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "labels": (KerHRMClassifier(**KERHRM), {}),
+    "auxiliary": (KerHRMClassifier(**KERHRM), {"auxiliary": Z}),
+    "numbers": (KerHRMRegressor(**KERHRM), {}),
+    "module": (KerHRMRegressor(**{**KERHRM, "network": network}), {}),
+    "network": (KerHRMRegressor(**KERHRM, predictor="network", steps=3), {}),
+    "ERM instead": (KerHRMRegressor(k=2, network=(4,), random_state=0), {}),
+    "ridge": (TangentRidge(network=(4,), random_state=0), {}),
+    "ERM of a module": (ERM(network=network, steps=2, random_state=0), {}),
+    "IRM": (IRM(network=(4,), steps=2, random_state=0), {"environments": Z["place"]}),
+}
+
+
+def by_joblib(model: Any) -> Any:
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def by_skops(model: Any) -> Any:
+    """As the documentation says."""
+    skops = pytest.importorskip("skops.io")
+    data = skops.dumps(model)
+    return skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+    "joblib": by_joblib,
+    "skops": by_skops,
+}
+
+
+@pytest.fixture(scope="module")
+def fits() -> dict[str, Any]:
+    models = {name: clone(model) for name, (model, _) in FITS.items()}
+    return {
+        name: model.fit(X, target(model), **FITS[name][1])
+        for name, model in models.items()
+    }
+
+
+def target(model: Any) -> pd.Series:
+    return Y if isinstance(model, KerHRMRegressor) else LABELS
+
+
+def outputs(model: Any, name: str) -> list[Any]:
+    arrays = [model.predict(X)]
+    if isinstance(model, KerHRMClassifier | KerHRMRegressor):
+        given = FITS[name][1]
+        y = target(model)
+        arrays.append(model.predict_environment_proba(X, y, **given))
+        arrays.append(model.report(X, y, Z["place"], **given).errors.to_numpy())
+        arrays.append(np.array(str(model.report_) + str(model.history_)))
+    return arrays
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", FITS)
+def test_it_comes_back_with_the_same_bits(name: str, way: str, fits: Any) -> None:
+    model = WAYS[way](fits[name])
+    assert vars(model).keys() == vars(fits[name]).keys()
+    for found, expected in zip(
+        outputs(model, name), outputs(fits[name], name), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+    again = clone(model).fit(X, target(model), **FITS[name][1])
+    np.testing.assert_array_equal(again.predict(X), fits[name].predict(X))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_its_state_holds_no_tensor(name: str, fits: Any) -> None:
+    """skops builds none, and one of a GPU is of no use without it."""
+    assert b"torch._utils" not in pickle.dumps(fits[name])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_parameters_come_back_before_a_fit(way: str) -> None:
+    for model, _ in FITS.values():
+        assert str(WAYS[way](model).get_params()) == str(model.get_params())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_file_that_is_mapped_to_memory(fits: Any, tmp_path: Path) -> None:
+    joblib.dump(fits["numbers"], tmp_path / "model")
+    model = joblib.load(tmp_path / "model", mmap_mode="r")
+    np.testing.assert_array_equal(model.predict(X), fits["numbers"].predict(X))

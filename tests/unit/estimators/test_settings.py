@@ -1,0 +1,195 @@
+"""Whatever the caller has set in its process: the same bits, and left as it was."""
+
+import contextlib
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+import torch
+from joblib import cpu_count
+
+from kerhrm import (
+    EIIL,
+    ERM,
+    HRM,
+    IRM,
+    JTT,
+    ChiSquareDRO,
+    GroupDRO,
+    KerHRMClassifier,
+    KerhrmError,
+    KerHRMRegressor,
+    TangentRidge,
+)
+from kerhrm.estimators._settings import cores
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+
+N = 100
+RANDOM = np.random.default_rng(0)
+X, TIME = RANDOM.normal(size=(N, 2)), RANDOM.random(N)
+Y, CLASS = X[:, 0] + 0.1 * RANDOM.normal(size=N), (X[:, 0] > 0).astype(int)
+FAST: dict[str, Any] = {"network": (4,), "steps": 3, "random_state": 0}
+KERHRM: dict[str, Any] = {
+    "k": 2,
+    "n_init": 1,
+    "n_iterations": 2,
+    "network": (4,),
+    "random_state": 0,
+    "if_not_detected": "fit",
+    "if_not_better": "fit",
+}
+MODULE = f"{__name__}:network"
+#: estimators, and what they are fitted with besides the table
+FITS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "KerHRM": (KerHRMRegressor(**KERHRM), {}),
+    "its network": (
+        KerHRMClassifier(**KERHRM, predictor="network", steps=4, cosine_weight=1.0),
+        {},
+    ),
+    "auxiliary": (KerHRMClassifier(**KERHRM), {"auxiliary": TIME}),
+    "module": (KerHRMRegressor(**{**KERHRM, "network": MODULE}), {}),
+    "ridge": (TangentRidge(task="regression", network=(4,), random_state=0), {}),
+    "ERM": (ERM(**FAST), {}),
+    "ERM of a module": (ERM(**{**FAST, "network": MODULE}), {}),
+    "DRO": (ChiSquareDRO(**FAST), {}),
+    "IRM": (IRM(**FAST), {"environments": TIME > 0.5}),
+    "GroupDRO": (GroupDRO(**FAST), {"environments": TIME > 0.5}),
+    "EIIL": (EIIL(**FAST, reference_steps=2, inference_steps=3), {}),
+    "JTT": (JTT(**FAST, identification_steps=2), {}),
+    "HRM": (
+        HRM(
+            n_iterations=1,
+            cluster_steps=4,
+            cluster_rounds=1,
+            gate_steps=3,
+            random_state=0,
+        ),
+        {},
+    ),
+}
+
+
+def network(d: int) -> torch.nn.Module:
+    layers = torch.nn.Linear(d, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)
+    return torch.nn.Sequential(*layers)
+
+
+def outputs(name: str) -> np.ndarray:
+    """Everything that a fit and its methods compute."""
+    model, given = FITS[name]
+    y = CLASS if sklearn.base.is_classifier(model) else Y
+    model = sklearn.base.clone(model).fit(X, y, **given)
+    arrays = [model.predict(X), [model.seed_, model.score(X, y)]]
+    if hasattr(model, "predict_proba"):
+        arrays += [model.predict_proba(X), model.decision_function(X)]
+    if isinstance(model, KerHRMClassifier | KerHRMRegressor):
+        errors = model.report(X, y, TIME > 0.5, **given).errors
+        proba = model.predict_environment_proba(X, y, **given)
+        arrays += [errors.to_numpy(), proba, model.theta_]
+    return np.concatenate([np.ravel(array).astype(float) for array in arrays])
+
+
+@contextlib.contextmanager
+def switched(switch: Callable[[Any], Any], value: Any, back: Any) -> Iterator[None]:
+    switch(value)
+    try:
+        yield
+    finally:
+        switch(back)
+
+
+SETTINGS: dict[str, Callable[[], Any]] = {
+    "gradients off": lambda: switched(torch.set_grad_enabled, False, True),
+    "inference mode": torch.inference_mode,
+    "float64": lambda: switched(torch.set_default_dtype, torch.float64, torch.float32),
+    "no numbers": lambda: switched(torch.set_default_device, "meta", None),
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "NumPy raises": lambda: np.errstate(all="raise"),
+    "pandas from scikit-learn": lambda: sklearn.config_context(
+        transform_output="pandas"
+    ),
+    "no check of infinity": lambda: sklearn.config_context(assume_finite=True),
+}
+
+
+def state() -> tuple[Any, ...]:
+    """The process, as far as a fit could have changed it."""
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.is_autocast_enabled("cpu"),
+        torch.get_num_threads(),
+        torch.random.get_rng_state().numpy().tobytes(),
+        pickle.dumps(np.random.get_state()),
+        np.geterr(),
+        sklearn.get_config(),
+    )
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, np.ndarray]:
+    return {name: outputs(name) for name in FITS}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_of_the_caller_changes_nothing(setting: str, expected: Any) -> None:
+    for name in FITS:
+        with SETTINGS[setting]():
+            before = state()
+            found = outputs(name)
+            assert state() == before, name
+        np.testing.assert_array_equal(found, expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("n_jobs", [1, -1, 100_000, 10**30, -(10**30), np.int64(1)])
+def test_no_more_threads_than_cores(n_jobs: int) -> None:
+    before = torch.get_num_threads()
+    with cores(n_jobs):
+        expected = 1 if n_jobs in (1, -(10**30)) else cpu_count()
+        assert torch.get_num_threads() == expected
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.0, "2", True, [1]])
+def test_a_number_of_cores_that_is_none_is_refused(n_jobs: Any) -> None:
+    with pytest.raises(KerhrmError, match="n_jobs must be a whole number other than 0"):
+        TangentRidge(n_jobs=n_jobs).fit(X, CLASS)
+
+
+@pytest.mark.parametrize("name", ["KerHRM", "ridge", "ERM"])
+def test_a_seed_that_was_drawn_is_the_seed(name: str) -> None:
+    model, y = FITS[name][0], CLASS if name == "ERM" else Y
+    state = np.random.RandomState(3)
+    drawn = sklearn.base.clone(model).set_params(random_state=state).fit(X, y)
+    again = sklearn.base.clone(model).set_params(random_state=drawn.seed_).fit(X, y)
+    np.testing.assert_array_equal(drawn.predict(X), again.predict(X))
+    numpys = sklearn.base.clone(model).set_params(random_state=np.int64(drawn.seed_))
+    np.testing.assert_array_equal(numpys.fit(X, y).predict(X), again.predict(X))
+    assert type(numpys.seed_) is int
+
+
+def test_erm_has_the_seed_of_the_fit() -> None:
+    """Where nothing is detected the fallback must not draw another one."""
+    model = KerHRMRegressor(k=2, n_init=1, network=(4,))
+    drawn = model.set_params(random_state=np.random.RandomState(3)).fit(X, Y)
+    assert drawn.predictor_ == "erm"
+    outputs, theta, seed = drawn.predict(X), drawn.theta_, drawn.seed_
+    again = model.set_params(random_state=seed).fit(X, Y)
+    np.testing.assert_array_equal(again.predict(X), outputs)
+    np.testing.assert_array_equal(again.theta_, theta)
+
+
+@pytest.mark.parametrize(
+    "seed", ["0", 1.5, True, np.random.default_rng(0), [0], float("nan")]
+)
+def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
+    with pytest.raises(
+        KerhrmError, match=r"random_state must be .*; use random_state=0"
+    ):
+        TangentRidge(random_state=seed).fit(X, CLASS)
