@@ -56,14 +56,14 @@ def test_a_run_with_stand_ins_has_no_finding(
     )
     shown = text(page)
     stand_ins = "stand-ins for MNIST (digits of 8x8 pixels)"
-    assert f"This run: smoke sizes; {stand_ins}. Its numbers are shown" in shown
+    assert f"This run: {stand_ins}; smoke sizes. Its numbers are shown" in shown
     assert FINDING not in shown
     assert "This machine agrees with the published run in 3 of 4 cells." in shown
     assert "cell_19: outside the interval" in shown
     assert "cell_20" not in shown
     assert "and 2 more" in shown
     assert "What does your table say: Mine?" in shown
-    assert f"Mine; smoke sizes; {stand_ins}: test accuracy" in shown
+    assert f"Mine; {stand_ins}; smoke sizes: test accuracy" in shown
     assert 'alt="Figure: What does your table say: Mine?"' in page.read_text()
     # a row of the selected hyperparameters
     chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())

@@ -146,7 +146,7 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
 
     ``mark`` is the run's, :attr:`kerhrm.paper.config.Config.mark`.
     """
-    return "; ".join(filter(None, (mark, stand_ins(rows))))
+    return "; ".join(filter(None, (stand_ins(rows), mark)))
 
 
 def stand_ins(rows: pd.DataFrame) -> str:
