@@ -47,7 +47,7 @@ def read_bytes(path: Path) -> bytes:
 
     Raises KerhrmError if it cannot be read, or is of another kind.
     """
-    hint = "give the path of a CSV file"
+    hint = "give the path of a CSV file, or /dev/stdin for a pipe"
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):

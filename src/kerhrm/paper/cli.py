@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         _leave_stdout()
-        print(f"kerhrm: error: {error}; free disk space", file=sys.stderr)
+        text = f"the output cannot be written ({error.strerror or error})"
+        print(f"kerhrm: error: {text}; free disk space", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,9 @@ def _is_page(path: Path) -> bool:
 def page(checked: Checked, title: str) -> str:
     """The report as an HTML page with its picture."""
     buffer = io.BytesIO()
-    picture(checked).savefig(buffer, format="png", dpi=120)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # a box for a letter is no trouble
+        picture(checked).savefig(buffer, format="png", dpi=120)
     image = base64.b64encode(buffer.getvalue()).decode()
     return (
         f"<!DOCTYPE html><html lang='en'><meta charset='utf-8'>{MARK}"

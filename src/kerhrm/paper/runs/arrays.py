@@ -65,7 +65,7 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
         yield
     except KerhrmError:
         raise
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         missing = (
             "make it with snakemake; results/NAME is the run of --config preset=NAME"
         )

@@ -52,7 +52,8 @@ def holder(path: Path) -> str | None:
         FileLock(path).acquire(timeout=0).lock.release()
     except Timeout:
         with contextlib.suppress(FileNotFoundError):  # just released
-            return path.read_text(encoding="utf-8") or "another process"
+            text = path.read_text(encoding="utf-8", errors="replace")
+            return " ".join(text.split()) or "another process"
     return None
 
 
