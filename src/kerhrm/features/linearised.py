@@ -46,6 +46,7 @@ class Linearisation:
     directions: dict[str, Tensor]
 
     @classmethod
+    @torch.inference_mode(False)  # gradients, also where the caller has none
     def along(cls, network: Network, x: Tensor, coefficients: Tensor) -> Self:
         """Directions sum_i c_ij phi(x_i) of the weights, of x (n, d) and c (n, J)."""
         weights = {

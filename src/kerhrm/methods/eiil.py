@@ -65,6 +65,7 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
     return replace(fitted, environments=memberships)
 
 
+@torch.inference_mode(False)  # gradients, also where the caller has none
 def infer_environments(
     gradient: Tensor, seed: int, name: str = "eiil", *, steps: int, rate: float
 ) -> Tensor:

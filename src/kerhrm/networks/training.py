@@ -20,6 +20,7 @@ Loss = Callable[[Tensor, N, int], Tensor]
 Callback = Callable[[int, N, Tensor], bool | None]
 
 
+@torch.inference_mode(False)  # gradients, also where the caller has none
 def train(
     initial: N,
     x: Tensor,

@@ -114,3 +114,14 @@ def test_a_gpu_trains_alike() -> None:
     torch.testing.assert_close(
         trained.to("cpu")(x), run(x, y, 5)(x), rtol=1e-3, atol=1e-4
     )
+
+
+@pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
+def test_it_trains_where_gradients_are_switched_off(switch: type) -> None:
+    _, x, y = data()
+    expected = run(x, y, 3)
+    with switch():
+        found = run(x, y, 3)
+        assert not torch.is_grad_enabled()
+    for name, weight in expected.weights.items():
+        assert torch.equal(found.weights[name], weight)
