@@ -9,8 +9,17 @@ import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from benchmarks.cases import ROUNDS, THREADS, TINY
+from benchmarks.missing import missing, needed
 
 Time = Callable[..., Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Skip what needs something that is missing."""
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        if gone := needed(params, item.fixturenames) & {*missing()}:
+            item.add_marker(pytest.mark.skip(f"missing: {', '.join(sorted(gone))}"))
 
 
 @pytest.fixture(scope="session")

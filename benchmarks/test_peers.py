@@ -15,11 +15,11 @@ from sklearn.utils.extmath import randomized_svd
 from benchmarks import cases, contenders
 from benchmarks.cases import CMNIST, ROUNDS, STEPS, TABLE1, THREADS
 from benchmarks.conftest import Time
+from benchmarks.missing import NEURAL_TANGENTS, PEERS
 from kerhrm.features.map import reduce
 from kerhrm.networks.training import train
 
 ROOT = Path(__file__).parents[1]
-PEERS = ROOT / "benchmarks" / ".venv" / "bin" / "python"
 OURS, RATE = "kerhrm", 1e-3
 both = pytest.mark.parametrize("name", [TABLE1, CMNIST])
 
@@ -106,12 +106,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("who", [OURS, "torch.func", "neural-tangents"])
+@pytest.mark.parametrize("who", [OURS, "torch.func", NEURAL_TANGENTS])
 def test_gram_in_a_process(timed: Time, files: Path, who: str) -> None:
     """Time and memory from network and points to the kernel."""
-    python = PEERS if who == "neural-tangents" else Path(sys.executable)
-    if not python.exists():
-        pytest.skip("benchmarks/.venv is missing: make bench")
+    python = PEERS / "bin/python" if who == NEURAL_TANGENTS else Path(sys.executable)
     worker = "benchmarks/gram_worker.py"
     command = [
         *map(str, (python, worker, who, files / "inputs.npz", files / f"{who}.npy"))

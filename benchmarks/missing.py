@@ -1,0 +1,60 @@
+"""What the benchmarks need that this machine does not have."""
+
+import functools
+import os
+from pathlib import Path
+
+from benchmarks.cases import CMNIST, TINY
+from kerhrm.paper.data.colored_mnist import Digits
+from kerhrm.paper.data.sources import RawDataUnavailable, locate
+
+PEERS = Path(__file__).parent / ".venv"
+#: variable by which a process tells those that it starts what is missing
+VARIABLE = "BENCH_MISSING"
+MNIST, NEURAL_TANGENTS = "MNIST", "neural-tangents"
+#: by what is missing: how to get it, and what is left out without it
+CURES = {
+    MNIST: (
+        "set KERHRM_RAW_DIR to a folder of raw files",
+        f"timings at the size of {CMNIST}",
+    ),
+    NEURAL_TANGENTS: ("benchmarks/.venv needs a network", "its Gram matrix"),
+}
+
+
+@functools.cache
+def missing() -> list[str]:
+    """Names of :data:`CURES` that are missing; looked for once, by the first process.
+
+    Raises KerhrmError if raw data are damaged, or their folder does not exist.
+    """
+    given = os.environ.get(VARIABLE)
+    if given is not None:
+        return [name for name in given.split(",") if name]
+    found = []
+    try:
+        if not TINY:
+            locate(Digits.name, Digits.files)
+    except RawDataUnavailable:
+        found.append(MNIST)
+    if not (PEERS / "installed").exists():
+        found.append(NEURAL_TANGENTS)
+    return found
+
+
+def sentence(names: list[str]) -> str:
+    """What is missing and what is left out, in one line."""
+    each = [f"{name} ({CURES[name][0]})" for name in names]
+    parts = [CURES[name][1] for name in names]
+    return f"missing: {', '.join(each)}; left out: {', '.join(parts)}"
+
+
+def needed(params: dict[str, object], fixtures: list[str]) -> set[str]:
+    """What a benchmark needs, by its parameters and fixtures."""
+    found = {MNIST} if CMNIST in params.values() or "files" in fixtures else set()
+    return found | ({NEURAL_TANGENTS} & {*map(str, params.values())})
+
+
+def folder(names: list[str]) -> Path:
+    """Where results go: those with gaps take no complete ones' place."""
+    return Path("build/bench" if names else "results/bench").absolute()
