@@ -200,3 +200,24 @@ def test_entries_of_other_packages_are_followed(root: Path) -> None:
     found = sources(root / "none.py", "mine.method:fit", package=PACKAGE)
     expected = {root / "src" / "mine" / name for name in texts if name != "unused.py"}
     assert set(found[1:]) == expected | {module_file(root, m) for m in LATE | {"alone"}}
+
+
+def test_facts_are_kept_for_the_next_process(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And found out again for what has changed, whatever its time stamp says."""
+    monkeypatch.setenv("KERHRM_CACHE_DIR", str(root / "cache"))
+    before = hashes(root)
+    module.keep()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_parsed", lambda path: pytest.fail(f"parsed {path}"))
+        assert hashes(root) == before
+    path = module_file(root, "base")
+    times = path.stat()
+    path.write_text("BASE = 2\n")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert changed(before, hashes(root)) == {"fit.py", "draw.py"}
+    (kept,) = (root / "cache").glob("code/*.json")
+    os.truncate(kept, 100)
+    path.write_text("BASE = 1\n")
+    assert hashes(root) == before

@@ -27,6 +27,7 @@ from kerhrm.paper.runs.locks import TEMPORARY, acquire, hold_run, holder, locked
 from kerhrm.paper.runs.recover import recover
 
 WAIT_SECONDS = 60
+INCOMPLETE = f".{'0123456789abcdef' * 2}.part"  #: as atomic writing calls a file
 COUNT = """
 import sys
 from pathlib import Path
@@ -281,7 +282,7 @@ def killed(run: Path) -> Path:
     """A run's folder with what a kill leaves, and with results; and another run's
     beside it."""
     (run / TEMPORARY / "abc.0123").mkdir(parents=True)
-    for name in ("psi.npz", "a.lock", ".b.part", f"{TEMPORARY}/abc.lock"):
+    for name in ("psi.npz", "a.lock", ".b.part", INCOMPLETE, f"{TEMPORARY}/abc.lock"):
         (run / name).touch()
     return run
 
@@ -289,7 +290,14 @@ def killed(run: Path) -> Path:
 def test_only_locks_and_incomplete_files_go(killed: Path) -> None:
     command = [sys.executable, "-m", "kerhrm.paper.runs.recover", str(killed)]
     assert subprocess.run(command, timeout=WAIT_SECONDS).returncode == 0
-    assert sorted(os.listdir(killed)) == ["a.lock", "logs", "psi.npz", TEMPORARY]
+    # a browser's file, which only ends like an incomplete one, stays
+    assert sorted(os.listdir(killed)) == [
+        ".b.part",
+        "a.lock",
+        "logs",
+        "psi.npz",
+        TEMPORARY,
+    ]
     assert sorted(os.listdir(killed / TEMPORARY)) == ["abc.0123", "snakemake.lock"]
 
 
@@ -299,7 +307,17 @@ def test_nothing_happens_while_snakemake_is_at_work(killed: Path) -> None:
         pytest.raises(KerhrmError, match="Snakemake is at work in"),
     ):
         recover(killed)
-    assert (killed / ".b.part").exists()
+    assert (killed / INCOMPLETE).exists()
+
+
+@pytest.mark.parametrize("words", [[], ["a", "b"], [__file__]])
+def test_one_runs_folder_is_recovered(words: list[str]) -> None:
+    command = [sys.executable, "-m", "kerhrm.paper.runs.recover", *words]
+    done = subprocess.run(
+        command, stderr=subprocess.PIPE, text=True, timeout=WAIT_SECONDS
+    )
+    assert done.returncode != 0
+    assert re.fullmatch(r"error: .*folder.*\n", done.stderr)
 
 
 def test_the_lock_of_a_job_at_work_stays(killed: Path) -> None:

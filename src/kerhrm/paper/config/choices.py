@@ -4,6 +4,7 @@ choices_*."""
 from collections.abc import Iterator
 
 from kerhrm.paper.config.alternatives import Alternative
+from kerhrm.paper.config.fields import nearest
 from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.models import Whole
 
@@ -11,10 +12,16 @@ from kerhrm.paper.config.models import Whole
 def choice_tables(sources: Sources, whole: Whole) -> dict[str, str]:
     """The table that measures the alternatives on a data set, by data set.
 
-    Raises KerhrmError if two tables do for one data set.
+    Raises KerhrmError if two tables do for one data set, or for an unknown learner.
     """
     tables: dict[str, str] = {}
+    learners = {*whole.learners, *(a.learner_name for _, a in _alternatives(whole))}
     for name, table in whole.tables.items():
+        for learner in table.choices:
+            if learner not in learners:
+                problem = f"'{learner}' is unknown"
+                hint = nearest(learner, sorted(learners))
+                raise sources.error(("tables", name, "choices"), problem, hint)
         for place in table.settings if table.choices else ():
             data = place.split("/")[0]
             if tables.setdefault(data, name) != name:

@@ -87,6 +87,25 @@ class Learners:
                 known(sources, (*at, "titles"), output, self.methods[name].outputs)
             if not self.titles(name):
                 raise sources.error(at, "it has no titles", "add titles")
+            self._check_keys(name)
+
+    def _check_keys(self, name: str) -> None:
+        """Refuse options that a learner's method does not have, used or not."""
+        learner, known = self.whole.learners[name], self.methods[name].options
+        places: Places = [
+            (("options",), learner.options),
+            (("grid",), learner.grid),
+            *((("candidates", n), one) for n, one in enumerate(learner.candidates)),
+        ]
+        for pattern, at in learner.at.items():
+            places.append((("at", pattern, "options"), at.options))
+            places.append((("at", pattern, "grid"), at.grid))
+        for place, options in places:
+            for key in options:
+                if key not in known.model_fields:
+                    where = ("learners", name, *place, key)
+                    hint = suggest(key, known.model_fields)
+                    raise self.sources.error(where, "no such key", hint)
 
     def chain(self, name: str) -> Iterator[tuple[str, Learner]]:
         """A learner and those that it is like."""

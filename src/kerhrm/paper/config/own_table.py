@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.options import Number, Options, misfit, option
 from kerhrm.paper.config.config import page_name
-from kerhrm.paper.config.fields import matching, nearest
+from kerhrm.paper.config.fields import MANY, matching, nearest
 from kerhrm.paper.runs import provenance
 
 if TYPE_CHECKING:
@@ -123,9 +123,9 @@ class OwnTable(Options):
         for name in self.held_out:
             if name not in groups:
                 problem = f"held_out={name}: no row has this {self.group}"
-                raise KerhrmError(problem, nearest(name, groups))
+                every = f"known are: {', '.join(groups)}"
+                few = len(groups) <= MANY
+                raise KerhrmError(problem, every if few else nearest(name, groups))
         if set(groups) <= set(self.held_out):
-            problem = (
-                f"held_out={','.join(self.held_out)}: no group is left to train on"
-            )
+            problem = f"held_out={', '.join(self.held_out)}: no other group is left"
             raise KerhrmError(problem, "hold fewer out")

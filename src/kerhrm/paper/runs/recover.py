@@ -8,6 +8,7 @@ them.  Jobs whose Snakemake was killed end by themselves; one that is still at w
 waited for by its successor.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -15,15 +16,21 @@ from kerhrm.errors import FileError, KerhrmError
 from kerhrm.paper.runs.arrays import PART
 from kerhrm.paper.runs.locks import TEMPORARY, hold_run, holder
 
+#: names under which files are written before they are complete
+_OURS = re.compile(rf"\.[0-9a-f]{{32}}{re.escape(PART)}")
+
 
 def recover(run: Path) -> None:
     """Remove incomplete files; refuse while a Snakemake is at work there."""
+    if run.exists() and not run.is_dir():
+        raise KerhrmError(f"{run} is a file", "give the folder of a run")
     if not (run / TEMPORARY).is_dir():
         return
     hold_run(run)  # no Snakemake may start meanwhile
     try:
         for path in (*run.glob(f"{TEMPORARY}/*.lock"), *run.rglob(f".*{PART}")):
-            if path.suffix == PART or not holder(path):
+            # files of others may end likewise, as those of browsers
+            if _OURS.fullmatch(path.name) or (path.suffix != PART and not holder(path)):
                 path.unlink(missing_ok=True)
     except OSError as error:
         hint = "make its folder writable, then run again"
@@ -33,7 +40,9 @@ def recover(run: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("error: one run's folder must be given, as results/paper")
     try:
         recover(Path(sys.argv[1]))
-    except (KerhrmError, IndexError) as error:
+    except KerhrmError as error:
         sys.exit(f"error: {error}")

@@ -1,0 +1,115 @@
+"""What Snakemake would take and the workflow would lose, by Snakemake's own parser."""
+
+from pathlib import Path
+
+import pytest
+from snakemake.cli import get_argument_parser
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.config.command_line import CommandLine
+
+TARGETS = ["all", "table1", "table2", "report", "own_table"]
+RULES = [*TARGETS, "train", "train_network", "score"]
+
+
+def command(*words: str) -> CommandLine:
+    return CommandLine(words, get_argument_parser())
+
+
+def check(*words: str) -> None:
+    line = command(*words)
+    line.check_options()
+    line.check_targets(RULES, TARGETS, "results/smoke", ["paper", "smoke", "fresh"])
+
+
+REFUSED = {
+    "--config a=1 --config b=2": "--config is given twice",
+    "--config a=1 -C b=2": "-C is given twice (as --config)",
+    "--config=a=1 --config b=2": "--config is given twice",
+    "-c 2 --cores 4": "--cores is given twice (as -c); write it once",
+    "-c2 -c 2": "-c is given twice",
+    "-d x --direc y": "--directory is given twice (as -d)",
+    "--configfile a --configfiles b": "given twice",
+    "all -R train -R score": "-R is given twice; write all its values after one -R",
+    "all --until score --until train": "--until is given twice",
+    "--workflow-profile profiles/slrum": "profiles/slrum does not exist",
+    "-R all": "snakemake all -R ...",
+    "-R train table1": "snakemake table1 -R ...",
+    "-n --until table1": "snakemake table1 --until ...",
+    "--omit-from table1": "snakemake table1 --omit-from ...",
+    "--allowed-rules train table1": "snakemake table1 --allowed-rules ...",
+    "-P table1": "snakemake table1 -P ...",
+    "--prioritize train report": "snakemake report --prioritize ...",
+    "--cache table1": "snakemake table1 --cache ...",
+    "--report table1": "snakemake table1 --report ...",
+    "--generate-unit-tests all": "snakemake all --generate-unit-tests ...",
+    "--wait-for-files table1": "table1 is taken for a value of --wait-for-files",
+    "-R results/smoke/tables/table1.csv": "no target is left",
+    "all -R trian": "-R trian: no rule has this name; did you mean 'train'?",
+    "all --omit-from scroe": "--omit-from scroe",
+    "all --allowed-rules scroe": "--allowed-rules scroe",
+    "all --set-threads trian=2": "did you mean 'train'?",
+    "all --set-resources trian:mem_mb=2": "did you mean 'train'?",
+    "all --batch trian=1/2": "did you mean 'train'?",
+    "all -R results/paper/a.csv": "but of preset paper",
+    "tabel1": "target tabel1 does not exist; did you mean table1?",
+    "README.md": "--list-target-rules",
+    "results/paper/tables/table1.csv": "add --config preset=paper",
+    "results/other/tables/table1.csv": "no file of this run, results/smoke",
+    "mine/smoke/tables/table1.csv": "set results= and preset=",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_would_be_lost_is_refused_in_one_line(words: str) -> None:
+    with pytest.raises(KerhrmError) as error:
+        check(*words.split())
+    assert REFUSED[words] in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "all",
+        "-n -n all",
+        "--rulegraph --config preset=smoke",
+        "-d report1 all",
+        "--directory tables",
+        "--config preset=smoke data={a: 1} -c 2",
+        "all -R train score",
+        "-R train",
+        "--until score",
+        "table1 -R train table2",
+        "all --omit-from table1",
+        "-q all",
+        "--report page.html table1",
+        "table1 own_table",
+        "results/smoke/tables/table1.csv",
+        "./results/smoke/tables/table1.csv",
+        "all -R results/smoke/tables/table1.csv",
+        "-- all",
+        "all --set-threads train=2 score=1",
+        "--profile a --profile b all",
+        "--workflow-profile none all",
+    ],
+)
+def test_everything_else_is_snakemakes(words: str) -> None:
+    check(*words.split())
+
+
+def test_a_file_is_written_as_the_rules_write_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(KerhrmError, match=r"write it as results/smoke/a/b\.npz"):
+        check(f"{tmp_path}/results/smoke/a/b.npz")
+
+
+def test_a_rule_is_asked_for_by_name_or_by_file(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run" / "own_table")
+    for words in (["own_table"], [f"{folder}/x.html"], ["all", "-R", "own_table"]):
+        assert command(*words).asks_for("own_table", folder)
+    for words in (["all"], [f"{tmp_path}/run/x.html"], []):
+        assert not command(*words).asks_for("own_table", folder)

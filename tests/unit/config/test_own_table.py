@@ -1,0 +1,127 @@
+"""Keys of your own table: read as they are, or refused in one line."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from small_config import Load
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.config import load_config
+from kerhrm.paper.config.config import page_name
+from kerhrm.paper.config.own_table import OwnTable
+from kerhrm.paper.runs import provenance
+
+FRAME = pd.DataFrame(
+    {
+        "2020": [1.0, 2.0, 3.0, None],
+        "area": ["west", "east", "east", "north"],
+        "floor": [1, 2, 1, 2],
+    }
+)
+
+
+@pytest.fixture
+def csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("t.csv", index=False)
+    return "t.csv"
+
+
+def read(csv: str, **more: Any) -> OwnTable:
+    return OwnTable.read({"csv": csv, "target": "2020", **more}, Path("run"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("csv", "none.csv", "csv=none.csv: it does not exist"),
+        ("csv", ".", "it is a folder"),
+        ("csv", "5", "csv=5: it does not exist"),
+        ("csv", "x" * 300, "too long"),
+        ("csv", "a{b}.csv", r"csv='a\{b\}\.csv': must be a file without"),
+        ("csv", "a<b>.csv", "csv="),
+        ("csv", ["t.csv"], r"csv=\['t\.csv'\]: must be a valid string"),
+        ("csv", None, "needs csv="),
+        ("target", None, "needs target="),
+        ("task", "regresion", "task='regresion': must be 'regression' or"),
+        ("test_share", "1", "test_share='1': must be less than 1"),
+        ("test_share", "30%", "test_share="),
+        ("n_environments", "1", "n_environments='1'"),
+        ("seed", "-1", "seed='-1'"),
+        ("seed", str(2**32), "seed="),
+        ("held_out", "west", "held_out: needs group=COLUMN"),
+        ("group", "2020", "group: is the target"),
+        ("drop", ["2020"], "drop: '2020' is the target"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_key(
+    csv: str, key: str, value: Any, told: str
+) -> None:
+    with pytest.raises(KerhrmError, match=told) as error:
+        read(**{"csv": csv, key: value})
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_numbers_are_names_and_a_name_is_a_list(csv: str) -> None:
+    table = read(csv, target=2020, group="floor", held_out=2, drop="area")
+    assert (table.target, table.held_out, table.drop) == ("2020", ["2"], ["area"])
+    assert set(table.model_dump(exclude_unset=True)) == {
+        *("csv", "target", "group", "held_out", "drop")
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"target": "2021"}, "target=2021: t.csv has no such column; did you mean"),
+        ({"group": "aria"}, "group=aria: .* 'area'"),
+        ({"drop": ["area", "x"]}, "drop=x: .*known are: 2020, area, floor"),
+        ({"categorical": ["flor"]}, "categorical=flor: .* 'floor'"),
+        ({"group": "area", "held_out": "Wset"}, "held_out=Wset: .*: east, west$"),
+        ({"group": "area", "held_out": "north"}, "held_out=north"),  # no target there
+        ({"group": "area", "held_out": ["west", "east"]}, "no other group is left"),
+        ({"group": "floor", "held_out": "3"}, "held_out=3: .*: 1, 2$"),
+    ],
+)
+def test_columns_and_groups_are_those_of_the_table(
+    csv: str, more: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(KerhrmError, match=told):
+        read(csv, **more).check(FRAME)
+
+
+def test_a_right_table_passes(csv: str) -> None:
+    read(csv, group="area", held_out=["west"], drop=["floor"]).check(FRAME)
+
+
+def test_the_page_of_another_file_stays(csv: str, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "own_table").mkdir(parents=True)
+    page = run / "own_table" / "t.html"
+    page.write_text("")
+    provenance.write(run, "own_table", [page], {"../t.csv": "0"}, {})
+    other = tmp_path / "other" / "t.csv"
+    other.parent.mkdir()
+    other.write_bytes((tmp_path / "t.csv").read_bytes())
+    keys = {"target": "2020"}
+    assert OwnTable.read({"csv": csv, **keys}, run)
+    assert OwnTable.read({"csv": str(tmp_path / "t.csv"), **keys}, run)
+    with pytest.raises(KerhrmError, match="is the page of another file"):
+        OwnTable.read({"csv": str(other), **keys}, run)
+
+
+def test_a_page_has_a_name_that_a_file_may_have() -> None:
+    assert page_name("a/b c(1).csv") == "b_c_1_"
+    assert len(page_name("ü" * 120 + ".csv").encode()) <= 200
+
+
+def test_its_keys_are_no_part_of_the_run(load: Load, tmp_path: Path) -> None:
+    config = load(csv="t.csv", target="y", seed="3")
+    assert config.own_table == {"csv": "t.csv", "target": "y", "seed": "3"}
+    assert config.mark == ""
+    (tmp_path / "mine.yaml").write_text("csv: u.csv\ntarget: x\nthreads: 2")
+    config = load_config({"target": "y"}, ["mine.yaml"], tmp_path)
+    assert config.own_table == {"csv": "u.csv", "target": "y"}
+    assert config.threads == 2

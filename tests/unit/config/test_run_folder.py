@@ -1,0 +1,88 @@
+"""A run has a folder of its own."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from small_config import TREE, write
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.config import load_config
+from kerhrm.paper.config.run_folder import check_run_folder, run_folder
+from kerhrm.paper.runs.locks import TEMPORARY
+from kerhrm.paper.runs.provenance import PROVENANCE
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return write(tmp_path, TREE)
+
+
+def run(root: Path, results: str) -> Path:
+    return load_config({"results": results}, root=root).run
+
+
+def test_a_file_or_a_link_to_nothing_is_no_folder(root: Path) -> None:
+    (root / "file").touch()
+    (root / "link").symlink_to(root / "nowhere")
+    for results in ("file", "file/deeper", "link", "x" * 300, "~nobody_here/x"):
+        for _ in range(2):  # also where the configuration is kept
+            with pytest.raises(KerhrmError, match="results=") as error:
+                run(root, results)
+            assert results[:20] in str(error.value)
+            assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("results", "folder"),
+    [
+        (".", "paper"),
+        ("a b,c:d", "a b,c:d/paper"),
+        ("x/../y", "y/paper"),
+        ("there/", "there/paper"),
+        ("2024", "2024/paper"),
+    ],
+)
+def test_any_new_folder_will_do(root: Path, results: str, folder: str) -> None:
+    assert run(root, results) == Path(folder)
+
+
+def test_files_of_others_are_not_mixed_with_a_run(root: Path) -> None:
+    (root / "photos/paper").mkdir(parents=True)
+    assert run(root, "photos")  # empty
+    (root / "photos/paper/me.png").touch()
+    with pytest.raises(KerhrmError, match=r"results=photos: .*me\.png"):
+        run(root, "photos")
+    (root / "photos/paper" / TEMPORARY).mkdir()  # where a run has begun
+    assert run(root, "photos")
+
+
+def test_a_run_lies_in_no_other_one(root: Path) -> None:
+    for name in (TEMPORARY, PROVENANCE):
+        (root / "results/paper" / name).mkdir(parents=True)
+    assert run(root, "results")
+    with pytest.raises(KerhrmError, match="another run's folder"):
+        run(root, "results/paper")
+
+
+def test_a_run_lies_in_no_folder_of_the_checkout(root: Path) -> None:
+    folders = {"config", "src/package", "results/reference"}
+    for folder in folders:
+        (root / folder).mkdir(parents=True, exist_ok=True)
+        (root / folder / "file").touch()
+    (root / "results/README.md").touch()
+    for command in (["init", "-q"], ["add", "config", "src", "results"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    for results in (
+        "config",
+        "config/deeper",
+        "src",
+        "src/package",
+        "results/reference",
+    ):
+        with pytest.raises(KerhrmError, match="part of the checkout"):
+            check_run_folder(run_folder(results, "smoke"), root)
+    for results in ("results", ".", "other", "results/mine"):
+        check_run_folder(run_folder(results, "smoke"), root)

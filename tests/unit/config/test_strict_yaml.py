@@ -1,0 +1,139 @@
+"""YAML is read as it looks, and what cannot be walked through is refused at once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.config.models import Whole
+from kerhrm.paper.config.own_table import OwnTable
+from kerhrm.paper.config.strict_yaml import (
+    OWN_KEYS,
+    TEXTS,
+    read_overrides,
+    read_yaml,
+)
+
+
+def bomb(first: str, line: str) -> str:
+    """Ten lines that stand for a billion values."""
+    lines = [first]
+    for number in range(1, 10):
+        nine = ", ".join(f"k{i}: *a{number - 1}" for i in range(9))
+        aliases = ", ".join([f"*a{number - 1}"] * 9)
+        lines.append(line.format(number=number, mapping=nine, sequence=aliases))
+    return "\n".join(lines)
+
+
+BOMBS = {
+    "mappings": bomb("a0: &a0 {x: 1}", "a{number}: &a{number} {{{mapping}}}"),
+    "sequences": bomb("a0: &a0 [x]", "a{number}: &a{number} [{sequence}]"),
+    "merged": bomb("a0: &a0 {x: 1}", "a{number}: &a{number} {{<<: [{sequence}]}}"),
+    "long": "\n".join(f"k{i}: 1" for i in range(60_000)),
+    "deep": "{a: " * 1000 + "1" + "}" * 1000,
+    "deep by aliases": "a0: &a0 [1]\n"
+    + "\n".join(f"a{i}: &a{i} [*a{i - 1}]" for i in range(1, 60)),
+    "itself": "a: &a {b: *a}",
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_are_refused_in_one_line_with_their_file(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "bomb.yaml"
+    path.write_text(BOMBS[name])
+    with pytest.raises(
+        KerhrmError, match=r"bomb\.yaml: .*(stands for|nested|itself)"
+    ) as error:
+        read_yaml(path)
+    assert len(str(error.value)) < 250
+    with pytest.raises(KerhrmError, match="--config: data: "):
+        read_overrides([f"data={BOMBS[name]}"])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("10", 10),
+        ("-3", -3),
+        ("010", "010"),  # 8 in YAML 1.1
+        ("1:30", "1:30"),  # 90 there
+        ("1_000", "1_000"),
+        ("0x10", "0x10"),
+        ("1e-05", 1e-5),  # text there
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("1.", 1.0),
+        ("yes", "yes"),  # true there
+        ("no", "no"),
+        ("off", "off"),
+        ("true", True),
+        ("2020-01-01", "2020-01-01"),  # a date there
+        ("~", None),
+        ("null", None),
+        ("", None),
+        ("'010'", "010"),
+        ("nan", "nan"),
+    ],
+)
+def test_plain_values_are_what_they_look_like(
+    tmp_path: Path, text: str, value: Any
+) -> None:
+    (tmp_path / "x.yaml").write_text(f"\ufeffa: {text}\nb: [{text or 'null'}]")
+    read = read_yaml(tmp_path / "x.yaml")
+    assert repr(read) == repr({"a": value, "b": [value]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["!!binary aGk=", "!!set {x}", "!!int 010", "!x 1", "!!python/name:os.system"],
+)
+def test_tags_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.yaml").write_text(f"b: 1\na: {text}")
+    with pytest.raises(KerhrmError, match=r"line 2 .*the tag '.*' is not allowed"):
+        read_yaml(tmp_path / "x.yaml")
+
+
+def test_aliases_and_merge_keys_are_read(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}")
+    a = {"x": 1}
+    assert read_yaml(tmp_path / "x.yaml") == {"a": a, "b": a, "c": {"x": 1, "y": 2}}
+
+
+def test_the_command_line_is_taken_as_it_was_typed() -> None:
+    entries = ["threads=2", "seed_offset=010", "results=007", "csv=1e5", "target=true"]
+    entries += ["raw_dir=", "data={made: {seeds: 2}}", "drop=[1.50, no]", "group='a b'"]
+    assert read_overrides(entries) == {
+        "threads": 2,
+        "seed_offset": "010",
+        "results": "007",
+        "csv": "1e5",
+        "target": "true",
+        "raw_dir": None,
+        "data": {"made": {"seeds": 2}},
+        "drop": ["1.50", "no"],
+        "group": "a b",
+    }
+
+
+def test_a_path_that_is_no_yaml_is_a_path() -> None:
+    odd = ["results=a: b: [c", "csv=[a", "x=a: b: c"]
+    values = {"results": "a: b: [c", "csv": "[a", "x": "a: b: c"}
+    assert read_overrides(odd) == values
+
+
+def test_a_key_is_given_once() -> None:
+    with pytest.raises(KerhrmError, match="--config: preset is given twice"):
+        read_overrides(["preset=smoke", "threads=2", "preset=paper"])
+
+
+def test_the_text_keys_are_those_of_the_models() -> None:
+    assert tuple(OwnTable.model_fields) == OWN_KEYS
+    texts = [
+        name
+        for name, field in Whole.model_fields.items()
+        if isinstance(field.default, str)
+    ]
+    assert set(TEXTS) == {*texts, "raw_dir", *OWN_KEYS}
