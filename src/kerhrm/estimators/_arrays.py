@@ -4,6 +4,7 @@ Tensors become arrays, masked cells become missing ones, and what comes as a lis
 the types of its values: NumPy alone would make one text of 1 and "1".
 """
 
+from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Number
 from typing import Any
@@ -94,6 +95,21 @@ def kind(value: Any) -> str:
     if isinstance(value, Number | Decimal | np.number):
         return "numbers"
     return type(value).__name__
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell is a number, numbers as text included, or missing."""
+    if isinstance(value, np.datetime64 | np.timedelta64 | date | timedelta):
+        return False
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return True
+    try:
+        float(value)
+    except OverflowError:
+        return True
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def family(dtype: Any) -> str:

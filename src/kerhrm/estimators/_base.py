@@ -4,41 +4,35 @@ Preparing a fit, all or nothing, and predicting in blocks.
 """
 
 import contextlib
-import math
-import numbers
-import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import pairwise
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from kerhrm.algorithm.records import NO_WEIGHT
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._data import Units, read_features, read_target, read_weights
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._data import Units, read_features
+from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
 from kerhrm.estimators._settings import computation
 from kerhrm.estimators._settings import cores as cores
 from kerhrm.estimators._split import split_table
 from kerhrm.estimators._state import restored, stored
+from kerhrm.estimators._target import read_target, read_weights
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap, NystroemOptions
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import Network, resolve_device
-from kerhrm.networks.build import NetworkOptions, build
-from kerhrm.options import Options, Task
-from kerhrm.plugins import load_entry
+from kerhrm.networks.build import build
+from kerhrm.options import Task
 
-T = TypeVar("T", bound=Options)
 BLOCK = 2**12  #: points that are predicted at a time
-MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
 
 
 def _classifies(estimator: Any) -> bool:
@@ -180,7 +174,7 @@ def start(
     Without a ``seed`` that of ``random_state`` counts.
     """
     device, task = resolve_device(estimator.device), estimator._task
-    network_options = _network_options(estimator.network)
+    network_options = network_options_of(estimator.network)
     x = read_features(estimator, X, reset=True)
     target = read_target(y, len(x), task, table=X)
     estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
@@ -197,7 +191,7 @@ def start(
     if weights is not None and (weights[train] <= NO_WEIGHT).all():
         problem = "sample_weight is 0 in all rows that train"
         raise KerhrmError(problem, "give more rows a weight above 0")
-    _check_size(network_options, x.shape[1])
+    check_size(network_options, x.shape[1])
     units = estimator._units = Units.of(
         x[train], target[train], task, None if weights is None else weights[train]
     )
@@ -219,24 +213,6 @@ def start(
         else _mean_one(weights, held_out, device),
     )
     return inputs, np.concatenate([train, held_out])
-
-
-def draw_seed(random_state: Any) -> int:
-    """Seed of a fit: a whole number itself, or a draw.
-
-    Raises KerhrmError if it is neither a whole number, a RandomState, nor None.
-    """
-    if isinstance(random_state, numbers.Integral) and not isinstance(
-        random_state, bool
-    ):
-        return int(random_state)
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    problem = (
-        "random_state must be a whole number, a numpy RandomState or None; "
-        f"got {shown(random_state)}"
-    )
-    raise KerhrmError(problem, "use random_state=0")
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:
@@ -271,37 +247,6 @@ def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
     estimator._predictor = predictor.to(torch.device("cpu"))
 
 
-def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
-    """Options of a class from the parameters with the names of its fields, or as given.
-
-    Raises KerhrmError naming the first parameter that is refused.
-    """
-    values = {}
-    for name, field in kind.model_fields.items():
-        value = given.get(name, getattr(estimator, name))
-        if isinstance(field.default, list):
-            value = _listed(value)
-        values[name] = value.item() if isinstance(value, np.generic) else value
-    try:
-        return kind.parse(values)
-    except KerhrmError as error:
-        name = re.split(r"\W", error.problem)[0]
-        if error.hint is not None or name not in kind.model_fields:
-            raise
-        hint = f"the default is {shown(kind.model_fields[name].default)}"
-        raise KerhrmError(error.problem, hint) from error
-
-
-def _listed(value: Any) -> list[Any]:
-    """Values of a sequence, or a single value, of Python's own types."""
-    if hasattr(value, "tolist"):  # arrays, tensors, pandas
-        value = value.tolist()
-    single = isinstance(value, str | bytes | Mapping | Iterator)
-    if single or not isinstance(value, Iterable):
-        return [value]
-    return [each.item() if isinstance(each, np.generic) else each for each in value]
-
-
 @contextlib.contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Leave an estimator as it was if a fit fails.
@@ -325,47 +270,6 @@ def _out_of_memory(error: BaseException) -> bool:
     text = str(error) if isinstance(error, RuntimeError) else ""
     words = "can't allocate memory", "out of memory"
     return isinstance(error, MemoryError) or any(word in text for word in words)
-
-
-def _network_options(network: Any) -> NetworkOptions:
-    """Options of a network from hidden widths, a module's factory, or its name.
-
-    Raises KerhrmError if it is none of these, or a function that Python would not find
-    by its name.
-    """
-    if isinstance(network, str):
-        return NetworkOptions.parse({"module": network}, "network: ")
-    if isinstance(network, torch.nn.Module):
-        kind = type(network).__name__
-        problem = f"network must be a function that returns a module; got a {kind}"
-        hint = "write def network(d) at the top level of a module, and pass network"
-        raise KerhrmError(problem, hint)
-    if not callable(network):
-        try:
-            return NetworkOptions.parse({"widths": _listed(network)}, "network: ")
-        except KerhrmError as error:
-            hint = error.hint or "give hidden widths, as network=(1024,)"
-            raise KerhrmError(error.problem, hint) from error
-    entry = (
-        f"{getattr(network, '__module__', '')}:{getattr(network, '__qualname__', '')}"
-    )
-    with contextlib.suppress(KerhrmError):
-        if load_entry(entry) is network:
-            return NetworkOptions.parse({"module": entry})
-    hint = "define the function at the top level of a module"
-    problem = f"network must be a function that Python can import; got {shown(network)}"
-    raise KerhrmError(problem, hint)
-
-
-def _check_size(options: NetworkOptions, d: int) -> None:
-    """Refuse a network that no memory holds."""
-    sizes = pairwise((d, *options.widths, 1))
-    if options.module is None:
-        number = math.fsum((1 + inputs) * outputs for inputs, outputs in sizes)
-        if number > MAX_WEIGHTS:
-            problem = f"network={options.widths} has {number:.1e} weights"
-            hint = f"give fewer or narrower layers, of {MAX_WEIGHTS:.0e} in all"
-            raise KerhrmError(f"{problem}, which are too many", hint)
 
 
 def in_table(values: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -69,6 +69,9 @@ def _factorise(values: np.ndarray, what: str) -> tuple[np.ndarray, list[Any]]:
     if values.dtype.kind in "biufU":
         distinct, codes = np.unique(values, return_inverse=True)
         return codes, distinct.tolist()
+    if pd.api.types.infer_dtype(values, skipna=False) == "string":
+        codes, distinct = pd.factorize(values, sort=True)
+        return codes, distinct.tolist()
     keys = [_key(value) for value in pd.Series(values).tolist()]
     try:
         unordered = dict.fromkeys(keys)

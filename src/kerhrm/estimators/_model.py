@@ -27,11 +27,11 @@ from kerhrm.estimators._base import (
     all_or_nothing,
     finish,
     in_table,
-    options_of,
     reduced_features,
     start,
 )
-from kerhrm.estimators._data import read_features, read_target
+from kerhrm.estimators._data import read_features
+from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._report import (
     ALL,
     Report,
@@ -44,6 +44,7 @@ from kerhrm.estimators._report import (
     worse_than_constant,
 )
 from kerhrm.estimators._settings import computation
+from kerhrm.estimators._target import read_target
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.features.ridge import RidgeModel

@@ -19,9 +19,9 @@ from kerhrm.estimators._base import (
     all_or_nothing,
     finish,
     in_table,
-    options_of,
     start,
 )
+from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._settings import computation
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.registry import METHODS

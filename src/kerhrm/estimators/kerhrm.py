@@ -67,11 +67,11 @@ _PARAMETERS = """    Parameters
     validation_fraction : float
         Share of the rows that choose, unless ``fit`` is given others.
     random_state : int, RandomState or None
-        Seed of everything that is drawn.
+        Seed of everything that is drawn; ``seed_`` is that of the fit.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     n_jobs : int, optional
-        Cores, by default those that PyTorch takes; -1: all.
+        Cores, by default those that PyTorch takes; -1, or more than there are: all.
     verbose : int
         1: print a line for each iteration.
 
@@ -166,6 +166,8 @@ class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
         Errors on validation rows of KerHRM, closed-form ERM, least squares and a
         constant: on all rows, and in every inferred environment.  None where KerHRM was
         not fitted.
+    seed_ : int
+        Seed of the fit: as ``random_state`` it gives the same model again.
     predictor_ : str
         What predicts: ``"linear"``, ``"network"``; ``"erm"`` where KerHRM does not
         help.

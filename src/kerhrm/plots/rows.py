@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._arrays import column
-from kerhrm.estimators._data import read_features, read_target
+from kerhrm.estimators._data import read_features
 from kerhrm.estimators._labels import read_labels
+from kerhrm.estimators._target import read_target
 from kerhrm.options import Task, suggest
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 
