@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from dagtools import SMOKE, Checkout, edited, replace
+from dagtools import SMOKE, Checkout, edited, names, replace
 
 from kerhrm.paper.runs.arrays import load_arrays
 
@@ -55,6 +55,11 @@ def refused(done: subprocess.CompletedProcess[str], *lines: list[str]) -> None:
         (("tabel1", *SMOKE), ["tabel1 does not exist; did you mean table1"]),
         (("--config", "preset=smoke", "--config", "device=cpu"), ["--config", "twice"]),
         ((*SMOKE, "--workflow-profile", "profiles/slrum"), ["profiles/slrum"]),
+        ((*SMOKE, "preset=paper"), ["preset", "twice"]),
+        ((*SMOKE, "-R", "trian"), ["-R trian", "'train'"]),
+        ((*SMOKE, "seed=7"), ["only own_table has the keys seed"]),
+        (("own_table", *SMOKE, "csv=123", "target=y"), ["csv=123: it does not exist"]),
+        ((*SMOKE, "results=README.md"), ["results=README.md", "is a file"]),
     ],
 )
 def test_command_line(
@@ -62,6 +67,30 @@ def test_command_line(
 ) -> None:
     refused(checkout.snakemake("all", *options), parts)
     assert not (checkout.folder / "results" / "smoke").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("-R", "train", "table1"), ["snakemake table1 -R ..."]),
+        (("results/paper/tables/table1.csv",), ["add --config preset=paper"]),
+    ],
+)
+def test_a_target_that_would_be_lost(
+    checkout: Checkout, options: tuple[str, ...], parts: list[str]
+) -> None:
+    refused(checkout.snakemake(*options, *SMOKE), parts)
+    assert not (checkout.folder / "results").joinpath("smoke").exists()
+
+
+def test_no_target_is_all(checkout: Checkout) -> None:
+    """For a plan, a graph and a report alike, and with a folder called like a rule."""
+    planned = checkout.plan("all", *SMOKE)
+    assert len(planned) > 50
+    assert names(checkout.plan(*SMOKE)) == names(planned)
+    assert names(checkout.plan(*SMOKE, "--directory", "report1")) == names(planned)
+    graph = checkout.run(*SMOKE, "--rulegraph")
+    assert all(rule in graph for rule in ("train_network", "render_report", '"all'))
 
 
 @pytest.mark.parametrize(
