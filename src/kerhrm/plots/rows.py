@@ -173,7 +173,10 @@ def importance(
     _check_separable(model)
     rows = read(model, X, y)
     mean, deviation = moved_by_shuffling(model, rows, random_state)
-    names = [plain(name) for name in (*rows.features, f"{rows.target} (target)")]
+    target = f"{rows.target} (target)"
+    if target in rows.features:
+        target = f"target {target}"
+    names = [plain(name) for name in (*rows.features, target)]
     shown = np.argsort(mean, kind="stable")[-most:]
     ax = new_axes(ax, height=1.0 + 0.3 * len(shown))
     colours = [GREY if j == len(names) - 1 else "C0" for j in shown]

@@ -10,6 +10,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from scipy.stats import t
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import adjusted_rand_score, zero_one_loss
 
@@ -319,3 +320,10 @@ def test_environments_of_auxiliary_columns_are_drawn(labels: Any) -> None:
         how = {} if draw is kerhrm.plots.importance else {"auxiliary": place}
         with pytest.raises(KerhrmError, match="functions of auxiliary columns alone"):
             draw(*given, **how)
+
+
+def test_a_column_named_as_the_target_keeps_a_bar_of_its_own(labels: Any) -> None:
+    x = labels.x.rename(columns={"shape": "answer (target)"})
+    model = clone(labels.model).fit(x, labels.y)
+    names = ticks(kerhrm.plots.importance(model, x, labels.y))
+    assert sorted(names) == ["answer (target)", "shade", "target answer (target)"]
