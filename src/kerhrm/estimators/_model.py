@@ -90,6 +90,8 @@ class InvariantEstimator(TableEstimator):
     _linearisation: Linearisation
     _auxiliary: AuxiliaryFit | None  #: of auxiliary columns; None: without, or ERM
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
+    _of_inputs: bool  #: whether environments are regressions on the inputs
+    _of_residuals: bool  #: or of residuals, not of the target
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
 
@@ -255,9 +257,9 @@ class InvariantEstimator(TableEstimator):
         with computation(self.n_jobs), torch.no_grad():
             points, one = self._units.inputs(x), self._environments
             f0, along = self._linearisation(points)
-            of_inputs = self._clusters_inputs(self.selected_["iteration"])
-            means = points.double() @ one.slopes[0].mT if of_inputs else along[:, 1:]
-            if self.clustering_target == "residual":
+            slopes = one.slopes[0].mT
+            means = points.double() @ slopes if self._of_inputs else along[:, 1:]
+            if self._of_residuals:
                 target = target - f0
             probabilities = one.probabilities(self.selected_["k"], means, target)
             return of_occupied(probabilities, one.occupied[0])
@@ -296,9 +298,6 @@ class InvariantEstimator(TableEstimator):
             errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
         return Report(errors, facts(self))
 
-    def _clusters_inputs(self, iteration: int) -> bool:
-        return self.first_kernel == "inputs" and iteration == 1
-
     def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
         """Outputs (m,) of a network or, by the first direction of a linearisation, of
         theta."""
@@ -331,7 +330,10 @@ class InvariantEstimator(TableEstimator):
         environments = Environments.stack([one])
         self._environments = Environments.from_arrays(environments.arrays(), "cpu")
         directions = final.theta[:, None]
-        if not self._clusters_inputs(final.iteration):
+        # of the fit, whatever the parameters are when rows are read
+        self._of_inputs = self.first_kernel == "inputs" and final.iteration == 1
+        self._of_residuals = self.clustering_target == "residual"
+        if not self._of_inputs:
             directions = torch.cat([directions, one.slopes.mT], dim=1)
         with torch.enable_grad():
             linear = features.linearise(directions)

@@ -193,3 +193,11 @@ def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
         KerhrmError, match=r"random_state must be .*; use random_state=0"
     ):
         TangentRidge(random_state=seed).fit(X, CLASS)
+
+
+def test_parameters_that_are_set_after_a_fit_change_no_environments() -> None:
+    model = KerHRMClassifier(**KERHRM).fit(X, CLASS)
+    expected = model.predict_environment_proba(X, CLASS)
+    model.set_params(clustering_target="label", first_kernel="inputs", k=7)
+    found = model.predict_environment_proba(X, CLASS)
+    np.testing.assert_array_equal(found, expected)
