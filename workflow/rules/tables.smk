@@ -2,6 +2,8 @@
 
 from kerhrm.paper.config.files import read_yaml
 
+# Figures need no window, whatever backend the user has chosen.
+os.environ["MPLBACKEND"] = "agg"
 ENDPOINTS = [
     name
     for name in checked(read_yaml, ROOT / "config/endpoints.yaml")["tables"]

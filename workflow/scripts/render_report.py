@@ -18,4 +18,5 @@ with job(snakemake):
         agreement=sentence,
         departures=departures,
         own_tables=params.own_tables,
+        selected=params.selected,
     )

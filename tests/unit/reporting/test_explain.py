@@ -16,6 +16,7 @@ from kerhrm.paper.config.strict_yaml import read_overrides
 from kerhrm.paper.reporting.explain import explain
 from kerhrm.paper.reporting.options import RunOptions
 from kerhrm.paper.reporting.run import Run
+from kerhrm.paper.reporting.tables import hyperparameters
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.arrays import save_arrays
 from kerhrm.paper.runs.locks import TEMPORARY
@@ -192,10 +193,11 @@ def test_the_published_table_shows_what_was_selected() -> None:
     learner = found["options"]["learner"]
     assert {name: learner[name]["value"] for name in expected} == expected
     assert all("selected: " in learner[name]["from"] for name in expected)
-    table = RunOptions(run, ROOT).selected("table1").set_index(["method", "selection"])
-    rates = chosen["erm"]["pooled validation"]["learning_rate"]
-    assert (
-        table.loc[("ERM", "pooled validation"), "options"] == f"learning_rate={rates}"
-    )
-    assert table.loc[("KerHRM", "oracle"), "data"] == "classification"
-    assert "ref: majority" not in table.index.get_level_values("method")
+    rows = RunOptions(run, ROOT).config.selected("table1")
+    shown = hyperparameters(rows).set_index("method")
+    assert set(shown["selected on"]) == {"classification"}
+    rate = chosen["erm"]["pooled validation"]["learning_rate"]
+    assert shown.loc["ERM", "pooled validation"] == f"learning_rate={rate:g}"
+    assert shown.loc["ERM", "worst true environment"] == ""
+    assert shown.loc["KerHRM", "oracle"].startswith("alpha=")
+    assert "ref: majority" not in shown.index

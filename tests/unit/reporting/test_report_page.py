@@ -53,6 +53,7 @@ def test_a_run_with_stand_ins_has_no_finding(
         agreement="this machine agrees with the published run in 3 of 4 cells",
         departures=[f"cell_{n}: outside the interval" for n in range(22)],
         own_tables=["mine"],
+        selected=load_config({"preset": "smoke"}, root=ROOT).selected("table1"),
     )
     shown = text(page)
     stand_ins = "stand-ins for MNIST (digits of 8x8 pixels)"

@@ -96,9 +96,10 @@ class Config:
         ``clustering``), ``replicates`` (their names), ``network``, ``features``,
         ``k_max`` (None: no learner needs features), ``task``, ``raw``.  Of a learner
         besides ``method``, ``steps``, ``candidates`` (options), ``shown`` (index of the
-        candidate by selection criterion, its own first), ``titles`` (of the outputs to
-        make).  Its replicates are the first ones of the setting, fewer only with
-        ``more_seeds``.
+        candidate by selection criterion, its own first), ``selected`` (options that
+        each criterion has selected on the data ``selected_on``), ``titles`` (of the
+        outputs to make).  Its replicates are the first ones of the setting, fewer only
+        with ``more_seeds``.
 
         Raises KerhrmError if there is no such data set, setting or learner, or its
         options are not selected yet.
@@ -119,6 +120,22 @@ class Config:
                 own["missing"], "run snakemake select --config preset=tuning"
             )
         return dict(settings[setting] | own)
+
+    def selected(self, *tables: str) -> list[list[Any]]:
+        """What criteria have selected for the learners of some tables.
+
+        Rows of the data set that they were selected on, the title of the learner's
+        first output, the criterion, and the options.
+        """
+        rows: dict[tuple[str, str, str], list[Any]] = {}
+        for cell in (cell for name in tables for cell in self.tables[name].cells):
+            params = self.params(*cell)
+            title = next(iter(params["titles"].values()))
+            for criterion, options in params["selected"].items():
+                key = (params["selected_on"], title, criterion)
+                if options:
+                    rows.setdefault(key, [*key, options])
+        return list(rows.values())
 
     def tuning(self, data: str) -> dict[str, Any] | None:
         """``settings``, ``learners`` and ``seeds`` of a search; None.

@@ -281,8 +281,18 @@ class Learners:
             for name, kind in PENALTIES.load().items()
             if any(trial.get("penalty") == name for trial in trials)
         }
+        selected = {
+            name: {
+                option: trials[number][option]
+                for option, key in self.keys(data, setting, learner, name).items()
+                if key[0] == "selected"
+            }
+            for name, number in shown_at.items()
+        }
         return {
             "method": method.name,
+            "selected_on": at[1],
+            "selected": selected,
             "entries": {
                 "train": entry_of(method.train),
                 "options": entry_of(method.options),

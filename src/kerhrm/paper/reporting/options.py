@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
@@ -146,30 +145,6 @@ class RunOptions:
         cells = record.get("params", {}).get("cells", {})
         return cells.get(f"{data}/{setting}/{learner}", {})
 
-    def selected(self, table: str) -> pd.DataFrame:
-        """What criteria have selected for the learners of a table, on tuning seeds.
-
-        Columns ``data`` (that they were selected on), ``method`` (the row of its first
-        output), ``selection`` and ``options``.
-        """
-        shown = self.config.tables.get(table)
-        rows: dict[tuple[str, str, str], str] = {}
-        for data, setting, learner in shown.cells if shown else ():
-            params = self.config.params(data, setting, learner)
-            title = next(iter(params["titles"].values()))
-            for criterion, number in params["shown"].items():
-                keys = self.resolver.learners.keys(data, setting, learner, criterion)
-                values = params["candidates"][number]
-                chosen = [name for name, key in keys.items() if key[0] == "selected"]
-                if chosen:
-                    source = keys[chosen[0]][1]
-                    text = spelled({name: values[name] for name in sorted(chosen)})
-                    rows[source, title, criterion] = text
-        columns = ["data", "method", "selection", "options"]
-        return pd.DataFrame(
-            [(*key, text) for key, text in rows.items()], columns=columns
-        )
-
     def command(self, table: str, data: str, setting: str, learner: str) -> str:
         """The command that makes a cell's table as the run has it.
 
@@ -231,24 +206,6 @@ class RunOptions:
         elif self.files:
             file = "--config or --configfile"
         return f"{what}{file}: {'.'.join(map(str, key[len(place) :]))}"
-
-
-def spelled(options: Mapping[str, Any]) -> str:
-    """Options in one line, a list of one value as this value.
-
-    Examples
-    --------
-    >>> spelled({"k": [25], "alpha": [0.0, 1.0], "loss": "squared"})
-    'k=25, alpha=[0, 1], loss=squared'
-    """
-
-    def text(value: Any) -> str:
-        if isinstance(value, list):
-            texts = [text(one) for one in value]
-            return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        return f"{value:g}" if isinstance(value, float) else str(value)
-
-    return ", ".join(f"{name}={text(value)}" for name, value in options.items())
 
 
 def _known(run: Run, tree: Tree) -> Tree:

@@ -13,6 +13,7 @@ import pandas as pd
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.paper.evaluation.tables import FALLBACK
 from kerhrm.paper.reporting.notebooks import render
+from kerhrm.paper.reporting.options import RunOptions
 from kerhrm.paper.reporting.run import COMPARISONS, Run
 from kerhrm.paper.runs import costs
 from kerhrm.paper.runs.arrays import atomic, write_text
@@ -93,9 +94,22 @@ def publish(
         with TemporaryDirectory() as folder:
             notebook = root / "notebooks" / "report.ipynb"
             executed, page = Path(folder, notebook.name), target / "report.html"
-            render(notebook, executed, page, run=str(target))
+            shown = _selected(Run(target), root)
+            render(notebook, executed, page, run=str(target), selected=shown)
         write_provenance(target, made)
     return target
+
+
+def _selected(run: Run, root: Path) -> list[list[Any]]:
+    """The hyperparameters of the tables that the run's configuration knows.
+
+    None, if this version cannot read it.
+    """
+    try:
+        config = RunOptions(run, root).config
+    except KerhrmError:
+        return []
+    return config.selected(*(name for name in run.tables if name in config.tables))
 
 
 def _check_target(target: Path, run: Run) -> None:

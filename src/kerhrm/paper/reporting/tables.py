@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -206,14 +206,34 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     return wide[sorted(wide, key=(*PANEL, *wide).index)]
 
 
-def hyperparameters(selected: pd.DataFrame) -> pd.DataFrame:
+def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
     """What each criterion has selected, a column for each criterion.
 
-    ``selected`` is of :meth:`kerhrm.paper.reporting.options.RunOptions.selected`.
+    ``selected`` is of :meth:`kerhrm.paper.config.Config.selected`.
     """
-    rows = selected.drop_duplicates(["data", "method", "selection"])
-    wide = rows.pivot(index=["data", "method"], columns="selection", values="options")
-    order = pd.MultiIndex.from_frame(rows[["data", "method"]].drop_duplicates())
-    columns = sorted(wide, key=(*PANEL, *wide).index)
-    wide = wide.reindex(order)[columns].fillna("").reset_index()
-    return wide.rename_axis(None, axis=1).rename(columns={"data": "selected on"})
+    columns = ["selected on", "method", "selection", "options"]
+    rows = pd.DataFrame(selected, columns=columns)
+    rows["options"] = rows["options"].map(spelled)
+    wide = rows.pivot(index=columns[:2], columns="selection", values="options")
+    order = pd.MultiIndex.from_frame(rows[columns[:2]].drop_duplicates())
+    criteria = sorted(wide, key=(*PANEL, *wide).index)
+    wide = wide.reindex(order)[criteria].fillna("").reset_index()
+    return wide.rename_axis(None, axis=1)
+
+
+def spelled(options: Mapping[str, Any]) -> str:
+    """Options in one line, by name; a list of one value as this value.
+
+    Examples
+    --------
+    >>> spelled({"k": [25], "alpha": [0.0, 1.0], "loss": "squared"})
+    'alpha=[0, 1], k=25, loss=squared'
+    """
+
+    def text(value: Any) -> str:
+        if isinstance(value, list):
+            texts = [text(one) for one in value]
+            return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    return ", ".join(f"{name}={text(value)}" for name, value in sorted(options.items()))
