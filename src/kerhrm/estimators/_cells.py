@@ -144,7 +144,7 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
             known = words.known(NO_NUMBER)
             example = next(word for word in known if number(word, decimal) is None)
             problem = f"column {str(name)!r} has {example!r}, which is no number"
-            hint = "leave it out: each column's cells show their decimal sign"
+            hint = "leave --decimal out, so that each column shows its own"
             raise KerhrmError(f"{problem} with --decimal {decimal}", hint)
         values[name], note = _read(words, possible, decimal or usual)
         if note:

@@ -61,10 +61,11 @@ def read_table(
         that is no date.
     """
     if decimal not in (None, ".", ","):
-        raise KerhrmError(f"--decimal must be . or ,; got {decimal!r}", "leave it out")
+        problem = f"--decimal must be . or ,; got {decimal!r}"
+        raise KerhrmError(problem, "leave --decimal out")
     if date_order not in (None, *ORDERS):
         problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
-        raise KerhrmError(problem, suggest(str(date_order), list(ORDERS)))
+        raise KerhrmError(problem, "leave --date-order out, or use one of these")
     text = decode(read_bytes(path), path, encoding)
     layout = read_layout(text, path, sep)
     for name in dates:
@@ -204,7 +205,7 @@ def _evenness(text: str, sep: str) -> tuple[bool, int]:
     if len(rows) > 2 and len(text) > SAMPLE:
         rows.pop()  # which may be cut
     widths = [_filled(row) for row in rows]
-    usual = max(set(widths), key=widths.count, default=0)
+    usual = max(widths, key=lambda width: (widths.count(width), width), default=0)
     return widths[:1] == [usual] and usual > 1, usual
 
 

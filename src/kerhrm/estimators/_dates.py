@@ -25,8 +25,16 @@ ORDERS = {
 }
 ISO = "ISO8601"
 #: formats that show their order
-SHOWN = (ISO, "%d-%b-%Y", "%b-%d-%Y", "%Y-%b-%d")
-SHOWN += ("%b-%Y", "%Y-%b", "%m-%Y", "%Y-%m")
+SHOWN = (
+    ISO,
+    "%d-%b-%Y",
+    "%b-%d-%Y",
+    "%Y-%b-%d",
+    "%b-%Y",
+    "%Y-%b",
+    "%m-%Y",
+    "%Y-%m",
+)
 FORMATS = (*SHOWN, *(name for names in ORDERS.values() for name in names))
 SAMPLE = 100  #: words that most formats are ruled out by
 
@@ -73,7 +81,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         wrong = words.values(dict.fromkeys(_strangers(known), True)).notna()
         example = f"{column[wrong].iloc[0]!s}"[:40]
         problem = f"{where} must hold dates; got {example!r}"
-        hint = "write all of them as 2024-12-31, or leave it out of --dates"
+        hint = "write all of them as 2024-12-31, or leave the column out of --dates"
         raise KerhrmError(f"{problem} in {first_row(wrong, column)}", hint)
     given = [name for name in ORDERS.get(order or "", ()) if name in ways]
     if not (chosen := shown(ways) or next(iter(given), None)):

@@ -102,9 +102,11 @@ def _gives_away(
     alone = counts[codes] == 1
     predicted = (sums[codes] - target) / np.maximum(counts[codes] - 1, 1)
     predicted[alone] = target.mean()
-    if kind != "text" and len(levels) > 2:
-        between = _interpolated(levels, sums / counts)
-        predicted[alone] = between[codes[alone]]
+    known = levels < np.inf
+    if kind != "text" and known.sum() > 2:
+        means = np.full(len(levels), target.mean())
+        means[known] = _by_neighbours(levels[known], (sums / counts)[known])
+        predicted[alone] = means[codes[alone]]
     if regression:
         errors = ((target - predicted) ** 2).mean()
         return bool(errors < (1 - GIVEN_AWAY) * target.var())
@@ -114,8 +116,9 @@ def _gives_away(
     )
 
 
-def _interpolated(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Means (m,) at ascending levels, each from its neighbours alone."""
-    share = (levels[1:-1] - levels[:-2]) / (levels[2:] - levels[:-2])
-    inner = (1 - share) * means[:-2] + share * means[2:]
-    return np.concatenate([means[1:2], inner, means[-2:-1]])
+def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Means (m,) at ascending levels, each on the line through two neighbours."""
+    left = np.r_[1, np.arange(len(levels) - 2), -3]
+    right = np.r_[2, np.arange(2, len(levels)), -2]
+    share = (levels - levels[left]) / (levels[right] - levels[left])
+    return (1 - share) * means[left] + share * means[right]

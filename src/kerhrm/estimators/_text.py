@@ -88,7 +88,7 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
         named = codecs.lookup(encoding or "utf-8").name
     except (LookupError, ValueError) as error:
         problem = f"--encoding must be one that Python knows; got {encoding!r}"
-        raise KerhrmError(problem, "leave --encoding out, or use latin-1") from error
+        raise KerhrmError(problem, "leave --encoding out") from error
     wide = named.startswith(("utf-16", "utf-32"))
     # the bytes overrule general names; without zeros they are no UTF-16
     used = shown if shown and (wide or named == "utf-8") else named

@@ -80,43 +80,26 @@ def check(
         If a column is not there or cannot be used, or there are too few rows.
     """
     target = str(target)
-    auxiliary = (
-        [auxiliary] if isinstance(auxiliary, str) else [*dict.fromkeys(auxiliary)]
+    auxiliary, drop = (
+        [names] if isinstance(names, str) else list(dict.fromkeys(names))
+        for names in (auxiliary, drop)
     )
-    drop = [drop] if isinstance(drop, str) else drop
     others = [*auxiliary, *([] if group is None else [group]), *drop]
     cells = read_cells(named(table))
-    notes = table.attrs.get("notes", {}) | cells.notes
-    for name in (target, *others):
-        check_column(name, cells.table)
-    if target in others:
-        problem = f"column {target!r} is the target, and no group, auxiliary or dropped"
-        raise KerhrmError(problem, "name it only once")
-    rows = cells.table[cells.table[[target, *auxiliary]].notna().all(axis=1)]
-    if len(rows) < MIN_ROWS:
-        problem = f"{len(rows)} of {len(table)} rows have a target and auxiliary values"
-        raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
-    y = _target(rows[target])
+    rows = _complete_rows(cells.table, target, others, auxiliary)
+    y, z = _target(rows[target]), _auxiliary(rows[auxiliary])
     features = rows.drop(columns=list({target, *others}))
     if not features.shape[1]:
         raise KerhrmError("no column is left that predicts", "drop fewer columns")
-    regression = is_regression(y)
-    stratified = not regression and y.value_counts().min() > 1
-    train, test = train_test_split(
-        np.arange(len(rows)),
-        test_size=TEST_SHARE,
-        random_state=random_state,
-        stratify=y if stratified else None,
-    )
-    z = _auxiliary(rows[auxiliary])
-    test, unknown = _known_only(z, train, test)
+    train, test = _split(y, random_state)
+    test, left_out = _known_only(z, train, test)
     encoder = table_encoder().fit(features.iloc[train])
     X, X_test = (encoder.transform(features.iloc[part]) for part in (train, test))
-    kind = KerHRMRegressor if regression else KerHRMClassifier
-    model = kind(n_environments=n_environments, random_state=random_state)
     given, given_test = (
         {"auxiliary": z.iloc[part]} if auxiliary else {} for part in (train, test)
     )
+    kind = KerHRMRegressor if is_regression(y) else KerHRMClassifier
+    model = kind(n_environments=n_environments, random_state=random_state)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KerhrmWarning)  # the report says so
         model.fit(X, y.iloc[train], **given)
@@ -124,27 +107,59 @@ def check(
     if group is not None:
         groups = pd.Series(texts(rows[group]), rows.index, name=group).iloc[test]
     report = model.report(X_test, y.iloc[test], groups, **given_test)
-    size = f"{len(train)} train, {len(test)} test, {X.shape[1]} columns after encoding"
-    facts = {"rows": size}
-    left_out = [unknown] if unknown else []
+    columns = f"{counted(X.shape[1], 'column')} after encoding"
+    facts = {"rows": f"{len(train)} train, {len(test)} test, {columns}"}
     if missing := len(table) - len(rows):
         left_out.append(f"{counted(missing)} without a target or auxiliary value")
     if left_out:
         facts["left out"] = ", ".join(left_out)
-    facts |= report.facts
-    features.attrs["notes"] = notes
+    features.attrs["notes"] = notes = table.attrs.get("notes", {}) | cells.notes
     odd = dict(oddities(features, y))
     odd |= {name: notes[name] for name in (target, *others) if name in notes}
-    facts |= {f"column {name!r}": text for name, text in odd.items()}
-    auxiliary_test = z.iloc[test] if auxiliary else None
+    facts |= report.facts | {f"column {name!r}": text for name, text in odd.items()}
     return Checked(
-        model, Report(report.errors, facts), X_test, y.iloc[test], auxiliary_test
+        model,
+        Report(report.errors, facts),
+        X_test,
+        y.iloc[test],
+        z.iloc[test] if auxiliary else None,
     )
 
 
 def check_column(name: str, table: pd.DataFrame) -> None:
     """Refuse a column that a table does not have."""
     check_name(name, [str(known) for known in table.columns])
+
+
+def _complete_rows(
+    table: pd.DataFrame, target: str, others: Sequence[str], auxiliary: Sequence[str]
+) -> pd.DataFrame:
+    """Rows with a target and auxiliary values.
+
+    Raises KerhrmError if a column does not exist or is named twice, or rows are few.
+    """
+    for name in (target, *others):
+        check_column(name, table)
+    if target in others:
+        problem = f"column {target!r} is the target, and no group, auxiliary or dropped"
+        raise KerhrmError(problem, "name it only once")
+    rows = table[table[[target, *auxiliary]].notna().all(axis=1)]
+    if len(rows) < MIN_ROWS:
+        problem = f"{len(rows)} of {len(table)} rows have a target and auxiliary values"
+        raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
+    return rows
+
+
+def _split(y: pd.Series, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that train and rows that test; labels keep their shares if they can."""
+    stratified = not is_regression(y) and y.value_counts().min() > 1
+    train, test = train_test_split(
+        np.arange(len(y)),
+        test_size=TEST_SHARE,
+        random_state=random_state,
+        stratify=y if stratified else None,
+    )
+    return train, test
 
 
 def _target(y: pd.Series) -> pd.Series:
@@ -198,8 +213,8 @@ def _auxiliary(table: pd.DataFrame) -> pd.DataFrame:
 
 def _known_only(
     z: pd.DataFrame, train: np.ndarray, test: np.ndarray
-) -> tuple[np.ndarray, str]:
-    """Test rows whose auxiliary categories some training row has, and a note on others.
+) -> tuple[np.ndarray, list[str]]:
+    """Test rows whose auxiliary categories some training row has, and notes on others.
 
     Raises KerhrmError if that leaves less than half of them.
     """
@@ -218,4 +233,4 @@ def _known_only(
             where = f"{name!r} in no training row"
             notes.append(f"{counted(int((~seen).sum()), 'test row')} with {where}")
         known &= seen
-    return test[known], ", ".join(notes)
+    return test[known], notes

@@ -202,7 +202,7 @@ def _cost(options: argparse.Namespace) -> None:
 def _check(options: argparse.Namespace) -> None:
     if options.environments is not None and options.environments < 1:
         problem = f"--environments must be 1 or more; got {options.environments}"
-        raise KerhrmError(problem, "leave it out to try 1 to 5")
+        raise KerhrmError(problem, "leave --environments out to try 1 to 5")
     if options.html is not None:
         needs("plots", "matplotlib")
         from kerhrm.plots.page import check_output

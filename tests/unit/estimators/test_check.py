@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm.estimators.check import check, read_table
+from kerhrm.estimators.check import check, oddities, read_table
 from kerhrm.paper.cli import main
 
 
@@ -91,6 +91,153 @@ def test_labels_and_an_auxiliary_column(pay: Path) -> None:
         check(table, "large", drop=[c for c in table if c != "large"])
 
 
+@pytest.fixture(scope="module")
+def places() -> pd.DataFrame:
+    """A spurious column agrees with the label in 99 % of the early rows, in 70 % of
+    the late."""
+    random, n = np.random.default_rng(0), 400
+    time, y = random.random(n), random.choice([-1, 1], n)
+    agrees = random.random(n) < np.where(time < 0.5, 0.99, 0.7)
+    table = pd.DataFrame({"s": np.where(agrees, y, -y) + 0.3 * random.normal(size=n)})
+    table["v"] = y + 1.5 * random.normal(size=n)
+    table["y"] = np.where(y > 0, "up", "down")
+    table["place"] = np.where(time < 0.5, "early", "late")
+    table["day"] = pd.date_range("2020-01-01", periods=n)[(n * time).astype(int)]
+    return table
+
+
+def test_auxiliary_categories_that_no_training_row_has_are_left_out(
+    places: pd.DataFrame,
+) -> None:
+    rare = places.drop(columns="day")
+    rare.loc[::40, "place"] = [f"place {i}" for i in range(10)]
+    facts = check(rare, "y", auxiliary=["place"]).report.facts
+    told = re.search(r"(\d) test rows? with 'place' in no", facts["left out"])
+    assert told
+    assert facts["rows"].startswith(f"280 train, {120 - int(told[1])} test")
+    rare["place"] = [f"place {i}" for i in range(len(rare))]
+    with pytest.raises(ValueError, match="'place' has 400 categories in 400 rows"):
+        check(rare, "y", auxiliary=["place"])
+    with pytest.raises(ValueError, match="auxiliary column 'place' is constant"):
+        check(rare.assign(place="x"), "y", auxiliary=["place"])
+
+
+def test_a_page_with_an_auxiliary_column(
+    places: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, page = tmp_path / "t.csv", tmp_path / "out.html"
+    places.drop(columns="place").to_csv(path, index=False)
+    arguments = ["check", str(path), "--target", "y", "--auxiliary", "day"]
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert re.search("'day' holds dates, as '20..-..-..'; add --dates day", error)
+    assert len(error) < 200
+    assert main([*arguments, "--dates", "day", "--html", str(page)]) == 0
+    assert "environment 1" in capsys.readouterr().out
+    assert "data:image/png;base64," in page.read_text()
+
+
+@pytest.fixture(scope="module")
+def plain() -> pd.DataFrame:
+    random, n = np.random.default_rng(0), 80
+    table = pd.DataFrame(random.normal(size=(n, 2)).round(3), columns=["a", "b"])
+    table["y"] = (table["a"] + 2 * table["b"] + 0.3 * random.normal(size=n)).round(3)
+    return table
+
+
+NAMES = ["all", "rows", "environment", "error", "_merge", "index", "level_0", "target"]
+NAMES += ["group", "KerHRM", "constant", "missing", "0", "x", "missingindicator_a"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_of_a_column_changes_another(name: str, plain: pd.DataFrame) -> None:
+    column = pd.Series(["rows", "0", None, "f"] * 20)
+    expected = check(plain.assign(z=column), "y", group="z").report
+    found = check(plain.assign(**{name: column}), "y", group=name).report
+    np.testing.assert_array_equal(found.errors, expected.errors)
+    assert found.errors.index.is_unique
+    assert found.facts == expected.facts
+    predicts = check(plain.assign(**{name: column}), "y")
+    renamed = check(plain.assign(z=column), "y")
+    np.testing.assert_array_equal(predicts.X_test, renamed.X_test)
+    assert predicts.X_test.columns.is_unique
+
+
+def test_what_is_read_is_said_of_every_column(plain: pd.DataFrame) -> None:
+    table = plain.astype({"a": str, "y": str}).assign(z=["x", "?"] * 40)
+    table.loc[::20, "a"], table.loc[::16, "y"] = "?", "n/a"
+    facts = check(table, "y", group="z").report.facts
+    assert facts["column 'a'"] == "missing in 4 rows: '?'"
+    assert facts["column 'y'"] == "missing in 5 rows: 'n/a'"
+    assert facts["column 'z'"] == "missing in 40 rows: '?'"
+    assert facts["left out"] == "5 rows without a target or auxiliary value"
+    word = plain.astype({"y": str})
+    word.loc[3, "y"] = "refused"
+    with pytest.raises(ValueError, match="but not 'refused' in 1 row: leave such"):
+        check(word, "y")
+
+
+def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
+    flag = pd.Series([True, False, True, None] * 20, dtype=object)
+    found = check(plain.assign(flag=flag), "y")
+    assert set(found.X_test["flag"]) == {0, 1}
+    assert found.X_test["missingindicator_flag"].sum() > 0
+    label = (plain["y"] > 0).astype(str).where(plain.index > 7)
+    found = check(plain.assign(y=label), "y")
+    assert found.model.classes_.tolist() == [False, True]
+    assert found.report.facts["left out"].startswith("8 rows")
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["x", "y", "z", "x"] * 20, "got 3 labels, 'x', 'y', 'z'; merge"),
+        ([1] * 80, "has one value, '1', in all rows"),
+        (pd.date_range("2020", periods=80).astype(str), "got dates or durations"),
+        (pd.to_timedelta(range(80), "h"), "got dates or durations"),
+        (2**60 + np.arange(80), r"whole numbers beyond 2\^53; subtract"),
+    ],
+)
+def test_targets_that_are_refused(y: Any, message: str, plain: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match=message):
+        check(plain.assign(y=y), "y")
+
+
+def test_types_of_columns_change_nothing(plain: pd.DataFrame) -> None:
+    table = plain.assign(day=pd.date_range("2020", periods=80), code=list("abcd") * 20)
+    expected = check(table, "y", group="code").report
+    kinds = {"a": "Float64", "y": "Float64", "day": "datetime64[s]", "code": "string"}
+    for other in (
+        table.astype(kinds),
+        table.astype({"code": "category", "a": object}),
+        table.astype({"a": str, "b": str}),
+        table.set_axis(["x"] * 80),
+    ):
+        found = check(other, "y", group="code").report
+        pd.testing.assert_frame_equal(found.errors, expected.errors)
+        assert found.facts == expected.facts
+
+
+def test_columns_that_give_the_target_away() -> None:
+    random, n = np.random.default_rng(0), 200
+    number, label = random.normal(size=n), random.integers(2, size=n)
+    table = pd.DataFrame(
+        {
+            "noise": random.normal(size=n),
+            "curve": np.exp(number),
+            "code": np.where(label == 1, "p", "q"),
+            "sign": label + 0.1 * random.normal(size=n),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(number, "D"),
+        }
+    )
+    told = dict(oddities(table, pd.Series(number)))
+    assert {name for name, text in told.items() if "away" in text} == {"curve", "day"}
+    told = dict(oddities(table, pd.Series(label)))
+    assert {name for name, text in told.items() if "away" in text} == {"code", "sign"}
+    twice = pd.concat([table[["noise"]]] * 2)
+    assert not dict(oddities(twice, pd.Series(np.tile(number, 2), twice.index)))
+
+
 ROWS = "".join(f"{i},{i % 7}\n" for i in range(40))
 BAD: dict[str, tuple[bytes | str, list[str], str]] = {
     "empty": ("", [], "is empty"),
@@ -106,7 +253,11 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
     "two names alike": ("b,b\n1,2\n", [], "two columns are called 'b'"),
     "a ragged row": ("a,b\n1,2\n1,2,3\n", [], "line 3 has 3 cells for 2 names"),
     "infinite": (f"a,b\n{ROWS}inf,1\n", [], r"column 'a' has .* index 40, with inf"),
-    "three classes": ("a,b\n" + "1,x\n2,y\n3,z\n" * 20, [], "got 3 labels, 'x', 'y', 'z'; merge"),
+    "three classes": (
+        "a,b\n" + "1,x\n2,y\n3,z\n" * 20,
+        [],
+        "got 3 labels, 'x', 'y', 'z'; merge",
+    ),
     "no date": (
         "a,b\n" + ROWS,
         ["--dates", "a"],

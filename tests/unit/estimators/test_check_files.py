@@ -1,0 +1,196 @@
+"""``read_table``: a file is read with the names and cells that it shows, or refused in
+one line."""
+
+import csv
+import gzip
+import io
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators.check import read_table
+
+EXPECTED = {"a": [1, 2], "b": [4, 5], "y": [7, 8]}
+PLAIN = "a,b,y\n1,4,7\n2,5,8\n"
+
+
+def written(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def zipped(member: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(member, "x")
+    return buffer.getvalue()
+
+
+READ: dict[str, tuple[str | bytes, dict[str, Any]]] = {
+    "plain": (PLAIN, {}),
+    "a mark of UTF-8": (b"\xef\xbb\xbf" + PLAIN.encode(), {}),
+    "UTF-16": (PLAIN.encode("utf-16"), {}),
+    "UTF-16, said so": (PLAIN.encode("utf-16"), {"encoding": "utf-16"}),
+    "UTF-16, but UTF-8 said": (PLAIN.encode("utf-16"), {"encoding": "utf-8"}),
+    "UTF-16 without a mark": (PLAIN.encode("utf-16-le"), {}),
+    "UTF-16, big end first": (PLAIN.encode("utf-16-be"), {}),
+    "UTF-16, the other end": (PLAIN.encode("utf-16-be"), {"encoding": "utf-16"}),
+    "UTF-32": (PLAIN.encode("utf-32"), {}),
+    "semicolons": (PLAIN.replace(",", ";"), {}),
+    "tabs": (PLAIN.replace(",", "\t"), {}),
+    "tabs, said so": (PLAIN.replace(",", "\t"), {"sep": "\\t"}),
+    "bars": (PLAIN.replace(",", "|"), {}),
+    "spaces, said so": (PLAIN.replace(",", " "), {"sep": " "}),
+    "a line for Excel": ("sep=;\n" + PLAIN.replace(",", ";"), {}),
+    "the same in quotes": ('"sep=;"\r\n' + PLAIN.replace(",", ";"), {}),
+    "rows that end in a comma": ("a,b,y\n1,4,7,\n2,5,8,\n", {}),
+    "some rows do": ("a,b,y\n1,4,7,\n2,5,8\n", {}),
+    "the header does": ("a,b,y,\n1,4,7\n2,5,8\n", {}),
+    "all do": ("a,b,y,,\n1,4,7,,\n2,5,8,,\n", {}),
+    "ends of old Macs": (PLAIN.replace("\n", "\r"), {}),
+    "ends of Windows": (PLAIN.replace("\n", "\r\n"), {}),
+    "blank lines": ("\n  \n" + PLAIN.replace("\n", "\n\n"), {}),
+    "no last end": (PLAIN.rstrip(), {}),
+    "blanks around": (" a , b ,y\n 1, 4 ,7\n2 ,5, 8\n", {}),
+    "quotes": ('"a","b","y"\n"1","4","7"\n"2","5","8"\n', {}),
+    "quotes after blanks": ('"a", "b", "y"\n1, "4", 7\n2, "5", 8\n', {}),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_a_file_is_read_as_it_shows(case: str, tmp_path: Path) -> None:
+    content, options = READ[case]
+    table = read_table(written(tmp_path, content), **options)
+    assert table.to_dict("list") == EXPECTED
+    assert table.attrs["notes"] == {}
+
+
+REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
+    "fewer names than cells": ("a,b\n1,2,3\n4,5,6\n", {}, "line 2 has 3 cells for 2 n"),
+    "more names than cells": (
+        "a,b,c\n1,2\n4,5\n",
+        {},
+        "line 2 has 2 cells for 3 names",
+    ),
+    "a short row": (
+        "a,b\n1,2\n3\n",
+        {},
+        "line 3 has 1 cell for 2 names in line 1; com",
+    ),
+    "a long row": ("a,b\n1,2\n3,4,5\n", {}, "line 3 has 3 cells .* ',' into quotes"),
+    "a title": ("My table\n\na,b\n1,2\n", {}, "delete what stands above"),
+    "a comment": ("# by me\na,b\n1,2\n", {}, "delete what stands above"),
+    "a comment in between": ("a,b\n1,2\n# x\n", {}, "line 3 has 1 cell"),
+    "a name missing": (",a\n1,2\n", {}, "1 column without a name"),
+    "names missing": (",,\n1,2,3\n", {}, "no names in line 1"),
+    "names alike": ("a,b, a\n1,2,3\n", {}, "two columns are called 'a'"),
+    "no names": ("sep=;\n", {}, "no names"),
+    "one column": ("a\n1\n", {}, "one column, 'a'.* two columns or more"),
+    "another separator": ("a:b\n1:2\n", {}, "set --sep ':'"),
+    "a wrong separator": ("a;b\n1;2\n", {"sep": ","}, "set --sep ';'"),
+    "a separator of two": ("a;b\n1;2\n", {"sep": "ab"}, "--sep must be one character"),
+    "a quote between": ("a;b\n1;2\n", {"sep": '"'}, "--sep must be one character"),
+    "an open quote": ('a,b\n1,2\n3,"4\n5,6\n', {}, "a quote in line 3 is not closed"),
+    "an open quote of many": (
+        'a,b\n1,"2\n' + "3,4\n" * 50_000,
+        {},
+        "line 2: .*look for a quote",
+    ),
+    "a cell of a megabyte": (f"a,b\n1,{'x' * 10**6}\n", {}, "line 2: field larger"),
+    "gzip": (gzip.compress(PLAIN.encode()), {}, "a gzip archive.* unpack it"),
+    "zip": (zipped("t.csv"), {}, "a zip archive.* unpack it"),
+    "Excel as .csv": (zipped("xl/workbook.xml"), {}, "an Excel book.*save the sheet"),
+    "old Excel": (b"\xd0\xcf\x11\xe0\0", {}, "an Excel book"),
+    "parquet": (b"PAR1\0", {}, "a parquet file, not a CSV file; read it with pandas"),
+    "a web page": ("<!DOCTYPE html>\n<table>", {}, "a web page or XML"),
+    "JSON": ('[{"a": 1}, {"a": 2}]', {}, "is JSON"),
+    "JSON lines": ('{"a": 1, "b": 2}\n', {}, "is JSON"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0", {}, "it is no text"),
+    "cut UTF-16": (PLAIN.encode("utf-16") + b"x", {}, "cannot be read as utf-16"),
+    "UTF-8 said to be UTF-16": (PLAIN, {"encoding": "utf-16"}, "leave --encoding out"),
+    "UTF-16 said to be another": (
+        PLAIN.encode("utf-16"),
+        {"encoding": "latin-1"},
+        "NUL bytes.* leave --encoding out",
+    ),
+    "an unknown encoding": (PLAIN, {"encoding": "utf8x"}, "that Python knows"),
+    "no encoding of text": (PLAIN, {"encoding": "hex"}, "leave --encoding out"),
+    "a decimal sign": (PLAIN, {"decimal": "x"}, "--decimal must be . or ,; got 'x'"),
+    "an order of dates": (
+        PLAIN,
+        {"date_order": "ydm"},
+        "--date-order must be dmy, mdy",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_other_files_are_refused_in_one_line(case: str, tmp_path: Path) -> None:
+    content, options, message = REFUSED[case]
+    with pytest.raises(KerhrmError, match=message) as caught:
+        read_table(written(tmp_path, content), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_book_is_told_by_its_name_too(tmp_path: Path) -> None:
+    with pytest.raises(KerhrmError, match="an Excel book"):
+        read_table(written(tmp_path, b"PK\x03\x04x", "t.xlsx"))
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/zero", ".", "/nowhere/t.csv", ""])
+def test_devices_and_folders_are_refused(path: str) -> None:
+    with pytest.raises(KerhrmError, match="give the path of a CSV file"):
+        read_table(Path(path))
+
+
+def test_a_pipe_is_read_once() -> None:
+    read_end, write_end = os.pipe()
+    os.write(write_end, PLAIN.encode())
+    os.close(write_end)
+    assert read_table(Path(f"/dev/fd/{read_end}")).to_dict("list") == EXPECTED
+    os.close(read_end)
+
+
+def test_names_are_as_they_stand(tmp_path: Path) -> None:
+    names = ["a", "a.1", "A", "2020", 'x"y', "two\nlines", " blanks  inside ", "größe"]
+    text = io.StringIO()
+    csv.writer(text).writerows([names, range(8)])
+    table = read_table(written(tmp_path, text.getvalue()))
+    assert list(table) == [*names[:5], "two lines", "blanks inside", "größe"]
+
+
+def test_thousands_of_quotes_do_not_hang(tmp_path: Path) -> None:
+    """A kilobyte that takes csv.Sniffer, whose expressions backtrack, hours."""
+    for text in ('"' * 999 + "\n", "a" + ',""' * 300 + "\n", '"",' * 300 + "x\n"):
+        with pytest.raises(KerhrmError):
+            read_table(written(tmp_path, text + "a,b\n" * 5))
+
+
+def test_cells_in_quotes_may_hold_anything(tmp_path: Path) -> None:
+    text = 'a,b\n1,"x, y"\n2,"two\nlines"\n3,5" pipe\n4,"he said ""no"""\n'
+    table = read_table(written(tmp_path, text))
+    assert table["b"].tolist() == ["x, y", "two\nlines", '5" pipe', 'he said "no"']
+
+
+def test_the_decimal_sign_is_that_of_the_file(tmp_path: Path) -> None:
+    """1.234 is a thousand next to 1,5, and less than two next to 1.5."""
+    comma = read_table(written(tmp_path, "a;b\n1,5;1.234\n2,25;2.345\n"))
+    assert comma.to_dict("list") == {"a": [1.5, 2.25], "b": [1234, 2345]}
+    assert comma.attrs["notes"]["b"] == "'1.234' is read as 1234"
+    point = read_table(written(tmp_path, "a;b\n1.5;1.234\n2.25;2.345\n"))
+    assert point.to_dict("list") == {"a": [1.5, 2.25], "b": [1.234, 2.345]}
+    given = read_table(written(tmp_path, "a;b\n1;1.234\n2;2.345\n"), decimal=",")
+    assert given.to_dict("list") == {"a": [1, 2], "b": [1234, 2345]}
+
+
+def test_a_written_table_is_read_to_the_last_bit(tmp_path: Path) -> None:
+    table = pd.DataFrame({"a": [0.1, 1 / 3, 1e-300], "b": [2**53 + 1, 2**62, -1]})
+    pd.testing.assert_frame_equal(
+        read_table(written(tmp_path, table.to_csv(index=False))), table
+    )

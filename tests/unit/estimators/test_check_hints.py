@@ -1,0 +1,107 @@
+"""Every hint of ``kerhrm check`` that names an option works when it is followed."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerhrm.paper.cli import main
+
+N = 60
+RANDOM = np.random.default_rng(0)
+BASE = pd.DataFrame(RANDOM.normal(size=(N, 3)).round(3), columns=["a", "b", "y"])
+ROW = np.arange(N)
+DAYS = pd.date_range("2020-01-01", periods=N)
+EARLY = pd.Series(DAYS.strftime("%d/%m/%Y")).where(DAYS.day <= 12, "05/06/2020")
+
+
+def csv(separator: str = ",", **columns: object) -> bytes:
+    """A table as a file, with more columns by name."""
+    return BASE.assign(**columns).to_csv(index=False, sep=separator).encode()
+
+
+#: content of a file and options, and the columns that the report must name before
+REPORTED = {
+    "constant": csv(c=1),
+    "identifier": csv(c=ROW),
+    "a name with a blank": csv(**{"Date Egg": DAYS.astype(str)}),
+    "a name with quotes": csv(**{"5\" it's": 1}),
+    "a name with a dash": csv(**{"-c": 1}),
+    "a name with a word": csv(**{"this or that": 1}),
+    "dates": csv(c=DAYS.astype(str)),
+    "dates by day": csv(c=DAYS.strftime("%d.%m.%Y")),
+    "dates of unknown order": csv(c=EARLY),
+    "dates of short years": csv(c=DAYS.strftime("%m/%d/%y")),
+    "leak": csv(c=2 * BASE["y"] + 1),
+}
+REFUSED = {
+    "latin-1": ("größe,y\n1,2\n".encode("latin-1") + b"1,2\n3,5\n" * 30, []),
+    "not UTF-16": (csv(), ["--encoding", "utf-16"]),
+    "UTF-16, after all": (csv().decode().encode("utf-16"), ["--encoding", "latin-1"]),
+    "an unknown encoding": (csv(), ["--encoding", "utf8x"]),
+    "no encoding": (csv(), ["--encoding", "hex"]),
+    "colons": (csv(":"), []),
+    "blanks": (csv(" "), []),
+    "a wrong separator": (csv(";"), ["--sep", ","]),
+    "a wrong separator of tabs": (csv("\t"), ["--sep", ","]),
+    "a decimal comma": (csv(), ["--decimal", ","]),
+    "a decimal point": (csv(";").replace(b".", b","), ["--decimal", "."]),
+    "no decimal sign": (csv(), ["--decimal", "x"]),
+    "no order": (csv(), ["--date-order", "ydm"]),
+    "auxiliary dates": (csv(c=DAYS.astype(str)), ["--auxiliary", "c"]),
+    "auxiliary dates of unknown order": (csv(c=EARLY), ["--auxiliary", "c"]),
+    "dates of unknown order": (csv(c=EARLY), ["--dates", "c"]),
+    "another order": (csv(c=EARLY), ["--dates", "c", "--date-order", "ymd"]),
+    "environments": (csv(), ["--environments", "0"]),
+    "no dates": (csv(c=[*"abc"] * 20), ["--dates", "c"]),
+}
+
+
+def followed(arguments: list[str], text: str) -> list[str]:
+    """Arguments after the hint of a text: an option left out, or given."""
+    left = re.search(r"leave (?:the column out of )?(--[a-z-]+)(?: out)?", text)
+    if left:
+        place = arguments.index(left[1])
+        return arguments[:place] + arguments[place + 2 :]
+    hint = text[text.index("--") :]
+    words: list[str] = []
+    for word in shlex.split(hint):
+        if word in ("or", "unless"):
+            break
+        words.append(word)
+    option = words[0].partition("=")[0]
+    if option in arguments:
+        place = arguments.index(option)
+        arguments = arguments[:place] + arguments[place + 2 :]
+    return arguments + words
+
+
+@pytest.mark.parametrize("case", REPORTED)
+def test_a_hint_of_the_report_can_be_followed(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(REPORTED[case])
+    arguments = ["check", str(path), "--target", "y"]
+    assert main(arguments) == 0
+    (told,) = re.findall("^column .*--.*", capsys.readouterr().out, re.M)
+    assert main(followed(arguments, told)) == 0
+    assert "\ncolumn" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_hint_of_an_error_can_be_followed(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, options = REFUSED[case]
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    arguments = ["check", str(path), "--target", "y", *options]
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    hint = error.strip().rpartition("; ")[2]
+    assert main(followed(arguments, hint)) == 0, hint
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,196 @@
+"""What ``kerhrm check`` writes: a page in no other file's place, a report on any
+terminal."""
+
+import errno
+import io
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.cli import main
+from kerhrm.plots.page import check_output
+
+N = 40
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(N, 3)), columns=["a", "b", "y"]).round(3)
+    table["größe"] = ["süd", "nord"] * (N // 2)
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+def check(data: Path, *options: str) -> int:
+    return main(["check", str(data), "--target", "y", *options])
+
+
+def other_files(folder: Path, data: Path) -> dict[str, Path]:
+    """Files of any kind that are no pages of ``kerhrm check``."""
+    (folder / "link").symlink_to(data)
+    os.link(data, folder / "hard")
+    (folder / "folder").mkdir()
+    (folder / "note.html").write_text("<html>mine</html>")
+    (folder / "empty.html").write_text("")
+    (folder / "dangling").symlink_to(folder / "nowhere")
+    os.mkfifo(folder / "pipe")
+    return {
+        "the table": data,
+        "by another path": folder / "folder" / ".." / data.name,
+        "a link": folder / "link",
+        "a hard link": folder / "hard",
+        "a folder": folder / "folder",
+        "another page": folder / "note.html",
+        "an empty file": folder / "empty.html",
+        "a dangling link": folder / "dangling",
+        "a pipe": folder / "pipe",
+        "a device": Path("/dev/null"),
+        "in a file": data / "x.html",
+        "in no folder": folder / "nowhere" / "x.html",
+        "a long name": folder / ("x" * 300),
+    }
+
+
+def test_a_page_takes_no_other_files_place(
+    data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = other_files(tmp_path, data)
+    before, content = sorted(tmp_path.iterdir()), data.read_bytes()
+    monkeypatch.setattr("kerhrm.estimators.check.check", None)  # nothing is fitted
+    for what, place in places.items():
+        assert check(data, "--html", str(place)) == 1, what
+        error = capsys.readouterr().err.strip()
+        assert error.startswith("kerhrm: error: "), what
+        assert "\n" not in error
+    assert sorted(tmp_path.iterdir()) == before
+    assert data.read_bytes() == content
+    assert (tmp_path / "note.html").read_text() == "<html>mine</html>"
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_page_replaces_its_own_and_is_no_table(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "out.html"
+    assert [check(data, "--html", str(page)) for _ in range(2)] == [0, 0]
+    assert capsys.readouterr().err == ""
+    with pytest.raises(KerhrmError, match="is the table itself"):
+        check_output(page, page)
+    (tmp_path / "link.html").symlink_to(page)
+    with pytest.raises(KerhrmError, match="exists and is no page"):
+        check_output(tmp_path / "link.html", data)
+
+
+def test_a_folder_that_is_read_only_is_told_before_the_fit(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(KerhrmError, match="is read-only"):
+        check_output(tmp_path / "out.html", data)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-16"])
+def test_names_beyond_a_terminals_encoding_are_written_out(
+    encoding: str, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    buffers = io.BytesIO(), io.BytesIO()
+    output, error = (io.TextIOWrapper(buffer, encoding) for buffer in buffers)
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(sys, "stderr", error)
+    assert check(data, "--group", "größe") == 0
+    shown = buffers[0].getvalue().decode(encoding)
+    assert ("größe nord" if encoding != "ascii" else r"gr\xf6\xdfe nord") in shown
+    assert check(data, "--group", "größ\N{SNOWMAN}") == 1
+    error.flush()
+    assert "did you mean" in buffers[1].getvalue().decode(encoding)
+
+
+def test_names_in_other_bytes_than_utf_8_are_no_traceback(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = os.fsdecode("größe".encode())
+    assert check(data, "--group", named) == 0
+    assert check(data, "--group", os.fsdecode(b"gr\xf6\xdfe")) == 1
+    assert "does not exist" in capsys.readouterr().err
+
+
+class Closed(io.StringIO):
+    """Output that fails as that of a pipe whose reader has gone, or a full disk."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def write(self, text: str) -> int:
+        raise OSError(self.number, os.strerror(self.number))
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "message"),
+    [
+        (errno.EPIPE, 0, ""),
+        (errno.ENOSPC, 1, "kerhrm: error: the output cannot be written (No space left"),
+    ],
+)
+def test_output_that_cannot_be_written(
+    number: int,
+    status: int,
+    message: str,
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdout", Closed(number))
+    assert check(data) == status
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_no_output_at_all(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert check(data) == 0
+
+
+def test_control_characters_do_not_reach_a_terminal(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = data.read_text().replace("nord", "\x1b[31mno\N{RIGHT-TO-LEFT OVERRIDE}rd")
+    data.write_text(content)
+    assert check(data, "--group", "größe") == 0
+    assert r"\x1b[31mno\u202erd" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "a"], "--target is given twice"),
+        (["--sep", ",", "--sep", ";"], "--sep is given twice"),
+        (["--html", "x", "--html", "y"], "--html is given twice"),
+        (["--environments", "x"], "invalid int value: 'x'"),
+    ],
+)
+def test_options_that_are_given_twice_or_cannot_be_read(
+    options: list[str],
+    message: str,
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        check(data, *options)
+    assert capsys.readouterr().err.endswith(f"{message}\n")
+
+
+def test_lists_may_be_given_in_parts(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(data, "--drop", "a", "--drop", "größe") == 0
+    assert "1 column after encoding" in capsys.readouterr().out

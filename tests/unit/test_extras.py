@@ -1,0 +1,73 @@
+"""Without the packages of an extra, every command and import says which it needs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kerhrm.extras import MissingPackageError, needs
+
+#: an interpreter that finds no package of the extras
+BARE = """
+import importlib, sys
+EXTRAS = ("bleach bs4 filelock ipykernel jinja2 matplotlib nbconvert nbformat "
+          "papermill requests snakemake tabulate yaml").split()
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Finder())
+"""
+IMPORTS = (
+    BARE
+    + """
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+)
+COMMANDS = (
+    BARE
+    + """
+from kerhrm.paper.cli import main
+for line in sys.argv[1:]:
+    sys.stderr.write(f"{main(line.split())}\\n")
+"""
+)
+
+
+def lines(code: str, *arguments: str, folder: Path) -> list[str]:
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return (done.stdout + done.stderr).splitlines()
+
+
+def test_every_part_that_needs_an_extra_names_it(tmp_path: Path) -> None:
+    parts = ("claims", "config", "data", "reporting", "runs.locks")
+    names = [f"kerhrm.paper.{part}" for part in parts]
+    said = lines(IMPORTS, *names, folder=tmp_path)
+    assert len(said) == len(names)
+    for line in said:
+        assert line.endswith(" is not installed; pip install 'kerhrm[workflow]'")
+
+
+def test_every_command_that_needs_an_extra_names_it(tmp_path: Path) -> None:
+    commands = ["verify x", "explain a b c d", "claims", "publish x", "cost"]
+    check = "check t.csv --target y --html out.html"
+    said = lines(COMMANDS, *commands, check, folder=tmp_path)
+    assert said[1::2] == ["1"] * 6
+    for line in said[:-2:2]:
+        assert line.endswith(" is not installed; pip install 'kerhrm[workflow]'")
+    expected = "kerhrm: error: matplotlib is not installed; pip install 'kerhrm[plots]'"
+    assert said[-2] == expected
+
+
+def test_needs_names_the_first_package_that_is_missing() -> None:
+    needs("plots", "numpy", "pandas")
+    with pytest.raises(MissingPackageError, match=r"no_such is not .*kerhrm\[plots\]"):
+        needs("plots", "numpy", "no_such", "nor_this")
+    assert issubclass(MissingPackageError, (ImportError, ValueError))
