@@ -22,6 +22,8 @@ RUN = $(call configured,results,results)/$(call configured,preset,paper)
 .PHONY: help env smoke reproduce recover test lint unit dag lock site report bench clean
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@echo '  targets first, keys after one --config:'
+	@echo '    snakemake --cores 2 table1 -R train --config preset=smoke device=cpu'
 
 env: .venv/installed  ## the environment .venv from the hashed locks in envs/
 
