@@ -31,7 +31,7 @@ rule render_report:
         reference=str(REFERENCE),
         published=PUBLISHED,
         own_tables=OWN_TABLES,
-        selected=lambda w: CONFIG.selected(*IN_ALL, *OWN_TABLES),
+        selected=lambda w: checked(CONFIG.selected, *IN_ALL, *OWN_TABLES),
         code=code("render_report", KERNEL),
     message:
         "Render the report"
