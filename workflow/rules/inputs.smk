@@ -46,12 +46,13 @@ program = Path(sys.argv[0])
 started = "snakemake" in (program.name, program.parent.name)
 main = str(ROOT) in str(workflow.main_snakefile)
 if started and main and workflow.is_main_process:
-    from snakemake.cli import get_argument_parser
+    from snakemake.cli import get_argument_parser, get_profile_dir
 
     from kerhrm.paper.config.command_line import CommandLine
 
     COMMAND = CommandLine(sys.argv[1:], get_argument_parser())
     checked(COMMAND.check_options)
+    checked(COMMAND.check_profiles, ROOT, get_profile_dir)
 
 # The command line as it was typed: Snakemake takes a file called 007 for a number.
 if workflow.modifier.is_main_snakefile():

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from snakemake.cli import get_argument_parser
+from snakemake.cli import get_argument_parser, get_profile_dir
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.command_line import CommandLine
@@ -32,7 +32,6 @@ REFUSED = {
     "--configfile a --configfiles b": "given twice",
     "all -R train -R score": "-R is given twice; write all its values after one -R",
     "all --until score --until train": "--until is given twice",
-    "--workflow-profile profiles/slrum": "profiles/slrum does not exist",
     "-R all": "snakemake all -R ...",
     "-R train table1": "snakemake table1 -R ...",
     "-n --until table1": "snakemake table1 --until ...",
@@ -92,11 +91,44 @@ def test_what_would_be_lost_is_refused_in_one_line(words: str) -> None:
         "-- all",
         "all --set-threads train=2 score=1",
         "--profile a --profile b all",
-        "--workflow-profile none all",
     ],
 )
 def test_everything_else_is_snakemakes(words: str) -> None:
     check(*words.split())
+
+
+def profiles(folder: Path, *words: str) -> None:
+    command(*words).check_profiles(folder, get_profile_dir)
+
+
+def test_a_profile_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("default", "slurm"):
+        (tmp_path / "profiles" / name).mkdir(parents=True)
+        (tmp_path / "profiles" / name / "config.yaml").write_text("cores: 1")
+    for name in ("slurm", "profiles/slurm", "profiles/slurm/config.yaml", "none"):
+        profiles(tmp_path, "--workflow-profile", name, "all")
+    profiles(tmp_path, "--workflow-profile", "mine", "-d", "elsewhere")
+    with pytest.raises(KerhrmError, match="profiles/slrum does not exist"):
+        profiles(tmp_path, "--workflow-profile", "profiles/slrum")
+
+
+def test_keys_of_a_profile_are_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in ("profiles/default", "mine"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "config.yaml").write_text("cores: 1")
+    (tmp_path / "mine/config.yaml").write_text("cores: 1\nconfig: [preset=smoke]")
+    for option in ("--profile", "--workflow-profile"):
+        profiles(tmp_path, option, "mine", "all")
+        profiles(tmp_path, option, "mine", "--configfile", "x.yaml")
+        with pytest.raises(KerhrmError, match=r"--config replaces the key config of"):
+            profiles(tmp_path, option, "mine", "--config", "device=cpu")
+    (tmp_path / "profiles/default/config.yaml").write_text("configfiles: [a.yaml]")
+    with pytest.raises(KerhrmError, match="profiles/default"):
+        profiles(tmp_path, "--configfile", "x.yaml")
 
 
 def test_a_file_is_written_as_the_rules_write_it(

@@ -9,13 +9,15 @@ import argparse
 import difflib
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.fields import nearest
 
+#: the folder and the file of a profile, None if there is none
+Finder = Callable[[str], tuple[Path, Path] | None]
 #: options that name rules or files of the run
 NAMING = ("forcerun", "until", "omit_from", "prioritize")
 #: options that name rules, alone or before a ``=`` or ``:``
@@ -80,9 +82,9 @@ class CommandLine:
         return Recording
 
     def check_options(self) -> None:
-        """Refuse an option with a value that is given twice, and an unknown profile."""
+        """Refuse an option with a value that is given twice."""
         spelled: dict[str, str] = {}
-        for action, word, values in self.options:
+        for action, word, _ in self.options:
             if action.nargs == 0 or isinstance(action, argparse._AppendAction):
                 continue
             if action.dest in spelled:
@@ -93,8 +95,37 @@ class CommandLine:
                 single = action.nargs is None
                 raise KerhrmError(problem, "write it once" if single else hint)
             spelled[action.dest] = word
-            if action.dest == "workflow_profile":
-                _check_profile(values[0])
+
+    def check_profiles(self, root: Path, find: Finder) -> None:
+        """Refuse an unknown profile, and one whose keys the command line would replace.
+
+        ``root`` is the folder of the workflow's profiles, ``find`` Snakemake's own
+        search for a profile.
+        """
+        given: dict[str, list[str]] = {}
+        for action, _, values in self.options:
+            given.setdefault(action.dest, []).extend(values)
+        names = given.get("profile", [os.environ.get("SNAKEMAKE_PROFILE", "none")])
+        (name,) = given.get("workflow_profile", ["default"])
+        places = (
+            Path(name),
+            Path("profiles", name),
+            root / name,
+            root / "profiles" / name,
+        )
+        there = [str(place) for place in places if place.exists()]
+        # a relative path is one from the folder that -d has left
+        if name != "none" and not there and "directory" not in given:
+            raise KerhrmError(
+                f"--workflow-profile {name} does not exist", "see profiles/"
+            )
+        names = [*names, *there[:1]] if name != "none" else names
+        for _, file in filter(None, map(find, names)):
+            text = file.read_text(encoding="utf-8")
+            for key in ("config", "configfile"):
+                if key in given and re.search(rf"^{key}s?:", text, re.MULTILINE):
+                    problem = f"--{key} replaces the key {key} of {file}"
+                    raise KerhrmError(problem, f"write all values after --{key}")
 
     def check_targets(
         self,
@@ -159,14 +190,6 @@ class CommandLine:
             name == rule or Path(os.path.abspath(name)).is_relative_to(place)
             for name in wanted
         )
-
-
-def _check_profile(name: str) -> None:
-    """Refuse a profile that is not there, without which Snakemake would go on."""
-    places = Path(name), Path.home() / ".config" / "snakemake" / name
-    if name != "none" and not any(place.is_dir() for place in places):
-        problem = f"--workflow-profile {name} does not exist"
-        raise KerhrmError(problem, "see profiles/")
 
 
 def _check_file(name: str, run: str, presets: Collection[str]) -> None:
