@@ -143,7 +143,7 @@ def read_cells(table: pd.DataFrame, decimal: str | None = None) -> Cells:
         if decimal and possible and decimal not in possible:
             known = words.known(NO_NUMBER)
             example = next(word for word in known if number(word, decimal) is None)
-            problem = f"column {str(name)!r} has {example!r}, which is no number"
+            problem = f"column {str(name)!r} must hold numbers; got {example!r}"
             hint = "leave --decimal out, so that each column shows its own"
             raise KerhrmError(f"{problem} with --decimal {decimal}", hint)
         values[name], note = _read(words, possible, decimal or usual)

@@ -98,7 +98,7 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
         if encoding and _decoded(data, shown or "utf-8") is not None:
             hint = "leave --encoding out"
         elif b"\0" in data:
-            hint = "it is no text, or cut: save it as CSV again"
+            hint = "save it as CSV again: it is cut, or holds other things than text"
         problem = "cannot be read" if text is None else "has NUL bytes, read"
         raise KerhrmError(f"{path} {problem} as {used}", hint)
     for pattern, what in ((MARKUP, "a web page or XML"), (JSON, "JSON")):

@@ -43,7 +43,7 @@ def check_output(path: Path, data: Path) -> None:
     if there and path.exists() and data.exists() and path.samefile(data):
         raise FileError(f"{path} is the table itself", "name another file for --html")
     if there and not _is_page(path):
-        raise FileError(f"{path} exists and is no page of kerhrm check", hint)
+        raise FileError(f"{path} exists, and kerhrm check has not written it", hint)
     if not path.parent.is_dir():
         problem = f"cannot write {path}: the folder {path.parent} does not exist"
         raise FileError(problem, "make it first, or name another one")

@@ -99,7 +99,10 @@ def test_truth_values_and_words_that_are_categories() -> None:
 def test_a_given_decimal_sign_must_fit() -> None:
     table = pd.DataFrame({"a": ["0.126", "1.5"], "b": ["x", "y"]})
     assert read_cells(table, ".").table["a"].tolist() == [0.126, 1.5]
-    with pytest.raises(KerhrmError, match=r"'a' has '0.126'.*--decimal ,; leave --dec"):
+    with pytest.raises(
+        KerhrmError,
+        match=r"'a' must hold numbers; got '0.126'.*--decimal ,; leave --dec",
+    ):
         read_cells(table, ",")
 
 

@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "a web page": ("<!DOCTYPE html>\n<table>", {}, "a web page or XML"),
     "JSON": ('[{"a": 1}, {"a": 2}]', {}, "is JSON"),
     "JSON lines": ('{"a": 1, "b": 2}\n', {}, "is JSON"),
-    "a picture": (b"\x89PNG\r\n\x1a\n\0\0", {}, "it is no text"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0", {}, "other things than text"),
     "cut UTF-16": (PLAIN.encode("utf-16") + b"x", {}, "cannot be read as utf-16"),
     "UTF-8 said to be UTF-16": (PLAIN, {"encoding": "utf-16"}, "leave --encoding out"),
     "UTF-16 said to be another": (

@@ -87,7 +87,7 @@ def test_a_page_replaces_its_own_and_is_no_table(
     with pytest.raises(KerhrmError, match="is the table itself"):
         check_output(page, page)
     (tmp_path / "link.html").symlink_to(page)
-    with pytest.raises(KerhrmError, match="exists and is no page"):
+    with pytest.raises(KerhrmError, match="kerhrm check has not written it"):
         check_output(tmp_path / "link.html", data)
 
 
