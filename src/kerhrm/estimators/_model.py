@@ -9,8 +9,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.environments import choose_n_environments
@@ -23,35 +21,27 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import (
-    TableEstimator,
     all_or_nothing,
     finish,
     in_table,
     reduced_features,
     start,
 )
-from kerhrm.estimators._data import read_features
 from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._report import (
-    ALL,
-    Report,
     compare,
-    facts,
-    indicators,
     not_better,
     not_detected,
     simple_models,
     worse_than_constant,
 )
+from kerhrm.estimators._rows import FittedInvariant
 from kerhrm.estimators._settings import computation
-from kerhrm.estimators._target import read_target
-from kerhrm.features.linearised import Linearisation
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.features.ridge import RidgeModel
 from kerhrm.heterogeneity.test import test_problem
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
-from kerhrm.networks.base import resolve_device
 from kerhrm.options import Count, Natural, Probability, option
 
 #: environments that are tried where their number is to be chosen
@@ -80,20 +70,8 @@ class EstimatorOptions(KerHRMOptions):
     verbose: Natural = option(0, "1: print a line for each iteration")
 
 
-class InvariantEstimator(TableEstimator):
+class InvariantEstimator(FittedInvariant):
     """Base of :class:`kerhrm.KerHRMClassifier` and :class:`kerhrm.KerHRMRegressor`."""
-
-    selected_: dict[str, Any]
-    history_: list[dict[str, Any]]
-    #: of the chosen iteration and dimension; None: ERM
-    _environments: Environments | None
-    _linearisation: Linearisation
-    _auxiliary: AuxiliaryFit | None  #: of auxiliary columns; None: without, or ERM
-    _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
-    _of_inputs: bool  #: whether environments are regressions on the inputs
-    _of_residuals: bool  #: or of residuals, not of the target
-    _reason: str | None  #: why ERM predicts
-    _simple: dict[str, RidgeModel]
 
     def fit(
         self,
@@ -219,92 +197,6 @@ class InvariantEstimator(TableEstimator):
                 )
         self.environments_ = self.environment_proba_.argmax(1)
         return self
-
-    def predict_environment_proba(
-        self, X: Any, y: Any = None, *, auxiliary: Any = None
-    ) -> np.ndarray:
-        """Probabilities (n_samples, n_environments inferred) of rows X with targets y.
-
-        After a fit with auxiliary columns: of rows with such columns; their targets do
-        not matter.  Where ERM predicts all rows are in one environment.
-        """
-        check_is_fitted(self)
-        x = read_features(self, X, reset=False)
-        if self._columns is None:
-            if auxiliary is not None:
-                problem = "the fit had no auxiliary columns, and these rows have some"
-                raise KerhrmError(problem, "leave auxiliary out")
-            return self._of_targets(x, read_target(y, len(x), **self._like(X)))
-        if self._auxiliary is None:
-            if auxiliary is not None:
-                self._columns.check(auxiliary, len(x), X)
-            return np.ones((len(x), 1))
-        if auxiliary is None:
-            problem = "the fit had auxiliary columns, and these rows have none"
-            raise KerhrmError(problem, "give auxiliary=... as well")
-        z = self._columns.read(auxiliary, len(x), X)
-        return self._auxiliary.environments_of(z).cpu().numpy()
-
-    def _like(self, X: Any) -> dict[str, Any]:
-        """How the target of rows X is read."""
-        return {"task": self._task, "varies": False, "table": X}
-
-    def _of_targets(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Environments (m, K) of rows (m, d) by their targets (m,)."""
-        target = self._units.target(y).double()
-        if self._environments is None:
-            return np.ones((len(x), 1))
-        with computation(self.n_jobs), torch.no_grad():
-            points, one = self._units.inputs(x), self._environments
-            f0, along = self._linearisation(points)
-            slopes = one.slopes[0].mT
-            means = points.double() @ slopes if self._of_inputs else along[:, 1:]
-            if self._of_residuals:
-                target = target - f0
-            probabilities = one.probabilities(self.selected_["k"], means, target)
-            return of_occupied(probabilities, one.occupied[0])
-
-    def report(
-        self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None
-    ) -> Report:
-        """Errors on rows X with targets y, next to simpler models, in all and by
-        environment.
-
-        Best of rows that ``fit`` has not seen.  ``groups``, labels (n_samples,) of any
-        kind, are compared as well; a name of theirs is kept.  After a fit with
-        auxiliary columns the environments of the rows need theirs.
-        """
-        outputs = self._outputs(X)
-        x = read_features(self, X, reset=False)
-        if auxiliary is not None and self._columns is None:
-            problem = "the fit had no auxiliary columns, and these rows have some"
-            raise KerhrmError(problem, "leave auxiliary out")
-        y = read_target(y, len(x), **self._like(X))
-        parts: dict[str, np.ndarray] = {}
-        if self._environments is not None and (
-            self._auxiliary is None or auxiliary is not None
-        ):
-            memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
-            parts = {f"environment {j}": part for j, part in enumerate(memberships)}
-        if groups is not None:
-            parts |= indicators(groups, len(x), taken={ALL, *parts}, table=X)
-        device = resolve_device(self.device)
-        models = {name: model.to(device) for name, model in self._simple.items()}
-        others = {name: self._in_blocks(model, x) for name, model in models.items()}
-        target = self._units.target(y).double().numpy()
-        errors = compare({"KerHRM": outputs, **others}, target, parts, self._task)
-        if self._task == "regression":
-            columns = errors.columns.drop("rows")
-            errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
-        return Report(errors, facts(self))
-
-    def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
-        """Outputs (m,) of a network or, by the first direction of a linearisation, of
-        theta."""
-        if self.predictor_ != "linear":
-            return predictor(x.double())
-        f0, along = predictor(x)
-        return f0 + along[:, 0]
 
     def _fit_invariant(
         self,

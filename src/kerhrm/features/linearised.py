@@ -162,7 +162,8 @@ def _by_two_passes(
     }
     along = f.new_empty(len(x), len(next(iter(directions.values()))))
     for j in range(along.shape[1]):
-        product = sum((g * directions[name][j]).sum() for name, g in used.items())
+        products = [(g * directions[name][j]).sum() for name, g in used.items()]
+        product = torch.stack(products).sum()
         (along[:, j],) = torch.autograd.grad(product, u, retain_graph=True)
     return f.detach(), along
 
