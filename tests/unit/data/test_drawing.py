@@ -1,11 +1,14 @@
 """What generators share: streams, the order of what is drawn, and the mixing matrix."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from kerhrm.errors import KerhrmError
 from kerhrm.paper.data.drawing import draw_parts, mixing_matrix
+from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.randomness import stream
 
 SIZES = {"train": (3, 2), "test": (4,)}
@@ -56,3 +59,21 @@ def test_seeds_draw_as_scipy_draws(d: int, seed: int) -> None:
     """Uniformly: it is SciPy's own matrix of the same stream."""
     uniform = stats.ortho_group.rvs(d, random_state=stream(seed, "data", "scramble"))
     np.testing.assert_array_equal(mixing_matrix("per_seed", d, seed), uniform)
+
+
+@pytest.mark.parametrize(
+    ("generator", "key", "numbers"),
+    [
+        ("classification", "r_test", [0.1, 0.5, 0.1]),
+        ("classification", "r_test", [0.1, 0.1001]),
+        ("colored_mnist", "test_flip", [0.9, 0.9]),
+        ("regression", "test_r", [-1.9, -1.9]),
+        ("temporal", "p_test", [0.2, 0.20000001]),
+    ],
+)
+def test_test_environments_have_names_of_their_own(
+    generator: str, key: str, numbers: list[float]
+) -> None:
+    """Their rows in a table would be one."""
+    with pytest.raises(KerhrmError, match=f"^{key}=.*two environments are called"):
+        DATA_SETS[generator].options.parse({key: numbers})

@@ -26,7 +26,12 @@ from kerhrm.options import (
     option,
 )
 from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.data.drawing import Scramble, draw_parts, mixing_matrix
+from kerhrm.paper.data.drawing import (
+    Scramble,
+    draw_parts,
+    mixing_matrix,
+    named_by,
+)
 
 
 class ClassificationData(Options):
@@ -34,7 +39,9 @@ class ClassificationData(Options):
 
     r1: Probability = option(0.9, "bias rate of the first training environment")
     r2: Probability = option(0.7, "bias rate of the second one")
-    r_test: Some[Probability] = option([0.1], "bias rates of the test environments")
+    r_test: Annotated[Some[Probability], named_by(".2f")] = option(
+        [0.1], "bias rates of the test environments"
+    )
     spurious: Literal["V", "S"] = option("V", "the part that the bias rates are of")
     agreement: Annotated[float, Field(gt=0.5, le=1), Number] = option(
         1.0, "share of points whose other part agrees with the label"

@@ -16,14 +16,14 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from kerhrm.options import Count, Options, Probability, Some, option
 from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.data.drawing import draw_parts
+from kerhrm.paper.data.drawing import draw_parts, named_by
 from kerhrm.paper.data.sources import RawData, RawFile
 from kerhrm.randomness import stream
 
@@ -111,7 +111,9 @@ class ColoredMnistData(Options):
     train_flip: tuple[Probability, Probability] = option(
         (0.1, 0.2), "P(colour contradicts label)"
     )
-    test_flip: Some[Probability] = option([0.9], "likewise in each test environment")
+    test_flip: Annotated[Some[Probability], named_by(".2f")] = option(
+        [0.9], "likewise in each test environment"
+    )
     colour_of: Literal["noisy", "clean"] = option(
         "noisy", "the label that the colour follows"
     )

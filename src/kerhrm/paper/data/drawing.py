@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import AfterValidator
 
 from kerhrm.paper.data.dataset import Split
 from kerhrm.randomness import stream
@@ -15,6 +16,21 @@ Scramble = Literal["fixed", "per_seed", "identity"]
 #: (random, seed, and what an environment has) to its points x (n, d), y (n,) and, where
 #: there is an auxiliary variable, z (n, c)
 Draw = Callable[..., tuple[np.ndarray, ...]]
+
+
+def named_by(form: str) -> AfterValidator:
+    """Refuse test environments that share a name, a number in a format as ``.2f``."""
+
+    def check(numbers: list[float]) -> list[float]:
+        names = [format(number, form) for number in numbers]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"two environments are called {max(names, key=names.count)}; "
+                "let their numbers differ more"
+            )
+        return numbers
+
+    return AfterValidator(check)
 
 
 def draw_parts(

@@ -36,7 +36,7 @@ from kerhrm.options import (
     option,
 )
 from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.data.drawing import draw_parts, mixing_matrix
+from kerhrm.paper.data.drawing import draw_parts, mixing_matrix, named_by
 
 POOL = 8192  # points drawn at a time; another value makes other data
 
@@ -55,7 +55,7 @@ class RegressionData(Options):
 
     r: Bias = option(1.5, "selection bias of the first training environment")
     r_second: Bias = option(-1.1, "selection bias of the second one")
-    test_r: Some[Bias] = option(
+    test_r: Annotated[Some[Bias], named_by("g")] = option(
         [-2.9, -2.7, -2.5, -2.3, -2.1, -1.9], "of the test environments"
     )
     scenario: Annotated[Literal[1, 2], Number] = option(2, "1: H = I; 2: H orthogonal")

@@ -12,13 +12,14 @@ auxiliary variable and no feature.  In each test environment p is one of ``p_tes
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from kerhrm.options import Count, Options, Probability, Some, option
 from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.data.drawing import draw_parts
+from kerhrm.paper.data.drawing import draw_parts, named_by
 
 
 class TemporalData(Options):
@@ -28,7 +29,7 @@ class TemporalData(Options):
         0.999, "share of points whose V agrees with the label, t < 1/2"
     )
     high: Probability = option(0.9, "the same for t >= 1/2")
-    p_test: Some[Probability] = Field(
+    p_test: Annotated[Some[Probability], named_by("g")] = Field(
         [0.999, 0.8, 0.2, 0.001],
         description="the same of the test environments",
         min_length=2,
