@@ -4,11 +4,10 @@ from kerhrm.paper.config.files import read_yaml
 
 # Figures need no window, whatever backend the user has chosen.
 os.environ["MPLBACKEND"] = "agg"
-ENDPOINTS = [
-    name
-    for name in checked(read_yaml, ROOT / "config/endpoints.yaml")["tables"]
-    if name in TABLES
-]
+DECLARED = checked(read_yaml, ROOT / "config/endpoints.yaml")["tables"]
+for name in DECLARED.keys() - CONFIG.merged["tables"].keys():
+    raise WorkflowError(f"config/endpoints.yaml: tables.{name}: no table has this name")
+ENDPOINTS = [name for name in DECLARED if name in TABLES]
 
 
 # Those of the user's configuration; the report has them if they are there or asked for.
