@@ -111,6 +111,7 @@ def environment(folder: Path) -> dict[str, str]:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # nobody debugs this kernel
         "PYTHONPATH": "" if installed else str(package),
         "PYTHONUTF8": "1",
+        "PYTHONWARNINGS": "ignore:IProgress",  # tqdm's, if there are no widgets
         "TMPDIR": str(folder),
         "TZ": "UTC",
     }
