@@ -171,7 +171,11 @@ def _read(words: Words, signs: Collection[str], usual: str) -> tuple[pd.Series, 
         if not _is_float(word, value):
             notes.append(f"{word!r} is read as {value}")
             break
-    return column.astype("int64" if whole else float), "; ".join(filter(None, notes))
+    kind: Any = "int64" if whole else float
+    known = [value for value in column if value is not None]
+    if not whole and all(isinstance(value, int) for value in known):
+        kind = "Int64" if max(map(abs, known)) > 2**53 else float
+    return column.astype(kind), "; ".join(filter(None, notes))
 
 
 def _is_float(word: str, value: float | None) -> bool:

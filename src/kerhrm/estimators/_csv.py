@@ -72,6 +72,8 @@ def read_table(
         check_name(name, layout.names)
     as_text = {layout.names.index(name): str for name in dates}
     table = _parse(text, path, layout, as_text)
+    if rounded := _rounded(table):
+        table = _parse(text, path, layout, as_text | dict.fromkeys(rounded, str))
     if decimal == "," or shows_comma(table):  # 1.234 may be a thousand
         table = _parse(text, path, layout, str)
     notes = {}
@@ -81,6 +83,16 @@ def read_table(
     told = {name: note for name, note in notes.items() if note} | cells.notes
     cells.table.attrs["notes"] = told
     return cells.table
+
+
+def _rounded(table: pd.DataFrame) -> list[int]:
+    """Columns of floats that may have been whole numbers too large for them."""
+    columns = (column for _, column in table.items())
+    return [
+        number
+        for number, column in enumerate(columns)
+        if column.dtype.kind == "f" and column.abs().max() >= 2**53
+    ]
 
 
 def check_name(name: str, names: Sequence[str]) -> None:
@@ -167,6 +179,10 @@ def _uneven(first: bool, short: bool, sep: str) -> str:
 
 def _check_names(names: Sequence[str], path: Path) -> None:
     """Refuse columns without a name, or of one name."""
+    numbers = all(re.fullmatch(r"-?\d*\.?\d+", name) for name in names)
+    if numbers and any("." in name for name in names):
+        problem = f"{path}: the first line holds numbers, not names"
+        raise KerhrmError(problem, "write the columns' names above it")
     if nameless := sum(not name for name in names):
         what = counted(nameless, "column")
         raise KerhrmError(

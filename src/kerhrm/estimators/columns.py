@@ -186,7 +186,8 @@ def texts(column: pd.Series) -> np.ndarray:
     if types.infer_dtype(values) != "string":  # 1 and True would be one
         codes, values = np.arange(len(column)), column.astype(object).to_numpy()
     known = pd.Series(values, dtype=object).map(text_of, na_action="ignore")
-    return np.append(known.fillna(MISSING).to_numpy(), MISSING)[codes]
+    words = known.astype(object).where(known.notna(), MISSING).to_numpy()
+    return np.append(words, MISSING)[codes]
 
 
 def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:

@@ -200,9 +200,10 @@ def _cost(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    if options.environments is not None and options.environments < 1:
-        problem = f"--environments must be 1 or more; got {options.environments}"
-        raise KerhrmError(problem, "leave --environments out to try 1 to 5")
+    least = 2 if options.auxiliary else 1
+    if options.environments is not None and options.environments < least:
+        problem = f"--environments must be {least} or more; got {options.environments}"
+        raise KerhrmError(problem, "leave --environments out")
     if options.html is not None:
         needs("plots", "matplotlib")
         from kerhrm.plots.page import check_output
@@ -214,14 +215,15 @@ def _check(options: argparse.Namespace) -> None:
     table = read_table(options.csv, **{key: getattr(options, key) for key in keys})
     columns = {key: getattr(options, key) for key in ("auxiliary", "group", "drop")}
     found = check(table, options.target, **columns, n_environments=options.environments)
-    print(_printable(str(found.report)))
+    shown = _printable(str(found.report))
     if options.html is not None:
         from kerhrm.paper.runs.arrays import write_text
         from kerhrm.plots.page import page
 
         title = os.fsencode(options.csv.name).decode("utf-8", "replace")
         write_text(options.html, page(found, title))
-        print(f"\nopen {options.html}")
+        shown += f"\n\nopen {options.html}"
+    print(shown)
 
 
 def _claims(options: argparse.Namespace) -> None:

@@ -89,6 +89,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "a comment in between": ("a,b\n1,2\n# x\n", {}, "line 3 has 1 cell"),
     "a name missing": (",a\n1,2\n", {}, "1 column without a name"),
     "names missing": (",,\n1,2,3\n", {}, "no names in line 1"),
+    "no header": ("5.1,3.5,1\n4.9,3.0,0\n", {}, "the first line holds numb"),
     "names alike": ("a,b, a\n1,2,3\n", {}, "two columns are called 'a'"),
     "no names": ("sep=;\n", {}, "no names"),
     "one column": ("a\n1\n", {}, "one column, 'a'.* two columns or more"),
@@ -187,6 +188,11 @@ def test_the_decimal_sign_is_that_of_the_file(tmp_path: Path) -> None:
     assert point.to_dict("list") == {"a": [1.5, 2.25], "b": [1.234, 2.345]}
     given = read_table(written(tmp_path, "a;b\n1;1.234\n2;2.345\n"), decimal=",")
     assert given.to_dict("list") == {"a": [1, 2], "b": [1234, 2345]}
+
+
+def test_large_whole_numbers_are_exact_next_to_empty_cells(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, f"a,b\n{2**53 + 1},1\n,2\n{2**60},3\n"))
+    assert table["a"].tolist() == [2**53 + 1, pd.NA, 2**60]
 
 
 def test_a_written_table_is_read_to_the_last_bit(tmp_path: Path) -> None:

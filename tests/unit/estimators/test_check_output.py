@@ -150,8 +150,10 @@ def test_output_that_cannot_be_written(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    page = data.with_name("out.html")
     monkeypatch.setattr(sys, "stdout", Closed(number))
-    assert check(data) == status
+    assert check(data, "--html", str(page)) == status
+    assert "</main>" in page.read_text()  # which is written first
     assert capsys.readouterr().err.startswith(message)
 
 
