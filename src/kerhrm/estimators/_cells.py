@@ -30,8 +30,8 @@ MISSING = frozenset(
 #: missing among numbers and dates; among text they may be a category
 NO_NUMBER = MISSING | {"-", "--", "—", ".", "..", "none", "nil", "unknown"}
 TRUTH = {"true": True, "false": False}
-#: digits before the decimal sign of a number, at most: longer ones are identifiers
-MAX_DIGITS = 18
+#: larger whole numbers are identifiers
+LARGEST = 2**63 - 1
 
 #: share of a column's cells that are numbers, from which others look like errors
 ALMOST = 0.5
@@ -166,16 +166,21 @@ def _read(words: Words, signs: Collection[str], usual: str) -> tuple[pd.Series, 
     sign = usual if usual in signs else next(iter(signs))
     numbers = {word: number(word, sign) for word in words.known(NO_NUMBER)}
     column, notes = words.values(numbers), [words.absent(NO_NUMBER)]
-    whole = all(isinstance(value, int) for value in column)
     for word, value in numbers.items():
         if not _is_float(word, value):
             notes.append(f"{word!r} is read as {value}")
             break
-    kind: Any = "int64" if whole else float
-    known = [value for value in column if value is not None]
-    if not whole and all(isinstance(value, int) for value in known):
-        kind = "Int64" if max(map(abs, known)) > 2**53 else float
-    return column.astype(kind), "; ".join(filter(None, notes))
+    return column.astype(_number_type(column)), "; ".join(filter(None, notes))
+
+
+def _number_type(column: pd.Series) -> str:
+    """Type that holds Python's numbers exactly, if whole ones are not too large."""
+    known = column.dropna()
+    if not all(isinstance(value, int) for value in known):
+        return "float64"
+    if len(known) == len(column):
+        return "int64"
+    return "Int64" if known.map(abs).max() > 2**53 else "float64"
 
 
 def _is_float(word: str, value: float | None) -> bool:
@@ -212,12 +217,15 @@ def number(word: str, sign: str) -> int | float | None:
     if digits is None or (cell["sign"] and cell["inner"]):
         return None
     whole, part = re.sub(r"\D", "", digits[1] or ""), digits[3]
-    if len(whole) > MAX_DIGITS or not (whole or part):
+    if not (whole or part):
         return None
     minus = "-" if cell["open"] or "-" in cell["sign"] + cell["inner"] else ""
-    if part is None and not cell["power"]:
-        return int(minus + whole)
-    return float(f"{minus}{whole}.{part or ''}{cell['power'] or ''}")
+    if part is not None or cell["power"]:
+        value = float(f"{minus}{whole}.{part or ''}{cell['power'] or ''}")
+        return value if np.isfinite(value) else None
+    if len(whole) > len(str(LARGEST)) or int(whole) > LARGEST:
+        return None
+    return int(minus + whole)
 
 
 def _unit(word: str) -> str:
@@ -260,7 +268,7 @@ def plain(column: pd.Series) -> pd.Series:
         raise KerhrmError(problem, "use a column for each of their values")
     if kind == "boolean":
         return column.astype("boolean" if column.isna().any() else "bool")
-    if kind == "integer" and (column.dropna().map(abs) >= 10**MAX_DIGITS).any():
+    if kind == "integer" and (column.dropna().map(abs) > LARGEST).any():
         return column.map(str, na_action="ignore")  # identifiers
     if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
         return pd.to_numeric(column)

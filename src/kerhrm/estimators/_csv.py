@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
@@ -91,7 +92,7 @@ def _rounded(table: pd.DataFrame) -> list[int]:
     return [
         number
         for number, column in enumerate(columns)
-        if column.dtype.kind == "f" and column.abs().max() >= 2**53
+        if column.dtype.kind == "f" and 2**53 <= column.abs().max() < np.inf
     ]
 
 
