@@ -155,6 +155,27 @@ UNKNOWN: list[tuple[dict[str, Any], str, str]] = [
         "at.made.grid.step",
         "'steps'",
     ),
+    (
+        {"learners": {"erm_short": {"at": {"made/a": {"options": {"steps": 0}}}}}},
+        "at.made/a.options.steps = 0",
+        "greater than 0",
+    ),
+    ({"learners": {"erm": {"grid": {"steps": [5, 0]}}}}, "grid.steps", "greater"),
+    ({"data": {"made": {"options": {"r2": 2}}}}, "made.options.r2 = 2", "equal to 1"),
+    (
+        {
+            "data": {
+                "made": {"more_seeds": {"seeds": [7, 8, 9, 1], "learners": ["erm"]}}
+            }
+        },
+        "more_seeds.seeds",
+        "those of made/a",
+    ),
+    (
+        {"data": {"made": {"more_seeds": {"seeds": 2, "learners": ["erm"]}}}},
+        "more_seeds.seeds = 2",
+        "those of made/a",
+    ),
     ({"n_environmentz": 3}, "n_environmentz", "'n_environments'"),
 ]
 

@@ -15,7 +15,8 @@ def choice_tables(sources: Sources, whole: Whole) -> dict[str, str]:
     Raises KerhrmError if two tables do for one data set, or for an unknown learner.
     """
     tables: dict[str, str] = {}
-    learners = {*whole.learners, *(a.learner_name for _, a in _alternatives(whole))}
+    learners = {*whole.learners}
+    learners |= {one.learner_name for _, one in _alternatives(whole) if one.set}
     for name, table in whole.tables.items():
         for learner in table.choices:
             if learner not in learners:

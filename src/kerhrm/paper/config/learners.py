@@ -1,72 +1,31 @@
-"""Options, their places in the files and their limits.
+"""Learners: what the files say of each."""
 
-What the files say of each learner.
-"""
-
-import functools
 import itertools
 import math
-from collections.abc import Collection, Iterator
-from typing import Any, get_origin
-
-from pydantic import ValidationError
+from collections.abc import Iterator
+from typing import Any
 
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Method
 from kerhrm.methods.registry import METHODS
-from kerhrm.options import Options, suggest
 from kerhrm.paper.config.fields import is_at
 from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.models import At, Learner, Whole
 from kerhrm.paper.config.names import DEFAULTS
-from kerhrm.paper.config.strict_yaml import merge
+from kerhrm.paper.config.options import (
+    Places,
+    check_fields,
+    dump,
+    entry_of,
+    known,
+    numbers,
+    one_by_one,
+    place_of,
+)
 
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
 CANDIDATES = 1000  #: of a learner
-#: options, and the key where they stand; later ones win
-Places = list[tuple[Key, Tree]]
-
-
-def numbers(value: Any) -> list[int | float]:
-    """A number, or the numbers of a list."""
-    values = value if isinstance(value, list) else [value]
-    return [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-
-
-def place_of(places: Places, name: Any) -> Key:
-    """The last place that gives a key, else the last one."""
-    return ([key for key, given in places if name in given] or [places[-1][0]])[-1]
-
-
-def dump(sources: Sources, model: type[Options], places: Places) -> Tree:
-    """Options with their defaults.
-
-    An error names the file of the last place with the key.
-    """
-    values: Tree = functools.reduce(merge, (given for _, given in places), {})
-    for name, field in model.model_fields.items():
-        if get_origin(field.annotation) is list and isinstance(
-            values.get(name), int | float
-        ):
-            values[name] = [values[name]]
-    try:
-        return model(**values).model_dump(mode="json")
-    except ValidationError as error:
-        key = next(iter(error.errors()[0]["loc"]), None)
-        raise sources.invalid(place_of(places, key), error) from error
-
-
-def known(sources: Sources, key: Key, name: str, names: Collection[str]) -> str:
-    """A name; an error suggests another one if it is not among the known ones."""
-    if name not in names:
-        raise sources.error(key, f"'{name}' is unknown", suggest(str(name), names))
-    return name
-
-
-def entry_of(thing: Any) -> str:
-    """``module:name`` of a function or class, by which a job loads it alone."""
-    return f"{thing.__module__}:{thing.__qualname__}"
 
 
 class Learners:
@@ -87,25 +46,23 @@ class Learners:
                 known(sources, (*at, "titles"), output, self.methods[name].outputs)
             if not self.titles(name):
                 raise sources.error(at, "it has no titles", "add titles")
-            self._check_keys(name)
+            self._check_options(name)
 
-    def _check_keys(self, name: str) -> None:
-        """Refuse options that a learner's method does not have, used or not."""
-        learner, known = self.whole.learners[name], self.methods[name].options
-        places: Places = [
-            (("options",), learner.options),
-            (("grid",), learner.grid),
-            *((("candidates", n), one) for n, one in enumerate(learner.candidates)),
-        ]
-        for pattern, at in learner.at.items():
-            places.append((("at", pattern, "options"), at.options))
-            places.append((("at", pattern, "grid"), at.grid))
-        for place, options in places:
-            for key in options:
-                if key not in known.model_fields:
-                    where = ("learners", name, *place, key)
-                    hint = suggest(key, known.model_fields)
-                    raise self.sources.error(where, "no such key", hint)
+    def _check_options(self, name: str) -> None:
+        """Refuse options that a learner's method does not take, used or not."""
+        learner, at = self.whole.learners[name], ("learners", name)
+        tried: list[tuple[Key, Tree]] = [((*at, "options"), learner.options)]
+        for number, values in enumerate(learner.candidates):
+            tried.append(((*at, "candidates", number), values))
+        tried += one_by_one((*at, "grid"), learner.grid)
+        for pattern, layer in learner.at.items():
+            tried.append(((*at, "at", pattern, "options"), layer.options))
+            tried += one_by_one((*at, "at", pattern, "grid"), layer.grid)
+        for data, learners in self.whole.selected.items():
+            for criterion, values in learners.get(name, {}).items():
+                tried.append((("selected", data, name, criterion), values))
+        for key, values in tried:
+            check_fields(self.sources, self.methods[name].options, key, values)
 
     def chain(self, name: str) -> Iterator[tuple[str, Learner]]:
         """A learner and those that it is like."""

@@ -15,9 +15,10 @@ from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices
 from kerhrm.paper.config.fields import Cell
 from kerhrm.paper.config.files import Sources, Tree, read_sources
-from kerhrm.paper.config.learners import KERNEL_POINTS, Learners, dump, entry_of, known
+from kerhrm.paper.config.learners import KERNEL_POINTS, Learners
 from kerhrm.paper.config.models import KINDS, DataSet, Table, Whole
 from kerhrm.paper.config.names import check_names, check_shown, check_used, context
+from kerhrm.paper.config.options import check_fields, dump, entry_of, known
 from kerhrm.paper.config.rows import check_alternatives, check_rows, check_titles
 from kerhrm.paper.data.registry import DATA_SETS, RAW
 
@@ -169,6 +170,8 @@ class Resolver:
                 ],
                 "seeds": [data for data, *_ in one.tuning.seeds],
             }
+        place = ("data", name, "options")
+        check_fields(self.sources, DATA_SETS[one.generator].options, place, one.options)
         settings = {setting: self.setting(name, setting) for setting in one.settings}
         return {"settings": settings, "tuning": tuning}
 
@@ -182,6 +185,12 @@ class Resolver:
         network, features = (
             self.whole.nearest(data, name, f) for f in ("network", "features")
         )
+        (_, seeds), (key, more) = (
+            self.whole.nearest(data, name, f) for f in ("seeds", "more_seeds")
+        )
+        if more and more.seeds[: len(seeds)] != seeds:
+            problem = f"its first seeds must be those of {data}/{name}"
+            raise self.sources.error((*key, "seeds"), problem, "add others behind them")
         known_options: Any = generator.options(**values)
         return {
             "generator": one.generator,
