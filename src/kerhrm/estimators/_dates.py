@@ -36,6 +36,7 @@ SHOWN = (
     "%Y-%m",
 )
 FORMATS = (*SHOWN, *(name for names in ORDERS.values() for name in names))
+LONGEST = 60  #: characters of a date, whose search takes their square
 SAMPLE = 100  #: words that most formats are ruled out by
 
 _CLOCK = (
@@ -151,9 +152,14 @@ def _strangers(words: Sequence[str]) -> list[str]:
     return np.array(words)[min(absent, key=np.count_nonzero)].tolist()
 
 
+def _cell(word: str) -> re.Match[str] | None:
+    """Parts of a cell, if it may be a date."""
+    return _CELL.fullmatch(word) if len(word) <= LONGEST else None
+
+
 def _has_zone(word: str) -> bool | None:
     """Whether a time has a time zone; None: it is no time."""
-    cell = _CELL.fullmatch(word)
+    cell = _cell(word)
     return None if cell is None or cell["hour"] is None else cell["zone"] is not None
 
 
@@ -168,7 +174,7 @@ def _times(words: Sequence[str], name: str) -> pd.Series:
 
 def _split(word: str) -> tuple[str, float]:
     """Date, its parts joined by "-", and seconds of the day in UTC; NaN: no time."""
-    cell = _CELL.fullmatch(word)
+    cell = _cell(word)
     if cell is None:
         return word, np.nan
     date = _MONTH.sub(lambda month: month[1][:3], cell["date"])

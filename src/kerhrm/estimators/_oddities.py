@@ -23,6 +23,7 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
     Notes on how cells were read, ``features.attrs["notes"]``, come first.
     """
     notes = features.attrs.get("notes", {})
+    features = without_notes(features)
     searched = _searched(features, y)
     regression = is_regression(y)
     target = y.to_numpy()[searched]
@@ -37,6 +38,13 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
             told.append(f"it gives the target away; {hint}")
         if texts := [text for text in told if text]:
             yield str(name), "; ".join(texts)
+
+
+def without_notes(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without ``attrs``, which pandas copies with every column."""
+    table = table.copy(deep=False)
+    table.attrs = {}
+    return table
 
 
 def _searched(features: pd.DataFrame, y: pd.Series) -> np.ndarray:

@@ -24,7 +24,7 @@ from kerhrm.estimators._cells import (
 from kerhrm.estimators._csv import check_name
 from kerhrm.estimators._csv import read_table as read_table
 from kerhrm.estimators._dates import date_options
-from kerhrm.estimators._oddities import is_regression
+from kerhrm.estimators._oddities import is_regression, without_notes
 from kerhrm.estimators._oddities import oddities as oddities
 from kerhrm.estimators._report import Report
 from kerhrm.estimators.columns import column_values, named, table_encoder, texts
@@ -85,7 +85,7 @@ def check(
         for names in (auxiliary, drop)
     )
     others = [*auxiliary, *([] if group is None else [group]), *drop]
-    cells = read_cells(named(table))
+    cells = read_cells(without_notes(named(table)))
     rows = _complete_rows(cells.table, target, others, auxiliary)
     y, z = _target(rows[target]), _auxiliary(rows[auxiliary])
     features = rows.drop(columns=list({target, *others}))

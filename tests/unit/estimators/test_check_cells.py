@@ -9,7 +9,7 @@ import pytest
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._cells import almost_numbers, read_cells, text_of
-from kerhrm.estimators._dates import read_dates
+from kerhrm.estimators._dates import date_options, read_dates
 
 NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
     "plain": (["1", "2.5", "-3e2"], [1, 2.5, -300], ""),
@@ -202,3 +202,13 @@ def test_numbers_far_and_missing_dates() -> None:
     far, note = read_dates(pd.Series(["9999-12-31", "-", "0001-01-01", None]))
     assert far.dt.year.fillna(0).tolist() == [9999, 0, 1, 0]
     assert note == "missing in 1 row: '-'"
+
+
+@pytest.mark.parametrize(
+    "cell", ["a" + " " * 10**5 + "x", "1 jan " * 20_000, "9" * 10**5]
+)
+def test_long_cells_do_not_hang(cell: str) -> None:
+    """Whose search by the expression of a date would take minutes."""
+    column = read_cells(pd.DataFrame({"a": [cell, "2"] * 10})).table["a"]
+    assert column.tolist() == [cell.strip(), "2"] * 10
+    assert date_options(column) is None
