@@ -21,6 +21,7 @@ os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import load_config
+from kerhrm.paper.config.run_folder import is_folder
 from kerhrm.paper.config.strict_yaml import read_overrides
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.code_hash import code_hash, keep
@@ -44,8 +45,8 @@ def checked(function, *arguments, **options):
 COMMAND = None
 program = Path(sys.argv[0])
 started = "snakemake" in (program.name, program.parent.name)
-main = str(ROOT) in str(workflow.main_snakefile)
-if started and main and workflow.is_main_process:
+main = workflow.modifier.is_main_snakefile() and workflow.is_main_process
+if started and main:
     from snakemake.cli import get_argument_parser, get_profile_dir
 
     from kerhrm.paper.config.command_line import CommandLine
@@ -60,7 +61,7 @@ if workflow.modifier.is_main_snakefile():
     CONFIG = checked(load_config, overrides, workflow.configfiles, ROOT)
 else:
     CONFIG = checked(load_config, config, [], ROOT)
-if (raw := os.environ.get("KERHRM_RAW_DIR")) and not Path(raw).expanduser().is_dir():
+if (raw := os.environ.get("KERHRM_RAW_DIR")) and not is_folder(raw):
     raise WorkflowError(f"KERHRM_RAW_DIR={raw} does not exist; correct or unset it")
 RUN = str(CONFIG.run)
 TABLES = CONFIG.tables

@@ -208,6 +208,16 @@ def test_what_another_file_leaves_out_is_no_error(load: Load) -> None:
     assert list(config.tables) == ["one", "other"]
 
 
+@pytest.mark.parametrize("name", ["mine.yml", "mine.YAML", "more/mine.yaml"])
+def test_a_file_that_would_not_be_read_is_told(load: Load, name: str) -> None:
+    for folder in ("tables", "data", "presets", "selected"):
+        with pytest.raises(
+            KerhrmError, match=f"{name}: .*; call it {folder}/mine.yaml"
+        ):
+            load({f"{folder}/{name}": {}})
+        Path("config", folder, name).unlink()
+
+
 def test_two_tables_have_no_alternatives_on_one_data_set(load: Load) -> None:
     with pytest.raises(KerhrmError, match=r"other.yaml: choices = .*: one has the alt"):
         load(tables={"one": {"choices": ["erm"]}})

@@ -10,7 +10,6 @@ import fnmatch
 import itertools
 import re
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -22,6 +21,7 @@ from pydantic import (
 )
 
 from kerhrm.options import Natural, NonEmpty, Some
+from kerhrm.paper.config.run_folder import is_folder
 
 MAX_SEEDS = 10_000
 MAX_THREADS = 256
@@ -146,11 +146,7 @@ def _differing_seeds(seeds: list[Any]) -> list[Any]:
 
 def _check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
-    try:
-        there = Path(folder).expanduser().is_dir()
-    except (OSError, RuntimeError, ValueError):  # too long, or ~NOBODY
-        there = False
-    if not there:
+    if not is_folder(folder):
         raise ValueError("the folder does not exist; correct its name")
     return folder
 

@@ -113,6 +113,25 @@ def _get(tree: Any, key: Key) -> Any:
     return tree
 
 
+def _files(folder: Path) -> list[Path]:
+    """The files ``NAME.yaml`` of a folder.
+
+    Raises KerhrmError for a YAML file that would not be read, or has no name.
+    """
+    for path in sorted(folder.rglob("*")):
+        yaml = path.suffix.lower() in (".yaml", ".yml") and path.is_file()
+        if yaml and (path.suffix != ".yaml" or path.parent != folder):
+            hint = f"call it {folder.name}/{path.stem}.yaml"
+            raise KerhrmError(f"{shown(path)}: a file of this name is not read", hint)
+    files = sorted(folder.glob("*.yaml"))
+    for path in files:
+        try:
+            check_name(path.stem)
+        except ValueError as error:
+            raise KerhrmError(f"{shown(path)}: {error}", "rename the file") from error
+    return files
+
+
 def read_sources(
     overrides: Mapping[str, Any], files: list[Path], folder: Path
 ) -> Sources:
@@ -123,19 +142,13 @@ def read_sources(
     """
     sources = Sources()
     for name in ("data", "tables", "selected"):
-        for path in sorted((folder / name).glob("*.yaml")):
-            try:
-                check_name(path.stem)
-            except ValueError as error:
-                raise KerhrmError(
-                    f"{shown(path)}: {error}", "rename the file"
-                ) from error
+        for path in _files(folder / name):
             sources.layers.append((shown(path), (name, path.stem), read_yaml(path)))
     for name in ("learners", "choices"):
         path = folder / f"{name}.yaml"
         if path.exists():
             sources.layers.append((shown(path), (name,), read_yaml(path)))
-    presets = {path.stem: path for path in (folder / "presets").glob("*.yaml")}
+    presets = {path.stem: path for path in _files(folder / "presets")}
     place = len(sources.layers) + 1  # of the preset, behind config.yaml
     general = [
         (shown(path), read_yaml(path)) for path in (folder / "config.yaml", *files)

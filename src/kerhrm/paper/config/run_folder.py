@@ -11,6 +11,14 @@ from kerhrm.paper.runs.provenance import PROVENANCE
 HINT = "let results= name another folder"
 
 
+def is_folder(name: str) -> bool:
+    """Whether there is a folder of this name, in the home folder if ``~`` says so."""
+    try:
+        return Path(name).expanduser().is_dir()
+    except (OSError, RuntimeError, ValueError):  # too long, or no such home folder
+        return False
+
+
 def run_folder(results: str, preset: str) -> Path:
     """Folder of a run of a preset.
 
