@@ -9,7 +9,7 @@ from small_config import TREE, Load, write
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import CHECKOUT, load_config
-from kerhrm.paper.config.layout import reserved, tracked_folders
+from kerhrm.paper.config.layout import reserved, tracked
 
 TABLE = {"title": "T", "settings": ["made/a"], "learners": ["erm"]}
 DATA = {"title": "D", "generator": "classification", "seeds": 1, "settings": {"x": {}}}
@@ -82,23 +82,26 @@ def test_a_new_rule_reserves_the_names_of_its_files(tmp_path: Path) -> None:
 
 
 def test_presets_leave_published_folders_alone(tmp_path: Path) -> None:
-    published = [f for f in tracked_folders(CHECKOUT) if f.parent == Path("results")]
-    if not published:
+    history = tracked(CHECKOUT)
+    if not history:
         pytest.skip("needs git")
-    assert {folder.name for folder in published} >= {"reference", "bench", "study"}
+    assert {Path("results", name) for name in ("reference", "bench")} <= history
+    assert Path("config/presets/smoke.yaml") in history
 
 
-def test_a_preset_is_no_tracked_folder(
+def test_a_preset_is_no_published_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = {Path("results"), Path("results/reference"), Path("config")}
-    monkeypatch.setattr("kerhrm.paper.config.names.tracked_folders", lambda root: names)
+    mine = Path("config/presets/mine.yaml")
+    history = {mine, *(Path("results", name) for name in ("reference", "mine"))}
+    monkeypatch.setattr("kerhrm.paper.config.names.tracked", lambda root: history)
     for name in ("reference", "Reference"):
         write(tmp_path, TREE | {f"presets/{name}.yaml": {}})
-        with pytest.raises(KerhrmError, match=f"--config: preset = '{name}'"):
+        with pytest.raises(KerhrmError, match="results/reference has files of the"):
             load_config({"preset": name}, root=tmp_path)
-    write(tmp_path, {"presets/config.yaml": {}})
-    assert load_config({"preset": "config"}, root=tmp_path).preset == "config"
+        (tmp_path / f"config/presets/{name}.yaml").unlink()
+    write(tmp_path, {"presets/mine.yaml": {}})
+    assert load_config({"preset": "mine"}, root=tmp_path).preset == "mine"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_names_differ_in_more_than_case(load: Load, content: dict[str, Any]) -> 
 
 
 def test_presets_differ_in_more_than_case(load: Load) -> None:
-    with pytest.raises(KerhrmError, match="'Small', which differs in case alone"):
+    with pytest.raises(KerhrmError, match="'Small' differs in case alone"):
         load({"presets/Small.yaml": {}}, preset="small")
 
 

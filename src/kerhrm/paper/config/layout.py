@@ -60,8 +60,8 @@ def _patterns(template: str, stems: bool) -> Iterator[str]:
             yield re.escape("".join(stem).strip("-_"))
 
 
-def tracked_folders(root: Path) -> set[Path]:
-    """Folders of a checkout that hold files of its history, relative to it.
+def tracked(root: Path) -> set[Path]:
+    """Files of a checkout's history, and their folders, relative to it.
 
     Empty without git.
     """
@@ -71,4 +71,5 @@ def tracked_folders(root: Path) -> set[Path]:
     except (OSError, subprocess.CalledProcessError):
         return set()
     names = done.stdout.decode(errors="replace").split("\0")
-    return {folder for name in names if name for folder in Path(name).parents}
+    files = {Path(name) for name in names if name}
+    return files.union(*(file.parents for file in files))

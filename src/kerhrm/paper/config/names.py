@@ -7,7 +7,7 @@ from pathlib import Path
 from kerhrm.methods.registry import METHODS
 from kerhrm.paper.config.fields import nearest
 from kerhrm.paper.config.files import Key, Sources
-from kerhrm.paper.config.layout import reserved, tracked_folders
+from kerhrm.paper.config.layout import reserved, tracked
 from kerhrm.paper.config.models import Whole
 
 DEFAULTS = "library defaults"  #: in the place of a criterion: nothing was selected
@@ -53,21 +53,25 @@ def check_names(sources: Sources, whole: Whole, root: Path) -> None:
             if other != name:
                 problem = f"'{other}' and '{name}' differ in case alone"
                 raise sources.error((*key, name), problem, "rename one of them")
-    presets = [path.stem for path in (root / "config" / "presets").glob("*.yaml")]
-    for name in presets:
-        if name != whole.preset and name.casefold() == whole.preset.casefold():
-            problem = f"another preset is called '{name}', which differs in case alone"
+    _check_preset(sources, whole.preset, root)
+
+
+def _check_preset(sources: Sources, preset: str, root: Path) -> None:
+    """Refuse a preset whose runs would lie in another one's, or a published, folder."""
+    for path in (root / "config" / "presets").glob("*.yaml"):
+        if path.stem != preset and path.stem.casefold() == preset.casefold():
+            problem = f"the preset '{path.stem}' differs in case alone"
             raise sources.error(("preset",), problem, "rename one of them")
-    published = {
-        folder.name.casefold()
-        for folder in tracked_folders(root)
-        if folder.parent == Path("results")
-    }
-    if taken.fullmatch(whole.preset) or whole.preset.casefold() in published:
-        problem = (
-            "the name is reserved for a folder of the checkout's or the workflow's"
-        )
+    if reserved(root).fullmatch(preset):
+        problem = "the name is reserved for the workflow's own files"
         raise sources.error(("preset",), problem, "rename the preset's file")
+    history = tracked(root)
+    if Path("config", "presets", f"{preset}.yaml") in history:
+        return  # its runs may be published, too
+    for folder in history:
+        if str(folder).casefold() == f"results/{preset}".casefold():
+            problem = f"{folder} has files of the checkout, which runs would overwrite"
+            raise sources.error(("preset",), problem, "rename the preset's file")
 
 
 def _siblings(whole: Whole) -> Iterator[tuple[Key, Iterable[str]]]:

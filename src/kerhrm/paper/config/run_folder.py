@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from kerhrm.errors import FileError, KerhrmError
-from kerhrm.paper.config.layout import tracked_folders
+from kerhrm.paper.config.layout import tracked
 from kerhrm.paper.runs.locks import TEMPORARY
 from kerhrm.paper.runs.provenance import PROVENANCE
 
@@ -51,9 +51,9 @@ def check_run_folder(run: Path, root: Path) -> None:
         problem = f"{where}: {error.strerror or error}"
         raise FileError(problem, HINT) from error
     if whole.is_relative_to(root) and whole.parent != root / "results":
-        tracked = tracked_folders(root) - {Path(), Path("results")}
+        others = tracked(root) - {Path(), Path("results")}
         for folder in (whole, *whole.parents):
-            if folder.is_relative_to(root) and folder.relative_to(root) in tracked:
+            if folder.is_relative_to(root) and folder.relative_to(root) in others:
                 raise KerhrmError(f"{where}: {folder} is a part of the checkout", HINT)
 
 
