@@ -50,11 +50,11 @@ REFUSED = {
     "all --set-threads trian=2": "did you mean 'train'?",
     "all --set-resources trian:mem_mb=2": "did you mean 'train'?",
     "all --batch trian=1/2": "did you mean 'train'?",
-    "all -R results/paper/a.csv": "but of preset paper",
+    "all -R results/paper/a.csv": "is a file of preset paper",
     "tabel1": "target tabel1 does not exist; did you mean table1?",
     "README.md": "--list-target-rules",
     "results/paper/tables/table1.csv": "add --config preset=paper",
-    "results/other/tables/table1.csv": "no file of this run, results/smoke",
+    "results/other/tables/table1.csv": "lies outside this run, results/smoke",
     "mine/smoke/tables/table1.csv": "set results= and preset=",
 }
 

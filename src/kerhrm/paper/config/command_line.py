@@ -203,7 +203,7 @@ def _check_file(name: str, run: str, presets: Collection[str]) -> None:
         raise KerhrmError(f"{name} is a file of this run in another spelling", hint)
     for preset in presets:
         if path.is_relative_to(folder.parent / preset):
-            problem = f"{name} is no file of this run, {run}, but of preset {preset}"
+            problem = f"{name} is a file of preset {preset}, and this run is {run}"
             raise KerhrmError(problem, f"add --config preset={preset}")
-    problem = f"{name} is no file of this run, {run}"
+    problem = f"{name} lies outside this run, {run}"
     raise KerhrmError(problem, "set results= and preset= to those of the file")

@@ -108,6 +108,6 @@ def check_shown(sources: Sources, whole: Whole) -> None:
         for key, patterns in (("outputs", table.outputs), ("marks", table.marks)):
             for pattern in patterns:
                 if not fnmatch.filter(learners, pattern):
-                    problem = f"'{pattern}' is no learner of the table"
+                    problem = f"'{pattern}' is not a learner of the table"
                     hint = nearest(pattern, sorted(learners))
                     raise sources.error((*at, key, pattern), problem, hint)

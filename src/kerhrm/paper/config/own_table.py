@@ -52,7 +52,7 @@ class OwnTable(Options):
     categorical: Texts = option([], "columns of categories, besides those of text")
     drop: Texts = option([], "columns that are not used")
     group: Text | None = option(
-        None, "column whose groups are compared on test rows; it is no predictor"
+        None, "column whose groups are compared on test rows; it does not predict"
     )
     held_out: Texts = option([], "groups that are for the test alone")
     test_share: Annotated[float, Field(gt=0, lt=1), Number] = option(

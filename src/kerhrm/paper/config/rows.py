@@ -37,14 +37,16 @@ def check_titles(sources: Sources, whole: Whole) -> None:
         for output, title in learner.titles.items():
             key = ("learners", name, "titles", output)
             if plain(title) in references:
-                raise sources.error(key, "the name of a reference", "choose another")
+                raise sources.error(
+                    key, "it is the name of a reference", "choose another"
+                )
             if not plain(title) or plain(title) in COLUMNS:
-                raise sources.error(key, "no name of a row", "choose another title")
+                raise sources.error(key, "it cannot name a row", "choose another title")
     for name, table in whole.tables.items():
         for place, label in table.labels.items():
             if not plain(label) or plain(label) in COLUMNS:
                 at = ("tables", name, "settings", place, "label")
-                raise sources.error(at, "no name of a row", "choose another label")
+                raise sources.error(at, "it cannot name a row", "choose another label")
 
 
 def check_alternatives(sources: Sources, whole: Whole) -> None:

@@ -69,4 +69,4 @@ def _check_folders(run: Path, where: str) -> None:
             return
         if os.path.lexists(folder):
             what = "a file" if folder.exists() else "a link to nothing"
-            raise KerhrmError(f"{where}: {folder} is {what}, and no folder", HINT)
+            raise KerhrmError(f"{where}: {folder} is {what}, not a folder", HINT)
