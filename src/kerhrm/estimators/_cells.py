@@ -197,6 +197,35 @@ def shows_comma(table: pd.DataFrame) -> bool:
     return any(decimal_signs(words.known(NO_NUMBER)) == {","} for words in texts)
 
 
+def check_decimal(table: pd.DataFrame) -> None:
+    """Refuse numbers such as 10,126 if no column shows what the comma means.
+
+    A comma that separates no cells may be decimal.
+    """
+    columns = {
+        name: Words.of(column).known(NO_NUMBER)
+        for name, column in table.items()
+        if is_text(column)
+    }
+    signs = {name: decimal_signs(words) for name, words in columns.items()}
+    certain = {min(possible) for possible in signs.values() if len(possible) == 1}
+    floats = table.select_dtypes("float").to_numpy()
+    floats = floats[np.isfinite(floats)]
+    if (floats % 1 != 0).any():
+        certain.add(".")
+    if len(certain) == 1:
+        return
+    for name, words in columns.items():
+        if len(signs[name]) < 2:
+            continue
+        for word in words:
+            comma, point = number(word, ","), number(word, ".")
+            if comma != point:
+                problem = f"column {str(name)!r} does not show whether {word!r} is "
+                problem += f"{comma} or {point}"
+                raise KerhrmError(problem, "add --decimal , or --decimal .")
+
+
 def decimal_signs(words: Sequence[str]) -> set[str]:
     """Decimal signs with which all words are numbers of the same unit.
 
@@ -215,6 +244,8 @@ def number(word: str, sign: str) -> int | float | None:
         return None
     digits = _DIGITS[sign].fullmatch(cell["digits"].strip())
     if digits is None or (cell["sign"] and cell["inner"]):
+        return None
+    if cell["power"] and digits[2]:  # no one writes 1,234E5 for thousands
         return None
     whole, part = re.sub(r"\D", "", digits[1] or ""), digits[3]
     if not (whole or part):

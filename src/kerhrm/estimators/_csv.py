@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._cells import counted, read_cells, shows_comma
+from kerhrm.estimators._cells import check_decimal, counted, read_cells, shows_comma
 from kerhrm.estimators._dates import ORDERS, read_dates
 from kerhrm.estimators._text import decode, read_bytes
 from kerhrm.options import suggest
@@ -80,6 +80,8 @@ def read_table(
     notes = {}
     for name in dates:
         table[name], notes[name] = read_dates(table[name], date_order)
+    if decimal is None and layout.sep != ",":
+        check_decimal(table)
     cells = read_cells(table, decimal)
     told = {name: note for name, note in notes.items() if note} | cells.notes
     cells.table.attrs["notes"] = told

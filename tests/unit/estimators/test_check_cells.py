@@ -36,6 +36,9 @@ NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
     "Excel's": (["#DIV/0!", "1", "#N/A"], [np.nan, 1, np.nan], "'#DIV/0!', '#N/A'"),
     "blank": ([" ", "1", None], [np.nan, 1, np.nan], "missing in 1 row: ''"),
     "words": (["n/a", "Missing", "1"], [np.nan, np.nan, 1], "'Missing', 'n/a'"),
+    "powers": (["1,257E-01", "9,500e+00"], [0.1257, 9.5], "read as 0.1257"),
+    "a power among others": (["1,257", "3,500E1"], [1.257, 35], "read as 1.257"),
+    "powers with a point": (["1.257E-01", "2"], [0.1257, 2], ""),
     "zeros in front": (["007", "12"], [7, 12], ""),
 }
 

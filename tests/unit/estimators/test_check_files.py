@@ -190,6 +190,29 @@ def test_the_decimal_sign_is_that_of_the_file(tmp_path: Path) -> None:
     assert given.to_dict("list") == {"a": [1, 2], "b": [1234, 2345]}
 
 
+def test_powers_with_a_comma_have_decimals(tmp_path: Path) -> None:
+    quoted = read_table(written(tmp_path, 'a,b\n1.234,"1,257E-01"\n0.5,"2,000E+00"\n'))
+    assert quoted.to_dict("list") == {"a": [1.234, 0.5], "b": [0.1257, 2]}
+    given = read_table(written(tmp_path, "a;b\n1,257E-01;2\n1,5;3\n"), decimal=",")
+    assert given["a"].tolist() == [0.1257, 1.5]
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_a_comma_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) -> None:
+    """Three decimals, or thousands."""
+    rows = ["a;b;c", "10,126;9,337;1", "-21,464;10,000;2"]
+    path = written(tmp_path, "\n".join(rows).replace(";", sep))
+    with pytest.raises(KerhrmError, match=r"'10,126' is 10.126 or 10126; add --decima"):
+        read_table(path)
+    assert read_table(path, decimal=",")["a"].tolist() == [10.126, -21.464]
+    assert read_table(path, decimal=".")["a"].tolist() == [10126, -21464]
+    for cell, meaning in (("0,5", 10.126), ("0.5", 10126), ("1,234,567", 10126)):
+        text = "\n".join([*rows, f"10,126;9,337;{cell}"]).replace(";", sep)
+        assert read_table(written(tmp_path, text))["a"][0] == meaning
+    with pytest.raises(KerhrmError, match="add --decimal"):
+        read_table(written(tmp_path, f"a{sep}b\n1.234 €{sep}2\n2.500 €{sep}3\n"))
+
+
 def test_large_whole_numbers_are_exact_next_to_empty_cells(tmp_path: Path) -> None:
     table = read_table(written(tmp_path, f"a,b\n{2**53 + 1},1\n,2\n{2**60},3\n"))
     assert table["a"].tolist() == [2**53 + 1, pd.NA, 2**60]

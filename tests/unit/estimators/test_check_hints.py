@@ -23,6 +23,12 @@ def csv(separator: str = ",", **columns: object) -> bytes:
     return BASE.assign(**columns).to_csv(index=False, sep=separator).encode()
 
 
+#: three decimals in every cell
+IN_DOUBT = re.sub(
+    rb"(\d)\.(\d+)",
+    lambda cell: b"1%b,%b" % (cell[1], cell[2].ljust(3, b"0")),
+    csv(";"),
+)
 #: content of a file and options, and the columns that the report must name before
 REPORTED = {
     "constant": csv(c=1),
@@ -49,6 +55,7 @@ REFUSED = {
     "a wrong separator of tabs": (csv("\t"), ["--sep", ","]),
     "a decimal comma": (csv(), ["--decimal", ","]),
     "a decimal point": (csv(";").replace(b".", b","), ["--decimal", "."]),
+    "a comma in doubt": (IN_DOUBT, []),
     "no decimal sign": (csv(), ["--decimal", "x"]),
     "no order": (csv(), ["--date-order", "ydm"]),
     "auxiliary dates": (csv(c=DAYS.astype(str)), ["--auxiliary", "c"]),
