@@ -170,13 +170,20 @@ def start(
     Next to the inputs stand the rows of the table that its training points are and,
     unless other rows validate, its validation points.  ``environments`` gives the
     labels of n rows; ``hold_out`` says whether rows are held out, by default if there
-    is no ``validation``. Rows may have a weight; those of ``validation`` count alike.
+    is no ``validation``. Rows may have a weight, and one of weight 0 is no row of the
+    fit; those of ``validation`` count alike.
     Without a ``seed`` that of ``random_state`` counts.
     """
     device, task = resolve_device(estimator.device), estimator._task
     network_options = network_options_of(estimator.network)
     x = read_features(estimator, X, reset=True)
     target = read_target(y, len(x), task, table=X)
+    weights = read_weights(sample_weight, len(x), X)
+    labels = None if environments is None else environments(len(x))
+    counted = np.arange(len(x))
+    if weights is not None:
+        counted = np.flatnonzero(weights > NO_WEIGHT)
+        x, target, weights = x[counted], target[counted], weights[counted]
     estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
     parts = estimator.validation_fraction, estimator.seed_
     hold_out = validation is None if hold_out is None else hold_out
@@ -187,10 +194,6 @@ def start(
         points = read_features(estimator, X_validation, reset=False)
         how: Any = {"varies": False, "table": X_validation}
         others = points, read_target(y_validation, len(points), task, **how)
-    weights = read_weights(sample_weight, len(x), X)
-    if weights is not None and (weights[train] <= NO_WEIGHT).all():
-        problem = "sample_weight is 0 in all rows that train"
-        raise KerhrmError(problem, "give more rows a weight above 0")
     check_size(network_options, x.shape[1])
     units = estimator._units = Units.of(
         x[train], target[train], task, None if weights is None else weights[train]
@@ -206,13 +209,13 @@ def start(
         task,
         estimator.seed_,
         network.to(device),
-        None if environments is None else environments(len(x))[train].to(device),
+        None if labels is None else labels[counted[train]].to(device),
         weights=_mean_one(weights, train, device),
         weights_validation=None
         if validation is not None
         else _mean_one(weights, held_out, device),
     )
-    return inputs, np.concatenate([train, held_out])
+    return inputs, counted[np.concatenate([train, held_out])]
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:

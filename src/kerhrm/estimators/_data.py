@@ -42,7 +42,7 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     ValueError, TypeError
         scikit-learn's own, for other columns than in the fit.
     """
-    X = plain(X, "X")
+    X = _dense(plain(X, "X"))
     names = list(getattr(X, "columns", ()))
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise KerhrmError(
@@ -92,6 +92,18 @@ def _check_exact(X: Any, x: np.ndarray, names: list[str]) -> None:
         if whole.dtype.kind in "iu" and pd.unique(whole).size > np.unique(x[:, j]).size:
             problem = f"{names[j]} has integers too large for float64 to tell apart"
             raise KerhrmError(problem, "subtract the column's minimum")
+
+
+def _dense(X: Any) -> Any:
+    """A DataFrame without sparse columns, which scikit-learn would read as a matrix."""
+    if not isinstance(X, pd.DataFrame):
+        return X
+    sparse = {
+        name: dtype.subtype
+        for name, dtype in X.dtypes.items()
+        if isinstance(dtype, pd.SparseDtype)
+    }
+    return X.astype(sparse) if sparse else X
 
 
 def _dtypes(X: Any) -> list[Any]:

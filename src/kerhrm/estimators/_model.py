@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import torch
+from sklearn.utils.validation import _num_samples
 
 from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.environments import choose_n_environments
@@ -23,7 +24,6 @@ from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import (
     all_or_nothing,
     finish,
-    in_table,
     reduced_features,
     start,
 )
@@ -173,7 +173,9 @@ class InvariantEstimator(FittedInvariant):
                 self._auxiliary = replace(self._auxiliary, iteration=None)
             reason = not_detected(self.heterogeneity_) or alone
             if reason is None or self.if_not_detected == "fit":
-                self._fit_invariant(problem, inputs, rows, features, options, result)
+                memberships = self._fit_invariant(
+                    problem, inputs, features, options, result
+                )
                 reason = self._compare(inputs, options)
             self._reason = reason
             if reason is not None:
@@ -189,26 +191,28 @@ class InvariantEstimator(FittedInvariant):
                     sample_weight=sample_weight,
                     seed=self.seed_,
                 )
-                self.environment_proba_, self.history_ = np.ones((len(rows), 1)), []
+                memberships, self.history_ = np.ones((len(rows), 1)), []
                 self._environments = self._auxiliary = None
                 simple = self._keep_simple(whole)
                 self._keep(
                     "erm", simple["ERM"], whole, erm_direction(problem, options.k), None
                 )
-        self.environments_ = self.environment_proba_.argmax(1)
+            self._keep_memberships(memberships, rows, X, y)
         return self
 
     def _fit_invariant(
         self,
         problem: Problem,
         inputs: Inputs,
-        rows: np.ndarray,
         features: Any,
         options: EstimatorOptions,
         result: Fit | None,
-    ) -> None:
-        """Algorithm 1, whatever the test has said; environments are those of its own
-        mixture."""
+    ) -> np.ndarray:
+        """Algorithm 1, whatever the test has said.
+
+        Environments are those of its own mixture: of the training and validation
+        points, (n + m, K).
+        """
         points = inputs.x, inputs.x_validation
         try:
             result = result or fit(problem, options, points)
@@ -218,7 +222,6 @@ class InvariantEstimator(FittedInvariant):
         final, weight = result.final, None
         one = result.environments[final.iteration - 1].candidate(final.k)
         memberships = of_occupied(torch.cat([one.train, one.validation]), one.occupied)
-        self.environment_proba_ = in_table(memberships, rows)
         environments = Environments.stack([one])
         self._environments = Environments.from_arrays(environments.arrays(), "cpu")
         directions = final.theta[:, None]
@@ -255,6 +258,24 @@ class InvariantEstimator(FittedInvariant):
             )
             text += "; try another k or a larger n_init"
             warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+        return memberships
+
+    def _keep_memberships(
+        self, memberships: np.ndarray, rows: np.ndarray, X: Any, y: Any
+    ) -> None:
+        """Keep memberships (n + m, K) of these rows of the table, and of all others.
+
+        Others are rows of weight 0: theirs are those of new rows.
+        """
+        memberships = memberships[: len(rows)]
+        n = _num_samples(X)
+        if len(rows) < n:
+            table = self.predict_environment_proba(X, y)
+        else:
+            table = np.empty((n, memberships.shape[1]))
+        table[rows] = memberships
+        self.environment_proba_ = table
+        self.environments_ = table.argmax(1)
 
     def _fit_auxiliary(
         self,

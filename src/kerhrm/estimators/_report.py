@@ -184,8 +184,10 @@ def facts(model: Any) -> dict[str, str]:
     assumed = (
         "some feature is spurious: its relation to the target differs by environment"
     )
-    if result is None:
+    if result is None and model._task == "classification" and model._columns is None:
         test = "none; two labels cannot be tested without an auxiliary column"
+    elif result is None:
+        test = "none; the parameters asked for none"
     elif math.isnan(result.p_value):
         test = "not possible"
     else:

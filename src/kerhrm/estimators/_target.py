@@ -93,8 +93,10 @@ def _classes(y: np.ndarray) -> np.ndarray:
     except (ValueError, TypeError) as error:
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:; ")
         problem = f"the target y must be two labels, numbers or text: {reason}"
-        hint = "give pd.Series(y).astype(str), or use a regressor"
-        raise KerhrmError(problem, hint) from error
+        numbers = y.dtype.kind in "fiu"
+        hint = "for a numeric target use task='regression' or KerHRMRegressor"
+        recode = "give pd.Series(y).astype(str)"
+        raise KerhrmError(problem, hint if numbers else recode) from error
     if number != "binary":
         problem = (
             "Only binary classification is supported. The type of the target "

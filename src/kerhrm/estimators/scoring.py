@@ -67,6 +67,10 @@ def worst_group_score(groups: pd.Series, scoring: str | Scorer | None = None) ->
     if scoring is not None and not isinstance(scoring, str) and not callable(scoring):
         problem = f"scoring must be a name, a callable or None; got {shown(scoring)}"
         raise KerhrmError(problem, "use scoring='accuracy' or leave it out")
+    name = getattr(scoring, "__name__", "")
+    if name and getattr(scoring, "__module__", "").startswith("sklearn.metrics."):
+        problem = f"scoring must be a scorer; got the metric {name}"
+        raise KerhrmError(problem, f"use make_scorer({name})")
     if isinstance(scoring, str) and scoring not in (names := get_scorer_names()):
         raise KerhrmError(f"no scoring is called {scoring!r}", suggest(scoring, names))
     return functools.partial(_worst, groups=groups, scoring=scoring)

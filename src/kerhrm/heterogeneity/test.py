@@ -31,9 +31,10 @@ Environment Partition?", NeurIPS 2022).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -41,7 +42,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.records import NO_WEIGHT, Problem, Record
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.randomness import stream
 
 MIN_POINTS = 80
@@ -149,11 +150,24 @@ def test_heterogeneity(
         spread_ties,
     )
 
+    if isinstance(options, Mapping):
+        options = HeterogeneityOptions.parse(dict(options), "options: ")
     options = options or HeterogeneityOptions()
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        problem = f"seed must be a whole number; got {shown(seed)}"
+        raise KerhrmError(problem, "use seed=0")
     x = features if x is None else x
     read = partial(check_array, dtype=np.float64, ensure_all_finite=False)
-    features, x, y = (_unmasked(given) for given in (features, x, y))
-    features, x, y = read(features), read(x), read(y, ensure_2d=False)
+    given = {"features": features, "x": x, "y": y}
+    arrays = []
+    for name, values in given.items():
+        try:
+            arrays.append(read(_unmasked(values), ensure_2d=name != "y"))
+        except (ValueError, TypeError) as error:
+            problem = f"{name} must hold numbers ({str(error).partition(chr(10))[0]})"
+            hint = "encode text first; labels of a class cannot be tested"
+            raise KerhrmError(problem, hint) from error
+    features, x, y = arrays
     _check(features, x, y)
     rows = beside_atom(y)
     features, x, y = features[rows], x[rows], y[rows]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+
 from kerhrm.threads import one_blas_thread
 
 #: coordinates from which BLAS would start threads, which cost more than they save

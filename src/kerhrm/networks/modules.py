@@ -22,8 +22,8 @@ from kerhrm.networks.base import Network
 from kerhrm.plugins import load_entry
 from kerhrm.randomness import entropy
 
-#: one call at a time: a call puts its weights into the module, and takes them out again;
-#: and PyTorch draws the weights of all modules from one generator
+#: one call at a time: a call puts its weights into the module, and takes them out
+#: again; and PyTorch draws the weights of all modules from one generator
 _LOCK = threading.RLock()
 
 SHAPE = "return an nn.Module that maps points (n, d) to (n,) or (n, 1)"

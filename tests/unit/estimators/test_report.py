@@ -182,3 +182,15 @@ def test_a_refit_that_fails_leaves_the_old_fit(model: Any, labels: Any) -> None:
     with pytest.raises(KerhrmError):
         model.fit(labels.x[:, :1], labels.y)
     np.testing.assert_array_equal(model.predict(labels.x), expected)
+
+
+def test_without_a_test_the_report_says_why() -> None:
+    """Of a numeric target none was asked for; two labels cannot be tested."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(120, 2))
+    y = x[:, 0] + 0.3 * random.normal(size=120)
+    small = {"k": 2, "n_init": 1, "n_iterations": 1, "network": (4,), "random_state": 0}
+    number = KerHRMRegressor(**small, pretest=False).fit(x, y)
+    labels = KerHRMClassifier(**small).fit(x, y > 0)
+    assert number.report(x, y).facts["test"] == "none; the parameters asked for none"
+    assert "two labels cannot be tested" in labels.report(x, y > 0).facts["test"]

@@ -36,6 +36,8 @@ def fit(x: Any, y: Any, task: Any = "regression", weights: Any = None) -> np.nda
 
 SAME_TABLE: dict[str, Any] = {
     "a frame": FRAME,
+    "sparse columns": FRAME.astype(pd.SparseDtype(float, np.nan)),
+    "sparse columns with zeros": FRAME.astype(pd.SparseDtype(float, 0.0)),
     "another index": FRAME.set_axis(range(100, 160)),
     "one index for all rows": FRAME.set_axis([0] * N),
     "columns in memory": np.asfortranarray(X),

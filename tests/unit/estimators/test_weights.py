@@ -11,7 +11,13 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import adjusted_rand_score
 from torch import Tensor
 
-from kerhrm import KerhrmError, KerHRMOptions, KerHRMRegressor, TangentRidge
+from kerhrm import (
+    KerHRMClassifier,
+    KerhrmError,
+    KerHRMOptions,
+    KerHRMRegressor,
+    TangentRidge,
+)
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.mixture import fit_mixture
@@ -138,6 +144,33 @@ def test_rows_count_by_their_weight(model: Any, slopes: Any) -> None:
             slopes.hidden[clear], model.environments_[:500][clear]
         )
         assert found > 0.8
+
+
+@pytest.mark.parametrize("how", ["fit", "erm"])
+@pytest.mark.parametrize("kind", ["regression", "classification", "ridge"])
+def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
+    """Whatever it holds: predictions and memberships are those without it."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(160, 3))
+    slope = np.where(random.random(160) < 0.2, -2.0, 2.0)
+    y = x[:, 0] + slope * x[:, 1] + 0.3 * random.normal(size=160)
+    y = np.sign(y) if kind == "classification" else y
+    far = np.arange(160) % 3 == 0
+    spoiled = np.where(far[:, None], 50 * x, x)
+    small = {"k": 3, "n_init": 1, "n_iterations": 1, "network": (8,), "random_state": 0}
+    if kind == "ridge":
+        model: Any = TangentRidge(task="regression", network=(8,), random_state=0)
+    else:
+        fit = KerHRMRegressor if kind == "regression" else KerHRMClassifier
+        model = fit(**small, if_not_detected=how, if_not_better=how)
+    weighted = clone(model).fit(spoiled, y, sample_weight=np.where(far, 0.0, 1.0))
+    alone = clone(model).fit(x[~far], y[~far], sample_weight=np.ones(sum(~far)))
+    np.testing.assert_array_equal(weighted._outputs(x), alone._outputs(x))
+    if kind != "ridge":
+        proba = weighted.environment_proba_
+        np.testing.assert_array_equal(proba[~far], alone.environment_proba_)
+        others = alone.predict_environment_proba(spoiled[far], y[far])
+        np.testing.assert_allclose(proba[far], others, atol=1e-12)
 
 
 @pytest.mark.parametrize(

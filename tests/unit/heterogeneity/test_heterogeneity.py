@@ -1,6 +1,8 @@
 """The test of heterogeneity: exact under its null, blind to what does not matter, and
 not blind."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -151,3 +153,21 @@ def test_what_would_be_seen_shrinks_with_the_number_of_points() -> None:
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == 1
     assert np.isnan(HeterogeneityResult(0.0, np.zeros(1), 1.0, detected=False).visible)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y": ["lo", "hi"] * 60}, "y must hold numbers"),
+        ({"seed": None}, "seed must be a whole number; got None"),
+        ({"seed": 1.5}, "seed must be a whole number; got 1.5"),
+        ({"options": {"folds": 1}}, "options: folds=1"),
+        ({"options": {"fold": 2}}, "options: fold"),
+    ],
+)
+def test_what_is_no_argument(given: dict[str, Any], message: str) -> None:
+    x = np.random.default_rng(0).normal(size=(120, 2))
+    arguments = {"features": x, "y": x[:, 0]} | given
+    with pytest.raises(KerhrmError, match=message) as caught:
+        test_heterogeneity(**arguments)
+    assert "\n" not in str(caught.value)
