@@ -129,6 +129,11 @@ UNKNOWN: list[tuple[dict[str, Any], str, str]] = [
     ({"learners": {"new": {"like": "emr"}}}, "new.like", "'erm'"),
     ({"tables": {"one": {"outputs": {"kerhm": ["linear"]}}}}, "outputs", "'kerhrm'"),
     ({"tables": {"other": {"outputs": {"erm_s*": ["x"]}}}}, "outputs", "erm"),
+    (
+        {"tables": {"one": {"outputs": {"kerhrm": ["network", "linaer"]}}}},
+        "outputs.kerhrm",
+        "'linear'",
+    ),
     ({"tables": {"one": {"marks": {"kerhm": "x"}}}}, "marks.kerhm", "'kerhrm'"),
     ({"tables": {"other": {"marks": {"erm_short": "x"}}}}, "marks", "erm, kerhrm"),
     ({"tables": {"one": {"learners": ["emr"]}}}, "one.learners.0", "'erm'"),

@@ -33,6 +33,8 @@ OF_RULES = (
 )
 #: options whose words may be called like a target
 FREE = ("quiet",)
+#: options that Snakemake takes and does nothing for
+IGNORED = ("export_cwl",)
 
 
 class CommandLine:
@@ -82,9 +84,15 @@ class CommandLine:
         return Recording
 
     def check_options(self) -> None:
-        """Refuse an option with a value that is given twice."""
+        """Refuse an option that does nothing, or whose value is given twice."""
         spelled: dict[str, str] = {}
+        given = {action.dest for action, *_ in self.options}
         for action, word, _ in self.options:
+            if action.dest in IGNORED:
+                raise KerhrmError(f"{word}: Snakemake writes nothing", "leave it out")
+            if action.dest == "archive" and "dryrun" in given:
+                problem = f"{word} writes the archive in a dry run, too"
+                raise KerhrmError(problem, f"leave out {word} or -n")
             if action.nargs == 0 or isinstance(action, argparse._AppendAction):
                 continue
             if action.dest in spelled:
@@ -149,6 +157,8 @@ class CommandLine:
             for value in values:
                 self._check_value(action, word, value, targets)
                 name = re.split("[=:]", value)[0]
+                if action.dest in NAMING and value in targets:
+                    self._check_needed(word, value)
                 if action.dest in NAMING and value not in rules:
                     if os.sep not in value:
                         problem = f"{word} {value}: no rule has this name"
@@ -160,6 +170,9 @@ class CommandLine:
         for target in self.targets:
             if target in rules:
                 continue
+            if target.rstrip(os.sep) in rules:
+                problem = f"target {target} does not exist"
+                raise KerhrmError(problem, f"did you mean {target.rstrip(os.sep)}?")
             if os.sep not in target:
                 near = difflib.get_close_matches(target, targets, 1)
                 hint = "snakemake --list-target-rules shows all"
@@ -179,6 +192,13 @@ class CommandLine:
             problem = f"{value} is taken for a value of {word}, and no target is left"
             hint = f"write targets first: snakemake {value} {word} ..."
             raise KerhrmError(problem, hint)
+
+    def _check_needed(self, word: str, value: str) -> None:
+        """Refuse a target that is not asked for: no rule reads what a target makes."""
+        targets = self.targets or ["all"]
+        if value not in targets:
+            problem = f"{word} {value}: {' '.join(targets)} does not need {value}"
+            raise KerhrmError(problem, f"write snakemake {value}, or name another rule")
 
     def asks_for(self, rule: str, folder: str) -> bool:
         """Whether a rule or a file in its folder is among the targets."""

@@ -14,7 +14,7 @@ from kerhrm.methods.registry import METHODS
 from kerhrm.networks.build import NetworkOptions
 from kerhrm.paper.config.choices import add_choices
 from kerhrm.paper.config.fields import Cell
-from kerhrm.paper.config.files import Sources, Tree, read_sources
+from kerhrm.paper.config.files import Key, Sources, Tree, read_sources
 from kerhrm.paper.config.learners import KERNEL_POINTS, Learners
 from kerhrm.paper.config.models import KINDS, DataSet, Table, Whole
 from kerhrm.paper.config.names import check_names, check_shown, check_used, context
@@ -228,18 +228,7 @@ class Resolver:
             )
         kinds = KINDS[tasks.pop()]
         kind = known(self.sources, (*at, "kind"), table.kind or kinds[0], kinds)
-        outputs = {}
-        for learner in dict.fromkeys(learner for *_, learner in cells):
-            given = [
-                o for p, o in table.outputs.items() if fnmatch.fnmatchcase(learner, p)
-            ]
-            titles = self.learners.titles(learner)
-            outputs[learner] = [o for o in titles if not given or o in given[-1]]
-            if not outputs[learner]:
-                hint = f"use some of {', '.join(titles)}"
-                raise self.sources.error(
-                    (*at, "outputs"), f"none is an output of {learner}", hint
-                )
+        outputs = self.outputs((*at, "outputs"), table)
         marks = {learner: self.whole.learners[learner].mark for *_, learner in cells}
         return {
             **table.model_dump(include={"title", "in_all"}),
@@ -250,3 +239,25 @@ class Resolver:
             "labels": table.labels,
             "marks": {n: m for n, m in (marks | table.marks).items() if m},
         }
+
+    def outputs(self, key: Key, table: Table) -> dict[str, list[str]]:
+        """Outputs that a table shows, by learner."""
+        for pattern, named in table.outputs.items():
+            fitting = fnmatch.filter(self.whole.learners, pattern)
+            made = {o: None for name in fitting for o in self.learners.titles(name)}
+            for output in named if fitting else ():
+                known(self.sources, (*key, pattern), output, made)
+        shown = {}
+        for learner in dict.fromkeys(learner for *_, learner in table.cells):
+            lists = [
+                outputs
+                for pattern, outputs in table.outputs.items()
+                if fnmatch.fnmatchcase(learner, pattern)
+            ]
+            titles = self.learners.titles(learner)
+            shown[learner] = [o for o in titles if not lists or o in lists[-1]]
+            if not shown[learner]:
+                problem = f"none is an output of {learner}"
+                hint = f"use some of {', '.join(titles)}"
+                raise self.sources.error(key, problem, hint)
+        return shown
