@@ -75,9 +75,21 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
     whole = kind == "text" or column.dtype.kind in "iu"
     if whole and column.nunique() == len(column):
         return f"it differs in every row: an identifier? {drop}"
-    if kind == "number" and (code := _sentinel(values[~np.isnan(values)])) is not None:
-        return f"{code} stands apart: does it mean missing? leave such cells empty"
-    return None
+    return _missing_code(values) if kind == "number" else None
+
+
+def missing_code(column: pd.Series) -> str | None:
+    """Say which number of a column, such as a target, may mean missing."""
+    kind, values = column_values(column)
+    return _missing_code(values) if kind == "number" else None
+
+
+def _missing_code(values: np.ndarray) -> str | None:
+    """The same of numbers (n,)."""
+    known = values[~np.isnan(values)]
+    if not len(known) or (code := _sentinel(known)) is None:
+        return None
+    return f"{code} stands apart: does it mean missing? leave such cells empty"
 
 
 def _sentinel(values: np.ndarray) -> int | None:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from pandas.api import types
-from sklearn.model_selection import train_test_split
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import KerhrmWarning
@@ -21,10 +20,11 @@ from kerhrm.estimators._cells import (
     listed,
     read_cells,
 )
+from kerhrm.estimators._copies import copied, split
 from kerhrm.estimators._csv import check_name
 from kerhrm.estimators._csv import read_table as read_table
 from kerhrm.estimators._dates import date_options
-from kerhrm.estimators._oddities import is_regression, without_notes
+from kerhrm.estimators._oddities import is_regression, missing_code, without_notes
 from kerhrm.estimators._oddities import oddities as oddities
 from kerhrm.estimators._report import Report
 from kerhrm.estimators.columns import column_values, named, table_encoder, texts
@@ -91,7 +91,9 @@ def check(
     features = rows.drop(columns=list({target, *others}))
     if not features.shape[1]:
         raise KerhrmError("no column is left that predicts", "drop fewer columns")
-    train, test = _split(y, random_state)
+    twice = copied(features, y)
+    labels = None if is_regression(y) else y
+    train, test = split(features, labels, twice, TEST_SHARE, random_state)
     test, left_out = _known_only(z, train, test)
     encoder = table_encoder().fit(features.iloc[train])
     X, X_test = (encoder.transform(features.iloc[part]) for part in (train, test))
@@ -113,9 +115,15 @@ def check(
         left_out.append(f"{counted(missing)} without a target or auxiliary value")
     if left_out:
         facts["left out"] = ", ".join(left_out)
+    if twice.any():
+        copies = f"{counted(int(twice.sum()))} occur more than once"
+        facts["copies"] = f"{copies}; all copies of a row train, or all test"
     features.attrs["notes"] = notes = table.attrs.get("notes", {}) | cells.notes
     odd = dict(oddities(features, y))
-    odd |= {name: notes[name] for name in (target, *others) if name in notes}
+    for name in dict.fromkeys((target, *others)):
+        told = [notes.get(name), name not in drop and missing_code(rows[name])]
+        if texts_told := [text for text in told if text]:
+            odd[name] = "; ".join(texts_told)
     facts |= report.facts | {f"column {name!r}": text for name, text in odd.items()}
     return Checked(
         model,
@@ -148,18 +156,6 @@ def _complete_rows(
         problem = f"{len(rows)} of {len(table)} rows have a target and auxiliary values"
         raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
     return rows
-
-
-def _split(y: pd.Series, random_state: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that train and rows that test; labels keep their shares if they can."""
-    stratified = not is_regression(y) and y.value_counts().min() > 1
-    train, test = train_test_split(
-        np.arange(len(y)),
-        test_size=TEST_SHARE,
-        random_state=random_state,
-        stratify=y if stratified else None,
-    )
-    return train, test
 
 
 def _target(y: pd.Series) -> pd.Series:

@@ -177,6 +177,41 @@ def test_what_is_read_is_said_of_every_column(plain: pd.DataFrame) -> None:
         check(word, "y")
 
 
+def test_a_code_of_missing_targets_and_auxiliary_values_is_said(
+    plain: pd.DataFrame,
+) -> None:
+    table = plain.assign(z=np.arange(80) % 40 / 10)
+    table.loc[::10, ["y", "z"]] = -9999
+    facts = check(table, "y", auxiliary="z").report.facts
+    for name in ("y", "z"):
+        assert "-9999 stands apart" in facts[f"column {name!r}"]
+    assert "column 'y'" not in check(plain, "y").report.facts
+
+
+def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
+    some = pd.concat([plain, plain.iloc[:30]], ignore_index=True)
+    all_of_them = pd.concat([plain.assign(c=[*"pq"] * 40)] * 3)
+    for table, number in ((some, 60), (all_of_them, 240)):
+        found = check(table, "y")
+        told = f"{number} rows occur more than once; all copies"
+        assert found.report.facts["copies"].startswith(told)
+        tested = set(found.y_test)
+        kept = table[~table["y"].isin(tested)]
+        assert len(kept) + len(found.y_test) == len(table)
+        assert 0.2 < len(found.y_test) / len(table) < 0.4
+    labels = pd.concat([plain.assign(y=np.where(plain["y"] > 0, "p", "q"))] * 2)
+    found = check(labels, "y")
+    assert len(set(found.X_test["a"])) * 2 == len(found.X_test)
+
+
+def test_rows_of_few_categories_are_alike_by_chance(plain: pd.DataFrame) -> None:
+    table = (plain > 0).astype(int)
+    facts = check(table, "y").report.facts
+    assert "copies" not in facts
+    assert facts["rows"].startswith("56 train, 24 test")
+    assert "copies" not in check(plain, "y").report.facts
+
+
 def test_truth_values_predict_and_are_predicted(plain: pd.DataFrame) -> None:
     flag = pd.Series([True, False, True, None] * 20, dtype=object)
     found = check(plain.assign(flag=flag), "y")

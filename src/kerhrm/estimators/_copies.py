@@ -1,0 +1,68 @@
+"""Copies of rows, which would train and test the same model.
+
+Where a few categories are all that rows hold, rows are alike by chance.  Where columns
+vary so much that not even one pair is expected to be alike, such rows are copies.
+"""
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+
+MIN_ROWS = 20  #: different rows, without which copies are needed on both sides
+
+
+def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
+    """Whether rows (n,), with their target, occur more than once and not by chance."""
+    table = features.set_axis(range(features.shape[1]), axis=1)
+    table[features.shape[1]] = y
+    rows = _hashes(table)
+    twice = rows.duplicated(keep=False)
+    distinct = table[~rows.duplicated().to_numpy()]
+    few = len(distinct) < MIN_ROWS
+    if twice.any() and (few or _alike_by_chance(distinct) >= 1):
+        twice[:] = False
+    return twice
+
+
+def split(
+    features: pd.DataFrame,
+    labels: pd.Series | None,
+    twice: pd.Series,
+    share: float,
+    random_state: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of rows that train, and of a share that tests.
+
+    Rows with the features of a copy, ``twice``, are on the side of the copy.  Labels,
+    if given, keep their shares if they can.
+    """
+    groups = np.arange(len(features))
+    if twice.any():
+        groups = pd.factorize(_hashes(features))[0]
+    first = np.unique(groups, return_index=True)[1]
+    if labels is not None:
+        labels = labels.iloc[first]
+        labels = labels if labels.value_counts().min() > 1 else None
+    sides = train_test_split(
+        groups[first], test_size=share, random_state=random_state, stratify=labels
+    )
+    if not twice.any():
+        return sides[0], sides[1]
+    train, test = (np.flatnonzero(np.isin(groups, side)) for side in sides)
+    return train, test
+
+
+def _hashes(table: pd.DataFrame) -> pd.Series:
+    """A number for each row (n,), the same for equal rows."""
+    table = table.set_axis(range(table.shape[1]), axis=1)
+    return pd.util.hash_pandas_object(table, index=False)
+
+
+def _alike_by_chance(table: pd.DataFrame) -> float:
+    """Expected number of equal pairs among rows whose columns are independent."""
+    n = len(table)
+    shares = [
+        float(((column.value_counts(dropna=False) / n) ** 2).sum())
+        for _, column in table.items()
+    ]
+    return n * (n - 1) / 2 * float(np.prod(shares))
