@@ -33,8 +33,6 @@ TRUTH = {"true": True, "false": False}
 #: larger whole numbers are identifiers
 LARGEST = 2**63 - 1
 
-#: share of a column's cells that are numbers, from which others look like errors
-ALMOST = 0.5
 CONTAINERS = (list, dict, set, tuple, np.ndarray)  #: cells that are no values
 
 _UNIT = r"(?:US\$|[$€£¥₹₩₽₺₫₪฿₴₦%‰]|USD|EUR|GBP|CHF|JPY|CNY|INR)"
@@ -234,7 +232,7 @@ def decimal_signs(words: Sequence[str]) -> set[str]:
     signs = {
         sign for sign in ".," if all(number(word, sign) is not None for word in words)
     }
-    return signs if signs and len({_unit(word) for word in words}) == 1 else set()
+    return signs if signs and len({unit(word) for word in words}) == 1 else set()
 
 
 def number(word: str, sign: str) -> int | float | None:
@@ -259,28 +257,10 @@ def number(word: str, sign: str) -> int | float | None:
     return int(minus + whole)
 
 
-def _unit(word: str) -> str:
+def unit(word: str) -> str:
     """Currency or % of a number; empty without one."""
     cell = _NUMBER.fullmatch(word.translate(_LIKE_ASCII))
     return "" if cell is None else (cell["before"] or "") + (cell["after"] or "")
-
-
-def almost_numbers(column: pd.Series) -> str | None:
-    """Say why a column of text does not hold numbers, if most of its cells do."""
-    words = Words.of(column)
-    known = words.known(NO_NUMBER)
-    signs = {word: {s for s in ".," if number(word, s) is not None} for word in known}
-    others = [word for word in known if not signs[word]]
-    wrong = words.rows(others)
-    if not known or wrong >= (1 - ALMOST) * words.rows(known):
-        return None
-    if others:
-        text = f"it looks like numbers, but not {listed(others)} in {counted(wrong)}"
-        return f"{text}: leave such cells empty, or correct them"
-    units = sorted({_unit(word) or "none" for word in known})
-    if len(units) > 1:
-        return f"it looks like numbers of different units: {', '.join(units)}"
-    return "it looks like numbers, some with a decimal point and some with a comma"
 
 
 def plain(column: pd.Series) -> pd.Series:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from kerhrm.estimators._cells import almost_numbers, flag, is_text
+from kerhrm.estimators._almost import almost_numbers
+from kerhrm.estimators._cells import flag, is_text
 from kerhrm.estimators._dates import date_options
 from kerhrm.estimators.columns import column_values
 

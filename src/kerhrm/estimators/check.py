@@ -13,8 +13,8 @@ from pandas.api import types
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import KerhrmWarning
+from kerhrm.estimators._almost import almost_numbers
 from kerhrm.estimators._cells import (
-    almost_numbers,
     counted,
     is_text,
     listed,

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._cells import almost_numbers, read_cells, text_of
+from kerhrm.estimators._almost import almost_numbers
+from kerhrm.estimators._cells import read_cells, text_of
 from kerhrm.estimators._dates import date_options, read_dates
 
 NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
@@ -64,7 +65,19 @@ TEXT: dict[str, tuple[list[Any], str | None]] = {
     "a word": (["1", "2", "many", "3"], "but not 'many' in 1 row"),
     "versions": (["1.2.3", "1.10.0"], None),
     "addresses": (["192.168.1.1", "10.0.0.1"], None),
-    "times": (["10:30", "11:45"], None),
+    "times": (["10:30", "11:45"], "like times, as '10:30': write numbers, such as"),
+    "seconds": (["13:05:00", "7:00:59.5", "x"], "like times, as '13:05:00'"),
+    "kilograms": (["70.1 kg", "1,070 kg"], "written as '70.1 kg', '1,070 kg': write"),
+    "thousands of K": (["59.9K", "1.2M", "3"], "written as '59.9K', '1.2M': write pl"),
+    "a sign behind": (["0.66-", "1.5", "2-", "3-"], "with the minus in front"),
+    "few signs behind": (["0.66-", "1.5", "2", "3"], "with the minus in front"),
+    "formulas": (['="0.12"', '="3"'], """written as '="0.12"', '="3"'"""),
+    "apostrophes": (["'0.12", "'3"], """written as "'0.12", "'3": write plain"""),
+    "bounds": (["<0.5", "0.7", ">100"], "written as '<0.5', '>100'"),
+    "rupees": (["Rs. 500", "Rs. 1,200"], "written as 'Rs. 500'"),
+    "most with a unit": (["70 kg", "71 kg", "heavy"], "written as '70 kg', '71 kg'"),
+    "houses": ([f"{i}{c}" for i in range(9) for c in "ABCDEF"], None),
+    "quarters": (["Q1 2020", "Q2 2020"], None),
     "ranges": (["10-20", "30-40"], None),
     "long identifiers": (["12345678901234567890", "12345678901234567891"], None),
     "codes": (["p1", "p2"], None),
