@@ -26,7 +26,7 @@ def load_entry(entry: str) -> Any:
     module, _, name = entry.partition(":")
     try:
         return getattr(import_module(module), name)
-    except Exception as error:  # the module's code may do anything
+    except (Exception, SystemExit) as error:  # the module's code may do anything
         what = " ".join(f"{type(error).__name__}: {error}".split())
         raise KerhrmError(f"cannot load '{entry}': {what}", HINT) from error
 
@@ -70,7 +70,8 @@ class Registry(Mapping[str, T]):
     built_in : mapping of str
         What no package may replace.
     check : callable, optional
-        ``check(name, object)`` raises KerhrmError if an object does not belong here.
+        ``check(name, object)`` raises KerhrmError if an object does not belong here;
+        the package's name is put in front.
     """
 
     def __init__(
@@ -109,11 +110,13 @@ class Registry(Mapping[str, T]):
                 raise KerhrmError(f"{where}: the name is taken", hint)
             try:
                 found[point.name] = point.load()
-            except Exception as error:
+                if self._check:
+                    self._check(point.name, found[point.name])
+            except KerhrmError as error:
+                raise KerhrmError(f"{where}: {error.problem}", error.hint) from error
+            except (Exception, SystemExit) as error:  # a script without a main, say
                 text = " ".join(f"{where}: {type(error).__name__}: {error}".split())
                 raise KerhrmError(text, hint) from error
-            if self._check:
-                self._check(point.name, found[point.name])
         return found
 
     def __getitem__(self, name: str) -> T:

@@ -80,3 +80,18 @@ def no_module(n_inputs: int) -> object:
 
 def fails(n_inputs: int) -> nn.Module:
     raise ValueError("as a factory\nsays it")
+
+
+def not_finite(n_inputs: int) -> nn.Module:
+    layer = nn.Linear(n_inputs, 1)
+    with torch.no_grad():
+        layer.weight.fill_(math.nan)
+    return layer
+
+
+def double_precision(n_inputs: int) -> nn.Module:
+    return nn.Linear(n_inputs, 1).double()
+
+
+def leaves(n_inputs: int) -> nn.Module:
+    raise SystemExit(0)

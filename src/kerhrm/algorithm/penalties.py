@@ -114,11 +114,24 @@ def minimisers(
         risks = Risks(**{name: _differentiable(one) for name, one in values.items()})
         found = [penalty.minimise(risks, alpha * unit / terms) for alpha in alphas]
     for theta in found:
-        if theta.shape != risks.cross.shape[1:]:
-            k, shape = risks.cross.shape[1], tuple(theta.shape)
-            problem = f"penalty {kind}: minimise must return shape ({k},); got {shape}"
-            raise KerhrmError(problem, "return one number for each feature")
+        _check_minimiser(kind, theta, risks.cross.shape[1])
     return torch.stack(found).detach()
+
+
+def _check_minimiser(kind: str, theta: object, k: int) -> None:
+    """Refuse what is no minimiser; of a package's penalty also one that diverged."""
+    where, hint = (
+        f"penalty {kind}: minimise must return",
+        "return a tensor of k numbers",
+    )
+    if not isinstance(theta, Tensor):
+        problem = f"{where} a tensor; got {type(theta).__name__}"
+        raise KerhrmError(problem, hint)
+    if theta.shape != (k,):
+        problem = f"{where} shape ({k},); got {tuple(theta.shape)}"
+        raise KerhrmError(problem, "return one number for each feature")
+    if kind in PENALTIES.load() and not bool(torch.isfinite(theta).all()):
+        raise KerhrmError(f"{where} finite numbers; got NaN or infinity", hint)
 
 
 def _differentiable(tensor: Tensor) -> Tensor:
@@ -256,13 +269,13 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
 
 def _check(name: str, kind: Any) -> None:
     """Refuse what is no penalty, or lacks a function."""
-    where = f"kerhrm.penalties: {name}"
     if not (isinstance(kind, type) and issubclass(kind, Penalty)):
         hint = "let its package's entry point load to one"
-        raise KerhrmError(f"{where}: it is not a subclass of Penalty", hint)
+        raise KerhrmError("it is not a subclass of Penalty", hint)
     if inspect.isabstract(kind):
         lacks = ", ".join(sorted(kind.__abstractmethods__))
-        raise KerhrmError(f"{where}: {kind.__name__} lacks {lacks}", "write it")
+        raise KerhrmError(f"{kind.__name__} lacks {lacks}", "write it")
+    kind()  # without arguments, as M_p makes one
 
 
 #: by name

@@ -122,9 +122,7 @@ def _check(name: str, method: Any) -> None:
     """Refuse what is no method of its name."""
     if not isinstance(method, Method) or method.name != name:
         hint = "let its package's entry point load to a Method of that name"
-        raise KerhrmError(
-            f"kerhrm.methods: {name}: it is not a Method called {name}", hint
-        )
+        raise KerhrmError(f"it is not a Method called {name}", hint)
 
 
 #: by name

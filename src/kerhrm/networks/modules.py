@@ -64,7 +64,7 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
             module = factory(d)
         except KerhrmError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _refused(entry, f"fails with {d} inputs ({error})") from error
         check_module(module, entry, d)
     return ModuleNetwork(
@@ -94,6 +94,14 @@ def check_module(module: Any, entry: str, d: int) -> None:
     """
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
         raise _refused(entry, "returns no torch.nn.Module with parameters")
+    for name, weight in module.named_parameters():
+        if weight.dtype != torch.float32:
+            kind = str(weight.dtype)[6:]
+            hint = "leave the default type as it is: the fit chooses it"
+            raise _refused(entry, f"has weights of type {kind} in {name}", hint)
+        if not bool(torch.isfinite(weight).all()):
+            hint = "draw finite weights"
+            raise _refused(entry, f"has weights that are not finite in {name}", hint)
     for name, _ in module.named_buffers():
         hint = "use layers without running statistics, as GroupNorm"
         raise _refused(entry, f"has the buffer {name}", hint)

@@ -1,6 +1,7 @@
 """Penalties: their contract, their closed forms against the literal objectives, Theorem
 4.2."""
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -351,4 +352,21 @@ def test_a_penalty_that_gives_another_shape_is_one_line(
     d = data(0)
     monkeypatch.setattr(RiskVariance, "minimise", lambda *_: torch.zeros(shape))
     with pytest.raises(KerhrmError, match=r"v_rex: minimise must return shape \(3,\)"):
+        minimisers(v_rex, d.psi, d.risks(), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros(3), "must return a tensor; got ndarray"),
+        (0, "must return a tensor; got int"),
+        (torch.full((3,), math.nan), "must return finite numbers"),
+    ],
+)
+def test_a_penalty_that_gives_no_minimiser_is_one_line(
+    v_rex: str, monkeypatch: pytest.MonkeyPatch, value: object, message: str
+) -> None:
+    d = data(0)
+    monkeypatch.setattr(RiskVariance, "minimise", lambda *_: value)
+    with pytest.raises(KerhrmError, match=f"v_rex: minimise {message}"):
         minimisers(v_rex, d.psi, d.risks(), [1.0])

@@ -110,6 +110,9 @@ def test_initial_weights_are_uniform_within_the_default_bounds() -> None:
         ("number", "is neither a function written in Python nor a class"),
         ("in_c", "is neither a function written in Python nor a class"),
         ("fails", r"fails with 5 inputs"),
+        ("leaves", r"fails with 5 inputs"),
+        ("not_finite", "has weights that are not finite in weight"),
+        ("double_precision", "has weights of type float64 in weight"),
     ],
 )
 def test_modules_that_are_refused(entry: str, message: str) -> None:

@@ -4,7 +4,9 @@ line."""
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dagtools import Checkout
@@ -49,6 +51,7 @@ def test_the_example_trains(tmp_path: Path) -> None:
         ("shelf:absent", "has no attribute 'absent'"),
         ("absent:method", "No module named 'absent'"),
         ("ruin:method", "ZeroDivisionError"),
+        ("leave:method", "SystemExit: 0"),
     ],
 )
 def test_a_package_that_is_broken(
@@ -56,6 +59,7 @@ def test_a_package_that_is_broken(
 ) -> None:
     (tmp_path / "shelf.py").write_text("fine = 1\n")
     (tmp_path / "ruin.py").write_text("1 / 0  # on\n")
+    (tmp_path / "leave.py").write_text("raise SystemExit(0)  # no main\n")
     show(monkeypatch, tmp_path)
     write_info(tmp_path, "my-shelf", {"kerhrm.things": {"mine": entry}})
     registry = Registry("kerhrm.things", {"ours": 0})
@@ -185,3 +189,31 @@ def test_tests_see_no_installed_package(
     test = str(ROOT / "tests" / "unit" / "data" / SENSITIVE)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
     subprocess.run(command, cwd=ROOT, check=True)
+
+
+def refused(kind: str) -> Callable[[str, Any], None]:
+    """A registry's check that refuses whatever is ``kind``."""
+
+    def check(name: str, thing: Any) -> None:
+        if kind == "told":
+            raise KerhrmError("it is no thing", "make it one")
+        raise ValueError("two\nlines")
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [("told", "it is no thing; make it one"), ("raw", "ValueError: two lines")],
+)
+def test_what_is_refused_names_its_package(
+    kind: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shelf.py").write_text("fine = 1\n")
+    show(monkeypatch, tmp_path)
+    write_info(tmp_path, "my-shelf", {"kerhrm.things": {"mine": "shelf:fine"}})
+    with pytest.raises(KerhrmError) as error:
+        Registry("kerhrm.things", {}, refused(kind)).load()
+    text = str(error.value)
+    assert text.startswith(f"package my-shelf, kerhrm.things: mine: {message}")
+    assert "\n" not in text

@@ -7,9 +7,10 @@ packages add theirs by an entry point of the group ``kerhrm.data_sets`` that loa
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from kerhrm.errors import KerhrmError
+from kerhrm.options import Task
 from kerhrm.paper.data import (
     classification,
     closed_forms,
@@ -30,7 +31,14 @@ def _check(name: str, data: Any) -> None:
     """Refuse what is no data set."""
     if not isinstance(data, DataSet):
         hint = "let its package's entry point load to one"
-        raise KerhrmError(f"kerhrm.data_sets: {name}: it is not a DataSet", hint)
+        raise KerhrmError("it is not a DataSet", hint)
+    if data.task not in get_args(Task):
+        tasks = " or ".join(get_args(Task))
+        raise KerhrmError(f"its task must be {tasks}; got {data.task!r}", "correct it")
+    n_points = getattr(data.options(), "n_points", None)
+    if not isinstance(n_points, int):
+        problem = f"its options need n_points, a whole number; got {n_points!r}"
+        raise KerhrmError(problem, "declare how many points train")
 
 
 DATA_SETS: Registry[DataSet] = Registry(
