@@ -88,8 +88,15 @@ def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
 
 def suggest(word: str, known: Collection[str]) -> str:
     """Hint for an unknown name: the nearest known one, or all of them."""
-    close = difflib.get_close_matches(str(word), known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known)}"
+    close = similar(str(word), known)
+    return f"did you mean '{close}'?" if close else f"known are: {', '.join(known)}"
+
+
+def similar(word: str, known: Collection[str]) -> str | None:
+    """The known name that is nearest, whatever its case; None if none is near."""
+    spelled = {name.casefold(): name for name in map(str, known)}
+    close = difflib.get_close_matches(word.casefold(), spelled, n=1, cutoff=0.6)
+    return spelled[close[0]] if close else None
 
 
 def misfit(why: str, *key: str) -> ValidationError:

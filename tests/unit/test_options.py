@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.options import Count, Entry, Options, Some, option
+from kerhrm.options import Count, Entry, Options, Some, option, suggest
+from kerhrm.paper.config.fields import nearest
 
 
 class Example(Options):
@@ -38,3 +39,22 @@ def test_good_values_pass_and_stay() -> None:
     assert (options.steps, options.alpha, options.module) == (5, [1.0], "math:sqrt")
     with pytest.raises(ValueError, match="frozen"):
         options.steps = 6  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("ERM", "did you mean 'erm'?"),
+        ("KerHRM", "did you mean 'kerhrm'?"),
+        ("kerhm", "did you mean 'kerhrm'?"),
+        ("x", "known are: erm, kerhrm"),
+    ],
+)
+def test_the_nearest_name_has_any_case_and_is_near(word: str, told: str) -> None:
+    assert suggest(word, ["erm", "kerhrm"]) == told
+    assert nearest(word, ["erm", "kerhrm"]) == told
+
+
+def test_of_many_names_that_are_not_near_some_are_shown() -> None:
+    names = [f"name{number}" for number in range(20)]
+    assert nearest("x", names).endswith("name11 and 8 more")

@@ -38,6 +38,10 @@ SHARED = {
     "another setting's name": table({"made/a": {"label": "b"}, "made/b": {}}, ["erm"]),
     "one title": mine(),
     "a title in another case": mine(titles={"network": "kerhrm", "linear": "L"}),
+    "a title with a character of no width": mine(
+        titles={"network": "Ker\u200bHRM", "linear": "L"}
+    ),
+    "a title with a blank letter": mine(titles={"network": "KerHRM\u3164"}),
     "a title of another method's": {
         "learners": {"new": {"method": "ridge", "titles": {"model": "KerHRM"}}},
         **table(["made/a"], ["kerhrm", "new"]),
@@ -92,7 +96,9 @@ def test_a_label_names_no_column(load: Load, label: str) -> None:
         load(**labelled(label, "x"))
 
 
-@pytest.mark.parametrize("title", ["method", "", "ref: majority", "Ref: Majority"])
+@pytest.mark.parametrize(
+    "title", ["method", "", "\u200b", "ref: majority", "Ref: Majority"]
+)
 def test_a_title_names_no_column_and_no_reference(load: Load, title: str) -> None:
     with pytest.raises(KerhrmError, match=r"learners\.mine\.titles\.linear = "):
         load(**mine(titles={"linear": title}))

@@ -20,6 +20,8 @@ from kerhrm.paper.config.fields import nearest
 Finder = Callable[[str], tuple[Path, Path] | None]
 #: options that name rules or files of the run
 NAMING = ("forcerun", "until", "omit_from", "prioritize")
+#: those that cut the plan and add nothing to it
+CUTTING = ("until", "omit_from")
 #: options that name rules, alone or before a ``=`` or ``:``
 OF_RULES = (
     "allowed_rules",
@@ -157,7 +159,7 @@ class CommandLine:
             for value in values:
                 self._check_value(action, word, value, targets)
                 name = re.split("[=:]", value)[0]
-                if action.dest in NAMING and value in targets:
+                if action.dest in CUTTING and value in targets:
                     self._check_needed(word, value)
                 if action.dest in NAMING and value not in rules:
                     if os.sep not in value:
@@ -198,7 +200,9 @@ class CommandLine:
         targets = self.targets or ["all"]
         if value not in targets:
             problem = f"{word} {value}: {' '.join(targets)} does not need {value}"
-            raise KerhrmError(problem, f"write snakemake {value}, or name another rule")
+            hint = f"write snakemake {value}"
+            cut = f"name a rule or a file that {' '.join(targets)} needs"
+            raise KerhrmError(problem, cut if value == "all" else f"{hint}, or {cut}")
 
     def asks_for(self, rule: str, folder: str) -> bool:
         """Whether a rule or a file in its folder is among the targets."""

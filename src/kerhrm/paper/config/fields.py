@@ -5,7 +5,6 @@ of all files: ``learners``, ``data``, ``settings`` (as ``DATA/SETTING``), ``titl
 ``criteria``.  Without a context nothing is checked.
 """
 
-import difflib
 import fnmatch
 import itertools
 import re
@@ -20,7 +19,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from kerhrm.options import Natural, NonEmpty, Some
+from kerhrm.options import Natural, NonEmpty, Some, similar
 from kerhrm.paper.config.run_folder import is_folder
 
 MAX_SEEDS = 10_000
@@ -58,8 +57,8 @@ def matching(pattern: str, text: str) -> AfterValidator:
 
 def closest(word: str, names: Collection[str]) -> str | None:
     """Hint for a name that may be another one in another spelling; None if none is."""
-    close = difflib.get_close_matches(word, names, n=1)
-    return f"did you mean '{close[0]}'?" if close else None
+    close = similar(word, names)
+    return f"did you mean '{close}'?" if close else None
 
 
 def nearest(word: str, names: Collection[str]) -> str:
@@ -68,7 +67,8 @@ def nearest(word: str, names: Collection[str]) -> str:
         return hint
     if len(names) <= MANY:
         return f"known are: {', '.join(names)}"
-    return f"the nearest is '{difflib.get_close_matches(word, names, 1, 0.0)[0]}'"
+    shown = ", ".join(list(names)[:MANY])
+    return f"known are: {shown} and {len(names) - MANY} more"
 
 
 def _known(kind: str, free: str = "") -> AfterValidator:

@@ -22,12 +22,29 @@ REFERENCES = (
 #: columns of a table beside its settings, or its methods
 COLUMNS = ("method", "selection", "setting")
 ENVIRONMENTS = ("shift", "period")  #: kinds with a row for each test environment
+#: characters without a shape that Unicode counts among letters and marks
+BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0" + "".join(
+    map(chr, (*range(0xFE00, 0xFE10), *range(0x180B, 0x180E)))
+)
 HINT = "give one of them another label, mark or title"
 
 
 def plain(text: str) -> str:
-    """Text without what a reader hardly sees: case, and spaces more than one."""
-    return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
+    """Text without what a reader hardly sees.
+
+    Case, spaces more than one, and characters of no width.
+    """
+    shown = "".join(
+        c for c in unicodedata.normalize("NFKC", text) if not _is_invisible(c)
+    )
+    return " ".join(shown.split()).casefold()
+
+
+def _is_invisible(character: str) -> bool:
+    """Whether a character has no width, or no shape."""
+    if character.isspace():
+        return False
+    return unicodedata.category(character) in ("Cc", "Cf") or character in BLANKS
 
 
 def check_titles(sources: Sources, whole: Whole) -> None:
