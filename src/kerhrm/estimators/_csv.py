@@ -25,6 +25,8 @@ from kerhrm.options import suggest
 SEPARATORS = ",;\t|"
 OTHER_SEPARATORS = " :^~#"  #: are not tried, but named in a hint
 SEP_LINE = re.compile(r'"?sep=([^"\r\n])"?[ \t,;]*(?:\r\n|\n|\r)', re.I)
+NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d{1,2})?", re.I)
+LIKE_DATA = "as if the file had no names: write them above its first line"
 SAMPLE, SAMPLE_ROWS = 2**16, 50  #: characters and rows that show the separator
 MAX_SHOWN = 20  #: names in a hint
 
@@ -67,6 +69,9 @@ def read_table(
     if date_order not in (None, *ORDERS):
         problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
         raise KerhrmError(problem, "leave --date-order out, or use one of these")
+    if date_order and not dates:
+        problem = f"--date-order {date_order} is of no column: there are no --dates"
+        raise KerhrmError(problem, "leave --date-order out, or add --dates")
     text = decode(read_bytes(path), path, encoding)
     layout = read_layout(text, path, sep)
     for name in dates:
@@ -84,8 +89,19 @@ def read_table(
         check_decimal(table)
     cells = read_cells(table, decimal)
     told = {name: note for name, note in notes.items() if note} | cells.notes
+    if (name := like_data(layout.names)) is not None:
+        note = f"its name is a number, {LIKE_DATA}"
+        told[name] = f"{note}; {told[name]}" if name in told else note
     cells.table.attrs["notes"] = told
     return cells.table
+
+
+def read_names(path: Path) -> list[str]:
+    """Names of the columns of a CSV file.
+
+    Raises KerhrmError if it is no table, as :func:`read_table` does.
+    """
+    return read_layout(decode(read_bytes(path), path), path).names
 
 
 def _rounded(table: pd.DataFrame) -> list[int]:
@@ -102,9 +118,25 @@ def check_name(name: str, names: Sequence[str]) -> None:
     """Refuse a column that is not among those of a table."""
     if name in names:
         return
+    if like_data(names) is not None:
+        problem = f"column {name!r} does not exist, and the first line holds numbers"
+        raise KerhrmError(problem, "write the columns' names above it")
     near = difflib.get_close_matches(name, names, n=1)
     known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
     raise KerhrmError(f"column {name!r} does not exist", suggest(name, near or known))
+
+
+def like_data(names: Sequence[str]) -> str | None:
+    """First name that is a number, if those that are look like a row of data.
+
+    Numbers as names are whole, and ascend.
+    """
+    numbers = [name for name in names if NUMBER.fullmatch(name)]
+    values = [float(name.replace(",", ".")) for name in numbers]
+    ascend = all(left < right for left, right in itertools.pairwise(values))
+    if ascend and all(value.is_integer() for value in values):
+        return None
+    return numbers[0]
 
 
 class Layout(NamedTuple):
@@ -182,8 +214,9 @@ def _uneven(first: bool, short: bool, sep: str) -> str:
 
 def _check_names(names: Sequence[str], path: Path) -> None:
     """Refuse columns without a name, or of one name."""
-    numbers = all(re.fullmatch(r"-?\d*\.?\d+", name) for name in names)
-    if numbers and any("." in name for name in names):
+    name, number = Counter(names).most_common(1)[0]
+    numbers = all(NUMBER.fullmatch(name) for name in names)
+    if numbers and (number > 1 or not all(name.isdecimal() for name in names)):
         problem = f"{path}: the first line holds numbers, not names"
         raise KerhrmError(problem, "write the columns' names above it")
     if nameless := sum(not name for name in names):
@@ -191,7 +224,6 @@ def _check_names(names: Sequence[str], path: Path) -> None:
         raise KerhrmError(
             f"{path}: {what} without a name", "name them in the first line"
         )
-    name, number = Counter(names).most_common(1)[0]
     if number > 1:
         problem = f"{path}: two columns are called {name!r}"
         raise KerhrmError(problem, "rename one of them")

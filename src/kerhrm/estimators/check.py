@@ -22,6 +22,7 @@ from kerhrm.estimators._cells import (
 )
 from kerhrm.estimators._copies import copied, split
 from kerhrm.estimators._csv import check_name
+from kerhrm.estimators._csv import read_names as read_names
 from kerhrm.estimators._csv import read_table as read_table
 from kerhrm.estimators._dates import date_options
 from kerhrm.estimators._oddities import is_regression, missing_code, without_notes

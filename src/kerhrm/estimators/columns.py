@@ -24,7 +24,7 @@ from kerhrm.options import suggest
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
 MISSING = "missing"  #: category of a missing value
-EPOCH, DAY = pd.Timestamp(0, tz="UTC"), pd.Timedelta(days=1)
+DAY = np.timedelta64(1, "D")
 
 
 def table_encoder() -> "TableEncoder":
@@ -66,6 +66,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises KerhrmError naming a column that cannot be encoded, or two of one name.
         """
         table = named(X)
+        if not table.shape[1]:
+            raise KerhrmError("X has no columns", "give one column or more")
         self.feature_names_in_ = np.array(table.columns, dtype=object)
         self.n_features_in_ = table.shape[1]
         kinds = {name: _kind(column) for name, column in table.items()}
@@ -108,8 +110,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def named(X: Any) -> pd.DataFrame:
     """A table whose columns' names are different texts."""
     if not isinstance(X, pd.DataFrame):
-        kind = type(X).__name__
-        raise KerhrmError(f"X must be a DataFrame; got {kind}", "use pandas.DataFrame")
+        kind, hint = type(X).__name__, "use pandas.DataFrame"
+        if hasattr(X, "to_pandas"):
+            library = type(X).__module__.partition(".")[0]
+            kind, hint = f"{kind} of {library}", "give X.to_pandas()"
+        raise KerhrmError(f"X must be a DataFrame; got {kind}", hint)
     names = X.columns.map(str)
     if (twice := names[names.duplicated()]).size:
         raise KerhrmError(
@@ -159,13 +164,25 @@ def _numbers(column: pd.Series) -> np.ndarray:
 def _days(column: pd.Series) -> np.ndarray:
     """Dates as days since 1970 (n,), whatever their unit; NaN: missing."""
     if isinstance(column.dtype, pd.PeriodDtype):
-        column = column.dt.to_timestamp()
+        try:
+            column = column.dt.to_timestamp()
+        except pd.errors.OutOfBoundsDatetime:  # of nanoseconds
+            column = pd.Series(_seconds(column), column.index)
     if column.dtype.kind != "M":
         words = column.astype(object).map(text_of, na_action="ignore")
         dates = pd.to_datetime(words, format=ISO, errors="coerce", utc=True)
         _check_kind(column, dates, "dates")
         column = dates
-    return _durations(pd.to_datetime(column, utc=True) - EPOCH)
+    times = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
+    return _in_days(times.view(times.dtype.str.replace("M8", "m8")))
+
+
+def _seconds(column: pd.Series) -> np.ndarray:
+    """Starts of periods (n,), in seconds, which hold any year."""
+    starts = column.dt.asfreq("s", how="start").array
+    seconds = starts.asi8.astype("datetime64[s]")
+    seconds[column.isna()] = np.datetime64("NaT")
+    return seconds
 
 
 def _durations(column: pd.Series) -> np.ndarray:
@@ -176,8 +193,16 @@ def _durations(column: pd.Series) -> np.ndarray:
         durations = pd.to_timedelta(words, errors="coerce")
         _check_kind(column, durations, "durations")
         column = durations
-    days = column // DAY + (column % DAY) / DAY  # no rounding by the unit
-    return days.to_numpy(dtype=float)
+    return _in_days(column.to_numpy())
+
+
+def _in_days(durations: np.ndarray) -> np.ndarray:
+    """Durations (n,) of any unit in days; NaN: missing."""
+    missing = np.isnat(durations)
+    ticks = durations.astype("int64")
+    day = int(DAY.astype(durations.dtype).astype("int64"))  # in ticks
+    days = ticks // day + (ticks % day) / day  # no rounding by the unit
+    return np.where(missing, np.nan, days)
 
 
 def texts(column: pd.Series) -> np.ndarray:

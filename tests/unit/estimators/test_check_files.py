@@ -90,6 +90,18 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "a name missing": (",a\n1,2\n", {}, "1 column without a name"),
     "names missing": (",,\n1,2,3\n", {}, "no names in line 1"),
     "no header": ("5.1,3.5,1\n4.9,3.0,0\n", {}, "the first line holds numb"),
+    "no header, whole": ("5,3,5,1\n4,3,0,2\n", {}, "the first line holds numb"),
+    "no header, commas": ("5,1;3e2\n4,9;3,0\n", {}, "the first line holds numb"),
+    "a header of words": (
+        "5.1,law,3\n4.9,care,0\n",
+        {"dates": ["y"]},
+        "'y' does not exist, and the first line holds numbers; write",
+    ),
+    "an order of no dates": (
+        PLAIN,
+        {"date_order": "dmy"},
+        "there are no --dates; leave --date-order out",
+    ),
     "names alike": ("a,b, a\n1,2,3\n", {}, "two columns are called 'a'"),
     "no names": ("sep=;\n", {}, "no names"),
     "one column": ("a\n1\n", {}, "one column, 'a'.* two columns or more"),
@@ -188,6 +200,15 @@ def test_the_decimal_sign_is_that_of_the_file(tmp_path: Path) -> None:
     assert point.to_dict("list") == {"a": [1.5, 2.25], "b": [1.234, 2.345]}
     given = read_table(written(tmp_path, "a;b\n1;1.234\n2;2.345\n"), decimal=",")
     assert given.to_dict("list") == {"a": [1, 2], "b": [1234, 2345]}
+
+
+def test_names_that_look_like_data_are_said(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, "law,5.1,7\ncare,4.9,3\n"))
+    assert "its name is a number, as if the file had no" in table.attrs["notes"]["5.1"]
+    assert read_table(written(tmp_path, "6,148,72\n1,85,66\n")).attrs["notes"]
+    for names in ("0,1,2,y", "2019,2020,y", "1,2,3"):
+        text = f"{names}\n{names}\n"
+        assert read_table(written(tmp_path, text)).attrs["notes"] == {}
 
 
 def test_powers_with_a_comma_have_decimals(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ REFUSED = {
     "a comma in doubt": (IN_DOUBT, []),
     "no decimal sign": (csv(), ["--decimal", "x"]),
     "no order": (csv(), ["--date-order", "ydm"]),
+    "an order of no dates": (csv(), ["--date-order", "dmy"]),
     "auxiliary dates": (csv(c=DAYS.astype(str)), ["--auxiliary", "c"]),
     "auxiliary dates of unknown order": (csv(c=EARLY), ["--auxiliary", "c"]),
     "dates of unknown order": (csv(c=EARLY), ["--dates", "c"]),

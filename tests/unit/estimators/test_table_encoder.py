@@ -208,3 +208,43 @@ def test_a_fitted_encoder_is_saved_and_cloned() -> None:
         again.transform(table(DAYS)), encoder.transform(table(DAYS))
     )
     assert not hasattr(clone(encoder), "parts_")
+
+
+FAR = ["9999-12-31", "2020-01-01", "0001-01-01"]
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        [datetime.date.fromisoformat(day) for day in FAR],
+        [datetime.datetime.fromisoformat(day) for day in FAR],
+        np.array(FAR, dtype="datetime64[s]"),
+        pd.PeriodIndex(FAR, freq="D"),
+        pd.PeriodIndex(FAR, freq="h"),
+    ],
+)
+def test_dates_out_of_the_bounds_of_nanoseconds(dates: Any) -> None:
+    column = pd.Series(dates, name="c")
+    expected = [2932896, 18262, -719162]
+    encoder = table_encoder()
+    assert encoder.fit_transform(column.to_frame())["c"].tolist() == expected
+    assert encoder.transform(pd.DataFrame({"c": FAR}))["c"].tolist() == expected
+    column[1] = None
+    assert encoder.fit_transform(column.to_frame())["c"].iloc[0] == expected[0]
+
+
+def test_a_table_without_columns_or_of_another_library() -> None:
+    with pytest.raises(KerhrmError, match="X has no columns; give one"):
+        table_encoder().fit_transform(pd.DataFrame(index=[1, 2]))
+
+    class Table:
+        """As those of polars and pyarrow."""
+
+        __module__ = "polars.dataframe.frame"
+
+        def to_pandas(self) -> pd.DataFrame:
+            return pd.DataFrame()
+
+    problem = r"got Table of polars; give X.to_pandas\(\)"
+    with pytest.raises(KerhrmError, match=problem):
+        table_encoder().fit(Table())
