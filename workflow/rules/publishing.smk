@@ -152,7 +152,10 @@ def own_table():
         return {}
     from kerhrm.paper.config.own_table import OwnTable
 
-    return checked(OwnTable.read, given, CONFIG.run).model_dump(exclude_unset=True)
+    table = checked(OwnTable.read, given, CONFIG.run)
+    if asked:  # not in each job again
+        checked(table.check_file)
+    return table.model_dump(exclude_unset=True)
 
 
 OWN_TABLE = own_table()

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_config import Load
+import yaml
+from small_config import TREE, Load, write
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import load_config
@@ -184,3 +185,46 @@ def test_only_plain_yaml_is_read(tmp_path: Path, text: str, told: str) -> None:
         read_yaml(tmp_path / "x.yaml")
     assert "x.yaml: " in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"learners": {"erm": None}}, "delete learners.erm: null"),
+        (
+            {"data": {"made": {"options": {"n_train_per_environment": 1}}}},
+            "mine.yaml: data.made.options.n_train_per_environment: with it, ",
+        ),
+    ],
+)
+def test_an_error_names_the_file_that_makes_it(
+    load: Load, tmp_path: Path, content: dict[str, Any], told: str
+) -> None:
+    load()  # writes the small configuration, and keeps no cache
+    root, mine = write(tmp_path, TREE), tmp_path / "mine.yaml"
+    mine.write_text(yaml.safe_dump(content))
+    with pytest.raises(KerhrmError) as error:
+        load_config(files=[mine], root=root)
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"seeds": 2}, "write 'data={made: {seeds: 2}}'"),
+        ({"data.made.seeds": 2}, "write 'data={made: {seeds: 2}}'"),
+        ({"data": {"made": {"settings": {"a": {"label": "A"}}}}}, "{made/a: {label:"),
+        ({"tables": {"one": {"settings": {"made/*": {}}}}}, "takes no pattern"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_told_its_own(
+    load: Load, content: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(KerhrmError) as error:
+        load(**content)
+    assert told in str(error.value)
+
+
+def test_the_hint_of_a_misplaced_key_works(load: Load) -> None:
+    seeds = load(data={"made": {"seeds": 2}}).params("made", "a")["seeds"]
+    assert len(seeds["data"]) == 2

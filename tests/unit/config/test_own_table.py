@@ -53,7 +53,7 @@ def read(csv: str, **more: Any) -> OwnTable:
         ("seed", str(2**32), "seed="),
         ("held_out", "west", "held_out: needs group=COLUMN"),
         ("group", "2020", "group: is the target"),
-        ("drop", ["2020"], "drop: '2020' is the target"),
+        ("drop", ["2020"], "drop: '2020' is the target or the group; leave it"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_key(
@@ -90,6 +90,28 @@ def test_columns_and_groups_are_those_of_the_table(
 ) -> None:
     with pytest.raises(KerhrmError, match=told):
         read(csv, **more).check(FRAME)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"target": "2021"}, "target=2021: t.csv has no such column"),
+        ({"group": "aria"}, "did you mean 'area'"),
+        ({"drop": ["area", "x"]}, "drop=x: "),
+    ],
+)
+def test_the_first_line_of_the_file_shows_wrong_columns(
+    csv: str, more: dict[str, Any], told: str
+) -> None:
+    read(csv, group="area", held_out="Wset").check_file()  # groups are of the rows
+    with pytest.raises(KerhrmError, match=told):
+        read(csv, **more).check_file()
+
+
+def test_a_file_that_is_no_table_is_refused(csv: str) -> None:
+    Path("t.csv").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00")
+    with pytest.raises(KerhrmError, match=r"t\.csv"):
+        read(csv).check_file()
 
 
 def test_a_right_table_passes(csv: str) -> None:

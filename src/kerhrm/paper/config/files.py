@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
@@ -16,6 +17,8 @@ from kerhrm.paper.config.strict_yaml import read_yaml as read_yaml
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 ABSENT: Any = object()
+#: keys of a data set that may be taken for keys of the whole configuration
+OF_DATA = ("seeds", "more_seeds", "network", "features", "generator")
 
 
 @dataclass
@@ -87,9 +90,26 @@ class Sources:
                 "options of a method: learners: "
                 f"{{{name}: {{options: {{KEY: VALUE}}}}}}"
             )
-        elif first["type"] == "misfit" and len(loc) == 1:
-            hint = closest(str(loc[0]), OWN_KEYS) or hint
+        elif first["type"] == "misfit":
+            hint = self._cure((*above, *loc)) or hint
         return self.error((*above, *loc), problem, hint)
+
+    def _cure(self, key: Key) -> str | None:
+        """Hint for a key that belongs elsewhere."""
+        name, _, value = self.find(key)
+        *data, last = str(key[-1]).split(".")
+        if len(key) == 1 and last in OF_DATA:
+            sets = self.names("data")
+            at = data[1] if data[1:] and data[1] in sets else next(iter(sets), "DATA")
+            sign = "=" if name == "--config" else ": "
+            text = yaml.safe_dump({at: {last: value}}, default_flow_style=True)
+            return f"write 'data{sign}{' '.join(text.split())}'"
+        if len(key) == 1:
+            return closest(last, OWN_KEYS)
+        if len(key) == 5 and key[0] == "data" and last in ("label", "mark"):
+            place = f"{key[1]}/{key[3]}"
+            return f"it is of a table: settings: {{{place}: {{label: TEXT}}}}"
+        return None
 
     def alike(self, key: Key) -> str | None:
         """Hint for an entry that says too little: another one that may be meant."""

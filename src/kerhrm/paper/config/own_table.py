@@ -73,7 +73,9 @@ class OwnTable(Options):
         for key in ("drop", "categorical"):
             for name in getattr(self, key):
                 if name in used:
-                    raise misfit(f"'{name}' is the target or the group", key)
+                    raise misfit(
+                        f"'{name}' is the target or the group; leave it out", key
+                    )
         return self
 
     @classmethod
@@ -107,15 +109,25 @@ class OwnTable(Options):
             raise KerhrmError(problem, "delete it, or let results= name another folder")
         return table
 
-    def check(self, table: "pd.DataFrame") -> None:
-        """Refuse columns and groups that the table does not have."""
-        names = [str(name) for name in table.columns]
+    def check_file(self) -> None:
+        """Refuse a file that is no table, and columns that it does not name."""
+        # imports PyTorch, which a plan without a table does not need
+        from kerhrm.estimators.check import read_names
+
+        self._check_columns(read_names(Path(self.csv)))
+
+    def _check_columns(self, names: list[str]) -> None:
+        """Refuse columns that are not there."""
         for key in ("target", "group", "categorical", "drop"):
             value = getattr(self, key) or []
             for name in [value] if isinstance(value, str) else value:
                 if name not in names:
                     problem = f"{key}={name}: {self.csv} has no such column"
                     raise KerhrmError(problem, nearest(name, names))
+
+    def check(self, table: "pd.DataFrame") -> None:
+        """Refuse columns and groups that the table does not have."""
+        self._check_columns([str(name) for name in table.columns])
         if not self.held_out:
             return
         rows = table[table[self.target].notna() & table[self.group].notna()]

@@ -2,16 +2,19 @@
 
 import fnmatch
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.errors import KerhrmError
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.build import NetworkOptions
+from kerhrm.paper.config import strict_yaml
+from kerhrm.paper.config.causes import cause, leaves
 from kerhrm.paper.config.choices import add_choices
 from kerhrm.paper.config.fields import Cell
 from kerhrm.paper.config.files import Key, Sources, Tree, read_sources
@@ -34,6 +37,16 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Tr
     for registry in (METHODS, PENALTIES, DATA_SETS):
         registry.load()  # a package that is broken is reported now, not in a job
     sources = read_sources(overrides, files, folder)
+    layers = list(sources.layers)
+    try:
+        return _resolved(sources, folder)
+    except KerhrmError as error:
+        names = [*map(strict_yaml.shown, files), "--config"]
+        raise cause(error, layers, names, lambda s: _resolved(s, folder)) from error
+
+
+def _resolved(sources: Sources, folder: Path) -> Tree:
+    """What files that are read already say, validated."""
     written = _validated(sources)
     add_choices(sources, written)
     whole = _validated(sources, context(sources, written))
@@ -62,15 +75,6 @@ def mark(preset: str, changes: Tree, harmless: tuple[str, ...]) -> str:
     return "; ".join(words)
 
 
-def leaves(tree: Any, above: str = "") -> Iterator[str]:
-    """Dotted keys of a tree's values."""
-    for key, value in tree.items():
-        if isinstance(value, dict) and value:
-            yield from leaves(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}"
-
-
 def _validated(sources: Sources, names: dict[str, list[str]] | None = None) -> Whole:
     """The files, and the data sets and settings that they name are there.
 
@@ -88,6 +92,9 @@ def _validated(sources: Sources, names: dict[str, list[str]] | None = None) -> W
         for place in table.settings:
             (data, setting), key = place.split("/"), ("tables", name, "settings", place)
             known(sources, key, data, whole.data)
+            if "*" in setting and setting not in whole.data[data].settings:
+                hint = f"list its settings: [{data}/SETTING, ...]"
+                raise sources.error(key, "a table takes no pattern here", hint)
             known(sources, key, setting, whole.data[data].settings)
     return whole
 
