@@ -47,7 +47,9 @@ def cause(
             resolve(Sources([other for other in layers if other is not layer]))
         except KerhrmError:
             continue
-        keys = list(leaves(content))
+        every = list(leaves(content))
+        # rather options than preset and results
+        keys = [key for key in every if "." in key] or every
         more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
         problem = f"{name}: {', '.join(keys[:SHOWN])}{more}: with it, {error.problem}"
         removed = [key for key in keys if _value(content, key) is None]
