@@ -94,7 +94,8 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     used = shown if shown and (wide or named == "utf-8") else named
     text = None if wide and b"\0" not in data else _decoded(data, used)
     if text is None or "\0" in text:
-        hint = "try --encoding latin-1"
+        western = re.search(rb"[\x80-\x9f]", data) and _decoded(data, "cp1252")
+        hint = f"try --encoding {'cp1252' if western else 'latin-1'}"
         if encoding and _decoded(data, shown or "utf-8") is not None:
             hint = "leave --encoding out"
         elif b"\0" in data:

@@ -14,6 +14,7 @@ from pandas.api import types
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import KerhrmWarning
 from kerhrm.estimators._almost import almost_numbers
+from kerhrm.estimators._arrays import first_row
 from kerhrm.estimators._cells import (
     counted,
     is_text,
@@ -91,7 +92,10 @@ def check(
     y, z = _target(rows[target]), _auxiliary(rows[auxiliary])
     features = rows.drop(columns=list({target, *others}))
     if not features.shape[1]:
-        raise KerhrmError("no column is left that predicts", "drop fewer columns")
+        given = {"--auxiliary": auxiliary, "--group": group, "--drop": drop}
+        options = " and ".join(option for option, names in given.items() if names)
+        hint = f"name fewer columns in {options}" if options else "add columns"
+        raise KerhrmError("no column is left that predicts", hint)
     twice = copied(features, y)
     labels = None if is_regression(y) else y
     train, test = split(features, labels, twice, TEST_SHARE, random_state)
@@ -181,6 +185,10 @@ def _target(y: pd.Series) -> pd.Series:
         problem = f"{what} that float64 can tell apart; got whole numbers beyond 2^53"
         raise KerhrmError(problem, "subtract their least value")
     if types.is_numeric_dtype(y):
+        if (infinite := np.isinf(y.astype(float))).any():
+            problem = f"the target {y.name!r} must be finite; got {y[infinite].iloc[0]}"
+            where = first_row(infinite, y)
+            raise KerhrmError(f"{problem} in {where}", "leave such cells empty")
         return y.astype("int64" if types.is_integer_dtype(y) else float)
     if labels > 2:
         shown = listed([str(label) for label in y.unique()])

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import kerhrm
 from kerhrm.errors import KerhrmError
@@ -33,6 +33,18 @@ class Once(argparse.Action):
             parser.error(f"{option_string} is given twice")
         given.add(self.dest)
         setattr(namespace, self.dest, values)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says which option may have taken the file."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the error; in one line where the file is missing."""
+        if "required: csv" in message:
+            text = "no file is left: an option of several columns takes all words after"
+            text += f" it; write {self.prog} FILE before the options"
+            self.exit(2, f"kerhrm: error: {text}\n")
+        super().error(message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,7 +96,7 @@ def _leave_stdout() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     """Parser of all commands; each sets ``command`` to its function."""
-    top = argparse.ArgumentParser(prog="kerhrm", description=__doc__)
+    top = Parser(prog="kerhrm", description=__doc__)
     top.add_argument(
         "--version", action="version", version=f"kerhrm {kerhrm.__version__}"
     )

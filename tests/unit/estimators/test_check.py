@@ -280,6 +280,17 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
     "an archive": (b"PK\x03\x04rest", [], "is a zip archive, .* unpack it"),
     "NUL bytes": (b"a,b\n1,\0\n", [], "has NUL bytes"),
     "another encoding": ("a,b\né,2\n".encode("latin-1"), [], "try --encoding latin-1"),
+    "an encoding of Windows": (b"a,b\n\x80,2\n", [], "try --encoding cp1252"),
+    "an infinite target": (
+        f"a,b\n{ROWS}1,-inf\n",
+        [],
+        "the target 'b' must be finite; got -inf in index 40; leave such",
+    ),
+    "all auxiliary": (
+        f"a,b\n{ROWS}",
+        ["--auxiliary", "a"],
+        "is left that predicts; name fewer columns in --auxiliary$",
+    ),
     "another separator": (
         "a;b\n1;2\n",
         ["--sep", ","],
@@ -306,6 +317,17 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
         "cannot write /dev/null/x.html",
     ),
 }
+
+
+@pytest.mark.parametrize("option", ["--drop", "--dates", "--auxiliary"])
+def test_a_file_that_an_option_took_is_one_line(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "--target", "y", option, "a", "data.csv"])
+    error = capsys.readouterr().err.strip()
+    assert "\n" not in error
+    assert "write kerhrm check FILE before the options" in error
 
 
 @pytest.mark.parametrize("case", BAD)

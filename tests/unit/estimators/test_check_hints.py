@@ -51,6 +51,7 @@ REFUSED = {
     "no encoding": (csv(), ["--encoding", "hex"]),
     "colons": (csv(":"), []),
     "blanks": (csv(" "), []),
+    "runs of blanks": (BASE.to_string(index=False).encode(), []),
     "a wrong separator": (csv(";"), ["--sep", ","]),
     "a wrong separator of tabs": (csv("\t"), ["--sep", ","]),
     "a decimal comma": (csv(), ["--decimal", ","]),
