@@ -48,6 +48,7 @@ _CELL = re.compile(
     rf"(?P<date>.+?)(?:(?:,?\s+|T){_CLOCK})?",
     re.IGNORECASE,
 )
+_TOGETHER = re.compile(r"(\d\d?)([a-z]{3,9})(\d\d(?:\d\d)?)", re.IGNORECASE)  #: SAS
 _MONTH = re.compile(
     r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?",
@@ -177,7 +178,8 @@ def _split(word: str) -> tuple[str, float]:
     cell = _cell(word)
     if cell is None:
         return word, np.nan
-    date = _MONTH.sub(lambda month: month[1][:3], cell["date"])
+    date = _TOGETHER.sub(r"\1 \2 \3", cell["date"])
+    date = _MONTH.sub(lambda month: month[1][:3], date)
     date = re.sub(r"[\s,./-]+", "-", date)
     if cell["hour"] is None:
         return date, 0.0

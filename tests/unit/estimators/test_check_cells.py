@@ -148,6 +148,7 @@ FORMATS = {
     "%Y%m%d": "D",
     "%d %b %Y": "D",
     "%d-%B-%Y": "D",
+    "%d%b%Y": "D",
     "%B %d, %Y": "D",
     "%a, %d %b %Y": "D",
     "%d/%m/%Y %H:%M": "min",
