@@ -67,7 +67,7 @@ def read_table(
         problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
         raise KerhrmError(problem, "leave --date-order out, or use one of these")
     if date_order and not dates:
-        problem = f"--date-order {date_order} is of no column: there are no --dates"
+        problem = f"--date-order {date_order} changes nothing without --dates"
         raise KerhrmError(problem, "leave --date-order out, or add --dates")
     text = decode(read_bytes(path), path, encoding)
     text = one_blank(text) if sep == " " else text
