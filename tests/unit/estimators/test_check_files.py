@@ -101,7 +101,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "an order of no dates": (
         PLAIN,
         {"date_order": "dmy"},
-        "there are no --dates; leave --date-order out",
+        "changes nothing without --dates; leave --date-order out",
     ),
     "names alike": ("a,b, a\n1,2,3\n", {}, "two columns are called 'a'"),
     "no names": ("sep=;\n", {}, "no names"),
