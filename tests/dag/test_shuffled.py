@@ -7,6 +7,7 @@ import pytest
 from dagtools import SMOKE, Checkout
 from expected import LABELLED, params
 
+from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.arrays import load_arrays, save_arrays
 
 pytestmark = pytest.mark.dag
@@ -25,10 +26,10 @@ Arrays = dict[str, np.ndarray]
 
 
 def change(run: Path, path: Path, **arrays: np.ndarray) -> None:
-    """Replace arrays of a file, leave its metadata, and forget its digest."""
+    """Replace arrays of a file, leave its metadata, and note its new digest."""
     kept, meta = load_arrays(path)
     save_arrays(path, kept | arrays, **meta)
-    (run / "provenance" / f"{path.relative_to(run)}.json").unlink()
+    provenance.write(run, "change", [path], {}, {})
 
 
 def parts(arrays: Arrays, *, of_test: bool) -> dict[str, bytes]:

@@ -28,7 +28,6 @@ rule render_report:
     localrule: True
     params:
         notebook=checked(code_hash, ROOT / "notebooks/report.ipynb"),
-        reference=str(REFERENCE),
         published=PUBLISHED,
         own_tables=OWN_TABLES,
         selected=lambda w: checked(CONFIG.selected, *IN_ALL, *OWN_TABLES),

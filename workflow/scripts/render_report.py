@@ -9,7 +9,9 @@ from kerhrm.paper.runs.job import job, run_folder
 
 with job(snakemake):
     params, run = snakemake.params, run_folder(snakemake.log[0])
-    sentence, departures = agreement(Run(run), Path(params.reference))
+    # no parameter, whose path would change with the checkout's place
+    reference = Path(snakemake.scriptdir).parents[1] / "results/reference"
+    sentence, departures = agreement(Run(run), reference)
     render(
         snakemake.input.notebook,
         snakemake.output.notebook,

@@ -11,10 +11,6 @@ lambda)^-1 U^T y, and the prediction of a point by all others is y_i - r_i / (1 
 r_i its residual and h_i = 1/n + sum_j u_ij^2 s_j^2 / (s_j^2 + lambda) (Golub, Heath and
 Wahba 1979).  Its mean square chooses lambda and the columns, so that no point is held
 out.
-
-The columns of all points would fill the memory long before their sums do, so they are
-made, used and dropped :data:`ROWS` points at a time; what is kept of a point is its
-kernel with the landmarks, in single precision.
 """
 
 from collections.abc import Iterator
@@ -26,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.features.design import ROWS, Block, Design
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
 from kerhrm.networks.base import Network
@@ -36,64 +33,8 @@ RIDGES = np.logspace(-6, 4, 21)  #: lambda, in units of the columns' mean square
 N_LANDMARKS = 300
 RANK_TOLERANCE = 1e-10  #: of eigenvalues, as a share of the largest
 LARGEST_LEVERAGE = 1 - 1e-6  #: beyond it a point is fitted whatever its label
-#: points whose columns are held at once, in float64: 10 MB with 300 landmarks
-ROWS = 2**12
 #: above them, and above twice the points, the decomposition is that of the points
 MANY_COLUMNS = 2000
-
-#: rows of some points, and their columns (m, q)
-Block = tuple[slice, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Design:
-    """Columns of n points: their inputs, and tangent features if there are any.
-
-    Attributes
-    ----------
-    inputs : ndarray, (n, d)
-        float32 or float64.
-    scale : float
-        Factor of the inputs.
-    kernel : ndarray, (n, m), or None
-        kappa(x, landmarks) of every point; None: the inputs are all columns.
-    span : ndarray, (m, r), or None
-        Tangent features are ``kernel @ span``.
-    """
-
-    inputs: np.ndarray
-    scale: float = 1.0
-    kernel: np.ndarray | None = None
-    span: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        return len(self.inputs)
-
-    def blocks(self) -> Iterator[Block]:
-        """Rows and their columns, float64, of all points in order."""
-        if len(self) <= ROWS:
-            yield slice(0, len(self)), self._whole
-            return
-        for start in range(0, len(self), ROWS):
-            rows = slice(start, min(start + ROWS, len(self)))
-            yield rows, self._columns(rows)
-
-    @cached_property
-    def _whole(self) -> np.ndarray:
-        return self._columns(slice(0, len(self)))
-
-    def _columns(self, rows: slice) -> np.ndarray:
-        inputs = self.scale * self.inputs[rows].astype(float)
-        if self.kernel is None or self.span is None:
-            return inputs
-        tangents = self.kernel[rows].astype(float) @ self.span
-        return np.column_stack([inputs, tangents])
-
-    def variance(self) -> float:
-        """Sum of the columns' variances."""
-        mean = sum(columns.sum(0) for _, columns in self.blocks()) / len(self)
-        squares = (((columns - mean) ** 2).sum(0) for _, columns in self.blocks())
-        return float((sum(squares) / len(self)).sum())
 
 
 @dataclass(frozen=True)
