@@ -184,6 +184,10 @@ def start(
     if weights is not None:
         counted = np.flatnonzero(weights > NO_WEIGHT)
         x, target, weights = x[counted], target[counted], weights[counted]
+        if len(target) > 1 and (target == target[0]).all():
+            what = "class" if task == "classification" else "value of the target"
+            problem = f"the rows with a sample_weight above 0 have only one {what}"
+            raise KerhrmError(problem, "give more rows a weight above 0")
     estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
     parts = estimator.validation_fraction, estimator.seed_
     hold_out = validation is None if hold_out is None else hold_out

@@ -173,6 +173,12 @@ def test_a_row_of_weight_zero_is_no_row_of_the_fit(kind: str, how: str) -> None:
         np.testing.assert_allclose(proba[far], others, atol=1e-12)
 
 
+def test_weights_that_leave_one_class(labels: Any) -> None:
+    weights = (labels.y == labels.y[0]).astype(float)
+    with pytest.raises(KerhrmError, match="above 0 have only one class; give more"):
+        TangentRidge(network=(8,)).fit(labels.x, labels.y, sample_weight=weights)
+
+
 @pytest.mark.parametrize(
     "weights",
     [np.zeros(400), np.ones(3), -np.ones(400), np.full(400, np.nan), ["a"] * 400],
