@@ -118,6 +118,8 @@ def _layer_by_layer(
     without the cut at zero in the last layer.
     """
     first, *others = layers(weights)
+    if len(others) == 1:
+        return _one_hidden_layer(weights, directions, x)
     n_directions = len(next(iter(directions.values())))
     changes = [
         layers({name: d[j] for name, d in directions.items()})
@@ -134,6 +136,37 @@ def _layer_by_layer(
             tangents[j] = moved.addmm_(tangent, weight.T)
         values = torch.addmm(bias, values, weight.T)
     return values[:, 0], torch.cat(tangents, 1)
+
+
+def _one_hidden_layer(
+    weights: Mapping[str, Tensor], directions: Mapping[str, Tensor], x: Tensor
+) -> tuple[Tensor, Tensor]:
+    r"""f (m,) and its derivatives (m, J), by one product less of hidden layer's size.
+
+    With the mask s_j = [W_j x + b_j > 0] of hidden unit j both are linear in x,
+
+    .. math::
+        f = c + \sum_j s_j w_j (W_j x + b_j), \qquad
+        \frac{df}{d\epsilon} = \gamma + \sum_j s_j (w_j (D_j x + e_j)
+        + \omega_j (W_j x + b_j)),
+
+    along a direction (D, e, omega, gamma) of (W, b, w, c): the mask times a matrix of
+    d + 1 columns gives the coefficients of x.
+    """
+    (weight, bias), (out, level) = layers(weights)
+    hidden, levels = torch.cat([weight, bias[:, None]], 1), [level]
+    slopes = [out.T * hidden]
+    for j in range(len(directions["bias_1"])):
+        parts = layers({name: d[j] for name, d in directions.items()})
+        (change, shift), (moved, gamma) = parts
+        inner = torch.cat([change, shift[:, None]], 1)
+        slopes.append(out.T * inner + moved.T * hidden)
+        levels.append(gamma)
+    points = torch.cat([x, x.new_ones(len(x), 1)], 1)
+    active = (points @ hidden.T).gt_(0)
+    coefficients = (active @ torch.cat(slopes, 1)).view(len(x), len(slopes), -1)
+    outputs = (coefficients * points[:, None]).sum(-1) + torch.cat(levels)
+    return outputs[:, 0], outputs[:, 1:]
 
 
 @torch.inference_mode(False)  # whose tensors know no gradient
