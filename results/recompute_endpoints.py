@@ -23,8 +23,7 @@ PRINTED_AS = {"KerHRM (as printed)": "KerHRM", "KerHRM (authors' code)": "KerHRM
 
 
 def values(path, method, metric):
-    """By seed and setting: rows of the criterion that stands first, the method's own.
-    """
+    """By seed and setting: rows of the first criterion, the method's own."""
     found, first = defaultdict(dict), {}
     with gzip.open(path, "rt", newline="") as file:
         for row in csv.DictReader(file):
@@ -38,8 +37,12 @@ def values(path, method, metric):
 
 def endpoint(by_seed, printed, margin, runs):
     """Numbers of one endpoint; ``printed`` are the paper's by setting, without H."""
-    settings = {s: printed[s.removesuffix(",H=I")] for seed in by_seed.values() for s in seed
-                if s.removesuffix(",H=I") in printed}
+    settings = {
+        s: printed[s.removesuffix(",H=I")]
+        for seed in by_seed.values()
+        for s in seed
+        if s.removesuffix(",H=I") in printed
+    }
     means = [statistics.fmean(seed[s] for s in settings) for seed in by_seed.values()]
     n, paper = len(means), statistics.fmean(settings.values())
     difference = statistics.fmean(means) - paper
@@ -47,9 +50,15 @@ def endpoint(by_seed, printed, margin, runs):
     t = stats.t(n - 1)
     half = t.ppf(0.975) * error
     return {
-        "n_settings": len(settings), "n_seeds": n, "paper": paper, "difference": difference,
-        "mean": difference + paper, "ci_low": difference - half, "ci_high": difference + half,
-        "p": 2 * t.sf(abs(difference) / error), "detectable": half + t.ppf(0.8) * error,
+        "n_settings": len(settings),
+        "n_seeds": n,
+        "paper": paper,
+        "difference": difference,
+        "mean": difference + paper,
+        "ci_low": difference - half,
+        "ci_high": difference + half,
+        "p": 2 * t.sf(abs(difference) / error),
+        "detectable": half + t.ppf(0.8) * error,
         "margin": margin if margin >= 0 else -margin * paper,
     }
 
@@ -81,7 +90,9 @@ def main(folder):
                 rows = values(folder / "scores" / f"{table}.csv.gz", method, metric)
                 margin = at.get("margin", -at.get("relative_margin", 0))
                 found[table, method] = endpoint(rows, printed, margin, at["runs"])
-    family = sorted((k for k in found if k[1] in spec["family"]), key=lambda k: found[k]["p"])
+    family = sorted(
+        (k for k in found if k[1] in spec["family"]), key=lambda k: found[k]["p"]
+    )
     largest = 0.0
     for i, key in enumerate(family):
         largest = max(largest, min(1.0, found[key]["p"] * (len(family) - i)))
@@ -97,11 +108,15 @@ def main(folder):
         wrong += not same
         low, high = row["ci_low"], row["ci_high"]
         numbers = f"{row['difference']:7.3f} [{low:6.3f}, {high:6.3f}]"
-        print(f"{table}  {method:24} {numbers}  {decided:10}  {'' if same else 'DEPARTS'}")
+        print(
+            f"{table}  {method:24} {numbers}  {decided:10}  {'' if same else 'DEPARTS'}"
+        )
     return wrong
 
 
 if __name__ == "__main__":
-    departures = main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "results/reference")
+    departures = main(
+        Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "results/reference"
+    )
     print(f"{departures} departures")
     sys.exit(departures > 0)
