@@ -93,7 +93,7 @@ def _classes(y: np.ndarray) -> np.ndarray:
     except (ValueError, TypeError) as error:
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".:; ")
         problem = f"the target y must be two labels, numbers or text: {reason}"
-        numbers = y.dtype.kind in "fiu"
+        numbers = y.dtype.kind in "fiu" and len(np.unique(y)) > 2
         hint = "for a numeric target use task='regression' or KerHRMRegressor"
         recode = "give pd.Series(y).astype(str)"
         raise KerhrmError(problem, hint if numbers else recode) from error

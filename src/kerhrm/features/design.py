@@ -51,6 +51,37 @@ class Design:
             rows = slice(start, min(start + ROWS, len(self)))
             yield rows, self._columns(rows)
 
+    def times(self, matrix: np.ndarray, mean: np.ndarray) -> Iterator[Block]:
+        """Rows and (columns - mean (q,)) matrix (q, r), of all points in order.
+
+        Of many points tangent features are not made: their kernel is multiplied by
+        ``span @ matrix``.
+        """
+        if len(self) <= ROWS or self.kernel is None or self.span is None:
+            for rows, columns in self.blocks():
+                yield rows, (columns - mean) @ matrix
+            return
+        d = self.inputs.shape[1]
+        of_kernel, centre = self.span @ matrix[d:], mean[d:] @ matrix[d:]
+        for start in range(0, len(self), ROWS):
+            rows = slice(start, min(start + ROWS, len(self)))
+            product = self.kernel[rows].astype(float) @ of_kernel
+            inputs = self.scale * self.inputs[rows].astype(float) - mean[:d]
+            product += inputs @ matrix[:d] - centre
+            yield rows, product
+
+    def sums(self, weights: np.ndarray) -> np.ndarray:
+        """Sums (q,) of the columns over all points, weighted by (n,)."""
+        if len(self) <= ROWS or self.kernel is None or self.span is None:
+            parts = ((weights[rows, None] * columns) for rows, columns in self.blocks())
+            return np.asarray(sum(part.sum(0) for part in parts))
+        of_inputs, of_kernel = np.zeros(self.inputs.shape[1]), 0.0
+        for start in range(0, len(self), ROWS):
+            rows = slice(start, min(start + ROWS, len(self)))
+            of_inputs += weights[rows] @ self.inputs[rows].astype(float)
+            of_kernel = of_kernel + weights[rows] @ self.kernel[rows].astype(float)
+        return np.concatenate([self.scale * of_inputs, of_kernel @ self.span])
+
     @cached_property
     def _whole(self) -> np.ndarray:
         return self._columns(slice(0, len(self)))
@@ -64,6 +95,6 @@ class Design:
 
     def variance(self) -> float:
         """Sum of the columns' variances."""
-        mean = sum(columns.sum(0) for _, columns in self.blocks()) / len(self)
+        mean = self.sums(np.ones(len(self))) / len(self)
         squares = (((columns - mean) ** 2).sum(0) for _, columns in self.blocks())
         return float((sum(squares) / len(self)).sum())

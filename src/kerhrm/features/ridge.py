@@ -69,10 +69,7 @@ class RidgePath:
         n = len(design)
         weights = np.ones(n) if weights is None else weights
         with one_blas_thread():
-            sums = (
-                (weights[rows, None] * block).sum(0) for rows, block in design.blocks()
-            )
-            mean = sum(sums) / n
+            mean = design.sums(weights) / n
             root = np.sqrt(weights)[:, None]
             centred = (
                 (rows, root[rows] * (block - mean)) for rows, block in design.blocks()
@@ -90,19 +87,20 @@ class RidgePath:
     @cached_property
     def u(self) -> np.ndarray:
         """Left singular vectors, (n, r)."""
-        return np.concatenate([self._left(*block) for block in self.design.blocks()])
-
-    def _left(self, rows: slice, columns: np.ndarray) -> np.ndarray:
-        centred = np.sqrt(self.weights[rows])[:, None] * (columns - self.mean)
-        return centred @ (self.v / np.sqrt(self.values))
+        return np.concatenate([left for _, left in self._computed_left()])
 
     def _left_blocks(self) -> Iterator[Block]:
         """Rows and their left singular vectors, of all points in order."""
         if len(self.design) <= ROWS:
             yield slice(0, len(self.design)), self.u
-            return
-        for rows, columns in self.design.blocks():
-            yield rows, self._left(rows, columns)
+        else:
+            yield from self._computed_left()
+
+    def _computed_left(self) -> Iterator[Block]:
+        directions = self.v / np.sqrt(self.values)
+        for rows, left in self.design.times(directions, self.mean):
+            left *= np.sqrt(self.weights[rows])[:, None]
+            yield rows, left
 
     def shrinkage(self, ridge: float) -> np.ndarray:
         """s^2 / (s^2 + lambda) of the directions, (r,)."""
@@ -132,17 +130,15 @@ class RidgePath:
         if not len(self.values):
             return best
         with one_blas_thread():
-            along = self._along(y)
+            along = self._along(y)[:, None]
+            shrinkages = np.column_stack([self.shrinkage(ridge) for ridge in RIDGES])
             squares, leverage = np.zeros(len(RIDGES)), np.zeros(len(RIDGES))
             for rows, u in self._left_blocks():
-                squared = u**2
-                for index, ridge in enumerate(RIDGES):
-                    shrinkage = self.shrinkage(ridge)
-                    h = self.weights[rows] / n + squared @ shrinkage
-                    residuals = centred[rows] - u @ (shrinkage * along)
-                    leverage[index] = max(leverage[index], h.max())
-                    with np.errstate(divide="ignore", invalid="ignore"):
-                        squares[index] += ((residuals / (1 - h)) ** 2).sum()
+                h = self.weights[rows, None] / n + u**2 @ shrinkages
+                residuals = centred[rows, None] - u @ (shrinkages * along)
+                leverage = np.maximum(leverage, h.max(0))
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    squares += ((residuals / (1 - h)) ** 2).sum(0)
         for ridge, error, highest in zip(RIDGES, squares / n, leverage, strict=True):
             if highest <= LARGEST_LEVERAGE and error < best[1]:
                 best = float(ridge), float(error)

@@ -8,11 +8,13 @@ itself.
 import contextlib
 import inspect
 import math
+import random
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -58,7 +60,8 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
         raise _refused(
             entry, "is neither a function written in Python nor a class of nn.Module"
         )
-    with _LOCK, torch.random.fork_rng(devices=[]), _single_precision():
+    with _LOCK, torch.random.fork_rng(devices=[]), _settings_kept():
+        torch.set_default_dtype(torch.float32)
         torch.default_generator.manual_seed(entropy(seed, "weights") % 2**63)
         try:
             module = factory(d)
@@ -73,14 +76,22 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
 
 
 @contextlib.contextmanager
-def _single_precision() -> Iterator[None]:
-    """Draw weights in float32, whatever the default type is."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
+def _settings_kept() -> Iterator[None]:
+    """Put back what a module's own code may set for the whole process."""
+    dtype, gradients = torch.get_default_dtype(), torch.is_grad_enabled()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    threads = torch.get_num_threads()
+    numpy_state, python_state = np.random.get_state(), random.getstate()
     try:
         yield
     finally:
-        torch.set_default_dtype(before)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(gradients)
+        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+        torch.set_num_threads(threads)
+        np.random.set_state(numpy_state)
+        random.setstate(python_state)
 
 
 @torch.no_grad()
@@ -106,7 +117,7 @@ def check_module(module: Any, entry: str, d: int) -> None:
         hint = "use layers without running statistics, as GroupNorm"
         raise _refused(entry, f"has the buffer {name}", hint)
     n = 16
-    points = torch.randn(n, d)
+    points = torch.randn(n, d, dtype=torch.float32)
     try:
         outputs, again = (
             module(points),

@@ -10,7 +10,14 @@ import pytest
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
-from kerhrm import EIIL, ERM, IRM, KerHRMClassifier, KerHRMRegressor
+from kerhrm import (
+    EIIL,
+    ERM,
+    IRM,
+    KerHRMClassifier,
+    KerhrmError,
+    KerHRMRegressor,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
@@ -167,3 +174,11 @@ def test_labels_among_objects_are_what_they_are(values: list[Any], kind: str) ->
     if kind != "O":
         assert model.predict(X).dtype.kind == kind
     assert np.mean(model.predict(X) == y) > 0.5
+
+
+def test_two_fractions_are_named_as_labels_by_the_hint() -> None:
+    y = np.where(np.arange(100) % 2, 0.5, 1.5)
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    with pytest.raises(KerhrmError, match=r"give pd.Series\(y\).astype\(str\)"):
+        KerHRMClassifier().fit(X, y)
+    KerHRMClassifier(n_iterations=1).fit(X, pd.Series(y).astype(str))

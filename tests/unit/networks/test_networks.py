@@ -1,7 +1,11 @@
 """Networks: their initial weights, and that they are what PyTorch would make."""
 
 import copy
+import random
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -142,3 +146,34 @@ def test_weights_do_not_depend_on_the_default_type(dtype: torch.dtype) -> None:
         torch.set_default_dtype(torch.float32)
     for name, weight in expected.weights.items():
         assert torch.equal(found.weights[name], weight)
+
+
+def test_what_a_factory_sets_for_the_process_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rude_factory.py").write_text(
+        "import random\nimport numpy as np\nimport torch\n"
+        "def make(d):\n"
+        "    torch.use_deterministic_algorithms(True)\n"
+        "    torch.set_num_threads(torch.get_num_threads() + 1)\n"
+        "    torch.set_grad_enabled(False)\n"
+        "    torch.set_default_dtype(torch.float64)\n"
+        "    np.random.seed(0)\n"
+        "    random.seed(0)\n"
+        "    return torch.nn.Linear(d, 1, dtype=torch.float32)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def state() -> tuple[Any, ...]:
+        return (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.get_num_threads(),
+            torch.is_grad_enabled(),
+            torch.get_default_dtype(),
+            np.random.get_state()[1].tobytes(),
+            random.getstate(),
+        )
+
+    before = state()
+    build(NetworkOptions(module="rude_factory:make"), 0, 5)
+    assert state() == before

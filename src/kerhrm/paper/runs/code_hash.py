@@ -53,9 +53,8 @@ def sources(script: str | Path, *modules: str, package: str = "kerhrm") -> list[
         if path is not None:
             waiting += [name.rpartition(".")[0], *_imports(path, name)]
         elif name in entries:
-            raise KerhrmError(
-                f"module {name} does not exist", "correct it in the configuration"
-            )
+            problem = f"module {name} is not there, or has no source in Python"
+            raise KerhrmError(problem, "name a module of an installed package's .py")
     return [
         Path(script),
         *(path for _, path in sorted(files.items()) if path is not None),
