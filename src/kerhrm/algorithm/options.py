@@ -42,9 +42,9 @@ class HeterogeneityOptions(Options):
     )
     level: Probability = option(0.05, "largest p-value that counts as detected")
     min_gain: NonNegative = option(
-        6.0,
-        "gain beyond the permutations' that is taken for chance, in nats "
-        "over all points",
+        0.2,
+        "gain beyond the permutations' that is taken for chance, in nats over all "
+        "points per square root of their number",
     )
     folds: Annotated[int, Field(ge=2), Number] = option(
         5, "of the cross-validation that the scale of the residuals comes from"

@@ -6,6 +6,7 @@ Preparing a fit, all or nothing, and predicting in blocks.
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from kerhrm.algorithm.records import NO_WEIGHT
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators import DataWarning
 from kerhrm.estimators._data import Units, read_features
+from kerhrm.estimators._distinct import DistinctRows, column_order
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
 from kerhrm.estimators._settings import computation
 from kerhrm.estimators._settings import cores as cores
-from kerhrm.estimators._split import split_table
+from kerhrm.estimators._split import split_rows
 from kerhrm.estimators._state import restored, stored
 from kerhrm.estimators._target import read_target, read_weights
 from kerhrm.features.map import NTFMap, RankError
@@ -33,6 +35,8 @@ from kerhrm.networks.build import build
 from kerhrm.options import Task
 
 BLOCK = 2**12  #: points that are predicted at a time
+#: share of a column's range by which a value may lie outside it without a word
+BEYOND = 0.1
 
 
 def _classifies(estimator: Any) -> bool:
@@ -45,6 +49,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     _task: Task
     _logistic = False
     _units: Units
+    _range: np.ndarray  #: least and largest value of every column of the fit, (2, d)
     _predictor: Any
     network: Any
     validation_fraction: float
@@ -72,6 +77,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         """f(x) of a table's rows (m,), in the units of the fit."""
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
+        if (text := outside(x, self._range, self)) is not None:
+            warnings.warn(text, DataWarning, stacklevel=3)
         predictor = self._predictor.to(resolve_device(self.device))
         outputs = self._in_blocks(lambda points: self._evaluate(predictor, points), x)
         if not np.isfinite(outputs).all():
@@ -125,6 +132,20 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1 - second, second])
 
 
+def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
+    """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
+    column most of them do; None if none does."""
+    slack = BEYOND * (limits[1] - limits[0])
+    beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
+    if not beyond.any():
+        return None
+    j = int(beyond.sum(0).argmax())
+    name = getattr(estimator, "feature_names_in_", range(x.shape[1]))[j]
+    rows = f"{beyond.any(1).sum()} of {len(x)} rows lie outside the rows of the fit"
+    column = f"column {shown(name)}: {limits[0, j]:g} to {limits[1, j]:g} there"
+    return f"{rows} ({column}); what is predicted of them is extrapolation"
+
+
 def reduced_features(
     network: Network,
     x: Tensor,
@@ -157,22 +178,41 @@ def start(
     X: Any,
     y: Any,
     validation: Any,
-    environments: Callable[[int], Tensor] | None = None,
     *,
+    environments: Callable[[int], Tensor] | None = None,
+    auxiliary: Callable[[int], np.ndarray] | None = None,
     hold_out: bool | None = None,
     sample_weight: Any = None,
+    weighs: bool = True,
     seed: int | None = None,
 ) -> tuple[Inputs, np.ndarray]:
     """Read a table, and draw w_0.
 
     Learns columns, seed, units and, of a classifier, classes.
 
-    Next to the inputs stand the rows of the table that its training points are and,
-    unless other rows validate, its validation points.  ``environments`` gives the
-    labels of n rows; ``hold_out`` says whether rows are held out, by default if there
-    is no ``validation``. Rows may have a weight, and one of weight 0 is no row of the
-    fit; those of ``validation`` count alike.
-    Without a ``seed`` that of ``random_state`` counts.
+    Parameters
+    ----------
+    estimator : TableEstimator
+        That is fitted.
+    X, y, validation, sample_weight : optional
+        As ``fit`` is given them; rows of ``validation`` count alike.
+    environments, auxiliary : callable, optional
+        Labels (n,), or numbers (n, c), of n rows. Rows that differ in them are not
+        equal.
+    hold_out : bool, optional
+        Whether rows validate, by default if there is no ``validation``.
+    weighs : bool
+        Whether the fit takes weights: equal rows become one.  Others keep their rows,
+        which train or validate together.
+    seed : int, optional
+        In place of one by ``random_state``.
+
+    Returns
+    -------
+    inputs : Inputs
+    positions : ndarray, (n,), int64
+        Point that stands for each row of the table: of the training points, then of the
+        validation points; -1 of a row of weight 0.
     """
     device, task = resolve_device(estimator.device), estimator._task
     network_options = network_options_of(estimator.network)
@@ -180,31 +220,37 @@ def start(
     target = read_target(y, len(x), task, table=X)
     weights = read_weights(sample_weight, len(x), X)
     labels = None if environments is None else environments(len(x))
-    counted = np.arange(len(x))
-    if weights is not None:
-        counted = np.flatnonzero(weights > NO_WEIGHT)
-        x, target, weights = x[counted], target[counted], weights[counted]
-        if len(target) > 1 and (target == target[0]).all():
-            what = "class" if task == "classification" else "value of the target"
-            problem = f"the rows with a sample_weight above 0 have only one {what}"
-            raise KerhrmError(problem, "give more rows a weight above 0")
+    z = None if auxiliary is None else auxiliary(len(x))
+    beside = [] if z is None else [*z.T]
+    beside += [] if labels is None else [labels.numpy()]
+    fixed = network_options.module is not None  # its columns may be pixels
+    columns, distinct = _distinct_rows(x, target, beside, weights, fixed=fixed)
+    of_distinct = target[distinct.first]
+    if len(distinct) > 1 and (of_distinct == of_distinct[0]).all():
+        what = "class" if task == "classification" else "value of the target"
+        problem = f"the rows with a sample_weight above 0 have only one {what}"
+        raise KerhrmError(problem, "give more rows a weight above 0")
     estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
-    parts = estimator.validation_fraction, estimator.seed_
     hold_out = validation is None if hold_out is None else hold_out
-    train, held_out = split_table(x, target, task, *parts, hold_out=hold_out)
+    how: Any = {"hold_out": hold_out, "weighs": weighs}
+    drawn = split_rows(distinct, target, task, estimator.validation_fraction, **how)
+    train, held_out = drawn.train, drawn.held_out
     others = x[held_out], target[held_out]
     if validation is not None:
         X_validation, y_validation = _pair(validation)
         points = read_features(estimator, X_validation, reset=False)
-        how: Any = {"varies": False, "table": X_validation}
+        how = {"varies": False, "table": X_validation}
         others = points, read_target(y_validation, len(points), task, **how)
     check_size(network_options, x.shape[1])
     units = estimator._units = Units.of(
-        x[train], target[train], task, None if weights is None else weights[train]
+        columns, x[train], target[train], task, drawn.weights
     )
+    counted = x[distinct.first]
+    estimator._range = np.stack([counted.min(0), counted.max(0)])
     if units.classes is not None:
         estimator.classes_ = units.classes
     network = build(network_options, estimator.seed_, x.shape[1])
+    on = partial(_tensor, device=device)
     inputs = Inputs(
         units.inputs(x[train]).to(device),
         units.target(target[train]).to(device),
@@ -213,13 +259,47 @@ def start(
         task,
         estimator.seed_,
         network.to(device),
-        None if labels is None else labels[counted[train]].to(device),
-        weights=_mean_one(weights, train, device),
-        weights_validation=None
-        if validation is not None
-        else _mean_one(weights, held_out, device),
+        environments=None if labels is None else labels[train].to(device),
+        auxiliary=None if z is None else on(z[train]),
+        auxiliary_validation=None if z is None else on(z[held_out]),
+        weights=on(drawn.weights),
+        weights_validation=None if validation else on(drawn.held_out_weights),
+        units=on(drawn.units),
     )
-    return inputs, counted[np.concatenate([train, held_out])]
+    return inputs, drawn.positions
+
+
+def _distinct_rows(
+    x: np.ndarray,
+    target: np.ndarray,
+    beside: list[np.ndarray],
+    weights: np.ndarray | None,
+    *,
+    fixed: bool,
+) -> tuple[np.ndarray, DistinctRows]:
+    """Order of the columns of inputs (n, d), and their distinct rows, with targets (n,)
+    and what stands beside them.
+
+    Columns that are ``fixed`` stay in their order.
+    """
+    y = (
+        target
+        if target.dtype.kind == "f"
+        else np.unique(target, return_inverse=True)[1]
+    )
+    given = np.arange(x.shape[1])
+    distinct = DistinctRows.find(np.column_stack([y, *beside, x]), weights)
+    if fixed:
+        return given, distinct
+    order = column_order(x[distinct.first], y[distinct.first])
+    if (order != given).any():
+        table = np.column_stack([y, *beside, x[:, order]])
+        distinct = DistinctRows.find(table, weights)
+    return order, distinct
+
+
+def _tensor(array: np.ndarray | None, device: torch.device) -> Tensor | None:
+    return None if array is None else torch.from_numpy(array).to(device)
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:
@@ -230,15 +310,6 @@ def _pair(validation: Any) -> tuple[Any, Any]:
     kind = type(validation).__name__
     problem = f"validation must be a pair of rows and their target; got a {kind}{size}"
     raise KerhrmError(problem, "give validation=(X_validation, y_validation)")
-
-
-def _mean_one(
-    weights: np.ndarray | None, rows: np.ndarray, device: torch.device
-) -> Tensor | None:
-    """Weights of some rows, of mean 1; None without any."""
-    if weights is None or not len(rows):
-        return None
-    return torch.from_numpy(weights[rows] / weights[rows].mean()).to(device)
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
@@ -277,11 +348,3 @@ def _out_of_memory(error: BaseException) -> bool:
     text = str(error) if isinstance(error, RuntimeError) else ""
     words = "can't allocate memory", "out of memory"
     return isinstance(error, MemoryError) or any(word in text for word in words)
-
-
-def in_table(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Values (n + m, ...) of the training and validation points, in the order of the
-    table."""
-    table = np.empty_like(values[: len(rows)])
-    table[rows] = values[: len(rows)]
-    return table

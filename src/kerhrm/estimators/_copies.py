@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-MIN_ROWS = 20  #: different rows, without which copies are needed on both sides
+from kerhrm.estimators._distinct import alike_by_chance
 
 
 def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
@@ -18,8 +18,10 @@ def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
     rows = _hashes(table)
     twice = rows.duplicated(keep=False)
     distinct = table[~rows.duplicated().to_numpy()]
-    few = len(distinct) < MIN_ROWS
-    if twice.any() and (few or _alike_by_chance(distinct) >= 1):
+    codes = [
+        pd.factorize(column, use_na_sentinel=False)[0] for _, column in distinct.items()
+    ]
+    if twice.any() and alike_by_chance(np.column_stack(codes)):
         twice[:] = False
     return twice
 
@@ -56,13 +58,3 @@ def _hashes(table: pd.DataFrame) -> pd.Series:
     """A number for each row (n,), the same for equal rows."""
     table = table.set_axis(range(table.shape[1]), axis=1)
     return pd.util.hash_pandas_object(table, index=False)
-
-
-def _alike_by_chance(table: pd.DataFrame) -> float:
-    """Expected number of equal pairs among rows whose columns are independent."""
-    n = len(table)
-    shares = [
-        float(((column.value_counts(dropna=False) / n) ** 2).sum())
-        for _, column in table.items()
-    ]
-    return n * (n - 1) / 2 * float(np.prod(shares))

@@ -163,7 +163,8 @@ class Units:
 
     """
 
-    mean: np.ndarray  #: of the inputs, (d,), float64, as ``scale``
+    columns: np.ndarray  #: numbers (d,) of the table's columns, in the fit's order
+    mean: np.ndarray  #: of these columns, (d,), float64, as ``scale``
     scale: np.ndarray
     y_mean: float = 0.0  #: of the target, as ``y_scale``
     y_scale: float = 1.0
@@ -171,11 +172,17 @@ class Units:
 
     @classmethod
     def of(
-        cls, x: np.ndarray, y: np.ndarray, task: Task, weights: np.ndarray | None
+        cls,
+        columns: np.ndarray,
+        x: np.ndarray,
+        y: np.ndarray,
+        task: Task,
+        weights: np.ndarray | None,
     ) -> Self:
-        """Units of training rows x (n, d) and targets y (n,), whose
-        weights may differ."""
-        inputs = _mean_and_scale(x, weights)
+        """Units of training rows x (n, d), whose ``columns`` (d,) are taken in this
+        order, and targets y (n,); the rows' weights may differ."""
+        ordered = np.ascontiguousarray(x[:, columns])
+        inputs = columns, *_mean_and_scale(ordered, weights)
         if task == "classification":
             return cls(*inputs, classes=np.unique(y))
         mean, scale = _mean_and_scale(y[:, None], weights)
@@ -183,7 +190,8 @@ class Units:
 
     def inputs(self, x: np.ndarray) -> Tensor:
         """(m, d), float32."""
-        return torch.from_numpy(((x - self.mean) / self.scale).astype(np.float32))
+        ordered = x if _ascending(self.columns) else x[:, self.columns]
+        return torch.from_numpy(((ordered - self.mean) / self.scale).astype(np.float32))
 
     def target(self, y: np.ndarray) -> Tensor:
         """(m,), float32.
@@ -204,6 +212,10 @@ class Units:
         return torch.from_numpy(
             np.where(y == self.classes[1], 1.0, -1.0).astype(np.float32)
         )
+
+
+def _ascending(columns: np.ndarray) -> bool:
+    return bool((columns[1:] > columns[:-1]).all())
 
 
 def _mean_and_scale(

@@ -9,17 +9,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from sklearn.utils.validation import _num_samples
 
 from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction
-from kerhrm.algorithm.loop import Fit, fit
+from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
-from kerhrm.algorithm.records import Direction, Environments, Problem, of_occupied
+from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators import HeterogeneityNotDetectedWarning
+from kerhrm.estimators import HeterogeneityNotDetectedWarning, PriceWarning
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import (
     all_or_nothing,
@@ -27,19 +26,20 @@ from kerhrm.estimators._base import (
     reduced_features,
     start,
 )
-from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._report import (
-    compare,
+from kerhrm.estimators._found import FoundEnvironments
+from kerhrm.estimators._guard import (
     not_better,
     not_detected,
-    simple_models,
+    price,
     worse_than_constant,
 )
+from kerhrm.estimators._parameters import options_of
+from kerhrm.estimators._report import compare, doubts, simple_models
 from kerhrm.estimators._rows import FittedInvariant
 from kerhrm.estimators._settings import computation
 from kerhrm.features.nystroem import NystroemOptions
 from kerhrm.features.ridge import RidgeModel
-from kerhrm.heterogeneity.test import test_problem
+from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Count, Natural, Probability, option
@@ -57,10 +57,10 @@ class EstimatorOptions(KerHRMOptions):
     if_not_better: Literal["erm", "fit"] = option(
         "erm", "what to do where KerHRM does not help"
     )
-    margin: Probability = option(
-        0.1,
+    margin: Probability | None = option(
+        None,
         "share by which its error in the worst inferred environment has to "
-        "be below ERM's",
+        "be below ERM's; null: .1, and .4 of labels where it costs accuracy",
     )
     predictor: Literal["linear", "network"] = option("linear", "what predicts")
     max_exact: Count = option(
@@ -112,15 +112,29 @@ class InvariantEstimator(FittedInvariant):
         K = 2 if self.n_environments is None else self.n_environments
         options = options_of(self, EstimatorOptions, pretest=pretest, n_environments=K)
         with all_or_nothing(self), computation(self.n_jobs), torch.no_grad():
-            self._auxiliary = self._columns = None
-            inputs, rows = start(self, X, y, validation, sample_weight=sample_weight)
+            self._found = self._columns = None
+
+            def columns(n: int) -> np.ndarray:
+                self._columns = AuxiliaryColumns.learn(auxiliary, n, X)
+                return self._columns.read(auxiliary, n, X)
+
+            inputs, positions = start(
+                self,
+                X,
+                y,
+                validation,
+                auxiliary=None if auxiliary is None else columns,
+                sample_weight=sample_weight,
+            )
             n = len(inputs.x)
-            if n < 2 * options.n_environments:
+            draws = n if inputs.units is None else int(inputs.units.sum())
+            if draws < 2 * options.n_environments:
                 text = f"n_samples: {n} training rows are too few for n_environments"
                 raise KerhrmError(
                     f"{text}={options.n_environments}", "lower it, or give more rows"
                 )
-            k = [min(one, n // options.n_environments) for one in options.k]
+            most = max(1, n // options.n_environments)
+            k = [min(one, most) for one in options.k]
             sizes = options.max_exact, NystroemOptions(n_landmarks=options.n_landmarks)
             features = reduced_features(
                 inputs.network, inputs.x, max(k), *sizes, inputs.seed
@@ -140,11 +154,12 @@ class InvariantEstimator(FittedInvariant):
                 *weights,
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
-            self.report_, result, alone = None, None, None
+            self.report_, by_auxiliary, alone = None, None, None
             if auxiliary is None:
                 how = options.pretest if inputs.task == "regression" else None
+                own = validation is None  # else these rows are others
                 self.heterogeneity_ = (
-                    test_problem(problem, inputs.x, how) if how else None
+                    _tested(inputs, how, all_rows=own) if how else None
                 )
                 if (
                     self.n_environments is None
@@ -160,29 +175,25 @@ class InvariantEstimator(FittedInvariant):
                         else None
                     )
             else:
-                self._columns = AuxiliaryColumns.learn(auxiliary, len(rows), X)
-                z = self._columns.read(auxiliary, len(rows), X)
-                self._auxiliary = self._fit_auxiliary(
-                    problem, z[rows[:n]], z[rows[n:]], options
-                )
-                self.heterogeneity_, result = (
-                    self._auxiliary.result,
-                    self._auxiliary.iteration,
-                )
-                # what reads new rows; the iteration holds all rows' memberships
-                self._auxiliary = replace(self._auxiliary, iteration=None)
+                by_auxiliary = self._fit_auxiliary(problem, inputs, options)
+                self.heterogeneity_ = by_auxiliary.result
             reason = not_detected(self.heterogeneity_) or alone
             if reason is None or self.if_not_detected == "fit":
-                memberships = self._fit_invariant(
-                    problem, inputs, features, options, result
-                )
+                self._fit_invariant(problem, inputs, features, options, by_auxiliary)
                 reason = self._compare(inputs, options)
             self._reason = reason
+            self._keep_memberships(positions, X, y)
+            labels = inputs.task == "classification" and auxiliary is None
+            costs = price(self.report_) if labels and reason is None else None
+            if costs is not None:
+                text = f"KerHRM's share of wrong labels is {costs}"
+                hint = "if environments are no concern, margin=1 predicts as ERM"
+                warnings.warn(f"{text}: {hint}", PriceWarning, stacklevel=2)
             if reason is not None:
                 hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
                 text = f"{reason}; predicting as ERM: {hint}"
                 warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
-                whole, rows = start(
+                whole, _ = start(
                     self,
                     X,
                     y,
@@ -191,13 +202,11 @@ class InvariantEstimator(FittedInvariant):
                     sample_weight=sample_weight,
                     seed=self.seed_,
                 )
-                memberships, self.history_ = np.ones((len(rows), 1)), []
-                self._environments = self._auxiliary = None
+                self.history_ = []
                 simple = self._keep_simple(whole)
                 self._keep(
                     "erm", simple["ERM"], whole, erm_direction(problem, options.k), None
                 )
-            self._keep_memberships(memberships, rows, X, y)
         return self
 
     def _fit_invariant(
@@ -206,14 +215,14 @@ class InvariantEstimator(FittedInvariant):
         inputs: Inputs,
         features: Any,
         options: EstimatorOptions,
-        result: Fit | None,
-    ) -> np.ndarray:
+        by_auxiliary: AuxiliaryFit | None,
+    ) -> None:
         """Algorithm 1, whatever the test has said.
 
-        Environments are those of its own mixture: of the training and validation
-        points, (n + m, K).
+        Environments are those of its own mixture, or functions of auxiliary columns.
         """
         points = inputs.x, inputs.x_validation
+        result = None if by_auxiliary is None else by_auxiliary.iteration
         try:
             result = result or fit(problem, options, points)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
@@ -221,14 +230,9 @@ class InvariantEstimator(FittedInvariant):
             raise KerhrmError(text, "raise clustering_ridge or noise_sd") from error
         final, weight = result.final, None
         one = result.environments[final.iteration - 1].candidate(final.k)
-        memberships = of_occupied(torch.cat([one.train, one.validation]), one.occupied)
-        environments = Environments.stack([one])
-        self._environments = Environments.from_arrays(environments.arrays(), "cpu")
         directions = final.theta[:, None]
-        # of the fit, whatever the parameters are when rows are read
-        self._of_inputs = self.first_kernel == "inputs" and final.iteration == 1
-        self._of_residuals = self.clustering_target == "residual"
-        if not self._of_inputs:
+        of_features = self.first_kernel == "features" or final.iteration > 1
+        if of_features:
             directions = torch.cat([directions, one.slopes.mT], dim=1)
         with torch.enable_grad():
             linear = features.linearise(directions)
@@ -246,7 +250,15 @@ class InvariantEstimator(FittedInvariant):
                     trained.network.to(torch.float64),
                     trained.cosine_weight,
                 )
-        self._linearisation = linear.to("cpu")
+        self._found = FoundEnvironments.keep(
+            one,
+            self._units,
+            linear,
+            # what reads new rows; the iteration holds all rows' memberships
+            by_auxiliary and replace(by_auxiliary, iteration=None),
+            of_features=of_features,
+            of_residuals=self.clustering_target == "residual",
+        )
         self._keep(self.predictor, predictor, inputs, final, weight)
         self.history_ = result.history(problem)
         for row in self.history_ if self.verbose else ():
@@ -258,31 +270,24 @@ class InvariantEstimator(FittedInvariant):
             )
             text += "; try another k or a larger n_init"
             warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
-        return memberships
 
-    def _keep_memberships(
-        self, memberships: np.ndarray, rows: np.ndarray, X: Any, y: Any
-    ) -> None:
-        """Keep memberships (n + m, K) of these rows of the table, and of all others.
+    def _keep_memberships(self, positions: np.ndarray, X: Any, y: Any) -> None:
+        """Keep memberships (n, K) of the rows of the table, which these points stand
+        for.
 
-        Others are rows of weight 0: theirs are those of new rows.
+        Those of rows of weight 0 are those of new rows.
         """
-        memberships = memberships[: len(rows)]
-        n = _num_samples(X)
-        if len(rows) < n:
-            table = self.predict_environment_proba(X, y)
-        else:
-            table = np.empty((n, memberships.shape[1]))
-        table[rows] = memberships
+        found = self._found
+        points = np.ones((positions.max() + 1, 1)) if found is None else found.of_fit()
+        table = points[positions]
+        others = positions < 0
+        if others.any():
+            table[others] = self.predict_environment_proba(X, y)[others]
         self.environment_proba_ = table
         self.environments_ = table.argmax(1)
 
     def _fit_auxiliary(
-        self,
-        problem: Problem,
-        z: np.ndarray,
-        z_validation: np.ndarray,
-        options: EstimatorOptions,
+        self, problem: Problem, inputs: Inputs, options: EstimatorOptions
     ) -> AuxiliaryFit:
         """Test auxiliary columns, and learn over environments that are functions of
         them."""
@@ -292,15 +297,14 @@ class InvariantEstimator(FittedInvariant):
         }
         if options.pretest is None or self.if_not_detected == "fit":
             values["n_permutations"] = None
+        z, z_validation = (part.cpu().numpy() for part in inputs.require_auxiliary())
         return fit_auxiliary(problem, z, z_validation, AuxiliaryOptions.parse(values))
 
     def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
         """Compare KerHRM with what is simpler, on validation rows; why it is not
         better, if so."""
-        environments = self._environments
-        assert environments is not None
-        one = environments.candidate(self.selected_["k"])
-        memberships = of_occupied(one.validation, one.occupied)
+        assert self._found is not None
+        memberships = self._found.of_validation()
         y = inputs.y_validation.double().cpu().numpy()
         with torch.no_grad():
             outputs = self._evaluate(self._predictor, inputs.x_validation.cpu()).numpy()
@@ -311,14 +315,15 @@ class InvariantEstimator(FittedInvariant):
         }
         weights = inputs.weights_validation
         counts = None if weights is None else weights.cpu().numpy()
-        self.report_ = compare(
-            {"KerHRM": outputs, **others}, y, names, inputs.task, counts
-        )
+        errors = {"KerHRM": outputs, **others}, y, names, inputs.task, counts
+        report = self.report_ = compare(*errors)
         if self.if_not_better == "fit":
             return None
+        doubt = doubts(*errors)[report.index]
         # in environments that are seen ERM may be better: what counts lies beyond them
-        better = not_better if self._auxiliary is None else worse_than_constant
-        return better(self.report_, options.margin)
+        if self._found.auxiliary is not None:
+            return worse_than_constant(report, inputs.task, doubt)
+        return not_better(report, inputs.task, options.margin, doubt)
 
     def _keep_simple(self, inputs: Inputs) -> dict[str, RidgeModel]:
         """Simpler models of the training rows, which a report compares with."""
@@ -344,3 +349,14 @@ class InvariantEstimator(FittedInvariant):
             "score": final.score,
         }
         finish(self, predictor, inputs.x)
+
+
+def _tested(
+    inputs: Inputs, options: HeterogeneityOptions, *, all_rows: bool
+) -> HeterogeneityResult:
+    """The pre-test on the training rows and, of ``all_rows``, the validation rows."""
+    x, y = inputs.x, inputs.y
+    if all_rows:
+        x = torch.cat([x, inputs.x_validation])
+        y = torch.cat([y, inputs.y_validation])
+    return test_table(x.double().cpu().numpy(), y.double().cpu().numpy(), options)

@@ -11,17 +11,20 @@ import numpy as np
 import pandas as pd
 import torch
 
+from kerhrm.estimators._guard import ALL, price
 from kerhrm.estimators._labels import read_labels
 from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
-from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 
-ALL = "all rows"  #: the first row of a comparison
 ERROR = {
     "classification": "share of wrong labels",
     "regression": "root mean squared error",
 }
+
+
+#: p-values between which the verdict is near its limit
+NEAR = 0.03, 0.08
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,12 @@ def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
     weights = inputs.weights
     path = RidgePath.of(x, None if weights is None else weights.cpu().numpy())
     erm = fit_ridge(
-        inputs.network, inputs.x, inputs.y, seed=inputs.seed, weights=weights
+        inputs.network,
+        inputs.x,
+        inputs.y,
+        seed=inputs.seed,
+        weights=weights,
+        units=inputs.units,
     )
     models = {"ERM": erm}
     for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
@@ -119,62 +127,45 @@ def compare(
     0 to 1, and weights of the rows (n,).  An error is the share of wrong labels, or the
     mean squared error; the column ``rows`` is the sum of memberships.
     """
-    members = np.stack([np.ones(len(y)), *groups.values()]) * (
-        1 if counts is None else counts
-    )
+    members = _members(y, groups, counts)
     weights = members.sum(1)
-    if task == "classification":
-        errors = [(f > 0) != (y > 0) for f in outputs.values()]
-    else:
-        errors = [(f - y) ** 2 for f in outputs.values()]
+    errors = [_losses(f, y, task) for f in outputs.values()]
     means = members @ np.stack(errors, axis=1) / np.maximum(weights, 1e-300)[:, None]
     table = pd.DataFrame(means, [ALL, *groups], [*outputs])
     table.insert(0, "rows", weights)
     return table[weights > 0]
 
 
-def not_detected(result: HeterogeneityResult | None) -> str | None:
-    """Why nothing was detected, if it was not."""
-    if result is None or result.detected:
-        return None
-    if math.isnan(result.p_value):
-        few = f"fewer than {MIN_POINTS} training rows beside a frequent value"
-        return f"no test is possible: a target of two values, or {few}"
-    if math.isnan(result.visible):
-        return "no environments are detected in the training rows"
-    return (
-        f"no environments are detected; with {result.n_points} rows a slope "
-        "that flips in a fifth "
-        f"of them is seen above some {result.visible:.0%} of the residual variance"
-    )
+def doubts(
+    outputs: Mapping[str, np.ndarray],
+    y: np.ndarray,
+    groups: Mapping[str, np.ndarray],
+    task: Task,
+    counts: np.ndarray | None = None,
+) -> pd.Series:
+    """Standard error of the difference of KerHRM's and the constant's error, in the
+    parts of :func:`compare`."""
+    members = _members(y, groups, counts)
+    losses = [_losses(outputs[name], y, task) for name in ("KerHRM", "constant")]
+    difference = losses[0].astype(float) - losses[1]
+    weights = np.maximum(members.sum(1), 1e-300)
+    centred = difference - (members @ difference / weights)[:, None]
+    errors = np.sqrt((members**2 * centred**2).sum(1)) / weights
+    return pd.Series(errors, [ALL, *groups])
 
 
-def worse_than_constant(report: pd.DataFrame, margin: float) -> str | None:
-    """Where KerHRM is worse than the constant.
-
-    On all rows, or in a group by a share ``margin``.
-    """
-    limits = report["constant"] * np.where(report.index == ALL, 1, 1 + margin)
-    worse = report.index[~(report["KerHRM"] <= limits)]
-    if len(worse):
-        return f"KerHRM is worse than a constant on validation rows ({worse[0]})"
-    return None
+def _members(
+    y: np.ndarray, groups: Mapping[str, np.ndarray], counts: np.ndarray | None
+) -> np.ndarray:
+    """Weights (p, n) of the rows in all rows, and in every group."""
+    members = np.stack([np.ones(len(y)), *groups.values()])
+    return members if counts is None else members * counts
 
 
-def not_better(report: pd.DataFrame, margin: float) -> str | None:
-    """Why ERM should predict in KerHRM's place; None if KerHRM is better.
-
-    KerHRM must not be worse than the constant, and its largest error in an environment
-    has to be below ERM's by a share ``margin``.
-    """
-    if reason := worse_than_constant(report, margin):
-        return reason
-    environments = report.drop(index=ALL)
-    ours, erm = environments["KerHRM"].max(), environments["ERM"].max()
-    if not ours < (1 - margin) * erm:
-        worst = f"{ours:.3g} against {erm:.3g} in the worst inferred environment"
-        return f"KerHRM is not better than ERM on validation rows ({worst})"
-    return None
+def _losses(outputs: np.ndarray, y: np.ndarray, task: Task) -> np.ndarray:
+    if task == "classification":
+        return np.asarray((outputs > 0) != (y > 0))
+    return np.asarray((outputs - y) ** 2)
 
 
 def facts(model: Any) -> dict[str, str]:
@@ -196,20 +187,27 @@ def facts(model: Any) -> dict[str, str]:
         test = (
             f"{found} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
         )
+        if NEAR[0] <= result.p_value <= NEAR[1]:
+            test += "; near the limit: a few other rows might decide otherwise"
     lines = {
         "error": ERROR[model._task],
         "predicts by": by.get(model.predictor_, f"ERM: {model._reason}"),
         "test": test,
     }
-    if model._environments is not None:
-        shares = model.environment_proba_.mean(0)
-        lines["environments"] = (
-            ", ".join(f"{share:.0%}" for share in shares) + " of the rows"
-        )
-        lines["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(
-            **chosen
-        )
-        if model._auxiliary is not None:
-            assumed += ", which is a function of the auxiliary columns"
-        lines["assumed"] = assumed
+    if model._found is None:
+        return lines
+    shares = model.environment_proba_.mean(0)
+    lines["environments"] = ", ".join(f"{share:.0%}" for share in shares)
+    lines["environments"] += " of the rows"
+    if model.predictor_ == "erm":
+        lines["environments"] += "; found, but they do not help"
+        return lines
+    lines["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(
+        **chosen
+    )
+    if (costs := price(model.report_)) is not None:
+        lines["price"] = costs
+    if model._found.auxiliary is not None:
+        assumed += ", which is a function of the auxiliary columns"
+    lines["assumed"] = assumed
     return lines

@@ -3,21 +3,19 @@
 from typing import Any
 
 import numpy as np
-import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from kerhrm.algorithm.records import Environments, of_occupied
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import TableEstimator
 from kerhrm.estimators._data import read_features
-from kerhrm.estimators._report import ALL, Report, compare, facts, indicators
+from kerhrm.estimators._found import FoundEnvironments
+from kerhrm.estimators._guard import ALL
+from kerhrm.estimators._report import Report, compare, facts, indicators
 from kerhrm.estimators._settings import computation
 from kerhrm.estimators._target import read_target
-from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ridge import RidgeModel
-from kerhrm.methods.auxiliary import AuxiliaryFit
 from kerhrm.networks.base import resolve_device
 
 
@@ -27,13 +25,8 @@ class FittedInvariant(TableEstimator):
     predictor_: str
     selected_: dict[str, Any]
     history_: list[dict[str, Any]]
-    #: of the chosen iteration and dimension; None: ERM
-    _environments: Environments | None
-    _linearisation: Linearisation
-    _auxiliary: AuxiliaryFit | None  #: of auxiliary columns; None: without, or ERM
+    _found: FoundEnvironments | None  #: None where none were looked for
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
-    _of_inputs: bool  #: whether environments are regressions on the inputs
-    _of_residuals: bool  #: or of residuals, not of the target
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
 
@@ -43,7 +36,7 @@ class FittedInvariant(TableEstimator):
         """Probabilities (n_samples, n_environments inferred) of rows X with targets y.
 
         After a fit with auxiliary columns: of rows with such columns; their targets do
-        not matter.  Where ERM predicts all rows are in one environment.
+        not matter.  Where none were found all rows are in one environment.
         """
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
@@ -51,8 +44,13 @@ class FittedInvariant(TableEstimator):
             if auxiliary is not None:
                 problem = "the fit had no auxiliary columns, and these rows have some"
                 raise KerhrmError(problem, "leave auxiliary out")
-            return self._of_targets(x, read_target(y, len(x), **self._like(X)))
-        if self._auxiliary is None:
+            target = read_target(y, len(x), **self._like(X))
+            if self._found is None:
+                self._units.target(target)  # which refuses what is no label
+                return np.ones((len(x), 1))
+            with computation(self.n_jobs):
+                return self._found.of_targets(x, target)
+        if self._found is None or self._found.auxiliary is None:
             if auxiliary is not None:
                 self._columns.check(auxiliary, len(x), X)
             return np.ones((len(x), 1))
@@ -60,26 +58,11 @@ class FittedInvariant(TableEstimator):
             problem = "the fit had auxiliary columns, and these rows have none"
             raise KerhrmError(problem, "give auxiliary=... as well")
         z = self._columns.read(auxiliary, len(x), X)
-        return self._auxiliary.environments_of(z).cpu().numpy()
+        return self._found.auxiliary.environments_of(z).cpu().numpy()
 
     def _like(self, X: Any) -> dict[str, Any]:
         """How the target of rows X is read."""
         return {"task": self._task, "varies": False, "table": X}
-
-    def _of_targets(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Environments (m, K) of rows (m, d) by their targets (m,)."""
-        target = self._units.target(y).double()
-        if self._environments is None:
-            return np.ones((len(x), 1))
-        with computation(self.n_jobs), torch.no_grad():
-            points, one = self._units.inputs(x), self._environments
-            f0, along = self._linearisation(points)
-            slopes = one.slopes[0].mT
-            means = points.double() @ slopes if self._of_inputs else along[:, 1:]
-            if self._of_residuals:
-                target = target - f0
-            probabilities = one.probabilities(self.selected_["k"], means, target)
-            return of_occupied(probabilities, one.occupied[0])
 
     def report(
         self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None
@@ -98,9 +81,8 @@ class FittedInvariant(TableEstimator):
             raise KerhrmError(problem, "leave auxiliary out")
         y = read_target(y, len(x), **self._like(X))
         parts: dict[str, np.ndarray] = {}
-        if self._environments is not None and (
-            self._auxiliary is None or auxiliary is not None
-        ):
+        found = self._found
+        if found is not None and (found.auxiliary is None or auxiliary is not None):
             memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
             parts = {f"environment {j}": part for j, part in enumerate(memberships)}
         if groups is not None:

@@ -1,55 +1,119 @@
 """Rows that train, and rows that validate.
 
-Rows are sorted by their values before anything is drawn, so that a fit does not depend
-on the order in which they come.
+What is drawn goes by the rows' values and by no seed: a fit does not depend on the
+order in which rows come, and two seeds compare the same models on the same rows.
 """
 
 import numbers
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators._distinct import DistinctRows
 from kerhrm.options import Task
 from kerhrm.randomness import stream
 
 
-def split_table(
-    x: np.ndarray,
+@dataclass(frozen=True)
+class Split:
+    """Rows of a table of n rows that stand for the points of a fit.
+
+    Attributes
+    ----------
+    train, held_out : ndarray, (p,), (q,), int64
+        Rows of the training and of the validation points, sorted by their values.
+    weights, held_out_weights : ndarray, (p,), (q,), or None
+        Of the points, of mean 1; None: all alike.
+    units : ndarray, (p,), float64, or None
+        Equal draws that each training point stands for; None: one.
+    positions : ndarray, (n,), int64
+        Point that stands for each row, of the training points and then the others; -1
+        of a row of weight 0.
+    """
+
+    train: np.ndarray
+    held_out: np.ndarray
+    weights: np.ndarray | None
+    held_out_weights: np.ndarray | None
+    units: np.ndarray | None
+    positions: np.ndarray
+
+
+def split_rows(
+    distinct: DistinctRows,
     y: np.ndarray,
     task: Task,
     fraction: float,
-    seed: int,
     *,
     hold_out: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that train and, if some are to be held out, rows that validate.
+    weighs: bool,
+) -> Split:
+    """Points that train and, if some are to be held out, that validate.
 
-    Sorted by their values.
-
-    Raises KerhrmError if too few rows are left.
+    Points are distinct rows if the fit ``weighs`` them, and else all rows; targets y
+    (n,) are those of the table.  Raises KerhrmError if too few rows are left.
     """
-    if len(y) < 3:
-        problem = f"n_samples={len(y)} rows are too few to train and validate on"
+    units, targets = distinct.units, y[distinct.first]
+    if (n := int(units.sum())) < 3:
+        problem = f"n_samples={n} different rows are too few to train and validate on"
         raise KerhrmError(problem, "give 3 or more")
-    order = np.lexsort((y, *x.T))
-    if not hold_out:
-        return order, order[:0]
-    codes = (
-        np.unique(y, return_inverse=True)[1][order]
-        if task == "classification"
-        else None
+    held_out = np.zeros_like(units)
+    if hold_out:
+        of = np.repeat(np.arange(len(units)), units)
+        classes = task == "classification"
+        codes = np.unique(targets, return_inverse=True)[1][of] if classes else None
+        held_out = np.bincount(of[split(n, fraction, codes)[1]], minlength=len(units))
+        if classes and len(np.unique(targets[held_out < units])) < 2:
+            problem = "the training rows have only one class"
+            raise KerhrmError(problem, "give more rows of the other")
+    return (_points if weighs else _all_rows)(distinct, held_out)
+
+
+def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
+    """Distinct rows, of which so many units (m,) validate."""
+    units = distinct.units - held_out
+    train, others = np.flatnonzero(units), np.flatnonzero(held_out)
+    weight = distinct.weights / distinct.units
+    points = np.empty(len(distinct), dtype=np.int64)
+    points[others] = len(train) + np.arange(len(others))
+    points[train] = np.arange(len(train))
+    return Split(
+        distinct.first[train],
+        distinct.first[others],
+        _mean_one((weight * units)[train]),
+        _mean_one((weight * held_out)[others]),
+        units[train].astype(float) if units.max() > 1 else None,
+        np.where(distinct.of < 0, -1, points[distinct.of]),
     )
-    train, validation = (order[part] for part in split(len(y), fraction, seed, codes))
-    if task == "classification" and len(np.unique(y[train])) < 2:
-        raise KerhrmError(
-            "the training rows have only one class", "give more rows of the other"
-        )
-    return train, validation
+
+
+def _all_rows(distinct: DistinctRows, held_out: np.ndarray) -> Split:
+    """All rows, those that are equal next to each other; rows of so many units (m,) of
+    a distinct row validate."""
+    rows = np.argsort(distinct.of, kind="stable")
+    of = distinct.of[rows]
+    number = np.arange(len(of)) - np.searchsorted(of, of)  # among its equals
+    several = distinct.units[of] > 1
+    trains = np.where(
+        several, number < (distinct.units - held_out)[of], held_out[of] == 0
+    )
+    train, others = rows[trains], rows[~trains]
+    positions = np.empty(len(rows), dtype=np.int64)
+    positions[np.concatenate([train, others])] = np.arange(len(rows))
+    return Split(train, others, None, None, None, positions)
+
+
+def _mean_one(weights: np.ndarray) -> np.ndarray | None:
+    """Weights of some points, of mean 1; None if they are alike."""
+    if not len(weights) or np.ptp(weights) == 0:
+        return None
+    return np.asarray(weights / weights.mean())
 
 
 def split(
-    n: int, fraction: float, seed: int, classes: np.ndarray | None
+    n: int, fraction: float, classes: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows that train and rows that validate, one or more; ascending.
 
@@ -61,7 +125,7 @@ def split(
     if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
         problem = f"validation_fraction must be between 0 and 1; got {shown(fraction)}"
         raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
-    random = stream(seed, "validation")
+    random = stream(0, "validation")
     size = min(max(1, round(fraction * n)), n - 2)
     if classes is None:
         taken = random.permutation(n)[:size]

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._arrays import (
     check_order,
@@ -143,4 +142,6 @@ def read_weights(sample_weight: Any, n: int, table: Any = None) -> np.ndarray | 
         raise KerhrmError(f"{problem}, with {weights[bad.argmax()]:g}", hint)
     if not weights.any():
         raise KerhrmError("sample_weight is zero in all rows", hint)
-    return np.maximum(weights / weights.max(), NO_WEIGHT)
+    largest = weights.max()
+    # sums of others might overflow, or vanish
+    return weights if 1e-20 < largest < 1e20 else weights / largest

@@ -18,7 +18,6 @@ from kerhrm.estimators._base import (
     TableEstimator,
     all_or_nothing,
     finish,
-    in_table,
     start,
 )
 from kerhrm.estimators._parameters import options_of
@@ -34,6 +33,7 @@ class Baseline(TableEstimator):
 
     _method: str
     _holds_out = True  #: whether some rows validate
+    _weighs = False  #: whether rows may have weights
     task: Task
 
     @property
@@ -79,15 +79,21 @@ class Baseline(TableEstimator):
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
         with all_or_nothing(self), computation(self.n_jobs):
-            hold_out = self._holds_out and validation is None
-            given = {"hold_out": hold_out, "sample_weight": sample_weight}
-            inputs, rows = start(self, X, y, validation, environments, **given)
+            inputs, positions = start(
+                self,
+                X,
+                y,
+                validation,
+                environments=environments,
+                hold_out=self._holds_out and validation is None,
+                sample_weight=sample_weight,
+                weighs=self._weighs,
+            )
             fitted = method.train(inputs, options)
             finish(self, self._network_of(fitted, inputs.network), inputs.x)
         if fitted.environments is not None:
-            self.environments_ = in_table(
-                fitted.environments.argmax(1).cpu().numpy(), rows
-            )
+            numbers = fitted.environments.argmax(1).cpu().numpy()
+            self.environments_ = numbers[positions]
         loss = getattr(options, "loss", "squared")  # None: as the task asks for
         self._logistic = self.task == "classification" and loss in ("logistic", None)
         return self
@@ -168,6 +174,7 @@ class TangentRidge(Baseline):
 
     _method = "ridge"
     _holds_out = False
+    _weighs = True
     validation_fraction = 0.2
 
     def __init__(

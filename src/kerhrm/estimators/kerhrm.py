@@ -52,9 +52,9 @@ _PARAMETERS = """    Parameters
     if_not_better : {"erm", "fit"}
         What to do if KerHRM, on validation rows, is worse than a constant, or not
         better than ERM in the worst inferred environment.
-    margin : float
-        Better: its error there is below ERM's by this share; worse: on all rows at all,
-        in an inferred environment by this share.
+    margin : float, optional
+        Share by which its error there has to be below ERM's; by default .1, and .4 of
+        labels, which no test can see to, where KerHRM has more of them wrong than ERM.
     predictor : {"linear", "network"}
         What predicts: the invariant direction of the linearised network, or a network
         that is trained along it, which takes longer.
@@ -119,7 +119,7 @@ class _KerHRM(InvariantEstimator):
         pretest: bool | HeterogeneityOptions = True,
         if_not_detected: Literal["erm", "fit"] = "erm",
         if_not_better: Literal["erm", "fit"] = "erm",
-        margin: float = 0.1,
+        margin: float | None = None,
         predictor: Literal["linear", "network"] = "linear",
         network: int | Sequence[int] | str | Callable[[int], torch.nn.Module] = (1024,),
         max_exact: int = 5000,

@@ -52,6 +52,8 @@ class RidgePath:
     weights : ndarray, (n,)
         Of the points, of mean 1; sums over points are weighted sums, and left singular
         vectors have a factor of the weights' square root.
+    units : ndarray, (n,)
+        Equal draws that each point stands for: one of them is left out at a time.
     """
 
     design: Design
@@ -59,15 +61,21 @@ class RidgePath:
     v: np.ndarray
     mean: np.ndarray
     weights: np.ndarray
+    units: np.ndarray
 
     @classmethod
     def of(
-        cls, columns: Design | np.ndarray, weights: np.ndarray | None = None
+        cls,
+        columns: Design | np.ndarray,
+        weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> Self:
-        """Decompose columns (n, q), of points of equal or other weights (n,)."""
+        """Decompose columns (n, q), of points of equal or other weights (n,) that are
+        one draw each, or so many units (n,)."""
         design = columns if isinstance(columns, Design) else Design(columns)
         n = len(design)
         weights = np.ones(n) if weights is None else weights
+        units = np.ones(n) if units is None else units
         with one_blas_thread():
             mean = design.sums(weights) / n
             root = np.sqrt(weights)[:, None]
@@ -82,7 +90,7 @@ class RidgePath:
                     second += block.T @ block
                 values, v = np.linalg.eigh(second)
         kept = values > max(RANK_TOLERANCE * values[-1], np.finfo(float).tiny)
-        return cls(design, values[kept], v[:, kept], mean, weights)
+        return cls(design, values[kept], v[:, kept], mean, weights, units)
 
     @cached_property
     def u(self) -> np.ndarray:
@@ -126,7 +134,8 @@ class RidgePath:
         """
         n = len(y)
         centred = self._centred(y)
-        best = np.inf, float(np.mean((centred / (1 - self.weights / n)) ** 2))
+        own = self.weights / n / self.units
+        best = np.inf, float(np.mean((centred / (1 - own)) ** 2))
         if not len(self.values):
             return best
         with one_blas_thread():
@@ -135,6 +144,7 @@ class RidgePath:
             squares, leverage = np.zeros(len(RIDGES)), np.zeros(len(RIDGES))
             for rows, u in self._left_blocks():
                 h = self.weights[rows, None] / n + u**2 @ shrinkages
+                h /= self.units[rows, None]
                 residuals = centred[rows, None] - u @ (shrinkages * along)
                 leverage = np.maximum(leverage, h.max(0))
                 with np.errstate(divide="ignore", invalid="ignore"):
@@ -151,12 +161,13 @@ class RidgePath:
         n, root = len(y), np.sqrt(self.weights)
         centred = self._centred(y)
         if np.isinf(ridge):
-            return y - centred / (1 - self.weights / n) / root, error, ridge
+            own = self.weights / n / self.units
+            return y - centred / (1 - own) / root, error, ridge
         predictions, shrinkage = np.empty(n), self.shrinkage(ridge)
         with one_blas_thread():
             along = self._along(y)
             for rows, u in self._left_blocks():
-                h = self.weights[rows] / n + u**2 @ shrinkage
+                h = (self.weights[rows] / n + u**2 @ shrinkage) / self.units[rows]
                 residuals = (centred[rows] - u @ (shrinkage * along)) / (1 - h)
                 predictions[rows] = y[rows] - residuals / root[rows]
         return predictions, error, ridge
@@ -216,8 +227,10 @@ class Columns:
         n_landmarks: int = N_LANDMARKS,
         seed: int = 0,
         weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
     ) -> Self:
-        """Columns of points x (n, d).
+        """Columns of points x (n, d), with weights and units (n,) as in
+        :class:`RidgePath`.
 
         Landmarks are drawn from the stream ``landmarks``.
         """
@@ -239,7 +252,8 @@ class Columns:
             if variance > 0:
                 scale = float(np.sqrt(tangents.variance() / variance))
             whole = Design(inputs, scale, cross, span)
-            inside, both = RidgePath.of(plain, weights), RidgePath.of(whole, weights)
+            inside = RidgePath.of(plain, weights, units)
+            both = RidgePath.of(whole, weights, units)
         return cls(inside, both, network, landmarks, span, scale)
 
     def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float]:
@@ -325,13 +339,15 @@ def fit_ridge(
     n_landmarks: int = N_LANDMARKS,
     seed: int = 0,
     weights: Tensor | None = None,
+    units: Tensor | None = None,
 ) -> RidgeModel:
     """Fit labels y (n,) of points x (n, d).
 
     ERM on the tangent features of a network at w_0.
 
     The tangent features of ``n_landmarks`` points, which ``seed`` draws, span those of
-    the others. Points may have ``weights`` (n,), positive and of mean 1.
+    the others. Points may have ``weights`` (n,), positive and of mean 1, and stand for
+    so many equal draws, ``units`` (n,), one of which is left out at a time.
 
     Examples
     --------
@@ -344,7 +360,6 @@ def fit_ridge(
     >>> bool((model(x) - x[:, 0] ** 2).abs().max() < 0.1)
     True
     """
-    given = None if weights is None else weights.double().cpu().numpy()
-    return Columns.of(network, x, n_landmarks, seed, given).fit(
-        y.double().cpu().numpy()
-    )
+    given = (None if w is None else w.double().cpu().numpy() for w in (weights, units))
+    columns = Columns.of(network, x, n_landmarks, seed, *given)
+    return columns.fit(y.double().cpu().numpy())

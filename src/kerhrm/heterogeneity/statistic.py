@@ -34,6 +34,7 @@ mixture's regressions are linear in a few such directions and that of E[e psi], 
 many features cost neither time nor power.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -61,6 +62,7 @@ LARGEST = 10.0  #: residual, in units of the median size, that the scale is fitt
 ATOM = 0.1
 #: scales are kept within this factor of their median
 SPREAD = 10.0
+ALIKE = 40  #: points whose residuals are permuted among each other, or more
 DIRECTIONS = 2  #: of second moments that EM starts with
 SUBSPACE = (
     6  #: directions of second moments that the mixture's regressions are linear in
@@ -70,9 +72,9 @@ SUBSPACE = (
 @config_context(transform_output="default")  # type: ignore[untyped-decorator]
 def scaled_residuals(
     x: np.ndarray, y: np.ndarray, folds: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Normal scores of (y - m) / s (n,), out of fold, and s (n,) in units of its
-    median.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Normal scores of (y - m) / s (n,), out of fold; s (n,) in units of its median;
+    and m (n,) in units of y's standard deviation.
 
     Of labels y (n,) given inputs x (n, d), float64; ``seed`` draws the folds of the
     scale's cross-validation.
@@ -91,7 +93,24 @@ def scaled_residuals(
     ]
     scale = min(found, key=lambda predicted: mean_gamma_deviance(size, predicted))
     scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
-    return normal_scores((y - mean) / scale), scale
+    return normal_scores((y - mean) / scale), scale, mean
+
+
+def alike(scale: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Numbers (n,) of groups of points whose scale s and mean m (n,) are alike.
+
+    The points are cut into groups of like scale, and these into groups of like mean,
+    about as many as there are of them, of :data:`ALIKE` points or more each.
+    """
+    groups = np.empty(len(scale), dtype=np.int64)
+    outer = max(1, round(math.sqrt(len(scale) // ALIKE)))
+    number = 0
+    for part in np.array_split(np.argsort(scale, kind="stable"), outer):
+        by_mean = part[np.argsort(mean[part], kind="stable")]
+        for group in np.array_split(by_mean, max(1, len(part) // ALIKE)):
+            groups[group] = number
+            number += 1
+    return groups
 
 
 def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:

@@ -6,16 +6,18 @@ independent of x. Under it residuals in units of their scale are exchangeable, s
 the gain of two environments on them (:mod:`kerhrm.heterogeneity.statistic`) is compared
 with the gain on permutations of them:
 
-    p = (1 + #{permutations whose gain, and min_gain more, reaches it}) / (1 +
+    p = (1 + #{permutations whose gain, and the credit, reaches it}) / (1 +
     #permutations).
 
 Permutations end once so many reach it that p is above ``level``; then p is their share
 (Besag and Clifford, Biometrika 78, 1991).  The least possible p is 1 / (1 +
 n_permutations).
 
-Residuals are not quite exchangeable, for m and s are estimates; what that gains falls
-as 1 / n. So the null hypothesis has ``min_gain`` nats over all points to its credit,
-and p is larger than it need be where nothing is wrong.
+Residuals are not quite exchangeable, for m and s are estimates.  So permutations stay
+among points whose fitted scale and mean are alike, where errors of both are alike, too;
+and the null hypothesis has ``min_gain`` sqrt(n) nats over all n points to its credit,
+for what is left: the errors of a scale that is fitted without a form fall slower than
+1 / n.  p is then larger than it need be where nothing is wrong.
 
 Features are divided by the scale, as a regression in units of the noise asks for, and
 made orthonormal, so that no invertible linear map of them changes anything.
@@ -145,6 +147,7 @@ def test_heterogeneity(
     from sklearn.utils import check_array
 
     from kerhrm.heterogeneity.statistic import (
+        alike,
         beside_atom,
         scaled_residuals,
         spread_ties,
@@ -176,10 +179,9 @@ def test_heterogeneity(
     features = features[:, : len(y) // POINTS_PER_FEATURE]
     y = spread_ties(y, stream(seed, "heterogeneity", "ties"))
     folds = int(stream(seed, "heterogeneity", "folds").integers(2**31))
-    scores, scale = scaled_residuals(x, y, options.folds, folds)
-    return against_permutations(
-        orthonormal(features / scale[:, None]), scores, options, seed
-    )
+    scores, scale, mean = scaled_residuals(x, y, options.folds, folds)
+    features = orthonormal(features / scale[:, None])
+    return against_permutations(features, scores, options, seed, alike(scale, mean))
 
 
 def test_problem(
@@ -218,7 +220,35 @@ def test_rows(
     return test_heterogeneity(features, labels, x=inputs, options=options, seed=seed)
 
 
-for _function in (test_heterogeneity, test_problem, test_rows):
+def test_table(
+    x: np.ndarray, y: np.ndarray, options: HeterogeneityOptions
+) -> HeterogeneityResult:
+    """Test the rows x (n, d), with labels (n,), of a table, of equal ones one.
+
+    Nothing depends on a seed or on the rows' order.  Environments may differ in the
+    inputs' coefficients and the constant; where there are not ten points for each, in
+    those of as many principal components.
+    """
+    from kerhrm.heterogeneity.statistic import beside_atom
+
+    points = np.unique(np.column_stack([y, x]), axis=0)
+    if len(points) < MIN_POINTS:
+        return impossible(options.n_permutations)
+    if len(points) > MAX_TESTED:
+        random = stream(0, "heterogeneity", "rows")
+        drawn = random.choice(len(points), MAX_TESTED, replace=False)
+        points = points[np.sort(drawn)]
+    labels, inputs = points[:, 0], points[:, 1:]
+    features, most = inputs, beside_atom(labels).sum() // POINTS_PER_FEATURE
+    if inputs.shape[1] + 1 > most:
+        centred = inputs - inputs.mean(0)
+        u, s, _ = np.linalg.svd(centred, full_matrices=False)
+        features = u[:, : min(most - 1, options.k)] * s[: min(most - 1, options.k)]
+    features = np.column_stack([features, np.ones(len(points))])
+    return test_heterogeneity(features, labels, x=inputs, options=options)
+
+
+for _function in (test_heterogeneity, test_problem, test_rows, test_table):
     _function.__test__ = False  # type: ignore[union-attr]  # not a test of pytest's
 
 
@@ -227,23 +257,30 @@ def against_permutations(
     residuals: np.ndarray,
     options: HeterogeneityOptions,
     seed: int,
+    groups: np.ndarray | None = None,
 ) -> HeterogeneityResult:
     """Test residuals (n,) that are exchangeable under the null, given orthonormal
     features (n, k).
+
+    Or exchangeable within groups, numbers (n,).
 
     Then the p-value is exact: at most ``level`` with at most that probability.
     """
     from kerhrm.heterogeneity.statistic import gains
 
-    orders = np.tile(np.arange(len(residuals)), (1 + options.n_permutations, 1))
+    n = len(residuals)
+    groups = np.zeros(n, dtype=np.int64) if groups is None else groups
+    together = np.argsort(groups, kind="stable")
     random = stream(seed, "heterogeneity", "permutations")
-    orders[1:] = random.permuted(orders[1:], axis=1)
+    orders = np.tile(np.arange(n), (1 + options.n_permutations, 1))
+    for order in orders[1:]:
+        order[together] = np.lexsort((random.random(n), groups))
     values = gains(features, residuals[orders], options, seed)
     credit, how = (
-        options.min_gain / len(residuals),
+        options.min_gain / math.sqrt(n),
         (options.n_permutations, options.level),
     )
-    return replace(in_sequence(values, *how, credit), n_points=len(residuals))
+    return replace(in_sequence(values, *how, credit), n_points=n)
 
 
 def in_sequence(

@@ -47,6 +47,9 @@ class Inputs:
         Numbers that are no features, of which environments may be functions.
     weights, weights_validation : Tensor, (n,), (m,), float64, optional
         Of the points, of mean 1.
+    units : Tensor, (n,), float64, optional
+        Equal draws that each training point stands for; to leave one out is to leave
+        one of these out.  By default one.
     """
 
     x: Tensor
@@ -64,6 +67,7 @@ class Inputs:
     auxiliary_validation: Tensor | None = None
     weights: Tensor | None = None
     weights_validation: Tensor | None = None
+    units: Tensor | None = None
 
     def require_auxiliary(self) -> tuple[Tensor, Tensor]:
         """Auxiliary variable of both parts; :class:`KerhrmError` if there is none."""

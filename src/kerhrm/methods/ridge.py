@@ -18,8 +18,13 @@ class RidgeOptions(Options):
 
 def train_ridge(inputs: Inputs, options: RidgeOptions) -> Fitted:
     """Fit :func:`kerhrm.features.ridge.fit_ridge` on the training points."""
-    given = {"n_landmarks": options.n_landmarks, "seed": inputs.seed}
     model = fit_ridge(
-        inputs.network, inputs.x, inputs.y, weights=inputs.weights, **given
+        inputs.network,
+        inputs.x,
+        inputs.y,
+        n_landmarks=options.n_landmarks,
+        seed=inputs.seed,
+        weights=inputs.weights,
+        units=inputs.units,
     )
     return Fitted({"model": model}, chosen={"ridge": model.ridge})

@@ -60,9 +60,9 @@ def test_they_are_the_registry_s_methods(
         torch.from_numpy(table.hidden.astype(np.int64)) if name in LABELLED else None
     )
     labels_of = None if hidden is None else lambda n: hidden
-    inputs, _ = start(
-        model, table.x, table.y, None, labels_of, hold_out=name != "TangentRidge"
-    )
+    ridge = name == "TangentRidge"
+    how: Any = {"hold_out": not ridge, "weighs": ridge, "environments": labels_of}
+    inputs, _ = start(model, table.x, table.y, None, **how)
     trained = method.train(inputs, method.options(**QUICK[name])).networks["model"]
     units = model._units
     with torch.no_grad():
@@ -130,7 +130,7 @@ def test_they_keep_the_environments_they_inferred(name: str, labels: Any) -> Non
 )
 def test_rows_are_split(classes: list[int] | None, fraction: float, size: int) -> None:
     labels = None if classes is None else np.array(classes)
-    train, validation = split(20, fraction, 0, labels)
+    train, validation = split(20, fraction, labels)
     assert sorted([*train, *validation]) == list(range(20))
     assert len(validation) == size
     if labels is not None:

@@ -34,12 +34,20 @@ from kerhrm import (
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.estimators import HeterogeneityNotDetectedWarning
+from kerhrm.estimators import (
+    DataWarning,
+    HeterogeneityNotDetectedWarning,
+    PriceWarning,
+)
 from kerhrm.estimators._base import start
+from kerhrm.estimators._guard import break_even, not_better, price
 from kerhrm.estimators._model import EstimatorOptions
-from kerhrm.estimators._report import compare, not_better
+from kerhrm.estimators._report import compare, doubts
 from kerhrm.heterogeneity.test import test_problem
+from kerhrm.options import Task
+from tests.unit.estimators.conftest import flipped_slopes
 
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
 SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
 OPTIONS = KerHRMOptions(k=[3, 5], n_init=4)
 
@@ -138,7 +146,7 @@ def test_environments_are_those_of_the_fit(
         slopes.x, slopes.y
     )
     _, problem, inputs = by_hand(model, slopes)
-    _, rows = start(clone(model), slopes.x, slopes.y, None)
+    _, positions = start(clone(model), slopes.x, slopes.y, None)
     with torch.no_grad():
         points = inputs.x, inputs.x_validation
         result = fit(problem, OPTIONS.model_copy(update=options), points)
@@ -147,8 +155,9 @@ def test_environments_are_those_of_the_fit(
     )
     expected = torch.cat([one.train, one.validation])[:, one.occupied]
     expected /= expected.sum(1, keepdim=True)
-    np.testing.assert_allclose(model.environment_proba_[rows], expected, atol=1e-12)
-    np.testing.assert_array_equal(model.environments_[rows], expected.argmax(1))
+    expected = expected[positions]
+    np.testing.assert_allclose(model.environment_proba_, expected, atol=1e-12)
+    np.testing.assert_array_equal(model.environments_, expected.argmax(1))
     proba = model.predict_environment_proba(slopes.x, slopes.y)
     np.testing.assert_allclose(proba, model.environment_proba_, atol=1e-3)
 
@@ -226,27 +235,80 @@ def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
         )
     assert model.predictor_ == "erm"
     np.testing.assert_allclose(model.report_, report)
+    # what was found stays readable, and the report says why ERM predicts
+    for name in ("environment_proba_", "environments_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(detected, name))
+    new = flipped_slopes(50, 7)
+    proba = model.predict_environment_proba(new.x, new.y)
+    np.testing.assert_array_equal(
+        proba, detected.predict_environment_proba(new.x, new.y)
+    )
+    told = model.report(new.x, new.y)
+    assert [*told.errors.index] == ["all rows", "environment 0", "environment 1"]
+    assert told.facts["predicts by"].startswith("ERM: KerHRM is not better than ERM")
+    assert told.facts["environments"].endswith(
+        "of the rows; found, but they do not help"
+    )
 
 
 @given(
     st.lists(st.floats(0, 10), min_size=2, max_size=4),
-    st.floats(0, 0.9),
+    st.one_of(st.none(), st.floats(0, 0.9)),
     st.integers(0, 100),
+    st.sampled_from(["regression", "classification"]),
 )
 def test_a_model_that_does_not_help_never_predicts(
-    errors: list[float], margin: float, seed: int
+    errors: list[float], margin: float | None, seed: int, task: Task
 ) -> None:
     random = np.random.default_rng(seed)
     names = ["all rows", *(f"environment {j}" for j in range(len(errors) - 1))]
     table = pd.DataFrame(
         {"KerHRM": errors, "ERM": 1.0, "constant": 5 * random.random(len(errors))}
     )
-    reason = not_better(table.set_axis(names), margin)
-    limits = table["constant"] * [1, *[1 + margin] * (len(errors) - 1)]
-    if (table["KerHRM"] > limits).any() or max(errors[1:]) >= 1 - margin:
-        assert reason is not None
-    else:
-        assert reason is None
+    reason = not_better(table.set_axis(names), task, margin)
+    labels = task == "classification"
+    beside = 0.9 if labels else 1.1
+    limits = table["constant"] * [1, *[beside] * (len(errors) - 1)]
+    dear = labels and margin is None and errors[0] > 1.01
+    left = 1 - margin if margin is not None else 0.6 if dear else 0.9
+    if dear:
+        left = min(left, 0.9 - (table["KerHRM"] / table["constant"])[1:].max() / 2)
+    helps = (table["KerHRM"] <= limits).all() and max(errors[1:]) < left
+    assert (reason is None) == helps
+
+
+def test_a_regression_may_be_worse_than_the_constant_by_chance() -> None:
+    table = pd.DataFrame(
+        {"KerHRM": [1.0, 1.3], "ERM": [0.8, 2.0], "constant": [2.0, 1.0]},
+        ["all rows", "environment 0"],
+    )
+    doubt = pd.Series([0.1, 0.25], table.index)
+    assert "worse than a constant" in str(not_better(table, "regression", None))
+    assert not_better(table, "regression", None, doubt) is None
+
+
+def test_the_price_is_paid_back_above_the_break_even_share() -> None:
+    table = pd.DataFrame(
+        {"rows": [100, 80, 20], "KerHRM": [0.2, 0.2, 0.2], "ERM": [0.16, 0.0, 0.8]},
+        ["all rows", "environment 0", "environment 1"],
+    )
+    # s .2 + (1 - s) .2 = s .8 + (1 - s) 0
+    assert break_even(table, "environment 1") == pytest.approx(0.25)
+    text = str(price(table))
+    assert "0.2 against ERM's 0.16" in text
+    assert "more than 25% of the rows are of environment 1 (20% are now)" in text
+    assert price(table.assign(ERM=0.3)) is None
+
+
+def test_the_standard_error_is_that_of_a_mean() -> None:
+    random = np.random.default_rng(0)
+    y, f, g = random.normal(size=(3, 50))
+    outputs = {"KerHRM": f, "constant": g}
+    member = (np.arange(50) < 20).astype(float)
+    found = doubts(outputs, y, {"a": member}, "regression")
+    for name, rows in {"all rows": slice(None), "a": slice(20)}.items():
+        difference = ((f - y) ** 2 - (g - y) ** 2)[rows]
+        assert found[name] == pytest.approx(difference.std() / len(difference) ** 0.5)
 
 
 def test_errors_are_means_over_memberships() -> None:
@@ -269,9 +331,7 @@ def test_it_can_be_fitted_anyway(null: Any) -> None:
 
 
 def test_few_rows_are_not_tested_and_are_erm(slopes: Any) -> None:
-    with pytest.warns(
-        HeterogeneityNotDetectedWarning, match="fewer than 80 training rows"
-    ):
+    with pytest.warns(HeterogeneityNotDetectedWarning, match="fewer than 80 rows"):
         model = KerHRMRegressor(**SMALL).fit(slopes.x[:50], slopes.y[:50])
     assert model.predictor_ == "erm"
 
@@ -331,9 +391,8 @@ def test_k_is_lowered_to_what_there_is(labels: Any) -> None:
 
 def test_given_rows_validate(labels: Any) -> None:
     held_out = labels.x[300:], labels.y[300:]
-    model = KerHRMClassifier(**SMALL).fit(
-        labels.x[:300], labels.y[:300], validation=held_out
-    )
+    model = KerHRMClassifier(**SMALL, if_not_better="fit")
+    model.fit(labels.x[:300], labels.y[:300], validation=held_out)
     assert model.score(labels.x, labels.y) > 0.7
     assert adjusted_rand_score(labels.hidden[:300], model.environments_) > 0.9
 
@@ -387,7 +446,7 @@ def test_a_regressor_gives_no_probabilities() -> None:
 def test_a_fit_passes_through_few_files(
     case: str, predictor: str, request: pytest.FixtureRequest
 ) -> None:
-    """At most 34 files, those of the functions that run."""
+    """At most 37 files, those of the functions that run."""
     table, root = request.getfixturevalue(case), str(Path(kerhrm.__file__).parent)
     kind = KerHRMClassifier if case == "labels" else KerHRMRegressor
     steps = {"steps": 30, "if_not_better": "fit"} if predictor == "network" else {}
@@ -404,4 +463,26 @@ def test_a_fit_passes_through_few_files(
     finally:
         sys.setprofile(None)
     assert model.predictor_ == ("erm" if case == "null" else predictor)
-    assert 10 < len(files) <= 34
+    assert 10 < len(files) <= 37
+
+
+def test_the_price_of_labels_is_told(labels: Any) -> None:
+    with pytest.warns(PriceWarning, match="margin=1 predicts as ERM"):
+        model = KerHRMClassifier(**SMALL, if_not_better="fit").fit(labels.x, labels.y)
+    told = model.report(labels.x, labels.y).facts["price"]
+    assert "against ERM's" in told
+    erm = KerHRMClassifier(**SMALL, margin=1.0)
+    with pytest.warns(HeterogeneityNotDetectedWarning):
+        assert erm.fit(labels.x, labels.y).predictor_ == "erm"
+
+
+def test_rows_outside_the_fit_s_are_counted(slopes: Any) -> None:
+    X = pd.DataFrame(slopes.x, columns=["a", "b", "c"])
+    model = TangentRidge(task="regression", network=(64,)).fit(X, slopes.y)
+    with warnings.catch_warnings(action="error"):
+        model.predict(X)
+    far = X.iloc[:10].copy()
+    far.loc[3:4, "b"] = 50.0
+    far.loc[4, "c"] = -50.0
+    with pytest.warns(DataWarning, match=r"2 of 10 rows lie outside .*column 'b'"):
+        model.predict(far)

@@ -66,6 +66,6 @@ def weighted(estimator: Any) -> dict[str, str]:
     )
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=weighted)
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_s_checks(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -95,7 +95,7 @@ def test_a_test_ends_when_it_cannot_detect_anything() -> None:
     test = test_heterogeneity(features, y, options=FEW)
     drawn = np.isfinite(test.null)
     assert drawn.sum() < 10
-    larger = int((test.null[drawn] + FEW.min_gain / 300 >= test.gain).sum())
+    larger = int((test.null[drawn] + FEW.min_gain / 300**0.5 >= test.gain).sum())
     assert larger == 2  # of 39 two are more than 5 %
     assert test.p_value == larger / drawn.sum()
 

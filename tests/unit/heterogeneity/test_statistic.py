@@ -37,7 +37,7 @@ def test_the_scale_of_the_noise_is_learned() -> None:
     random = np.random.default_rng(0)
     x = random.standard_normal((400, 2))
     true = np.exp(x[:, 0])
-    scores, scale = scaled_residuals(
+    scores, scale, _ = scaled_residuals(
         x, x[:, 1] + true * random.standard_normal(400), 5, 0
     )
     assert stats.spearmanr(scale, true).statistic > 0.9
@@ -82,7 +82,7 @@ def test_equal_labels_are_spread_up_to_half_way_to_their_neighbours() -> None:
 def test_the_scale_of_mostly_equal_labels_is_finite() -> None:
     """Of labels that are mostly equal none is an outlier."""
     x = np.random.default_rng(0).standard_normal((300, 2))
-    scores, scale = scaled_residuals(
+    scores, scale, _ = scaled_residuals(
         x, np.maximum(x[:, 0], np.quantile(x[:, 0], 0.6)), 3, 0
     )
     assert np.isfinite(scores).all()

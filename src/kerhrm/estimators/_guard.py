@@ -1,0 +1,131 @@
+"""Whether KerHRM predicts, or ERM in its place, and what KerHRM costs.
+
+Environments can be cut out of any rows, and a model that is invariant over environments
+that are noise is worse than ERM.  A test says whether a numeric target holds any; for
+two labels none can exist, so that KerHRM has to show more there: labels that are wrong
+at random make environments in which it is hardly better than a constant, or than ERM.
+"""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.heterogeneity.test import MIN_POINTS, HeterogeneityResult
+from kerhrm.options import Task
+
+ALL = "all rows"  #: the first row of a comparison
+#: share by which KerHRM's error in the worst environment must be below ERM's
+MARGIN = 0.1
+#: the same of labels, where KerHRM costs more than this share of wrong labels
+MARGIN_AT_A_COST, COST = 0.4, 0.01
+#: then, too: the largest share of ERM's error in the worst environment that is left,
+#: and half of the largest share of a constant's
+LEFT_TOGETHER = 0.9
+#: share by which KerHRM's error must be below a constant's in every environment; of a
+#: regression, by which it may be above
+BESIDE_CONSTANT = 0.1
+
+
+def not_detected(result: HeterogeneityResult | None) -> str | None:
+    """Why nothing was detected, if it was not."""
+    if result is None or result.detected:
+        return None
+    if math.isnan(result.p_value):
+        few = f"fewer than {MIN_POINTS} rows beside a frequent value"
+        return f"no test is possible: a target of two values, or {few}"
+    if math.isnan(result.visible):
+        return "no environments are detected in the training rows"
+    return (
+        f"no environments are detected; with {result.n_points} rows a slope "
+        "that flips in a fifth "
+        f"of them is seen above some {result.visible:.0%} of the residual variance"
+    )
+
+
+def worse_than_constant(
+    report: pd.DataFrame, task: Task, doubt: pd.Series | None = None
+) -> str | None:
+    """Where KerHRM is not good enough next to a constant.
+
+    It is worse on all rows, or in an environment: of labels not better by a share, of
+    numbers worse by that share and one standard error ``doubt`` of the difference.
+    """
+    limits = report["constant"].copy()
+    parts = report.index != ALL
+    if task == "classification":
+        limits[parts] *= 1 - BESIDE_CONSTANT
+    else:
+        limits[parts] *= 1 + BESIDE_CONSTANT
+        limits[parts] += 0 if doubt is None else doubt[parts]
+    if len(worse := report.index[~(report["KerHRM"] <= limits)]):
+        than = "hardly better" if task == "classification" else "worse"
+        return f"KerHRM is {than} than a constant on validation rows ({worse[0]})"
+    return None
+
+
+def not_better(
+    report: pd.DataFrame,
+    task: Task,
+    margin: float | None,
+    doubt: pd.Series | None = None,
+) -> str | None:
+    """Why ERM should predict in KerHRM's place; None if KerHRM is better.
+
+    KerHRM must hold its own next to a constant, and its largest error in an environment
+    has to be below ERM's by a share ``margin``: by default :data:`MARGIN`, and of
+    labels more where KerHRM's error on all rows is the larger one.  There is no test
+    for labels; these limits keep the paper's data, and ERM where labels are wrong at
+    random (docs/studies.md).
+    """
+    if reason := worse_than_constant(report, task, doubt):
+        return reason
+    environments = report.drop(index=ALL)
+    ours, erm = environments["KerHRM"].max(), environments["ERM"].max()
+    cost = report.loc[ALL, "KerHRM"] - report.loc[ALL, "ERM"]
+    dear = task == "classification" and margin is None and cost > COST
+    if margin is None:
+        margin = MARGIN_AT_A_COST if dear else MARGIN
+    limit = (1 - margin) * erm
+    if dear:
+        beside = (environments["KerHRM"] / environments["constant"]).max()
+        limit = min(limit, (LEFT_TOGETHER - beside / 2) * erm)
+    if not ours < limit:
+        worst = f"{ours:.3g} against {erm:.3g} in the worst inferred environment"
+        return f"KerHRM is not better than ERM on validation rows ({worst})"
+    return None
+
+
+def price(report: pd.DataFrame) -> str | None:
+    """What KerHRM costs on rows like those that a report is of, if it costs anything.
+
+    The pooled errors of both, and the share of new rows in ERM's worst environment
+    above which KerHRM is the better one.
+    """
+    ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
+    if not ours > erm or len(report) < 3:
+        return None
+    text = f"{ours:.3g} against ERM's {erm:.3g} on rows like these"
+    environments = report.drop(index=ALL)
+    worst = environments["ERM"].idxmax()
+    share = break_even(report, worst)
+    if math.isnan(share):
+        return text
+    now = environments.loc[worst, "rows"] / environments["rows"].sum()
+    beyond = f"where more than {share:.0%} of the rows are of {worst}"
+    return f"{text}; KerHRM is the better one {beyond} ({now:.0%} are now)"
+
+
+def break_even(report: pd.DataFrame, worst: str) -> float:
+    """Share of an environment among new rows above which KerHRM's error is below ERM's;
+    NaN if it never is.
+
+    With the differences d of errors in this environment and D in the others together, s
+    d + (1 - s) D = 0.
+    """
+    environments = report.drop(index=ALL)
+    difference = environments["KerHRM"] - environments["ERM"]
+    others = environments.index != worst
+    rest = np.average(difference[others], weights=environments["rows"][others])
+    there = difference[worst]
+    return float(rest / (rest - there)) if there < 0 < rest else math.nan
