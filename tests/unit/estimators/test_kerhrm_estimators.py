@@ -45,7 +45,7 @@ from kerhrm.estimators._model import EstimatorOptions
 from kerhrm.estimators._report import compare, doubts
 from kerhrm.heterogeneity.test import test_problem
 from kerhrm.options import Task
-from tests.unit.estimators.conftest import flipped_slopes
+from tests.unit.estimators.conftest import flipped_labels, flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
 SMALL: dict[str, Any] = {"k": (3, 5), "n_init": 4, "network": (64,), "random_state": 3}
@@ -466,7 +466,8 @@ def test_a_fit_passes_through_few_files(
     assert 10 < len(files) <= 37
 
 
-def test_the_price_of_labels_is_told(labels: Any) -> None:
+def test_the_price_of_labels_is_told() -> None:
+    labels = flipped_labels(600, 0, share=0.1)
     with pytest.warns(PriceWarning, match="margin=1 predicts as ERM"):
         model = KerHRMClassifier(**SMALL, if_not_better="fit").fit(labels.x, labels.y)
     told = model.report(labels.x, labels.y).facts["price"]

@@ -137,7 +137,11 @@ def test_the_number_of_environments_is_chosen() -> None:
     kept = {"pretest": False, "if_not_better": "fit"}
     three = KerHRMRegressor(**wide | kept).fit(x, y)
     assert three.environment_proba_.shape[1] == 3
-    one = KerHRMRegressor(**wide | kept).fit(x, x[:, 0] + random.normal(size=900))
+    random = np.random.default_rng(1)
+    x = random.normal(size=(900, 2))
+    y = x[:, 0] + random.normal(size=900)
+    one = KerHRMRegressor(**wide | kept).fit(x, y)
+    assert one.environment_proba_.shape[1] == 1
     assert (
         one.report(x, y)
         .facts["predicts by"]
