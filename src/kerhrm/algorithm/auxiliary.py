@@ -64,7 +64,7 @@ class AuxiliaryOptions(Options):
         5, "of the training points, for that risk"
     )
     n_permutations: Count | None = option(
-        99, "of the cells, at most, to test for heterogeneity; null: no test"
+        99, "draws of signs, at most, to test for heterogeneity; null: no test"
     )
     level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
     network: KerHRMOptions | None = option(

@@ -298,7 +298,8 @@ class InvariantEstimator(FittedInvariant):
         if options.pretest is None or self.if_not_detected == "fit":
             values["n_permutations"] = None
         z, z_validation = (part.cpu().numpy() for part in inputs.require_auxiliary())
-        return fit_auxiliary(problem, z, z_validation, AuxiliaryOptions.parse(values))
+        chosen = AuxiliaryOptions.parse(values)
+        return fit_auxiliary(problem, inputs.x, z, z_validation, chosen)
 
     def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
         """Compare KerHRM with what is simpler, on validation rows; why it is not

@@ -1,93 +1,111 @@
-r"""Test whether the regression function depends on an auxiliary variable Z, by
-permuting Z.
+r"""Test whether the regression function depends on an auxiliary variable Z, given x.
 
-Null hypothesis: Z says nothing of (x, y).  Then any reordering of the points' cells is
-as likely as the true one, whatever the labels are, binary ones included, and the
-p-value is exact:
-
-.. math::
-
-    p = (1 + \#\{\text{permutations with at least the gain}\})
-        / (1 + \#\text{permutations}).
-
-The statistic is the score test of one latent contrast between cells.  With e the
-residuals of the pooled regression, weighted and divided by the cell's noise (so that
-noise whose scale depends on Z does not count), and :math:`\hat V` the covariance of
-:math:`\psi_i e_i`,
+Null hypothesis: E[Y | X, Z] = E[Y | X].  The distribution of x may change with Z, as
+features that drift over time, and so may the noise.  The generalised covariance measure
+(Shah and Peters, Annals of Statistics 48, 2020) compares what Y and Z keep once x is
+known.  With e the residuals of y, and r_c those of the indicator of cell c of Z, both
+of a ridge regression on x and its tangent features that leaves the point out,
 
 .. math::
-    g_c = n_c^{-1/2} \sum_{i \in c} \hat V^{-1/2} \psi_i e_i, \qquad
-    \text{gain} = \| (g_1, ..., g_C) \|_2^2 / 2 n,
+    T = n^{-1/2} \sum_i A^{-1/2} \psi_i e_i \, (B^{-1/2} r_i)^T, \qquad
+    \text{gain} = \| T \|_2^2 / 2 n,
 
-half the squared largest singular value, which is the gain in log-likelihood of
-regressions
-:math:`\psi^T (\theta + q(c) \delta)` to second order, in nats per point.  It needs no
-EM, so that a permutation costs milliseconds.
+A and B the covariances of :math:`\psi_i e_i` and of r_i: half of the squared largest
+singular value, which is the gain in log-likelihood of regressions
+:math:`\psi^T (\theta + q(c) \delta)` to second order, in nats per point.  Under the
+null each term has mean zero, up to the product of the errors of two regressions, so
+that random signs of the terms make draws of T:
 
-Where x depends on Z, and k features cannot express the regression, the test sees that
-misfit, too.
+.. math::
+    p = (1 + \#\{\text{draws with at least the gain}\}) / (1 + \#\text{draws}).
+
+psi are the inputs and a constant, or the leading principal components of many inputs:
+what a change of the function must be correlated with to be seen.
 """
+
+import math
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from kerhrm.algorithm.auxiliary import AuxiliaryOptions
-from kerhrm.algorithm.records import Problem
+from kerhrm.features.ridge import Columns
 from kerhrm.heterogeneity.test import (
     MIN_POINTS,
     HeterogeneityResult,
     impossible,
     in_sequence,
+    leading,
     orthonormal,
 )
+from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.randomness import stream
+from kerhrm.threads import one_blas_thread
+
+MAX_ROWS = 10_000  #: that are tested; more cost much, and small changes are seen
+MAX_FEATURES = 25  #: inputs, or components of them, beside the constant
+SMALLEST = 1e-8  #: eigenvalue of a covariance, as a share of the largest
 
 
-def permute_cells(
-    problem: Problem, cells: Tensor, options: AuxiliaryOptions
+def covariance_measure(
+    x: Tensor,
+    y: Tensor,
+    cells: Tensor,
+    options: AuxiliaryOptions,
+    weights: Tensor | None = None,
 ) -> HeterogeneityResult:
-    """Test the training points of a problem for environments that depend on cells of Z.
+    """Test points (n, d), with labels (n,) of any kind, for a regression function that
+    depends on cells (n,), int64, of Z.
 
-    Of cells (n,), int64, by regressions on max(k) features; fewer than 80 points are
-    not tested.
+    Points may have weights (n,) of mean 1.  Fewer than 80 points are not tested.
     """
-    n_permutations = options.n_permutations or 0
-    psi, _ = problem.reduced(min(max(options.k), len(problem.s)))
-    rows = torch.column_stack([psi, torch.ones_like(problem.target), problem.target])
-    rows *= problem.counts[0][:, None].sqrt()
-    numbers, n = cells.cpu().numpy(), len(rows)
+    n_permutations, n = options.n_permutations or 0, len(y)
     if n < MIN_POINTS:
         return impossible(n_permutations)
-    features, y = orthonormal(rows[:, :-1].cpu().numpy()), rows[:, -1].cpu().numpy()
-    random = stream(problem.seed, "auxiliary", "permutations")
-    squares = (y - features @ (features.T @ y) / n) ** 2
-    orders = [numbers, *(random.permutation(numbers) for _ in range(n_permutations))]
-    gains = (cell_gain(features, y, squares, order) for order in orders)
-    return in_sequence(gains, n_permutations, options.level)
-
-
-def cell_gain(
-    features: np.ndarray, y: np.ndarray, squares: np.ndarray, cells: np.ndarray
-) -> float:
-    """Gain of one contrast between cells (n,) over a pooled regression, in nats per
-    point.
-
-    Of orthonormal features (n, k), labels (n,) and the squared residuals (n,) of least
-    squares.
-    """
-    n, k = features.shape
-    _, cells, counts = np.unique(cells, return_inverse=True, return_counts=True)
-    variance = np.bincount(cells, squares) / counts
-    floor = 1e-9 * squares.mean() + 1e-300
-    weight = 1 / np.sqrt(np.maximum(variance, floor))[cells]
-    scaled = features * weight[:, None]
-    theta = np.linalg.solve(scaled.T @ scaled, scaled.T @ (weight * y))
-    scores = features * (weight * (y - features @ theta))[:, None]
-    covariance = scores.T @ scores / n
-    covariance[np.diag_indices(k)] += 1e-9 * np.trace(covariance) / k + 1e-300
-    sums = np.stack([np.bincount(cells, column) for column in scores.T]) / np.sqrt(
-        counts
+    rows = np.arange(n)
+    if n > MAX_ROWS:
+        drawn = stream(0, "auxiliary", "rows").choice(n, MAX_ROWS, replace=False)
+        rows = np.sort(drawn)
+    inputs, labels, numbers = (
+        part.cpu().numpy()[rows] for part in (x.double(), y.double(), cells)
     )
-    whitened = np.linalg.solve(np.linalg.cholesky(covariance), sums)
-    return float(np.linalg.norm(whitened, 2) ** 2 / (2 * n))
+    spread = inputs.std(0)
+    inputs = (inputs - inputs.mean(0)) / np.where(spread > 0, spread, 1.0)
+    weight = np.ones(len(rows))
+    if weights is not None:
+        weight = weights.double().cpu().numpy()[rows]
+        weight = weight / weight.mean()
+    network = build(NetworkOptions(), 0, x.shape[1])
+    columns = Columns.of(network, torch.from_numpy(inputs).float(), weights=weight)
+    present = np.unique(numbers)
+    indicators = (numbers[:, None] == present).astype(float)
+    with one_blas_thread():
+        e = labels - columns.leave_one_out(labels)[0]
+        r = indicators - np.column_stack(
+            [columns.leave_one_out(column)[0] for column in indicators.T]
+        )
+        psi = orthonormal(leading(inputs, MAX_FEATURES))
+        left, right = _whitened(psi * e[:, None], weight), _whitened(r, weight)
+        gains = _gains(left, right, weight, n_permutations)
+    return in_sequence(iter(gains), n_permutations, options.level)
+
+
+def _whitened(terms: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Terms (n, q) of mean zero with the identity as covariance, (n, rank)."""
+    values, vectors = np.linalg.eigh((weights[:, None] * terms).T @ terms)
+    kept = values > SMALLEST * max(values[-1], np.finfo(float).tiny)
+    return terms @ (vectors[:, kept] * np.sqrt(len(terms) / values[kept]))
+
+
+def _gains(
+    left: np.ndarray, right: np.ndarray, weights: np.ndarray, n_draws: int
+) -> np.ndarray:
+    """Gain of the sum of products of terms (n, p), (n, q), and of draws of their
+    signs: (1 + n_draws,)."""
+    n = len(left)
+    signs = stream(0, "auxiliary", "signs").choice([-1.0, 1.0], (n_draws, n))
+    signs = np.vstack([np.ones(n), signs]) * weights
+    sums = np.stack([(signs * column) @ right for column in left.T], axis=1)
+    norms = np.linalg.norm(sums / math.sqrt(n), 2, axis=(1, 2))
+    return np.asarray(norms**2 / (2 * n))

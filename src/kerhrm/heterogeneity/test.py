@@ -239,13 +239,20 @@ def test_table(
         drawn = random.choice(len(points), MAX_TESTED, replace=False)
         points = points[np.sort(drawn)]
     labels, inputs = points[:, 0], points[:, 1:]
-    features, most = inputs, beside_atom(labels).sum() // POINTS_PER_FEATURE
-    if inputs.shape[1] + 1 > most:
-        centred = inputs - inputs.mean(0)
-        u, s, _ = np.linalg.svd(centred, full_matrices=False)
-        features = u[:, : min(most - 1, options.k)] * s[: min(most - 1, options.k)]
-    features = np.column_stack([features, np.ones(len(points))])
+    most = int(beside_atom(labels).sum()) // POINTS_PER_FEATURE - 1
+    many = inputs.shape[1] > most
+    features = leading(inputs, min(most, options.k) if many else most)
     return test_heterogeneity(features, labels, x=inputs, options=options)
+
+
+def leading(x: np.ndarray, most: int) -> np.ndarray:
+    """Inputs (n, d) and a constant; of more than ``most`` inputs so many principal
+    components."""
+    if x.shape[1] > most:
+        centred = x - x.mean(0)
+        u, s, _ = np.linalg.svd(centred, full_matrices=False)
+        x = u[:, :most] * s[:most]
+    return np.column_stack([x, np.ones(len(x))])
 
 
 for _function in (test_heterogeneity, test_problem, test_rows, test_table):

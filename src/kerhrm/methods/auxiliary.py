@@ -19,7 +19,7 @@ from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
-from kerhrm.heterogeneity.auxiliary import permute_cells
+from kerhrm.heterogeneity.auxiliary import covariance_measure
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.base import Network
@@ -33,7 +33,7 @@ class AuxiliaryFit:
     """
 
     cells: Cells
-    result: HeterogeneityResult | None  #: of the permutation test, where there is one
+    result: HeterogeneityResult | None  #: of the test, where there is one
     memberships: (
         Tensor  #: (C, K), environments of every cell by the chosen k; one in ERM
     )
@@ -47,13 +47,18 @@ class AuxiliaryFit:
 
 @torch.no_grad()
 def fit_auxiliary(
-    problem: Problem, z: np.ndarray, z_validation: np.ndarray, options: AuxiliaryOptions
+    problem: Problem,
+    x: Tensor,
+    z: np.ndarray,
+    z_validation: np.ndarray,
+    options: AuxiliaryOptions,
 ) -> AuxiliaryFit:
     """Test an auxiliary variable, and learn over the environments that are functions of
     it.
 
-    The auxiliary variable of the training points (n, c) and of the validation points
-    (m, c) holds numbers, dates as numbers, and categories as indicators or numbers.
+    The auxiliary variable of the training points x (n, d), (n, c), and of the
+    validation points, (m, c), holds numbers, dates as numbers, and categories as
+    indicators or numbers.
     Raises KerhrmError if it is constant, not finite or not a row for each point, or k
     exceeds the reduced features.
     """
@@ -75,7 +80,7 @@ def fit_auxiliary(
     )
     result = None
     if options.n_permutations is not None:
-        result = permute_cells(problem, numbers, options)
+        result = covariance_measure(x, problem.y, numbers, options, problem.weights)
         if not result.detected:
             train, validation = (
                 w.expand(len(options.k), -1)[..., None] for w in problem.counts
@@ -100,7 +105,7 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     z, z_validation = (
         part.double().cpu().numpy() for part in inputs.require_auxiliary()
     )
-    fit = fit_auxiliary(problem, z, z_validation, options)
+    fit = fit_auxiliary(problem, inputs.x, z, z_validation, options)
     direction = fit.direction
     chosen = {
         "k": direction.k,

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from kerhrm import KerhrmError, KerHRMOptions, NetworkOptions, NTFMap, Problem, build
-from kerhrm.heterogeneity.auxiliary import permute_cells
+from kerhrm.heterogeneity.auxiliary import covariance_measure
+from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods import zin
 from kerhrm.methods.auxiliary import AuxiliaryOptions, fit_auxiliary, train_auxiliary
 from kerhrm.methods.inputs import Inputs
@@ -84,7 +86,7 @@ def test_a_network_is_trained_along_the_direction() -> None:
 def test_without_change_it_is_erm() -> None:
     inputs, _, _ = temporal(0.9, 0.9)
     parts = inputs.auxiliary.numpy(), inputs.auxiliary_validation.numpy()
-    fit = fit_auxiliary(inputs.require_problem(), *parts, OPTIONS)
+    fit = fit_auxiliary(inputs.require_problem(), inputs.x, *parts, OPTIONS)
     assert fit.result is not None
     assert fit.result.homogeneous
     assert (fit.direction.iteration, fit.iteration) == (0, None)
@@ -94,25 +96,59 @@ def test_without_change_it_is_erm() -> None:
     torch.testing.assert_close(fit.direction.theta, least_squares, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["binary", "noise depends on z", "x depends on z"])
-def test_level_of_the_permutation_test(kind: str) -> None:
-    rejected = 0
-    for seed in range(120):
-        random = np.random.default_rng(seed)
-        t, x = random.random(200), random.standard_normal((200, 3))
-        noise = random.standard_normal(200)
-        if kind == "x depends on z":
-            x *= 1 + t[:, None]
-        y = x[:, 0] + noise * (0.3 + 2 * t if kind == "noise depends on z" else 1.0)
-        y = np.sign(y) if kind == "binary" else y
-        psi = torch.from_numpy(x)
-        u, s, _ = torch.linalg.svd(psi, full_matrices=False)
-        zero, target = torch.zeros(200, dtype=torch.float64), torch.from_numpy(y)
-        one = Problem(u, s, psi, zero, zero, target, target, "regression", seed)
-        rejected += permute_cells(
-            one, torch.from_numpy((5 * t).astype(int)), AuxiliaryOptions(k=[3])
-        ).detected
-    assert rejected <= 13  # 5 % of 120, and 2.9 standard deviations
+NOTHING_CHANGES: dict[str, Any] = {
+    "linear": lambda x, t, e: x[:, 0] + e,
+    "noise depends on z": lambda x, t, e: x[:, 0] + (0.3 + 2 * t) * e,
+    "noise depends on x": lambda x, t, e: x[:, 0] + np.abs(x[:, 0]) * e,
+    "square": lambda x, t, e: x[:, 0] ** 2 + x[:, 1] + e,
+    "labels": lambda x, t, e: np.sign(x[:, 0] + x[:, 1] + e),
+    "labels of a wave": lambda x, t, e: np.sign(np.sin(2 * x[:, 0]) + e),
+}
+
+
+def measured(kind: Any, seed: int, n: int = 200) -> HeterogeneityResult:
+    """Five regions of Z move the first input."""
+    random = np.random.default_rng(seed)
+    t, x = random.random(n), random.standard_normal((n, 3))
+    x[:, 0] += 3 * t
+    y = kind(x, t, random.standard_normal(n))
+    cells = torch.from_numpy((5 * t).astype(np.int64))
+    return covariance_measure(
+        torch.from_numpy(x), torch.from_numpy(y), cells, AuxiliaryOptions()
+    )
+
+
+@pytest.mark.parametrize("kind", NOTHING_CHANGES)
+def test_features_that_drift_are_no_environments(kind: str) -> None:
+    found = sum(measured(NOTHING_CHANGES[kind], seed).detected for seed in range(60))
+    assert found <= 8  # 5 % of 60, and 3 standard deviations
+
+
+def turns(x: np.ndarray, t: np.ndarray, e: np.ndarray) -> np.ndarray:
+    return np.where(t > 0.6, -1.0, 1.0) * x[:, 1] + x[:, 0] ** 2 + e
+
+
+def test_a_function_that_changes_is_seen() -> None:
+    assert all(measured(turns, seed, n=400).detected for seed in range(5))
+
+    def labels(*parts: np.ndarray) -> np.ndarray:
+        return np.sign(turns(*parts) - 3.5)
+
+    assert all(measured(labels, seed, n=600).detected for seed in range(5))
+
+
+def test_a_weight_of_two_is_a_row_twice() -> None:
+    random = np.random.default_rng(0)
+    x, t = random.standard_normal((300, 2)), random.random(300)
+    y = np.where(t > 0.5, -1.0, 1.0) * x[:, 1] + random.standard_normal(300)
+    parts = [torch.from_numpy(part) for part in (x, y, (5 * t).astype(np.int64))]
+    weights = torch.ones(300, dtype=torch.float64)
+    plain = covariance_measure(*parts, AuxiliaryOptions())
+    same = covariance_measure(*parts, AuxiliaryOptions(), 2 * weights)
+    assert same.gain == pytest.approx(plain.gain)
+    before = 0.001 + weights * torch.from_numpy(t < 0.5)
+    assert plain.detected
+    assert not covariance_measure(*parts, AuxiliaryOptions(), before).detected
 
 
 def test_zin_infers_the_largest_penalty(
@@ -167,8 +203,7 @@ def test_refused() -> None:
             train(replace(inputs, auxiliary=None), options)
     problem, z = inputs.require_problem(), inputs.auxiliary.numpy()
     with pytest.raises(KerhrmError, match="3 rows for 200 points"):
-        fit_auxiliary(problem, z[:3], z, OPTIONS)
+        fit_auxiliary(problem, inputs.x, z[:3], z, OPTIONS)
+    held_out = inputs.auxiliary_validation.numpy()
     with pytest.raises(KerhrmError, match="k=12 exceeds the 11"):
-        fit_auxiliary(
-            problem, z, inputs.auxiliary_validation.numpy(), AuxiliaryOptions(k=[12])
-        )
+        fit_auxiliary(problem, inputs.x, z, held_out, AuxiliaryOptions(k=[12]))
