@@ -51,6 +51,17 @@ def installed(group: str) -> list[EntryPoint]:
     return [point for point in points if _folder(point) in folders]
 
 
+def origin(group: str, name: str) -> str:
+    """Package and name of an entry, as they stand in front of an error."""
+    packages = (_package(point) for point in installed(group) if point.name == name)
+    return f"package {next(packages, 'kerhrm')}, {group}: {name}"
+
+
+def _package(point: EntryPoint) -> str:
+    """Name of the package of an entry point."""
+    return point.dist.name if point.dist else "of unknown name"
+
+
 def _folder(point: EntryPoint) -> Path | None:
     """Folder into which the package of an entry point is installed."""
     return Path(str(point.dist.locate_file(""))).resolve() if point.dist else None
@@ -103,7 +114,7 @@ class Registry(Mapping[str, T]):
     def _imported(self) -> dict[str, T]:
         found: dict[str, T] = {}
         for point in installed(self.group):
-            package = point.dist.name if point.dist else "of unknown name"
+            package = _package(point)
             where = f"package {package}, {self.group}: {point.name}"
             hint = f"correct the package, or pip uninstall {package}"
             if point.name in self._built_in or point.name in found:

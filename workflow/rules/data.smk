@@ -74,6 +74,8 @@ rule generate_data:
         "<run>/benchmarks/generate_data/{data}/{setting}.tsv"
     localrule: True
     params:
+        generator=of("generator"),
+        task=of("task"),
         entries=of("data_entries"),
         options=of("options"),
         seeds=of("seeds"),

@@ -3,6 +3,7 @@ may depend on."""
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from housetools import small
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.data import houses
 from kerhrm.paper.data.colored_mnist import Digits
 from kerhrm.paper.data.dataset import Dataset, Split
 from kerhrm.paper.data.registry import DATA_SETS, RAW, generate
@@ -68,6 +70,14 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         name: folder / f"{one.raw}.npz" for name, one in DATA_SETS.items() if one.raw
     }
+
+
+@pytest.fixture(autouse=True)
+def _few_houses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options count the rows of the published file; here those of the small one."""
+    years = small().yr_built
+    counts = {year: int((years < year).sum()) for year in houses.BUILT_BEFORE}
+    monkeypatch.setattr(houses, "BUILT_BEFORE", counts)
 
 
 def parts(data: Dataset) -> dict[str, Split]:
@@ -178,11 +188,21 @@ def test_auxiliary_variable_is_for_every_method_and_no_feature(
     assert np.array_equal(early, time.train.environment[0] == 0)
     # 0.999 and 0.9, less noise
     assert agrees[early].mean() - agrees[~early].mean() > 0.06
-    houses = generate("houses", {"built_before": 1950}, [0, 1], raw["houses"])
-    assert houses.train.x.shape[-1] == 16
-    assert houses.train.auxiliary.max() < 1950
-    assert [*np.unique(houses.test.environment[1])] == [0, 1, 2, 3]
+    late = generate("houses", {"built_before": 1950}, [0, 1], raw["houses"])
+    assert late.train.x.shape[-1] == 16
+    assert late.train.auxiliary.max() < 1950
+    assert [*np.unique(late.test.environment[1])] == [0, 1, 2, 3]
     files = "train", "validation", "test_inputs", "environments", "test_labels"
-    houses.save({name: tmp_path / f"{name}.npz" for name in files})
+    late.save({name: tmp_path / f"{name}.npz" for name in files})
     assert set(load_arrays(tmp_path / "train.npz")[0]) == {"x", "y", "auxiliary"}
     assert set(load_arrays(tmp_path / "test_inputs.npz")[0]) == {"x"}
+
+
+def test_what_a_generator_returns_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line with the package and the name, before anything is written."""
+    wrong = replace(DATA_SETS["temporal"], generate=lambda options, seeds: None)
+    monkeypatch.setitem(DATA_SETS._built_in, "temporal", wrong)
+    with pytest.raises(KerhrmError) as error:
+        generate("temporal", {}, [0])
+    text = "package kerhrm, kerhrm.data_sets: temporal: generate must return a Dataset;"
+    assert str(error.value).startswith(f"{text} got NoneType; return")

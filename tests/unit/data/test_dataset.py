@@ -1,11 +1,15 @@
 """Data sets on disk: who may know what stands in which file."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from kerhrm.paper.data.dataset import Dataset, Split
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.data.dataset import Dataset, Split, check_generated
 from kerhrm.paper.runs.arrays import load_arrays
 
 SEEDS, D = (102, 7, 100), 4
@@ -57,3 +61,133 @@ def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
         for key, array in arrays.items():
             np.testing.assert_array_equal(array, expected[name][key])
             assert array.dtype == expected[name][key].dtype
+
+
+def fine(task: str = "classification") -> Dataset:
+    """A data set that fits what it declares: two test environments, -1 and +1."""
+
+    def part(n: int) -> Split:
+        rng = np.random.default_rng(n)
+        x = rng.standard_normal((len(SEEDS), n, D)).astype(np.float32)
+        y = np.where(np.arange(n) % 2, 1.0, -1.0) * np.ones((len(SEEDS), 1))
+        e = np.broadcast_to(np.arange(n) % 2, y.shape)
+        return Split(x, y.astype(np.float32), e.astype(np.int8))
+
+    return Dataset(part(6), part(5), part(4), ["a", "b"], SEEDS, task)
+
+
+Change = Callable[[Dataset], Any]
+
+
+def part(name: str, **arrays: Callable[[Any], Any]) -> Change:
+    """Another array in one part."""
+
+    def change(data: Dataset) -> Dataset:
+        old: Split = getattr(data, name)
+        new = {key: function(getattr(old, key)) for key, function in arrays.items()}
+        return replace(data, **{name: replace(old, **new)})
+
+    return change
+
+
+def filled(array: np.ndarray, value: float) -> np.ndarray:
+    """A copy whose point 2 of replicate 1 has another value."""
+    copy = array.copy()
+    copy[1, 2] = value
+    return copy
+
+
+def rolled(array: np.ndarray) -> np.ndarray:
+    """A copy whose replicate 1 has another order."""
+    copy = array.copy()
+    copy[1] = np.roll(copy[1], 1)
+    return copy
+
+
+ZEROS = np.zeros((len(SEEDS), 6, 2), np.float32)
+WRONG: dict[str, tuple[Change, str]] = {
+    "nothing": (lambda d: None, "generate must return a Dataset; got NoneType"),
+    "0 and 1": (part("test", y=lambda y: (y + 1) / 2), "test.y must be -1 and +1"),
+    "1 and 2": (part("train", y=lambda y: (y + 3) / 2), "classification; got 2.0"),
+    "continuous": (part("validation", y=lambda y: y * 0.3), "validation.y must be -1"),
+    "one class": (part("train", y=np.abs), "train.y of replicate 0 has one class"),
+    "one class of one seed": (
+        part("train", y=lambda y: np.stack([y[0], abs(y[1]), y[2]])),
+        "train.y of replicate 1 has one class",
+    ),
+    "task": (lambda d: replace(d, task="regression"), "task must be classification"),
+    "one name": (
+        lambda d: replace(d, test_environments=["a"]),
+        "test_environments has 1 names, but test.environment has the numbers [0, 1]",
+    ),
+    "three names": (lambda d: replace(d, test_environments=["a", "b", "c"]), "has 3"),
+    "two alike": (lambda d: replace(d, test_environments=["a", "a"]), "'a' twice"),
+    "text": (lambda d: replace(d, test_environments="ab"), "must be a list of names"),
+    "blank": (lambda d: replace(d, test_environments=["a", " "]), "a list of names"),
+    "no list": (lambda d: replace(d, test_environments=None), "a list of names"),
+    "fewer points": (
+        part(
+            "train",
+            x=lambda x: x[:, :5],
+            y=lambda y: y[:, :5],
+            environment=lambda e: e[:, :5],
+        ),
+        "train has 5 points, but n_points of its options is 6",
+    ),
+    "NaN in x": (
+        part("train", x=lambda x: filled(x, np.nan)),
+        "train.x must be finite; got NaN or infinity in row 2 of replicate 1",
+    ),
+    "inf in y": (part("test", y=lambda y: filled(y, np.inf)), "test.y must be finite"),
+    "no seeds": (part("train", x=lambda x: x[0]), "train.x must have shape (S, n, d)"),
+    "flat": (part("test", y=lambda y: y[..., None]), "test.y must have shape (S, n)"),
+    "one of the seeds": (part("train", x=lambda x: x[:1]), "with S=3 seeds; got (1,"),
+    "other seeds": (lambda d: replace(d, seeds=[0, 1, 2]), "seeds must be those"),
+    "fewer rows of x": (part("test", x=lambda x: x[:, :3]), "each of the n=4 points"),
+    "no rows": (
+        part(
+            "test",
+            x=lambda x: x[:, :0],
+            y=lambda y: y[:, :0],
+            environment=lambda e: e[:, :0],
+        ),
+        "test.y must have a row",
+    ),
+    "width of test points": (
+        part("test", x=lambda x: x[..., :3]),
+        "test.x must have the 4 columns of train.x; got 3",
+    ),
+    "auxiliary of one part": (
+        part("train", auxiliary=lambda _: ZEROS),
+        "validation.auxiliary must have the 2 columns of train.auxiliary; got None",
+    ),
+    "float64": (part("train", x=np.float64), "train.x must be float32; got float64"),
+    "list": (part("train", x=lambda x: x.tolist()), "must be a NumPy array; got list"),
+    "fractions": (
+        part("test", environment=np.float32),
+        "numbers 0, 1, ...; got float32",
+    ),
+    "negative": (part("train", environment=lambda e: e - 1), "0, 1, ...; got -1"),
+    "another order": (part("test", environment=rolled), "the same for every seed"),
+    "no part": (lambda d: replace(d, test=None), "test must be a Split; got NoneType"),
+    "unit": (lambda d: replace(d, unit=np.zeros(3)), "unit must be 3 positive numbers"),
+    "one unit": (lambda d: replace(d, unit=2.0), "unit must be 3 positive numbers"),
+    "source": (lambda d: replace(d, source=None), "source must be text; got None"),
+}
+
+
+@pytest.mark.parametrize(("change", "problem"), WRONG.values(), ids=WRONG)
+def test_what_no_method_could_learn_is_refused(change: Change, problem: str) -> None:
+    with pytest.raises(KerhrmError) as error:
+        check_generated(change(fine()), "package p", "classification", 6, SEEDS)
+    text = str(error.value)
+    assert text.startswith("package p: ")
+    assert problem in text
+    assert error.value.hint
+    assert "\n" not in text
+
+
+def test_what_fits_is_returned_as_it_is() -> None:
+    for task in ("classification", "regression"):
+        data = fine(task)
+        assert check_generated(data, "", data.task, 6, SEEDS) is data

@@ -20,9 +20,9 @@ from kerhrm.paper.data import (
     temporal,
 )
 from kerhrm.paper.data.dataset import DataSet as DataSet
-from kerhrm.paper.data.dataset import Dataset
+from kerhrm.paper.data.dataset import Dataset, check_generated
 from kerhrm.paper.data.sources import RawData
-from kerhrm.plugins import Registry
+from kerhrm.plugins import Registry, origin
 
 RAW: dict[str, type[RawData]] = {"mnist": colored_mnist.Digits, "houses": houses.Houses}
 
@@ -86,8 +86,12 @@ def generate(
     """Make one setting's data set of the name ``generator``, a replicate per seed.
 
     ``raw`` is the file of raw data, for the data sets that are made from them.
+    Raises KerhrmError if the generator returns something else than it declares.
     """
     chosen = DATA_SETS[generator]
     parsed = chosen.options.parse(options, f"{generator}: ")
     more = [RAW[chosen.raw].load(str(raw))] if chosen.raw else []
-    return chosen.generate(parsed, seeds, *more)
+    made = chosen.generate(parsed, seeds, *more)
+    where = origin(DATA_SETS.group, generator)
+    n_points = parsed.n_points  # type: ignore[attr-defined]
+    return check_generated(made, where, chosen.task, n_points, seeds)
