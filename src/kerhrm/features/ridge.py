@@ -158,19 +158,24 @@ class RidgePath:
         """Predictions of each label (n,) by all others, their mean squared error, and
         the lambda."""
         ridge, error = self.choose(y)
+        return self.left_out(y, ridge), error, ridge
+
+    def left_out(self, y: np.ndarray, ridge: float) -> np.ndarray:
+        """Predictions of each label (n,) by all others, with a lambda."""
         n, root = len(y), np.sqrt(self.weights)
         centred = self._centred(y)
         if np.isinf(ridge):
             own = self.weights / n / self.units
-            return y - centred / (1 - own) / root, error, ridge
+            return np.asarray(y - centred / (1 - own) / root)
         predictions, shrinkage = np.empty(n), self.shrinkage(ridge)
         with one_blas_thread():
             along = self._along(y)
             for rows, u in self._left_blocks():
                 h = (self.weights[rows] / n + u**2 @ shrinkage) / self.units[rows]
+                h = np.minimum(h, LARGEST_LEVERAGE)
                 residuals = (centred[rows] - u @ (shrinkage * along)) / (1 - h)
                 predictions[rows] = y[rows] - residuals / root[rows]
-        return predictions, error, ridge
+        return predictions
 
     def solve(self, y: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
         """Coefficients beta (q,) and intercept b of labels (n,)."""
@@ -265,6 +270,15 @@ class Columns:
             (p.leave_one_out(y)[:2] for p in (self.inputs, self.whole)),
             key=lambda f: f[1],
         )
+
+    def less_smoothed(self, y: np.ndarray, share: float) -> np.ndarray:
+        """Predictions of each label (n,) by all others.
+
+        By all columns, and a share of the lambda with the least leave-one-out error:
+        with less bias than the least error has, and more variance.
+        """
+        ridge, _ = self.whole.choose(y)
+        return self.whole.left_out(y, share * ridge)
 
     def fit(self, y: np.ndarray) -> "RidgeModel":
         """Fit labels (n,) by the columns and the lambda with the least leave-one-out

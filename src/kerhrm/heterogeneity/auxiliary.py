@@ -45,6 +45,9 @@ from kerhrm.threads import one_blas_thread
 
 MAX_ROWS = 10_000  #: that are tested; more cost much, and small changes are seen
 MAX_FEATURES = 25  #: inputs, or components of them, beside the constant
+#: share of the penalty that predicts best: the product of the two regressions' biases
+#: counts here, and their variances hardly do
+SMOOTHING = 0.1
 SMALLEST = 1e-8  #: eigenvalue of a covariance, as a share of the largest
 
 
@@ -81,10 +84,9 @@ def covariance_measure(
     present = np.unique(numbers)
     indicators = (numbers[:, None] == present).astype(float)
     with one_blas_thread():
-        e = labels - columns.leave_one_out(labels)[0]
-        r = indicators - np.column_stack(
-            [columns.leave_one_out(column)[0] for column in indicators.T]
-        )
+        e = labels - columns.less_smoothed(labels, SMOOTHING)
+        known = [columns.less_smoothed(column, SMOOTHING) for column in indicators.T]
+        r = indicators - np.column_stack(known)
         psi = orthonormal(leading(inputs, MAX_FEATURES))
         left, right = _whitened(psi * e[:, None], weight), _whitened(r, weight)
         gains = _gains(left, right, weight, n_permutations)
