@@ -195,10 +195,34 @@ def shows_comma(table: pd.DataFrame) -> bool:
     return any(decimal_signs(words.known(NO_NUMBER)) == {","} for words in texts)
 
 
+def three_decimals(table: pd.DataFrame) -> list[int]:
+    """Columns of floats that may be thousands with a point, as 1.004 next to 850.
+
+    None, if some float has another number of decimals, so that the point is decimal.
+    """
+    doubtful = []
+    for number, (_, column) in enumerate(table.items()):
+        if column.dtype.kind != "f":
+            continue
+        values = np.abs(column.to_numpy()[np.isfinite(column)])
+        parts = values[values % 1 != 0]
+        if not len(parts):
+            continue
+        thousands = parts * 1000
+        grouped = np.isclose(thousands, thousands.round(), rtol=1e-12, atol=1e-9).all()
+        if parts.min() < 1 or parts.max() >= 1000 or not grouped:
+            return []
+        # a whole number from 1000 on would have its point, too
+        if values.max() >= 1000:
+            return []
+        doubtful.append(number)
+    return doubtful
+
+
 def check_decimal(table: pd.DataFrame) -> None:
     """Refuse numbers such as 10,126 if no column shows what the comma means.
 
-    A comma that separates no cells may be decimal.
+    So are those such as 1.004.  A comma that separates no cells may be decimal.
     """
     columns = {
         name: Words.of(column).known(NO_NUMBER)

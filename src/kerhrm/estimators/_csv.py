@@ -13,7 +13,12 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._cells import check_decimal, read_cells, shows_comma
+from kerhrm.estimators._cells import (
+    check_decimal,
+    read_cells,
+    shows_comma,
+    three_decimals,
+)
 from kerhrm.estimators._dates import ORDERS, read_dates
 from kerhrm.estimators._layout import (
     LIKE_DATA,
@@ -84,14 +89,20 @@ def read_table(
     for name in dates:
         table[name], notes[name] = read_dates(table[name], date_order)
     if decimal is None and layout.sep != ",":
-        check_decimal(table)
-    cells = read_cells(table, decimal)
-    told = {name: note for name, note in notes.items() if note} | cells.notes
+        shown = table.copy(deep=False)
+        if doubtful := three_decimals(table):  # whose text says more
+            options = as_text | dict.fromkeys(doubtful, str)
+            cells = _parse(text, path, layout, options)
+            for number in doubtful:
+                shown.isetitem(number, cells.iloc[:, number])
+        check_decimal(shown)
+    read = read_cells(table, decimal)
+    told = {name: note for name, note in notes.items() if note} | read.notes
     if (numeric := like_data(layout.names)) is not None:
         note = f"its name is a number, {LIKE_DATA}"
         told[numeric] = f"{note}; {told[numeric]}" if numeric in told else note
-    cells.table.attrs["notes"] = told
-    return cells.table
+    read.table.attrs["notes"] = told
+    return read.table
 
 
 def read_names(path: Path) -> list[str]:

@@ -48,6 +48,8 @@ _CELL = re.compile(
     rf"(?P<date>.+?)(?:(?:,?\s+|T){_CLOCK})?",
     re.IGNORECASE,
 )
+#: what may be ISO 8601
+_ISO_CELL = re.compile(r"\s*\d{4}[\d\s./\\:,+T-]*(?:Z|UTC|GMT)?\s*", re.IGNORECASE)
 _TOGETHER = re.compile(r"(\d\d?)([a-z]{3,9})(\d\d(?:\d\d)?)", re.IGNORECASE)  #: SAS
 _MONTH = re.compile(
     r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -164,10 +166,19 @@ def _has_zone(word: str) -> bool | None:
     return None if cell is None or cell["hour"] is None else cell["zone"] is not None
 
 
+def iso_times(column: pd.Series) -> pd.Series:
+    """Times of text in ISO 8601, in UTC; NaT for what is not written so.
+
+    pandas alone would read "now", "today" and years before 0.
+    """
+    written = column.map(_ISO_CELL.fullmatch, na_action="ignore").notna()
+    return pd.to_datetime(column.where(written), format=ISO, errors="coerce", utc=True)
+
+
 def _times(words: Sequence[str], name: str) -> pd.Series:
     """Times of words in one format; NaT for those that are not written so."""
     if name == ISO:
-        return pd.to_datetime(pd.Series(words), format=ISO, errors="coerce", utc=True)
+        return iso_times(pd.Series(words, dtype=object))
     dates, clocks = zip(*map(_split, words), strict=True)
     days = pd.to_datetime(pd.Series(dates), format=name, errors="coerce", utc=True)
     return days + pd.to_timedelta(pd.Series(clocks), unit="s")
@@ -176,8 +187,9 @@ def _times(words: Sequence[str], name: str) -> pd.Series:
 def _split(word: str) -> tuple[str, float]:
     """Date, its parts joined by "-", and seconds of the day in UTC; NaN: no time."""
     cell = _cell(word)
-    if cell is None:
-        return word, np.nan
+    # pandas alone would read "now", and years before 0
+    if cell is None or not re.match(r"\w.*\d", cell["date"]):
+        return "", np.nan
     date = _TOGETHER.sub(r"\1 \2 \3", cell["date"])
     date = _MONTH.sub(lambda month: month[1][:3], date)
     date = re.sub(r"[\s,./-]+", "-", date)

@@ -18,7 +18,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators._arrays import first_row
 from kerhrm.estimators._cells import TRUTH, plain, text_of
 from kerhrm.estimators._data import check_values
-from kerhrm.estimators._dates import ISO
+from kerhrm.estimators._dates import iso_times
 from kerhrm.options import suggest
 
 #: categories of a column, the rarest of which are one
@@ -170,7 +170,7 @@ def _days(column: pd.Series) -> np.ndarray:
             column = pd.Series(_seconds(column), column.index)
     if column.dtype.kind != "M":
         words = column.astype(object).map(text_of, na_action="ignore")
-        dates = pd.to_datetime(words, format=ISO, errors="coerce", utc=True)
+        dates = iso_times(words)
         _check_kind(column, dates, "dates")
         column = dates
     times = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import FileError
+from kerhrm.estimators import KerhrmWarning
 from kerhrm.estimators.check import Checked
 from kerhrm.extras import needs
 from kerhrm.plots.axes import legend, plain, style
@@ -68,6 +69,7 @@ def page(checked: Checked, title: str) -> str:
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # a box for a letter is no trouble
+        warnings.simplefilter("ignore", KerhrmWarning)  # as in the report
         picture(checked).savefig(buffer, format="png", dpi=120)
     image = base64.b64encode(buffer.getvalue()).decode()
     return (

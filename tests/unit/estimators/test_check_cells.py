@@ -55,6 +55,17 @@ def test_numbers_are_read_by_the_whole_column(case: str) -> None:
     pd.testing.assert_frame_equal(again.table, read.table)
 
 
+@pytest.mark.parametrize("word", ["now", "today", "Today", "-0044-03-15", "-44-03-15"])
+def test_words_that_pandas_reads_as_times_are_no_dates(word: str) -> None:
+    """Today's date would differ from run to run."""
+    days = [*map(str, pd.date_range("2024-01-01", periods=5).date)]
+    for cells in ([word] * 3, [*days, word]):
+        column = pd.Series(cells, name="c", dtype=object)
+        assert date_options(column) is None
+        with pytest.raises(KerhrmError, match=f"must hold dates; got '{word}' in"):
+            read_dates(column)
+
+
 TEXT: dict[str, tuple[list[Any], str | None]] = {
     "a comma and a point": (
         ["1.5", "2,5"],

@@ -265,6 +265,28 @@ def test_a_comma_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) 
         read_table(written(tmp_path, f"a{sep}b\n1.234 €{sep}2\n2.500 €{sep}3\n"))
 
 
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_a_point_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) -> None:
+    """Three decimals, or thousands next to numbers below a thousand."""
+    rows = ["a;b", *(f"{i};{i % 3}" for i in range(850, 1000)), "1.004;1", "-1.263;3"]
+    path = written(tmp_path, "\n".join(rows).replace(";", sep))
+    with pytest.raises(KerhrmError, match=r"'1.004' is 1004 or 1.004; add --decimal ,"):
+        read_table(path)
+    assert read_table(path, decimal=",")["a"].tolist()[-2:] == [1004, -1263]
+    assert read_table(path, decimal=".")["a"].tolist()[-2:] == [1.004, -1.263]
+    for cell in ("0.004", "1.5", "1.2345", "1004", "1234.567", "1.004e3"):
+        text = "\n".join([*rows, f"{cell};2"]).replace(";", sep)
+        assert read_table(written(tmp_path, text))["a"].iloc[-2] == -1.263, cell
+    for cell, meaning in (("0.5", -1.263), ("0,5", -1263)):
+        text = "\n".join([*rows, f"900;{cell}"]).replace(";", sep)
+        assert read_table(written(tmp_path, text))["a"].iloc[-2] == meaning, cell
+
+
+def test_a_point_is_decimal_where_commas_separate(tmp_path: Path) -> None:
+    table = read_table(written(tmp_path, "a,b\n850,1\n1.004,2\n"))
+    assert table["a"].tolist() == [850, 1.004]
+
+
 def test_large_whole_numbers_are_exact_next_to_empty_cells(tmp_path: Path) -> None:
     table = read_table(written(tmp_path, f"a,b\n{2**53 + 1},1\n,2\n{2**60},3\n"))
     assert table["a"].tolist() == [2**53 + 1, pd.NA, 2**60]

@@ -57,6 +57,7 @@ REFUSED = {
     "a decimal comma": (csv(), ["--decimal", ","]),
     "a decimal point": (csv(";").replace(b".", b","), ["--decimal", "."]),
     "a comma in doubt": (IN_DOUBT, []),
+    "a point in doubt": (IN_DOUBT.replace(b",", b"."), []),
     "no decimal sign": (csv(), ["--decimal", "x"]),
     "no order": (csv(), ["--date-order", "ydm"]),
     "an order of no dates": (csv(), ["--date-order", "dmy"]),

@@ -135,6 +135,8 @@ def test_dates_and_durations_are_days() -> None:
         (CODES, DAYS, "'c' must hold numbers, as in the fit; got '2020"),
         (DAYS, ["2020-01-01", "x"] * 30, "'c' must hold dates, .*got 'x' in index 1"),
         (DAYS, np.arange(N), "'c' must hold dates"),
+        (DAYS, ["2020-01-01", "now"] * 30, "'c' must hold dates, .*got 'now' in"),
+        (DAYS, ["-0044-03-15"] * N, "'c' must hold dates, .*got '-0044-03-15' in"),
         (pd.to_timedelta(CODES, "D"), CODES, "'c' must hold durations"),
         (CODES, np.r_[np.inf, CODES[1:]], "column 'c' has .*index 0, with inf"),
     ],
