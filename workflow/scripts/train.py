@@ -14,7 +14,8 @@ with job(snakemake) as checkpoint:
         load_entry(params.entries["options"]),
     )
     candidates = [kind(**options) for options in params.candidates]
-    replicates = Replicates(snakemake.input, params, resolve_device(params.device))
+    device, learner = resolve_device(params.device), snakemake.wildcards.learner
+    replicates = Replicates(snakemake.input, params, device, learner)
 
     def train(s, options):
         return replicates.predictions(s, fit(replicates.inputs(s), options))

@@ -15,7 +15,7 @@ from kerhrm.paper.runs.training import Replicates, save_predictions
 with job(snakemake) as checkpoint:
     params, files = snakemake.params, snakemake.input
     device = resolve_device(params.device)
-    replicates = Replicates(files, params, device)
+    replicates = Replicates(files, params, device, snakemake.wildcards.learner)
     options = KerHRMOptions(**params.options)
     environments = [
         load_records(Environments, file, device) for file in files.environments

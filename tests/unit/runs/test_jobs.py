@@ -196,6 +196,20 @@ def test_a_bug_ends_the_job_with_its_traceback(run: Path) -> None:
     assert "test: unexpected error\nTraceback" in log_of(run)
 
 
+@pytest.mark.parametrize("code", [0, None, "over"])
+def test_code_that_leaves_ends_the_job_with_one_line(run: Path, code: Any) -> None:
+    """An exit status of 0 would pass for a job that is done."""
+    with pytest.raises(SystemExit) as caught, job(rule(run)):
+        sys.exit(code)
+    assert caught.value.code == 1
+    (line,) = log_of(run).splitlines()
+    assert (
+        f"error: out is not made: the code that makes it called sys.exit({code!r}"
+        in line
+    )
+    assert not (run / provenance.PROVENANCE).exists()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_are_the_configurations(run: Path, threads: int) -> None:
     torch.set_num_threads(3 - threads)

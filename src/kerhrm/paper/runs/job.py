@@ -50,7 +50,8 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
     _log_to(snakemake.rule, snakemake.log)
     run = run_folder(snakemake.log[0])
     outputs = [str(file) for file in snakemake.output]
-    name = _hash(provenance.name_in(run, outputs[0]) if outputs else snakemake.rule)
+    made = provenance.name_in(run, outputs[0]) if outputs else snakemake.rule
+    name = _hash(made)
     folder = run / TEMPORARY
     start = time.perf_counter()
     try:
@@ -68,7 +69,7 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
             for other in {*folder.glob(f"{name}.*/")} - {own}:
                 shutil.rmtree(other)  # of other inputs, parameters or code
             checkpoint = Checkpoint(own)
-            with _stopped(parent, checkpoint):
+            with _stopped(parent, checkpoint), _no_exit(made):
                 yield checkpoint
             provenance.write(run, snakemake.rule, outputs, inputs, params)
             checkpoint.remove()
@@ -101,6 +102,17 @@ def _log_to(rule: str, files: list[str]) -> None:
     logging.raiseExceptions = (
         False  # a log that a full disk refuses must not add tracebacks
     )
+
+
+@contextlib.contextmanager
+def _no_exit(made: str) -> Iterator[None]:
+    """Refuse ``sys.exit`` in the body: the file ``made`` would not be there."""
+    try:
+        yield
+    except SystemExit as error:
+        problem = f"{made} is not made: the code that makes it called sys.exit"
+        problem += f"({error.code!r})"
+        raise KerhrmError(problem, "raise an error there instead") from error
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """What the jobs that train read for each seed, and what they write."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.records import Problem, predict_linear
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.build import NetworkOptions, build
@@ -17,10 +19,16 @@ from kerhrm.paper.runs.checkpoints import Result
 
 
 class Replicates:
-    """The seeds of a job, whose input ``files`` and ``params`` are Snakemake's."""
+    """The seeds of a job, whose input ``files`` and ``params`` are Snakemake's.
 
-    def __init__(self, files: Any, params: Any, device: torch.device) -> None:
+    Errors name the ``learner`` that the job trains.
+    """
+
+    def __init__(
+        self, files: Any, params: Any, device: torch.device, learner: str
+    ) -> None:
         self.files, self.params, self.device = files, params, device
+        self.learner = learner
 
     def __len__(self) -> int:
         return len(self.params.seeds["network"])
@@ -44,11 +52,14 @@ class Replicates:
     def read(
         self, file: str, s: int, name: str = "x", dtype: Any = torch.float32
     ) -> Any:
-        """An array of one seed; None where the file does not have it."""
+        """An array of one seed; None where the file does not have it.
+
+        It is a copy: what a method writes into it no other candidate sees.
+        """
         array = self._arrays.get(file, {}).get(name)
-        return (
-            None if array is None else torch.from_numpy(array[s]).to(self.device, dtype)
-        )
+        if array is None:
+            return None
+        return torch.from_numpy(array[s]).to(self.device, dtype, copy=True)
 
     def inputs(
         self, s: int, heterogeneity: HeterogeneityResult | None = None
@@ -70,7 +81,7 @@ class Replicates:
             environments_validation=self.read(
                 "true_environments", s, "validation", torch.long
             ),
-            problem=self.problems[s],
+            problem=_copied(self.problems[s]),
             heterogeneity=heterogeneity,
             auxiliary=self.read("train", s, "auxiliary"),
             auxiliary_validation=self.read("validation", s, "auxiliary"),
@@ -78,7 +89,20 @@ class Replicates:
 
     def predictions(self, s: int, fitted: Fitted) -> Result:
         """Outputs of a trained method at all points of one seed, and what it has
-        inferred."""
+        inferred.
+
+        Raises KerhrmError naming the learner if the method returns something else.
+        """
+        sizes = [len(self._arrays[part]["y"][s]) for part in ("train", "validation")]
+        try:
+            _check(fitted, self.params, self.problems[s], sum(sizes))
+            return self._predictions(s, fitted)
+        except KerhrmError as error:
+            problem = f"learner {self.learner}: {error.problem}"
+            raise KerhrmError(problem, error.hint) from error
+
+    def _predictions(self, s: int, fitted: Fitted) -> Result:
+        """The arrays of :meth:`predictions`, of which the method's are checked."""
         features: dict[str, tuple[Tensor, Tensor]] = {}
         problem = self.problems[s]
         if problem is not None:
@@ -91,7 +115,7 @@ class Replicates:
             )
             features["test"] = psi, f0
         found = {
-            f"chosen/{name}": np.asarray(value) for name, value in fitted.chosen.items()
+            f"chosen/{name}": _number(value) for name, value in fitted.chosen.items()
         }
         if fitted.environments is not None:
             found["environments"] = fitted.environments.cpu().numpy().astype(np.float32)
@@ -100,14 +124,100 @@ class Replicates:
             ("validation",) * 2,
             ("test", "test_inputs"),
         ):
-            outputs = fitted.predict(
-                self.read(file, s), *features.get(part, (None, None))
-            )
+            x = self.read(file, s)
+            outputs = fitted.predict(x, *features.get(part, (None, None)))
             for name in self.params.outputs:
-                found[f"{name}/{part}"] = outputs[name].cpu().numpy()
+                output = outputs[name]
+                if not isinstance(output, Tensor) or output.shape != (len(x),):
+                    text = f"output {name} must be a tensor of shape ({len(x)},)"
+                    text += f" for {len(x)} points; got {_shape(output)}"
+                    hint = "let the function return one number for each point"
+                    raise KerhrmError(text, hint)
+                found[f"{name}/{part}"] = output.cpu().numpy()
         if self.params.get("iterations"):
             found |= _iterations(fitted, features)
         return found
+
+
+def _copied(problem: Problem | None) -> Problem | None:
+    """The record with tensors of its own."""
+    if problem is None:
+        return None
+    values: dict[str, Any] = {f.name: getattr(problem, f.name) for f in fields(problem)}
+    tensors = {n: v.clone() for n, v in values.items() if isinstance(v, Tensor)}
+    return replace(problem, **tensors)  # type: ignore[arg-type]
+
+
+def _number(value: Any) -> np.ndarray:
+    """A choice as an array."""
+    return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+
+
+def _shape(value: object) -> str:
+    """Type or shape of what a method returned."""
+    if isinstance(value, Tensor):
+        return f"shape {tuple(value.shape)}"
+    return type(value).__name__
+
+
+def _check(fitted: Any, params: Any, problem: Problem | None, n_points: int) -> None:
+    """Refuse what is no trained method, or lacks an output.
+
+    ``n_points`` are those of training and of validation.
+    """
+    if not isinstance(fitted, Fitted):
+        text = f"train must return a Fitted; got {_shape(fitted)}"
+        raise KerhrmError(text, "return Fitted(networks={'model': network})")
+    for key in ("networks", "directions", "chosen", "iterations"):
+        if not isinstance(value := getattr(fitted, key), Mapping):
+            text = f"{key} of its Fitted must be a dict; got {_shape(value)}"
+            raise KerhrmError(text, f"write {key}={{NAME: ...}}")
+    for name, network in fitted.networks.items():
+        if not callable(network):
+            text = f"networks['{name}'] must be a function of points"
+            text += f"; got {_shape(network)}"
+            raise KerhrmError(text, "give the function, not what it returns")
+    for name, theta in fitted.directions.items():
+        if problem is None:
+            text = f"directions['{name}'] need the reduced features"
+            hint = "declare needs_features=True in its Method, or give networks"
+            raise KerhrmError(text, hint)
+        k = problem.psi_train.shape[1]
+        if not isinstance(theta, Tensor) or theta.shape != (k,):
+            text = f"directions['{name}'] must be a tensor of shape ({k},)"
+            text += f"; got {_shape(theta)}"
+            hint = "give one number for each feature, and 0 for those left out"
+            raise KerhrmError(text, hint)
+    for name in params.outputs:
+        if name not in fitted.networks and name not in fitted.directions:
+            text = f"its Fitted lacks the output {name}"
+            hint = f"add networks={{'{name}': ...}}, or leave it out of outputs"
+            raise KerhrmError(text, hint)
+    _check_inferred(fitted, n_points)
+    if params.get("iterations") and not any(
+        known is not None for _, known in fitted.iterations.values()
+    ):
+        text = "its Fitted has no iterations, which a table of this kind shows"
+        raise KerhrmError(text, "leave the learner out of tables of kind iterations")
+
+
+def _check_inferred(fitted: Fitted, n_points: int) -> None:
+    """Refuse memberships and choices of another type or shape."""
+    known: Any = fitted.environments
+    if known is not None:
+        fits = isinstance(known, Tensor) and known.ndim == 2 and known.shape[1] > 0
+        if not fits or len(known) != n_points:
+            text = f"environments of its Fitted must be a tensor of shape ({n_points},"
+            text += " K), a row for each training and validation point; got"
+            raise KerhrmError(
+                f"{text} {_shape(known)}",
+                "give memberships of both parts, in this order",
+            )
+    for name, value in fitted.chosen.items():
+        number = _number(value)
+        if number.shape != () or number.dtype.kind not in "biuf":
+            text = f"chosen['{name}'] must be a number; got {shown(value)}"
+            raise KerhrmError(text, "give one number for each name")
 
 
 def _iterations(
