@@ -1,11 +1,20 @@
-"""Columns of text whose cells are almost numbers, and what to do about them."""
+"""Columns of text that are almost numbers or dates, and what to do about them."""
 
 import re
 from collections.abc import Sequence
 
 import pandas as pd
 
-from kerhrm.estimators._cells import NO_NUMBER, Words, counted, listed, number, unit
+from kerhrm.estimators._cells import (
+    NO_NUMBER,
+    Words,
+    counted,
+    flag,
+    listed,
+    number,
+    unit,
+)
+from kerhrm.estimators._dates import CORRECT, SAMPLE, date_options, strangers
 
 #: share of a column's cells that are numbers, from which others look like errors
 ALMOST = 0.5
@@ -44,11 +53,29 @@ def almost_numbers(column: pd.Series) -> str | None:
         return None
     if others:
         text = f"it looks like numbers, but not {listed(others)} in {counted(wrong)}"
-        return f"{text}: leave such cells empty, or correct them"
+        return f"{text}: {CORRECT}"
     units = sorted({unit(word) or "none" for word in known})
     if len(units) > 1:
         return f"it looks like numbers of different units: {', '.join(units)}"
     return "it looks like numbers, some with a decimal point and some with a comma"
+
+
+def almost_dates(column: pd.Series) -> str | None:
+    """Say why a column of text does not hold dates, if most of its words do."""
+    words = Words.of(column)
+    known = words.known(NO_NUMBER)
+    sample = known[:: 1 + len(known) // SAMPLE]
+    if not known or len(strangers(sample)) > (1 - ALMOST) * len(sample):
+        return None
+    others = strangers(known)
+    rest = set(known) - set(others)
+    dates = [word for word in rest if number(word, ".") is number(word, ",") is None]
+    if not others or len(dates) < max(2, ALMOST * len(known)):
+        return None
+    options = date_options(pd.Series(dates, name=column.name, dtype=object))
+    rows = counted(words.rows(others))
+    text = f"it looks like dates, but not {listed(others)} in {rows}: {CORRECT}"
+    return f"{text}, and add {options or flag('--dates', column.name)}"
 
 
 def _dressed(words: Sequence[str]) -> list[str]:

@@ -15,7 +15,14 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._arrays import first_row
-from kerhrm.estimators._cells import NO_NUMBER, Words, flag, text_of
+from kerhrm.estimators._cells import (
+    NO_NUMBER,
+    Words,
+    counted,
+    flag,
+    listed,
+    text_of,
+)
 
 #: formats by the order of day, month and year: years of four digits, then of two
 ORDERS = {
@@ -37,6 +44,8 @@ SHOWN = (
 )
 FORMATS = (*SHOWN, *(name for names in ORDERS.values() for name in names))
 LONGEST = 60  #: characters of a date, whose search takes their square
+MOST = 0.9  #: share of a column's numbers that are dates, from which others are errors
+CORRECT = "leave such cells empty, or correct them"
 SAMPLE = 100  #: words that most formats are ruled out by
 
 _CLOCK = (
@@ -50,6 +59,8 @@ _CELL = re.compile(
 )
 #: what may be ISO 8601
 _ISO_CELL = re.compile(r"\s*\d{4}[\d\s./\\:,+T-]*(?:Z|UTC|GMT)?\s*", re.IGNORECASE)
+#: 202412, 20241231, 202412312359 or 20241231235959
+_DIGITS = re.compile(r"\A((?:19|20)\d\d)(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?\Z")
 _TOGETHER = re.compile(r"(\d\d?)([a-z]{3,9})(\d\d(?:\d\d)?)", re.IGNORECASE)  #: SAS
 _MONTH = re.compile(
     r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -64,7 +75,8 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     Parameters
     ----------
     column : Series
-        Its name stands in errors.  A number is a year, or a date as 20241231.
+        Its name stands in errors.  A number is a year, or a date as 20241231, a month
+        as 202412, or a time as 20241231235959.
     order : {"dmy", "mdy", "ymd"}, optional
         Order of day, month and year, where the cells do not show it.
 
@@ -82,7 +94,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         return pd.to_datetime(words.values({}), utc=True), words.absent(NO_NUMBER)
     where, ways = f"column {str(column.name)!r}", readings(known)
     if not ways:
-        wrong = words.values(dict.fromkeys(_strangers(known), True)).notna()
+        wrong = words.values(dict.fromkeys(strangers(known), True)).notna()
         example = f"{column[wrong].iloc[0]!s}"[:40]
         problem = f"{where} must hold dates; got {example!r}"
         hint = "write all of them as 2024-12-31, or leave the column out of --dates"
@@ -145,7 +157,36 @@ def possible_orders(ways: Mapping[str, pd.Series]) -> list[str]:
     return [order for order, names in ORDERS.items() if ways.keys() & set(names)]
 
 
-def _strangers(words: Sequence[str]) -> list[str]:
+def digit_dates(column: pd.Series) -> str | None:
+    """Say that whole numbers, as 20241231, are dates, and what reads them; None: no.
+
+    Two numbers are a flag, whatever they stand for.
+    """
+    values = column.dropna().unique()
+    whole = column.dtype.kind in "iuf" and len(values) > 2
+    if not whole or _dated(values[:: 1 + len(values) // SAMPLE]).mean() < MOST:
+        return None
+    dated = _dated(values)
+    if dated.mean() < MOST:
+        return None
+    text = f"it looks like dates, as {text_of(values[dated][0])}"
+    option = flag("--dates", column.name)
+    if dated.all():
+        return f"{text}: {option}"
+    others = [text_of(value) for value in values[~dated]]
+    rows = counted(int(column.isin(values[~dated]).sum()))
+    return f"{text}, but not {listed(others)} in {rows}: {CORRECT}, and add {option}"
+
+
+def _dated(values: np.ndarray) -> np.ndarray:
+    """Which numbers (m,) are dates of this and the last century: bool (m,)."""
+    words = pd.Series([text_of(value) for value in values], dtype=object)
+    usual = words.map(len).mode()[0]
+    written = words.map(_DIGITS.fullmatch).notna() & (words.map(len) == usual)
+    return np.asarray(written & _times(words.tolist(), ISO).notna())
+
+
+def strangers(words: Sequence[str]) -> list[str]:
     """Words that are not written as most others are."""
     with_zone = [word for word in words if _has_zone(word)]
     without = [word for word in words if _has_zone(word) is False]
@@ -178,10 +219,20 @@ def iso_times(column: pd.Series) -> pd.Series:
 def _times(words: Sequence[str], name: str) -> pd.Series:
     """Times of words in one format; NaT for those that are not written so."""
     if name == ISO:
-        return iso_times(pd.Series(words, dtype=object))
+        spelled = [_DIGITS.sub(_with_signs, word) for word in words]
+        return iso_times(pd.Series(spelled, dtype=object))
     dates, clocks = zip(*map(_split, words), strict=True)
     days = pd.to_datetime(pd.Series(dates), format=name, errors="coerce", utc=True)
     return days + pd.to_timedelta(pd.Series(clocks), unit="s")
+
+
+def _with_signs(digits: re.Match[str]) -> str:
+    """A month or a time in digits alone as ISO 8601, which pandas does not read so."""
+    year, month, day, hour, minute, second = digits.groups()
+    if day is None:
+        return f"{year}-{month}"
+    clock = "" if hour is None else f"T{hour}:{minute}:{second or '00'}"
+    return f"{year}-{month}-{day}{clock}"
 
 
 def _split(word: str) -> tuple[str, float]:

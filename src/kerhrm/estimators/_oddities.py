@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from kerhrm.estimators._almost import almost_numbers
+from kerhrm.estimators._almost import almost_dates, almost_numbers
 from kerhrm.estimators._cells import flag, is_text
-from kerhrm.estimators._dates import date_options
+from kerhrm.estimators._dates import date_options, digit_dates
 from kerhrm.estimators.columns import column_values
 
 #: R^2 or balanced accuracy of a single column, from which it gives the target away
@@ -71,8 +71,10 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
     if is_text(column):
         if options := date_options(column):
             return f"it looks like dates: {options}"
-        if text := almost_numbers(column):
+        if text := almost_dates(column) or almost_numbers(column):
             return text
+    if kind == "number" and (text := digit_dates(column)):
+        return text
     whole = kind == "text" or column.dtype.kind in "iu"
     if whole and column.nunique() == len(column):
         return f"it differs in every row: an identifier? {drop}"

@@ -13,7 +13,7 @@ from pandas.api import types
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import KerhrmWarning
-from kerhrm.estimators._almost import almost_numbers
+from kerhrm.estimators._almost import almost_dates, almost_numbers
 from kerhrm.estimators._arrays import first_row
 from kerhrm.estimators._cells import (
     counted,
@@ -25,7 +25,7 @@ from kerhrm.estimators._copies import copied, split
 from kerhrm.estimators._csv import check_name
 from kerhrm.estimators._csv import read_names as read_names
 from kerhrm.estimators._csv import read_table as read_table
-from kerhrm.estimators._dates import date_options
+from kerhrm.estimators._dates import date_options, digit_dates
 from kerhrm.estimators._oddities import is_regression, missing_code, without_notes
 from kerhrm.estimators._oddities import oddities as oddities
 from kerhrm.estimators._report import Report
@@ -128,6 +128,7 @@ def check(
     odd = dict(oddities(features, y))
     for name in dict.fromkeys((target, *others)):
         told = [notes.get(name), name not in drop and missing_code(rows[name])]
+        told += [name in auxiliary and digit_dates(rows[name])]
         if texts_told := [text for text in told if text]:
             odd[name] = "; ".join(texts_told)
     facts |= report.facts | {f"column {name!r}": text for name, text in odd.items()}
@@ -171,7 +172,8 @@ def _target(y: pd.Series) -> pd.Series:
     """
     what = f"the target {y.name!r} must be numbers or two labels"
     period = isinstance(y.dtype, pd.PeriodDtype)
-    if y.dtype.kind in "mM" or period or (is_text(y) and date_options(y)):
+    dates = is_text(y) and (date_options(y) or almost_dates(y))
+    if y.dtype.kind in "mM" or period or dates:
         hint = "give the days since a first day as a column of numbers"
         raise KerhrmError(f"{what}; got dates or durations", hint)
     labels = y.nunique()
@@ -233,8 +235,8 @@ def _known_only(
                 f"auxiliary column {name!r} has {z[name].nunique()} categories in "
             )
             problem += f"{counted(len(z))}: most test rows have one of their own"
-            hint = almost_numbers(z[name]) or "merge them, or give another column"
-            raise KerhrmError(problem, hint)
+            hint = almost_dates(z[name]) or almost_numbers(z[name])
+            raise KerhrmError(problem, hint or "merge them, or give another column")
         if not seen.all():
             where = f"{name!r} in no training row"
             notes.append(f"{counted(int((~seen).sum()), 'test row')} with {where}")

@@ -188,6 +188,21 @@ def test_a_code_of_missing_targets_and_auxiliary_values_is_said(
     assert "column 'y'" not in check(plain, "y").report.facts
 
 
+def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> None:
+    days = pd.date_range("2024-01-01", periods=80)
+    table = plain.assign(c=days.strftime("%Y%m%d").astype(int))
+    told = check(table, "y", auxiliary="c").report.facts["column 'c'"]
+    assert told == "it looks like dates, as 20240101: --dates c"
+    assert check(table, "y").report.facts["column 'c'"] == told
+    text = plain.assign(c=days.astype(str).where(days.day != 3, "0000-00-00"))
+    facts = check(text, "y").report.facts
+    assert "but not '0000-00-00' in 3 rows" in facts["column 'c'"]
+    with pytest.raises(ValueError, match="but not '0000-00-00' in 3 rows"):
+        check(text, "y", auxiliary="c")
+    with pytest.raises(ValueError, match="got dates or durations; give the days"):
+        check(text, "c")
+
+
 def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
     some = pd.concat([plain, plain.iloc[:30]], ignore_index=True)
     all_of_them = pd.concat([plain.assign(c=[*"pq"] * 40)] * 3)

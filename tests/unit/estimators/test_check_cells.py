@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._almost import almost_numbers
+from kerhrm.estimators._almost import almost_dates, almost_numbers
 from kerhrm.estimators._cells import read_cells, text_of
-from kerhrm.estimators._dates import date_options, read_dates
+from kerhrm.estimators._dates import date_options, digit_dates, read_dates
 
 NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
     "plain": (["1", "2.5", "-3e2"], [1, 2.5, -300], ""),
@@ -230,6 +230,71 @@ def test_numbers_far_and_missing_dates() -> None:
     far, note = read_dates(pd.Series(["9999-12-31", "-", "0001-01-01", None]))
     assert far.dt.year.fillna(0).tolist() == [9999, 0, 1, 0]
     assert note == "missing in 1 row: '-'"
+
+
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d/%m/%Y", "%b %d, %Y", "%d.%m.%y"])
+@pytest.mark.parametrize("wrong", ["0000-00-00", "2023-02-29", "30/02/2024", "soon"])
+def test_a_column_of_dates_but_for_a_few_cells_is_said(
+    written: str, wrong: str
+) -> None:
+    days = pd.date_range("2024-01-01", periods=119).strftime(written)
+    column = pd.Series([*days, wrong, None], name="c", dtype=object)
+    assert date_options(column) is None
+    said = almost_dates(column)
+    assert said is not None
+    assert f"but not '{wrong}' in 1 row: leave such cells empty, or" in said
+    assert "and add --dates c" in said
+    emptied = column.where(column != wrong)
+    options = str(date_options(emptied))
+    assert said.endswith(options)
+    order = options.partition("--date-order ")[2].partition(" or")[0]
+    assert read_dates(emptied, order or None)[0].notna().sum() == 119
+
+
+def test_zeros_in_most_rows_are_one_way_of_writing_no_date() -> None:
+    days = pd.date_range("2024-01-01", periods=20).strftime("%Y-%m-%d")
+    said = almost_dates(pd.Series([*days, *["0000-00-00"] * 200], name="c"))
+    assert "but not '0000-00-00' in 200 rows" in str(said)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["low", "mid", "2024-01-01"],
+        ["12A", "2023", "2024"],
+        [f"word {i} of many" for i in range(300)],
+        ["10:30", "11:45"],
+        [None, None],
+    ],
+)
+def test_what_is_not_almost_dates(cells: list[Any]) -> None:
+    assert almost_dates(pd.Series(cells, dtype=object)) is None
+
+
+@pytest.mark.parametrize("written", ["%Y%m", "%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"])
+def test_dates_in_digits_are_said_and_read(written: str) -> None:
+    times = pd.date_range("2023-11-01", periods=60, freq="7D")
+    expected = times.to_period("M").to_timestamp() if written == "%Y%m" else times
+    column = pd.Series(times.strftime(written).astype("int64"), name="c")
+    first = column.iloc[0]
+    assert digit_dates(column) == f"it looks like dates, as {first}: --dates c"
+    for cells in (column, column.astype(float), column.astype(str)):
+        assert (read_dates(cells)[0].dt.tz_localize(None) == expected).all()
+    zeros = pd.concat([column, pd.Series([0, 0])]).rename("c").astype(float)
+    assert f"as {first}, but not '0' in 2 rows: leave" in str(digit_dates(zeros))
+
+
+def test_whole_numbers_that_are_no_dates() -> None:
+    random = np.random.default_rng(0)
+    for numbers in (
+        random.integers(190_000, 210_000, 300),
+        random.integers(19_000_000, 21_000_000, 300),
+        random.normal(size=300),
+        np.arange(2000, 2025),
+        [20240101, 20240102] * 10,
+        [201301, 201302, 20240101],
+    ):
+        assert digit_dates(pd.Series(numbers)) is None
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ REPORTED = {
     "dates by day": csv(c=DAYS.strftime("%d.%m.%Y")),
     "dates of unknown order": csv(c=EARLY),
     "dates of short years": csv(c=DAYS.strftime("%m/%d/%y")),
+    "dates of digits": csv(c=DAYS.strftime("%Y%m%d")),
+    "times of digits": csv(c=DAYS.strftime("%Y%m%d%H%M%S")),
     "leak": csv(c=2 * BASE["y"] + 1),
 }
 REFUSED = {
