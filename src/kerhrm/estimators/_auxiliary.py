@@ -11,14 +11,17 @@ import pandas as pd
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators import DataWarning
 from kerhrm.estimators._arrays import check_order, first_row, frame, is_frame, plain
+from kerhrm.estimators._cells import NO_NUMBER, Words
 from kerhrm.estimators._data import EXACT, check_values
+from kerhrm.estimators._dates import possible_orders, readings
+from kerhrm.estimators.columns import starts
 from kerhrm.options import suggest
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
 #: kinds of columns by pandas' names of what they hold
 KINDS = {
     NUMBERS: {"boolean", "integer", "floating", "mixed-integer-float", "decimal"},
-    DATES: {"datetime64", "datetime", "date"},
+    DATES: {"datetime64", "datetime", "date", "period"},
     DURATIONS: {"timedelta64", "timedelta"},
 }
 SHOWN = 5  #: known categories that an error names
@@ -55,6 +58,7 @@ class AuxiliaryColumn:
             values = as_numbers
         kind, origin, categories = _kind(values, where), 0, []
         if kind == CATEGORIES:
+            _check_no_dates(values, where)
             categories = _categories(values, where)
         elif kind == NUMBERS and _whole(values):
             least, largest = int(values.min()), int(values.max())
@@ -71,6 +75,8 @@ class AuxiliaryColumn:
             hint = f"convert it to {self.kind}"
             raise KerhrmError(f"{problem}, as {shown(values.iloc[0])}", hint)
         if self.kind == DATES:  # of any resolution and time zone
+            if isinstance(values.dtype, pd.PeriodDtype):
+                values = starts(values)
             times = pd.to_datetime(values, utc=True).dt.as_unit("us")
             return times.astype("int64").to_numpy(np.float64)
         if self.kind == DURATIONS:
@@ -242,6 +248,23 @@ def _kind(values: pd.Series, where: str) -> str:
         problem = f"{where} must hold numbers, dates or categories; got complex numbers"
         raise KerhrmError(problem, "give their real part, or their modulus")
     return next((kind for kind, names in KINDS.items() if held in names), CATEGORIES)
+
+
+def _check_no_dates(values: pd.Series, where: str) -> None:
+    """Refuse dates as text, which have an order that categories lack."""
+    if pd.api.types.infer_dtype(values, skipna=False) != "string":
+        return
+    ways = readings(Words.of(values).known(NO_NUMBER))
+    if not ways:
+        return
+    orders = set(possible_orders(ways))
+    options = {"dmy": ", dayfirst=True", "ymd": ", yearfirst=True", "mdy": ""}
+    option = options[orders.pop()] if len(orders) == 1 else ""
+    if {"dmy", "mdy"} <= orders:
+        option = ", dayfirst=True or False"
+    problem = f"{where} holds dates as text, as {shown(values.iloc[0])}"
+    hint = f"convert it by pd.to_datetime(...{option}), or by astype('category')"
+    raise KerhrmError(problem, hint)
 
 
 def _whole(values: pd.Series) -> bool:

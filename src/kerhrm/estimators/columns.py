@@ -164,10 +164,7 @@ def _numbers(column: pd.Series) -> np.ndarray:
 def _days(column: pd.Series) -> np.ndarray:
     """Dates as days since 1970 (n,), whatever their unit; NaN: missing."""
     if isinstance(column.dtype, pd.PeriodDtype):
-        try:
-            column = column.dt.to_timestamp()
-        except pd.errors.OutOfBoundsDatetime:  # of nanoseconds
-            column = pd.Series(_seconds(column), column.index)
+        column = starts(column)
     if column.dtype.kind != "M":
         words = column.astype(object).map(text_of, na_action="ignore")
         dates = iso_times(words)
@@ -175,6 +172,14 @@ def _days(column: pd.Series) -> np.ndarray:
         column = dates
     times = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
     return _in_days(times.view(times.dtype.str.replace("M8", "m8")))
+
+
+def starts(periods: pd.Series) -> pd.Series:
+    """Times at which periods (n,) start."""
+    try:
+        return periods.dt.to_timestamp()
+    except pd.errors.OutOfBoundsDatetime:  # of nanoseconds
+        return pd.Series(_seconds(periods), periods.index)
 
 
 def _seconds(column: pd.Series) -> np.ndarray:

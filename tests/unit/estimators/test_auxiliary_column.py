@@ -106,6 +106,10 @@ SAME: dict[str, Any] = {
     "seconds": DAYS.astype("datetime64[s]"),
     "a time zone": DAYS.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"),
     "days of Python": [day.date() for day in DAYS],
+    "periods": DAYS.dt.to_period("D"),
+    "periods of Python": DAYS.dt.to_period("D").astype(object),
+    "an index of periods": pd.PeriodIndex(DAYS, freq="D"),
+    "periods beyond nanoseconds": DAYS.dt.to_period("D") + 365_000,
     "durations": DAYS - DAYS.min(),
     "far in the future": DAYS.astype("datetime64[s]") + np.timedelta64(365_000, "D"),
 }
@@ -143,6 +147,35 @@ def test_a_date_is_a_date_in_any_unit_and_text_is_none() -> None:
     ):
         with pytest.raises(KerhrmError, match=words):
             model.predict_environment_proba(x, auxiliary=days)
+
+
+def test_periods_are_the_times_at_which_they_start() -> None:
+    model, x = trained(DAYS.dt.to_period("D"))
+    proba = model.predict_environment_proba(x, auxiliary=DAYS)
+    np.testing.assert_array_equal(proba, model.environment_proba_)
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("%Y-%m-%d", r"pd.to_datetime\(...\)"),
+        ("%b %d, %Y", r"pd.to_datetime\(...\)"),
+        ("%d.%m.%Y", r"pd.to_datetime\(..., dayfirst=True\)"),
+        ("%m/%d/%Y", r"pd.to_datetime\(...\)"),
+    ],
+)
+def test_dates_as_text_are_no_categories(written: str, hint: str) -> None:
+    text = DAYS.dt.strftime(written)
+    words = f"column 0 holds dates as text, as '.*'; convert it by {hint}, or by ast"
+    with pytest.raises(KerhrmError, match=words):
+        trained(text.to_numpy())
+    read = pd.to_datetime(text, dayfirst="dayfirst" in hint)
+    assert (read.to_numpy() == DAYS.to_numpy()).all()
+    days = np.where(ORDER < 150, "01/02/2020", "03/04/2020")
+    with pytest.raises(KerhrmError, match="dayfirst=True or False"):
+        trained(days)
+    early = np.where(ORDER < 150, "2020-01", "2020-07")
+    assert trained(pd.Series(early).astype("category"))[0].environment_proba_.any()
 
 
 def test_categories_are_told_apart_by_type() -> None:
