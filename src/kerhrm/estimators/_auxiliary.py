@@ -11,7 +11,7 @@ import pandas as pd
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators import DataWarning
 from kerhrm.estimators._arrays import check_order, first_row, frame, is_frame, plain
-from kerhrm.estimators._cells import NO_NUMBER, Words
+from kerhrm.estimators._cells import NO_NUMBER, Words, visible
 from kerhrm.estimators._data import EXACT, check_values
 from kerhrm.estimators._dates import possible_orders, readings
 from kerhrm.estimators.columns import starts
@@ -272,7 +272,8 @@ def _whole(values: pd.Series) -> bool:
 
 
 def _key(value: Any) -> tuple[bool, Any]:
-    """What equal categories have in common: True is not 1."""
+    """What equal categories have in common: True is not 1; text as the eye sees it."""
+    value = visible(value) if isinstance(value, str) else value
     return isinstance(value, bool | np.bool_), value
 
 

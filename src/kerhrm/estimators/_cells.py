@@ -13,6 +13,7 @@ noted, for the report.
 
 import re
 import shlex
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -49,6 +50,13 @@ _DIGITS = {
     )
     for sign, other in ((".", ","), (",", "."))
 }
+#: signs without width: marks of order and direction, and joiners next to no letter that
+#: they shape
+_UNSEEN = re.compile(
+    r"[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+    r"|(?<![^\x00-\u024f])[\u200c\u200d](?![^\x00-\u024f])"
+)
+_BLANK = re.compile(r"[^\S\r\n\t ]")  #: of other widths
 _LIKE_ASCII = str.maketrans(
     {
         "\N{MINUS SIGN}": "-",
@@ -79,7 +87,7 @@ class Words(NamedTuple):
     def of(cls, column: pd.Series) -> "Words":
         """Words of a column; numbers among text by their digits."""
         codes, words = pd.factorize(column.map(str, na_action="ignore"))
-        return cls(column.index, codes, [str(word).strip() for word in words])
+        return cls(column.index, codes, [visible(str(word)) for word in words])
 
     def known(self, missing: Collection[str]) -> list[str]:
         """Words that do not count as missing."""
@@ -331,13 +339,33 @@ def text_of(value: Any) -> str:
         raise KerhrmError(problem, "use a column for each of its values")
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
-    text = str(value).strip()
+    text = visible(str(value))
     digits = re.fullmatch(r"(-?(?:0|[1-9]\d{0,14}))(?:\.(\d{1,15}))?", text)
     if digits is None:
         return text
     part = (digits[2] or "").rstrip("0")
     whole = "0" if digits[1] == "-0" and not part else digits[1]
     return f"{whole}.{part}" if part else whole
+
+
+def visible(text: str) -> str:
+    """Text as the eye sees it, so that words that look alike are one.
+
+    Letters are composed (NFC), blanks are of one kind and not at the ends, and signs
+    without width are left out, but for those that join the letters of other scripts.
+    """
+    if not text.isascii():
+        text = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
+        text = _BLANK.sub(" ", text)
+    return text.strip()
+
+
+def escaped(name: str) -> str:
+    """A name with signs that are not seen written out, as \\u200b."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in name
+    )
 
 
 def listed(words: Sequence[str], most: int = 3) -> str:

@@ -15,9 +15,11 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._cells import (
     check_decimal,
+    escaped,
     read_cells,
     shows_comma,
     three_decimals,
+    visible,
 )
 from kerhrm.estimators._dates import ORDERS, read_dates
 from kerhrm.estimators._layout import (
@@ -77,6 +79,7 @@ def read_table(
     text = decode(read_bytes(path), path, encoding)
     text = one_blank(text) if sep == " " else text
     layout = read_layout(text, path, sep)
+    dates = [visible(name) for name in dates]
     for name in dates:
         check_name(name, layout.names)
     as_text = {layout.names.index(name): str for name in dates}
@@ -132,7 +135,8 @@ def check_name(name: str, names: Sequence[str]) -> None:
         raise KerhrmError(problem, "write the columns' names above it")
     near = difflib.get_close_matches(name, names, n=1)
     known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
-    raise KerhrmError(f"column {name!r} does not exist", suggest(name, near or known))
+    hint = suggest(name, [escaped(known) for known in near or known])
+    raise KerhrmError(f"column {name!r} does not exist", hint)
 
 
 def _parse(text: str, path: Path, layout: Layout, dtype: Any) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._cells import counted
+from kerhrm.estimators._cells import counted, visible
 
 SEPARATORS = ",;\t|"
 OTHER_SEPARATORS = " :^~#"  #: are not tried, but named in a hint
@@ -69,7 +69,7 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     rows = _rows(stream, sep, padded, path, line)
     _, header_line, header = next(rows, (line + 1, line + 1, []))
     start = stream.tell()
-    names = [" ".join(cell.split()) for cell in header[: _filled(header)]]
+    names = [" ".join(visible(cell).split()) for cell in header[: _filled(header)]]
     if not names:
         problem = f"{path} has no names in line {header_line}"
         raise KerhrmError(problem, "name every column in the first line")

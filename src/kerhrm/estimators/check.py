@@ -5,7 +5,7 @@ The estimators on a table as it comes (``kerhrm check``).
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from kerhrm.estimators._cells import (
     is_text,
     listed,
     read_cells,
+    visible,
 )
 from kerhrm.estimators._copies import copied, split
 from kerhrm.estimators._csv import check_name
@@ -81,9 +82,11 @@ def check(
     KerhrmError
         If a column is not there or cannot be used, or there are too few rows.
     """
-    target = str(target)
+    if isinstance(table, pd.DataFrame):
+        table = table.set_axis(table.columns.map(_name), axis=1)
+    target, group = _name(target), None if group is None else _name(group)
     auxiliary, drop = (
-        [names] if isinstance(names, str) else list(dict.fromkeys(names))
+        [*dict.fromkeys(map(_name, [names] if isinstance(names, str) else names))]
         for names in (auxiliary, drop)
     )
     others = [*auxiliary, *([] if group is None else [group]), *drop]
@@ -144,6 +147,11 @@ def check(
 def check_column(name: str, table: pd.DataFrame) -> None:
     """Refuse a column that a table does not have."""
     check_name(name, [str(known) for known in table.columns])
+
+
+def _name(name: Any) -> str:
+    """Name of a column, one of those that look alike."""
+    return visible(str(name))
 
 
 def _complete_rows(

@@ -203,6 +203,18 @@ def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> N
         check(text, "c")
 
 
+def test_what_looks_alike_is_one_group_label_and_name(plain: pd.DataFrame) -> None:
+    place = ["K\xf6ln", "Ko\u0308ln", "Bonn", "Bonn\u200b"] * 20
+    table = plain.assign(**{"\ufeffpla\xf6": place}, y=plain["y"] > 0)
+    for group in ("pla\xf6", "plao\u0308\u200b"):
+        errors = check(table, "y\u2060", group=group).report.errors
+        assert {"pla\xf6 K\xf6ln", "pla\xf6 Bonn"} < {*errors.index}
+        assert not any("\u0308" in name or "\u200b" in name for name in errors.index)
+    assert check(table, "pla\xf6").model.classes_.tolist() == ["Bonn", "K\xf6ln"]
+    with pytest.raises(ValueError, match="two columns are called 'a'"):
+        check(plain.assign(**{"a\u200b": 1}), "y")
+
+
 def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
     some = pd.concat([plain, plain.iloc[:30]], ignore_index=True)
     all_of_them = pd.concat([plain.assign(c=[*"pq"] * 40)] * 3)

@@ -149,6 +149,32 @@ def test_equal_numbers_are_one_text() -> None:
         assert text_of(text) == text
 
 
+#: words that look alike, and the one that all of them are
+ALIKE = {
+    "Köln": ["K\xf6ln", "Ko\u0308ln", "K\xf6ln\u200b", "\ufeffK\xf6ln", "K\xf6\xadln"],
+    "New York": ["New York", "New\xa0York", " New York\u200e", "New\u2009York\u2060"],
+    "5": ["5", "\ufeff5", "5\u200b"],
+    "law": ["law", "l\u200daw", "law\u200c"],
+}
+
+
+@pytest.mark.parametrize("word", ALIKE)
+def test_words_that_look_alike_are_one(word: str) -> None:
+    cells = pd.Series(ALIKE[word] * 2, dtype=object)
+    read = read_cells(pd.DataFrame({"a": cells})).table["a"]
+    assert {*map(str, read)} == {word} == {*map(text_of, cells)}
+
+
+def test_joiners_that_shape_other_letters_stay() -> None:
+    for word in (
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\U0001f469\u200d\U0001f52c",
+        "two\nlines",
+        "two  blanks",
+    ):
+        assert text_of(word) == word
+
+
 DAYS = pd.date_range("2020-01-01", periods=60, freq="31h")
 FORMATS = {
     "%d/%m/%Y": "D",

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators._csv import check_name
 from kerhrm.estimators.check import read_table
 
 EXPECTED = {"a": [1, 2], "b": [4, 5], "y": [7, 8]}
@@ -207,6 +208,18 @@ def test_names_are_as_they_stand(tmp_path: Path) -> None:
     csv.writer(text).writerows([names, range(8)])
     table = read_table(written(tmp_path, text.getvalue()))
     assert list(table) == [*names[:5], "two lines", "blanks inside", "größe"]
+
+
+def test_names_are_as_the_eye_sees_them(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "k\u200b,gro\u0308\xdfe,a\xa0b,day\u200e\n1,2,3,2020-01-01\n"
+    )
+    table = read_table(path, dates=["day\u200b"])
+    assert list(table) == ["k", "gr\xf6\xdfe", "a b", "day"]
+    with pytest.raises(KerhrmError, match="two columns are called 'k'"):
+        read_table(written(tmp_path, "k\u200b,k\n1,2\n"))
+    with pytest.raises(KerhrmError, match=r"known are: x\\u200cb, y"):
+        check_name("k", ["x\u200cb", "y"])
 
 
 def test_thousands_of_quotes_do_not_hang(tmp_path: Path) -> None:
