@@ -35,6 +35,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("config.yaml", {"threads": True}, "threads"),
     ("config.yaml", {"results": "a\nb"}, "results"),
     ("config.yaml", {"raw_dir": "/nowhere"}, "raw_dir"),
+    ("config.yaml", {"results": "$HOME/res"}, "results = '$HOME/res': must be a path"),
     ("presets/paper.yaml", {"preset": "small"}, "preset"),
     ("presets/paper.yaml", {"data": {"made": {"seeds": 0}}}, "data.made.seeds"),
     ("data/made.yaml", {"settings": {"..": {}}}, "settings..."),
@@ -56,6 +57,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("data/made.yaml", {"network": {"widths": [10**9]}}, "network.widths"),
     ("data/made.yaml", {"network": {"module": "none.such:thing"}}, "network.module"),
+    (
+        "data/made.yaml",
+        {"network": {"module": "kerhrm.networks.modules:small_cnn"}},
+        "network.widths = [8]: the module kerhrm.networks.modules:small_cnn has widths",
+    ),
     ("data/made.yaml", {"tuning": {"settings": ["c"]}}, "tuning.settings"),
     ("data/made.yaml", {"seeds": [100, 101]}, "tuning"),
     ("learners.yaml", {"erm": {"method": "er"}}, "erm.method"),
@@ -77,6 +83,33 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
         "kerhrm.options.n_init",
     ),
     ("learners.yaml", {"data": {"method": "erm"}}, "data"),
+    ("learners.yaml", {"erm": {"mark": " "}}, "erm.mark = ' ': it is blank"),
+    (PLACE, {"marks": {"erm": "\u2800"}}, "marks.erm = '\u2800': it is blank"),
+    (
+        "learners.yaml",
+        {"erm": {"candidates": [{"steps": 3}]}},
+        "erm: it has grid and candidates",
+    ),
+    (
+        "learners.yaml",
+        {
+            "kerhrm": {
+                "candidates": [{"k": 3}],
+                "at": {"made/b": {"grid": {"alpha": [1.0]}}},
+            }
+        },
+        "kerhrm: it has at made/b a grid and candidates",
+    ),
+    (
+        "learners.yaml",
+        {"erm": {"steps": True}},
+        "erm.steps = True: steps: true needs the method kerhrm; it has erm",
+    ),
+    (
+        "learners.yaml",
+        {"new": {"like": "kerhrm", "method": "kerhrm_given_split"}},
+        "new.steps: steps: true needs the method kerhrm; it has kerhrm_given_split",
+    ),
     (
         "selected/made.yaml",
         {"erm": {"pooled validation": {"steps": 0}}},
@@ -228,3 +261,44 @@ def test_a_key_in_the_wrong_place_is_told_its_own(
 def test_the_hint_of_a_misplaced_key_works(load: Load) -> None:
     seeds = load(data={"made": {"seeds": 2}}).params("made", "a")["seeds"]
     assert len(seeds["data"]) == 2
+
+
+NEW = {
+    "learners.yaml": {
+        "new": {
+            "like": "kerhrm",
+            "selected": "new",
+            "mark": "new",
+            "grid": {"alpha": [5.0, 7.0]},
+        },
+    },
+    "selected/made.yaml": {"new": {"worst inferred environment": {"alpha": 7.0}}},
+    PLACE: {"learners": ["erm", "new"]},
+}
+
+
+@pytest.mark.parametrize("preset", ["paper", "tuning"])
+def test_jobs_of_single_steps_take_one_choice(load: Load, preset: str) -> None:
+    """The hint works, in a search, too."""
+    with pytest.raises(KerhrmError) as error:
+        load(NEW, preset=preset)
+    text = "config/learners.yaml: new.steps: made/a has 2 choices of its options, but "
+    assert str(error.value) == f"{text}jobs of single steps take one; set steps: false"
+    one = load(NEW, preset=preset, learners={"new": {"steps": False}})
+    assert len(one.params("made", "a", "new")["candidates"]) == 2
+
+
+def test_a_module_may_replace_widths_of_other_files(load: Load) -> None:
+    """But not the other way round, nor both in one place."""
+    module = {"module": "kerhrm.networks.modules:small_cnn"}
+    changed = load(data={"made": {"network": module}}).params("made", "a")
+    assert changed["network"]["module"] == module["module"]
+    of_module = {"title": "Other", "generator": "temporal", "seeds": 1}
+    of_module |= {"network": module, "settings": {"a": {}}}
+    changes: dict[str, Any] = {"data/other.yaml": of_module}
+    sizes = {"data": {"other": {"network": {"widths": [2]}}}}
+    load(changes | {"presets/paper.yaml": sizes})
+    for name, given in (("other", {}), ("made", module)):
+        network = given | {"widths": [3]}
+        with pytest.raises(KerhrmError, match=r"network\.widths = \[3\]: the module"):
+            load(changes, data={name: {"network": network}})

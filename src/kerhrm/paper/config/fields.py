@@ -174,5 +174,9 @@ Seeds = Annotated[
 Folder = Annotated[str, AfterValidator(_check_there)]
 FolderName = Annotated[
     str,
-    matching(r"[^{}<>\x00-\x1f]+", "must be a path without { } < > and line breaks"),
+    matching(
+        r"[^{}<>$\x00-\x1f]+",
+        "must be a path without { } < > $ and line breaks; "
+        "write the folder out: variables are not replaced",
+    ),
 ]

@@ -47,6 +47,22 @@ class Learners:
             if not self.titles(name):
                 raise sources.error(at, "it has no titles", "add titles")
             self._check_options(name)
+            self._check_steps(name)
+
+    def _check_steps(self, name: str) -> None:
+        """Refuse steps of another method than KerHRM, whose M_c and M_p are jobs."""
+        method, ours = self.methods[name], METHODS["kerhrm"]
+        same = method.train is ours.train and issubclass(method.options, ours.options)
+        if (
+            same
+            and method.options.model_fields.keys() == ours.options.model_fields.keys()
+        ):
+            return
+        if self.inherited(name, "steps"):
+            problem = f"steps: true needs the method kerhrm; it has {method.name}"
+            raise self.sources.error(
+                ("learners", name, "steps"), problem, "set steps: false"
+            )
 
     def _check_options(self, name: str) -> None:
         """Refuse options that a learner's method does not take, used or not."""
@@ -225,6 +241,12 @@ class Learners:
             ]
             for trial in tried if whole.search else ():
                 trials += [trial] * (trial not in trials)
+        steps = bool(self.inherited(learner, "steps"))
+        if steps and len(trials) > 1:
+            problem = f"{data}/{setting} has {len(trials)} choices of its options, but "
+            problem += "jobs of single steps take one"
+            key = ("learners", learner, "steps")
+            raise self.sources.error(key, problem, "set steps: false")
         ks = [
             k
             for trial in trials
@@ -258,7 +280,7 @@ class Learners:
             "needs_features": method.needs_features,
             "needs_environments": method.needs_environments,
             "criteria": method.criteria,
-            "steps": bool(self.inherited(learner, "steps")),
+            "steps": steps,
             "candidates": trials,
             "shown": shown_at,
             "titles": self.titles(learner),

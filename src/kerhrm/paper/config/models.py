@@ -155,6 +155,14 @@ class Learner(Options):
         {}, "changes on DATA, DATA/SETTING or a pattern; later ones win"
     )
 
+    @model_validator(mode="after")
+    def _tries_one_list(self) -> Self:
+        gridded = [place for place, one in self.at.items() if one.grid]
+        if self.candidates and (self.grid or gridded):
+            grid = "grid" if self.grid else f"at {gridded[0]} a grid"
+            raise ValueError(f"it has {grid} and candidates; delete one of them")
+        return self
+
 
 class Cells(Options):
     """One setting of a table."""

@@ -199,14 +199,16 @@ class Resolver:
             problem = f"its first seeds must be those of {data}/{name}"
             raise self.sources.error((*key, "seeds"), problem, "add others behind them")
         known_options: Any = generator.options(**values)
+        architecture = dump(
+            self.sources, NetworkOptions, [(network[0], network[1] or {})]
+        )
+        self._check_network(network[0])
         return {
             "generator": one.generator,
             "options": values,
             "n_points": known_options.n_points,
             **self.whole.seeds(data, name),
-            "network": dump(
-                self.sources, NetworkOptions, [(network[0], network[1] or {})]
-            ),
+            "network": architecture,
             "features": features[1] and dump(self.sources, NystroemOptions, [features]),
             "k_max": None,
             "task": generator.task,
@@ -217,6 +219,26 @@ class Resolver:
                 "raw": entry_of(RAW[generator.raw]) if generator.raw else None,
             },
         }
+
+    def _check_network(self, key: Key) -> None:
+        """Refuse widths that come with a module, or after it, and have no effect.
+
+        A preset's widths are those of all runs of its size, and a module may replace
+        them.
+        """
+        module, idle = None, False
+        for name, place, content in self.sources.layers:
+            given = Sources([(name, place, content)]).find(key)[2]
+            if not isinstance(given, Mapping):
+                continue
+            if "module" in given:
+                module, idle = given["module"], False
+            if "widths" in given:
+                idle = idle or "module" in given or Path(name).parent.name != "presets"
+        if module is not None and idle:
+            problem = f"the module {module} has widths of its own"
+            hint = "leave widths out, or set module: null"
+            raise self.sources.error((*key, "widths"), problem, hint)
 
     def table(self, name: str, table: Table) -> Tree:
         """Content of a table."""

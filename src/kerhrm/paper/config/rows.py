@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kerhrm.paper.config.fields import Cell
-from kerhrm.paper.config.files import Sources, Tree
+from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.models import Whole
 
 #: titles of rows that no learner makes, at each kind of score or generator
@@ -48,9 +48,11 @@ def _is_invisible(character: str) -> bool:
 
 
 def check_titles(sources: Sources, whole: Whole) -> None:
-    """Refuse titles and labels that cannot name a row beside those of all tables."""
+    """Refuse titles and labels that cannot name a row beside those of all tables, and
+    marks that nobody sees."""
     references = {plain(title) for title in REFERENCES}
     for name, learner in whole.learners.items():
+        _check_mark(sources, ("learners", name, "mark"), learner.mark)
         for output, title in learner.titles.items():
             key = ("learners", name, "titles", output)
             if plain(title) in references:
@@ -60,10 +62,18 @@ def check_titles(sources: Sources, whole: Whole) -> None:
             if not plain(title) or plain(title) in COLUMNS:
                 raise sources.error(key, "it cannot name a row", "choose another title")
     for name, table in whole.tables.items():
+        for learner_name, mark in table.marks.items():
+            _check_mark(sources, ("tables", name, "marks", learner_name), mark)
         for place, label in table.labels.items():
             if not plain(label) or plain(label) in COLUMNS:
                 at = ("tables", name, "settings", place, "label")
                 raise sources.error(at, "it cannot name a row", "choose another label")
+
+
+def _check_mark(sources: Sources, key: Key, mark: str | None) -> None:
+    """Refuse a mark of blanks; an empty one is none."""
+    if mark and not plain(mark):
+        raise sources.error(key, "it is blank", "write a mark, or leave it out")
 
 
 def check_alternatives(sources: Sources, whole: Whole) -> None:
