@@ -9,6 +9,7 @@ from kerhrm.estimators._cells import (
     NO_NUMBER,
     Words,
     counted,
+    decimal_signs,
     flag,
     listed,
     number,
@@ -36,7 +37,7 @@ def almost_numbers(column: pd.Series) -> str | None:
     signs = {word: {s for s in ".," if number(word, s) is not None} for word in known}
     others = [word for word in known if not signs[word]]
     most = (1 - ALMOST) * words.rows(known)
-    if not known:
+    if not known or decimal_signs(known):  # numbers, which are text on purpose
         return None
     times = [word for word in others if _TIME.fullmatch(word)]
     if words.rows(times) > most:

@@ -30,7 +30,13 @@ from kerhrm.estimators._dates import date_options, digit_dates
 from kerhrm.estimators._oddities import is_regression, missing_code, without_notes
 from kerhrm.estimators._oddities import oddities as oddities
 from kerhrm.estimators._report import Report
-from kerhrm.estimators.columns import column_values, named, table_encoder, texts
+from kerhrm.estimators.columns import (
+    column_values,
+    indistinct,
+    named,
+    table_encoder,
+    texts,
+)
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 
 TEST_SHARE = 0.3
@@ -99,6 +105,11 @@ def check(
         options = " and ".join(option for option, names in given.items() if names)
         hint = f"name fewer columns in {options}" if options else "add columns"
         raise KerhrmError("no column is left that predicts", hint)
+    alike = [name for name, column in features.items() if indistinct(column)]
+    for name in alike:  # identifiers, as are those beyond 64 bits
+        features[name] = features[name].astype(object).map(str, na_action="ignore")
+        note = "its whole numbers are too large for float64: each is a category"
+        cells.notes[name] = "; ".join(filter(None, [cells.notes.get(name), note]))
     twice = copied(features, y)
     labels = None if is_regression(y) else y
     train, test = split(features, labels, twice, TEST_SHARE, random_state)

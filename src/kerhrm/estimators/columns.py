@@ -3,6 +3,7 @@
 Text, categories, dates, durations, truth values and missing values as numbers.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,10 +15,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.estimators import DataWarning
 from kerhrm.estimators._arrays import first_row
-from kerhrm.estimators._cells import TRUTH, plain, text_of
-from kerhrm.estimators._data import check_values
+from kerhrm.estimators._cells import TRUTH, listed, plain, text_of
+from kerhrm.estimators._data import EXACT, check_values
 from kerhrm.estimators._dates import iso_times
 from kerhrm.options import suggest
 
@@ -87,7 +89,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Numbers (n_samples, n_encoded), in the index of X.
 
         Raises KerhrmError naming a column that is not there, or a value that is not
-        of the kind that its column held in the fit.
+        of the kind that its column held in the fit.  Warns of a column of text none
+        of whose values the fit has seen.
         """
         check_is_fitted(self)
         table = named(X)
@@ -95,16 +98,30 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if name not in table:
                 hint = suggest(name, list(table.columns))
                 raise KerhrmError(f"column {name!r} of the fit is missing", hint)
-        parts = [
-            part.transform(_read(table, names, kind))
-            for kind, names, part in self.parts_
-        ]
+        parts = []
+        for kind, names, part in self.parts_:
+            values = _read(table, names, kind)
+            if kind == "text" and len(values):
+                _warn_of_unseen(values, names, part.categories_)
+            parts.append(part.transform(values))
         return pd.DataFrame(np.hstack(parts), table.index, self.names_)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the encoded columns."""
         check_is_fitted(self)
         return np.array(self.names_, dtype=object)
+
+
+def _warn_of_unseen(
+    values: np.ndarray, names: Sequence[str], categories: Sequence[np.ndarray]
+) -> None:
+    """Warn of columns of text (n, c) none of whose values the fit has seen."""
+    for column, name, known in zip(values.T, names, categories, strict=True):
+        if not np.isin(column, known).any():
+            pair = f"as {shown(column[0], 40)}; it had {listed([*map(str, known)])}"
+            text = f"column {name!r} has no value that was in the fit, {pair}"
+            # transform is called by scikit-learn, which the user calls
+            warnings.warn(f"{text}: look at its spelling", DataWarning, stacklevel=4)
 
 
 def named(X: Any) -> pd.DataFrame:
@@ -155,10 +172,23 @@ def _numbers(column: pd.Series) -> np.ndarray:
         numbers = pd.to_numeric(cells, errors="coerce")
         _check_kind(column, numbers, "numbers")
         column = numbers
+    if indistinct(column):
+        problem = f"column {column.name!r} has integers too large for float64 to tell "
+        raise KerhrmError(f"{problem}apart", "subtract the column's minimum")
     values = column.astype(float).to_numpy()
     known = np.where(np.isnan(values), 0.0, values)
     check_values(known[:, None], [f"column {column.name!r}"], column)
     return values
+
+
+def indistinct(column: pd.Series) -> bool:
+    """Whether float64 makes one number of several whole numbers of a column."""
+    if not types.is_integer_dtype(column.dtype):
+        return False
+    known = column.dropna()
+    if not len(known) or max(-int(known.min()), int(known.max())) <= EXACT:
+        return False
+    return bool(known.nunique() > known.astype(float).nunique())
 
 
 def _days(column: pd.Series) -> np.ndarray:

@@ -215,6 +215,14 @@ def test_what_looks_alike_is_one_group_label_and_name(plain: pd.DataFrame) -> No
         check(plain.assign(**{"a\u200b": 1}), "y")
 
 
+def test_whole_numbers_beyond_float64_are_categories(plain: pd.DataFrame) -> None:
+    table = plain.assign(few=2**53 + np.arange(80) % 3, all=2**53 + np.arange(80))
+    found = check(table, "y")
+    assert "each is a category" in found.report.facts["column 'few'"]
+    assert "identifier? --drop all" in found.report.facts["column 'all'"]
+    assert {f"few_{2**53 + i}" for i in range(3)} < {*found.X_test}
+
+
 def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
     some = pd.concat([plain, plain.iloc[:30]], ignore_index=True)
     all_of_them = pd.concat([plain.assign(c=[*"pq"] * 40)] * 3)

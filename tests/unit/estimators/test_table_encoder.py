@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from kerhrm import table_encoder
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators import DataWarning
 
 N = 60
 CODES = np.arange(N) % 3
@@ -187,6 +188,34 @@ def test_no_column_takes_the_name_of_another() -> None:
     np.testing.assert_array_equal(encoded["a_b_c"], X["a"] == "b_c")
     np.testing.assert_array_equal(encoded["a_b_c_2"], X["a_b"] == "c")
     assert encoder.get_feature_names_out().tolist() == encoded.columns.tolist()
+
+
+def test_a_column_whose_later_values_are_all_unseen_is_warned_of() -> None:
+    X = pd.DataFrame({"a": np.arange(N), "field": ["law", "care", "art"] * 20})
+    encoder = table_encoder().fit(X)
+    words = "'field' has no value that was in the fit, as 'Law'; it had 'art', 'care', "
+    with pytest.warns(DataWarning, match=words) as warned:
+        encoded = encoder.transform(X.assign(field="Law"))
+    assert warned[0].filename == __file__
+    assert not encoded.filter(like="field").to_numpy().any()
+    encoder.transform(X.assign(field=["Law", "law"] * 30))
+    many = pd.DataFrame({"field": [f"{i}" for i in range(N)]})
+    with pytest.warns(DataWarning, match="look at its spelling"):
+        table_encoder().fit(many).transform(many + "x")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64"])
+def test_whole_numbers_that_float64_cannot_tell_apart_are_refused(dtype: str) -> None:
+    codes = pd.Series(2**53 + CODES, dtype=dtype)
+    for X in (table(codes), table(codes.where(np.arange(N) > 5))):
+        if X["c"].dtype == float:
+            continue
+        with pytest.raises(KerhrmError, match=r"'c' has integers .* subtract the colu"):
+            table_encoder().fit(X)
+    encoder = table_encoder().fit(table(CODES))
+    with pytest.raises(KerhrmError, match="'c' has integers too large"):
+        encoder.transform(table(codes.astype(str)))
+    encoder.fit(table(pd.Series(2**53 + 2 * CODES, dtype=dtype)))
 
 
 def test_columns_are_found_by_name() -> None:
