@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -9,7 +10,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 
 T = TypeVar("T")
 PLACES = "KERHRM_PLUGINS"  #: variable with the folders of packages that count
@@ -35,6 +36,38 @@ def check_entry(entry: str) -> str:
     """Refuse an entry that :func:`load_entry` cannot load."""
     load_entry(entry)
     return entry
+
+
+def check_by_name(thing: Any, what: str) -> None:
+    """Refuse a function or class that a job could not import by module and name."""
+    module, name = (getattr(thing, key, "") for key in ("__module__", "__qualname__"))
+    if not callable(thing):
+        problem = f"{what} must be a function or class; got {shown(thing)}"
+        raise KerhrmError(problem, "give the function, not what it returns")
+    if getattr(sys.modules.get(str(module)), str(name), None) is not thing:
+        problem = f"{what} must be what a module calls by its name, for jobs to import"
+        hint = "define it by def or class, not inside of another one"
+        raise KerhrmError(f"{problem}; got {shown(thing)}", hint)
+
+
+def check_options(options: Any) -> None:
+    """Refuse options of a declaration that are no class of Options, or whose defaults
+    they refuse."""
+    from kerhrm.options import Options  # which imports this module
+
+    if not (isinstance(options, type) and issubclass(options, Options)):
+        problem = f"options must be a subclass of Options; got {shown(options)}"
+        raise KerhrmError(problem, "derive the class from kerhrm.options.Options")
+    check_by_name(options, "options")
+    for key, field in options.model_fields.items():
+        if field.is_required():
+            problem = f"option {key} of {options.__name__} has no default"
+            raise KerhrmError(problem, "give every option one")
+    where = f"default of {options.__name__}."
+    try:
+        options.parse(options().model_dump(), where)
+    except KerhrmError as error:
+        raise KerhrmError(error.problem, "correct the default, or its range") from error
 
 
 def installed(group: str) -> list[EntryPoint]:

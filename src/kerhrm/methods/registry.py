@@ -7,11 +7,11 @@ point in the group ``kerhrm.methods`` that loads to a
 :class:`~kerhrm.methods.inputs.Method` of the same name.
 """
 
-from typing import Any
+from typing import Any, get_args
 
 from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.methods.auxiliary import train_auxiliary
 from kerhrm.methods.dro import DROOptions, train_dro
 from kerhrm.methods.eiil import EIILOptions, train_eiil
@@ -19,7 +19,14 @@ from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
 from kerhrm.methods.hrm import HRMOptions, train_hrm
 from kerhrm.methods.iga import IGAOptions, train_iga
-from kerhrm.methods.inputs import AS_RELEASED, NONE, WORST_INFERRED, WORST_TRUE, Method
+from kerhrm.methods.inputs import (
+    AS_RELEASED,
+    NONE,
+    POOLED,
+    WORST_INFERRED,
+    WORST_TRUE,
+    Method,
+)
 from kerhrm.methods.irm import IRMOptions, train_irm
 from kerhrm.methods.jtt import (
     ClosedFormOptions,
@@ -40,7 +47,8 @@ from kerhrm.methods.references import (
 from kerhrm.methods.released import ReleasedOptions, train_released
 from kerhrm.methods.ridge import RidgeOptions, train_ridge
 from kerhrm.methods.zin import ZINOptions, train_zin
-from kerhrm.plugins import Registry
+from kerhrm.options import Task
+from kerhrm.plugins import Registry, check_by_name, check_options
 
 _FEATURES: dict[str, Any] = {
     "needs_features": True,
@@ -118,11 +126,45 @@ _BUILT_IN = (
 )
 
 
+#: selection criteria, and what a method must declare to have one
+CRITERIA = {
+    POOLED: None,
+    WORST_TRUE: "needs_environments",
+    WORST_INFERRED: "infers",
+    AS_RELEASED: None,
+    NONE: None,
+}
+FLAGS = ("needs_environments", "needs_features", "infers")
+
+
 def _check(name: str, method: Any) -> None:
-    """Refuse what is no method of its name."""
+    """Refuse what is no method of its name, or declares what no job could use."""
     if not isinstance(method, Method) or method.name != name:
         hint = "let its package's entry point load to a Method of that name"
         raise KerhrmError(f"it is not a Method called {name}", hint)
+    check_options(method.options)
+    check_by_name(method.train, "train")
+    for key, known in (("outputs", ()), ("tasks", get_args(Task))):
+        value = getattr(method, key)
+        texts = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
+        if not texts or not value or "" in value or len({*value}) < len(value):
+            problem = f"{key} must be a tuple of different names; got {shown(value)}"
+            example = known[0] if known else "model"
+            raise KerhrmError(problem, f"write {key}=('{example}',)")
+        if known and not {*value} <= {*known}:
+            problem = f"{key} must be of {', '.join(known)}; got {shown(value)}"
+            raise KerhrmError(problem, "correct it")
+    for key in FLAGS:
+        if not isinstance(value := getattr(method, key), bool):
+            problem = f"{key} must be True or False; got {shown(value)}"
+            raise KerhrmError(problem, "correct it")
+    if method.criterion not in [*CRITERIA]:
+        problem = f"criterion must be of {', '.join(CRITERIA)}"
+        hint = "import one from kerhrm.methods.inputs"
+        raise KerhrmError(f"{problem}; got {shown(method.criterion)}", hint)
+    if (flag := CRITERIA[method.criterion]) and not getattr(method, flag):
+        problem = f"criterion '{method.criterion}' needs {flag}=True"
+        raise KerhrmError(problem, f"declare {flag}=True, or criterion=POOLED")
 
 
 #: by name

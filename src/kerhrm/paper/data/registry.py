@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.paper.data import (
     classification,
@@ -22,23 +22,32 @@ from kerhrm.paper.data import (
 from kerhrm.paper.data.dataset import DataSet as DataSet
 from kerhrm.paper.data.dataset import Dataset, check_generated
 from kerhrm.paper.data.sources import RawData
-from kerhrm.plugins import Registry, origin
+from kerhrm.plugins import Registry, check_by_name, check_options, origin
 
 RAW: dict[str, type[RawData]] = {"mnist": colored_mnist.Digits, "houses": houses.Houses}
 
 
 def _check(name: str, data: Any) -> None:
-    """Refuse what is no data set."""
+    """Refuse what is no data set, or declares what no job could use."""
     if not isinstance(data, DataSet):
         hint = "let its package's entry point load to one"
         raise KerhrmError("it is not a DataSet", hint)
     if data.task not in get_args(Task):
         tasks = " or ".join(get_args(Task))
         raise KerhrmError(f"its task must be {tasks}; got {data.task!r}", "correct it")
+    check_options(data.options)
+    check_by_name(data.generate, "generate")
     n_points = getattr(data.options(), "n_points", None)
-    if not isinstance(n_points, int):
-        problem = f"its options need n_points, a whole number; got {n_points!r}"
+    if not isinstance(n_points, int) or isinstance(n_points, bool) or n_points < 1:
+        problem = f"its options need n_points, a positive number; got {n_points!r}"
         raise KerhrmError(problem, "declare how many points train")
+    if data.raw is not None and data.raw not in RAW:
+        problem = f"raw must be None or of {', '.join(RAW)}; got {shown(data.raw)}"
+        raise KerhrmError(problem, "read other files in generate")
+    for key in ("closed_forms", "attribute"):
+        if (function := getattr(data, key)) is not None and not callable(function):
+            problem = f"{key} must be a function; got {shown(function)}"
+            raise KerhrmError(problem, "correct it, or leave it out")
 
 
 DATA_SETS: Registry[DataSet] = Registry(
