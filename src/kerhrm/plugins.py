@@ -128,6 +128,10 @@ class Registry(Mapping[str, T]):
         self._plugins: dict[str, T] | None = None
         self._lock = RLock()
 
+    def is_built_in(self, name: str) -> bool:
+        """Whether a name is of no package; none is imported."""
+        return name in self._built_in
+
     def load(self) -> Mapping[str, T]:
         """Import the packages, once, and return their objects by name.
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
+from kerhrm.errors import KerhrmError, shown
 from kerhrm.plugins import Registry
 
 MIN_RCOND = (
@@ -105,17 +105,33 @@ def minimisers(
     Raises
     ------
     KerhrmError
-        If the penalty gives something else than k numbers.
+        If the penalty gives something else than k numbers, or its unit is no positive
+        number.
     """
     penalty = PENALTIES[kind]()
     with torch.inference_mode(False), torch.enable_grad():
-        unit = float(torch.as_tensor(penalty.unit(_differentiable(psi))).detach())
+        unit = _number(kind, penalty.unit(_differentiable(psi)))
         values = {one.name: getattr(risks, one.name) for one in fields(risks)}
         risks = Risks(**{name: _differentiable(one) for name, one in values.items()})
         found = [penalty.minimise(risks, alpha * unit / terms) for alpha in alphas]
     for theta in found:
         _check_minimiser(kind, theta, risks.cross.shape[1])
     return torch.stack(found).detach()
+
+
+def _number(kind: str, unit: Any) -> float:
+    """The unit of a penalty; of a package's penalty it must be positive."""
+    value = unit.detach().cpu() if isinstance(unit, Tensor) else unit
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    positive = array.size == 1 and bool(array.reshape(()) > 0)
+    if array.size != 1 or not (positive or PENALTIES.is_built_in(kind)):
+        got = f"shape {array.shape}" if array.size > 1 else shown(value)
+        problem = f"penalty {kind}: unit must return a positive number; got {got}"
+        raise KerhrmError(problem, "return psi.new_ones(()) if alpha has no unit")
+    return float(array.reshape(()))
 
 
 def _check_minimiser(kind: str, theta: object, k: int) -> None:
@@ -130,7 +146,8 @@ def _check_minimiser(kind: str, theta: object, k: int) -> None:
     if theta.shape != (k,):
         problem = f"{where} shape ({k},); got {tuple(theta.shape)}"
         raise KerhrmError(problem, "return one number for each feature")
-    if kind in PENALTIES.load() and not bool(torch.isfinite(theta).all()):
+    own = PENALTIES.is_built_in(kind)  # imports no package, of which one may be broken
+    if not own and not bool(torch.isfinite(theta).all()):
         raise KerhrmError(f"{where} finite numbers; got NaN or infinity", hint)
 
 
@@ -160,6 +177,12 @@ class GradientVariance(Penalty):
         d_second = risks.second - risks.mean(risks.second)
         d_cross = (risks.cross - risks.mean(risks.cross)).unsqueeze(-1)
         metric_times = self.metric(risks, d_second)
+        if getattr(metric_times, "shape", None) != d_second.shape:
+            got = getattr(metric_times, "shape", type(metric_times).__name__)
+            got = tuple(got) if isinstance(got, torch.Size) else got
+            problem = f"penalty {type(self).__name__}: metric must return a tensor of"
+            problem += f" the shape of its columns, {tuple(d_second.shape)}; got {got}"
+            raise KerhrmError(problem, "return M times the columns of each environment")
         target = risks.mean(metric_times.mT @ d_cross).squeeze(-1)
         return 4 * risks.mean(d_second.mT @ metric_times), 4 * target
 

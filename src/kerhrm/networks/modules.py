@@ -99,13 +99,21 @@ def check_module(module: Any, entry: str, d: int) -> None:
     """Refuse what is not one number a point, a function of parameters and that point
     alone.
 
-    Buffers are refused, too: they would be parameters that nobody trains.
+    Buffers and frozen weights are refused, too: neural tangent features have the
+    gradients of all weights, and training moves all of them.
 
     Raises KerhrmError naming the entry.
     """
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
         raise _refused(entry, "returns no torch.nn.Module with parameters")
     for name, weight in module.named_parameters():
+        if isinstance(weight, nn.parameter.UninitializedParameter):
+            hint = "give its layers their number of inputs, as nn.Linear(d, 1)"
+            raise _refused(entry, f"has weights without a shape in {name}", hint)
+        if not weight.requires_grad:
+            hint = "leave them trainable, or put the frozen part before: give its "
+            hint += "outputs as columns"
+            raise _refused(entry, f"has frozen weights in {name}", hint)
         if weight.dtype != torch.float32:
             kind = str(weight.dtype)[6:]
             hint = "leave the default type as it is: the fit chooses it"

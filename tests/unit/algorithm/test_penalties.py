@@ -370,3 +370,68 @@ def test_a_penalty_that_gives_no_minimiser_is_one_line(
     monkeypatch.setattr(RiskVariance, "minimise", lambda *_: value)
     with pytest.raises(KerhrmError, match=f"v_rex: minimise {message}"):
         minimisers(v_rex, d.psi, d.risks(), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("unit", "got"),
+    [
+        (None, "None"),
+        (0, "0"),
+        (-1.0, "-1.0"),
+        (torch.tensor(0.0), "0.0"),
+        (torch.ones(3), r"shape \(3,\)"),
+        (math.nan, "nan"),
+        ("much", "'much'"),
+        ([], r"\[\]"),
+    ],
+)
+def test_a_unit_that_is_no_positive_number_is_one_line(
+    v_rex: str, monkeypatch: pytest.MonkeyPatch, unit: object, got: str
+) -> None:
+    d = data(0)
+    monkeypatch.setattr(RiskVariance, "unit", lambda *_: unit)
+    text = f"v_rex: unit must return a positive number; got {got}; return psi"
+    with pytest.raises(KerhrmError, match=text):
+        minimisers(v_rex, d.psi, d.risks(), [1.0])
+
+
+@pytest.mark.parametrize("unit", [2, 2.0, torch.tensor(2.0), torch.full((1,), 2.0)])
+def test_a_unit_may_be_any_number(
+    v_rex: str, monkeypatch: pytest.MonkeyPatch, unit: object
+) -> None:
+    d = data(0)
+    (twice,) = minimisers(v_rex, d.psi, d.risks(), [2.0])
+    monkeypatch.setattr(RiskVariance, "unit", lambda *_: unit)
+    (found,) = minimisers(v_rex, d.psi, d.risks(), [1.0])
+    assert torch.equal(found, twice)
+
+
+@pytest.mark.parametrize(
+    ("metric", "got"),
+    [
+        (lambda self, risks, columns: None, "NoneType"),
+        (lambda self, risks, columns: columns[0], r"\(3, 3\)"),
+        (lambda self, risks, columns: columns[..., :1], r"\(\d, 3, 1\)"),
+        (lambda self, risks, columns: 1.0, "float"),
+    ],
+)
+def test_a_metric_of_another_shape_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, metric: object, got: str
+) -> None:
+    d, kind = data(0), type("Mine", (GradientVariance,), {"metric": metric})
+    monkeypatch.setattr(PENALTIES, "_plugins", {"mine": kind})
+    text = rf"penalty Mine: metric must return a tensor of .*; got {got}; return M"
+    with pytest.raises(KerhrmError, match=text):
+        minimisers("mine", d.psi, d.risks(), [1.0])
+
+
+def test_built_in_penalties_need_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken one fails none of their fits."""
+
+    def broken() -> None:
+        raise KerhrmError("a package that is broken")
+
+    d = data(0)
+    monkeypatch.setattr(PENALTIES, "load", broken)
+    for kind in ("gradient_variance", "whitened_gradient_variance"):
+        assert minimisers(kind, d.psi, d.risks(), [1.0]).shape == (1, 3)

@@ -177,3 +177,26 @@ def test_what_a_factory_sets_for_the_process_is_put_back(
     before = state()
     build(NetworkOptions(module="rude_factory:make"), 0, 5)
     assert state() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("nn.LazyLinear(1)", "has weights without a shape in weight; give its layers"),
+        (
+            "nn.Sequential(nn.Linear(d, 4).requires_grad_(False), nn.Linear(4, 1))",
+            "has frozen weights in 0.weight; leave them trainable, or put the frozen",
+        ),
+    ],
+)
+def test_weights_that_training_could_not_move_are_refused(
+    line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"stiff_{'lazy' if 'Lazy' in line else 'frozen'}"
+    code = f"from torch import nn\ndef make(d):\n    return {line}\n"
+    (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(KerhrmError) as error:
+        build(NetworkOptions(module=f"{name}:make"), 0, 5)
+    assert str(error.value).startswith(f"module '{name}:make' {message}")
+    assert "\n" not in str(error.value)
