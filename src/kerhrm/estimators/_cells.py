@@ -50,10 +50,11 @@ _DIGITS = {
     )
     for sign, other in ((".", ","), (",", "."))
 }
-#: signs without width: marks of order and direction, and joiners next to no letter that
-#: they shape
+_ZERO_FIRST = re.compile(r"[+-]?0\d")
+#: signs without width that change nothing else, and joiners next to no letter that they
+#: shape
 _UNSEEN = re.compile(
-    r"[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+    r"[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\ufeff]"
     r"|(?<![^\x00-\u024f])[\u200c\u200d](?![^\x00-\u024f])"
 )
 _BLANK = re.compile(r"[^\S\r\n\t ]")  #: of other widths
@@ -173,10 +174,22 @@ def _read(words: Words, signs: Collection[str], usual: str) -> tuple[pd.Series, 
     numbers = {word: number(word, sign) for word in words.known(NO_NUMBER)}
     column, notes = words.values(numbers), [words.absent(NO_NUMBER)]
     for word, value in numbers.items():
-        if not _is_float(word, value):
-            notes.append(f"{word!r} is read as {value}")
+        code = _ZERO_FIRST.match(word) is not None
+        if code or not _is_float(word, value):
+            cure = ": put a letter in front of each if they are codes" * code
+            notes.append(f"{word!r} is read as {value}{cure}")
             break
     return column.astype(_number_type(column)), "; ".join(filter(None, notes))
+
+
+def zeros_first(table: pd.DataFrame) -> list[int]:
+    """Columns of text that are numbers, some of which begin with 0, as codes do."""
+    words = [Words.of(column).known(NO_NUMBER) for _, column in table.items()]
+    return [
+        number
+        for number, known in enumerate(words)
+        if any(map(_ZERO_FIRST.match, known)) and decimal_signs(known)
+    ]
 
 
 def _number_type(column: pd.Series) -> str:

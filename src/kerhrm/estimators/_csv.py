@@ -5,6 +5,7 @@ What a file does not show without doubt is refused, in one line that says what t
 
 import difflib
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from kerhrm.estimators._cells import (
     shows_comma,
     three_decimals,
     visible,
+    zeros_first,
 )
 from kerhrm.estimators._dates import ORDERS, read_dates
 from kerhrm.estimators._layout import (
@@ -85,7 +87,11 @@ def read_table(
     as_text = {layout.names.index(name): str for name in dates}
     table = _parse(text, path, layout, as_text)
     if rounded := _rounded(table):
-        table = _parse(text, path, layout, as_text | dict.fromkeys(rounded, str))
+        as_text |= dict.fromkeys(rounded, str)
+        table = _parse(text, path, layout, as_text)
+    if codes := _codes(table, text, path, layout):
+        as_text |= dict.fromkeys(codes, str)
+        table = _parse(text, path, layout, as_text)
     if decimal == "," or shows_comma(table):  # 1.234 may be a thousand
         table = _parse(text, path, layout, str)
     notes = {}
@@ -124,6 +130,17 @@ def _rounded(table: pd.DataFrame) -> list[int]:
         for number, column in enumerate(columns)
         if column.dtype.kind == "f" and 2**53 <= column.abs().max() < np.inf
     ]
+
+
+def _codes(table: pd.DataFrame, text: str, path: Path, layout: Layout) -> list[int]:
+    """Columns of numbers some of which begin with 0, as 01234, if they are read."""
+    begins = re.compile(rf"(?:^|[\"{re.escape(layout.sep)}]) *[+-]?0\d", re.M)
+    if not layout.rows or not begins.search(text, layout.start):
+        return []
+    kinds = [dtype.kind in "iuf" for dtype in table.dtypes]
+    numbers = [number for number, numeric in enumerate(kinds) if numeric]
+    cells = _parse(text, path, layout, dict.fromkeys(numbers, str)).iloc[:, numbers]
+    return [numbers[place] for place in zeros_first(cells)]
 
 
 def check_name(name: str, names: Sequence[str]) -> None:

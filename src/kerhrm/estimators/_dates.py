@@ -84,7 +84,7 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
     ------
     KerhrmError
         If a cell is no date, cells are written in several ways, or they do not show
-        the order and none is given.
+        the order and none is given, or show another one.
     """
     if column.dtype.kind == "M":
         return pd.to_datetime(column, utc=True), ""
@@ -100,9 +100,14 @@ def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, 
         hint = "write all of them as 2024-12-31, or leave the column out of --dates"
         raise KerhrmError(f"{problem} in {first_row(wrong, column)}", hint)
     given = [name for name in ORDERS.get(order or "", ()) if name in ways]
+    possible = possible_orders(ways)
+    if shown(ways) and possible and order and not given:
+        problem = f"{where} must hold dates; got {_misfit(known, order)!r}"
+        hint = "leave --date-order out, so that each column shows its own"
+        raise KerhrmError(f"{problem} with --date-order {order}", hint)
     if not (chosen := shown(ways) or next(iter(given), None)):
         problem = f"{where} does not show the order of day, month and year"
-        hint = f"add --date-order {' or '.join(possible_orders(ways))}"
+        hint = f"add --date-order {' or '.join(possible)}"
         raise KerhrmError(f"{problem}: {known[0]!r}", hint)
     times = words.values(dict(zip(known, ways[chosen], strict=True)))
     return pd.to_datetime(times, utc=True), words.absent(NO_NUMBER)
@@ -176,6 +181,12 @@ def digit_dates(column: pd.Series) -> str | None:
     others = [text_of(value) for value in values[~dated]]
     rows = counted(int(column.isin(values[~dated]).sum()))
     return f"{text}, but not {listed(others)} in {rows}: {CORRECT}, and add {option}"
+
+
+def _misfit(words: Sequence[str], order: str) -> str:
+    """First word that is no date in an order, by the format that most words have."""
+    absent = [_times(words, name).isna().to_numpy() for name in ORDERS[order]]
+    return words[int(min(absent, key=np.count_nonzero).argmax())]
 
 
 def _dated(values: np.ndarray) -> np.ndarray:

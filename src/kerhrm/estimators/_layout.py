@@ -61,8 +61,8 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     _check_quotes(text, path)
     start, line = 0, 0
     if first := SEP_LINE.match(text):  # which Excel writes
-        start, line, sep = first.end(), 1, sep or first[1]
-    sep = check_separator(sep) if sep else find_separator(text[start:])
+        start, line, sep = first.end(), 1, first[1] if sep is None else sep
+    sep = find_separator(text[start:]) if sep is None else check_separator(sep)
     padded = sep != " " and re.search(rf'{re.escape(sep)} +"', text) is not None
     stream = io.StringIO(text, newline="")
     stream.seek(start)
@@ -173,7 +173,10 @@ def check_separator(sep: str) -> str:
     sep = "\t" if sep == "\\t" else sep
     if len(sep) != 1 or sep in '"\r\n' or sep.isalnum():
         problem = f"--sep must be one character, no letter or quote; got {sep!r}"
-        raise KerhrmError(problem, r"use ',', ';' or '\t', a tab")
+        hint = r"use ',', ';' or '\t', a tab, or leave --sep out"
+        if sep.startswith("\\s"):
+            hint = "for runs of blanks use --sep ' '"
+        raise KerhrmError(problem, hint)
     return sep
 
 

@@ -85,7 +85,7 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     """
     shown = _shown_encoding(data)
     try:
-        named = codecs.lookup(encoding or "utf-8").name
+        named = codecs.lookup("utf-8" if encoding is None else encoding).name
     except (LookupError, ValueError) as error:
         problem = f"--encoding must be one that Python knows; got {encoding!r}"
         raise KerhrmError(problem, "leave --encoding out") from error

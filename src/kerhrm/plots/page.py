@@ -43,6 +43,10 @@ def check_output(path: Path, data: Path) -> None:
         raise FileError(f"cannot write {path}: it is a folder", "name a file in it")
     if there and path.exists() and data.exists() and path.samefile(data):
         raise FileError(f"{path} is the table itself", "name another file for --html")
+    if path.suffix.casefold() not in (".html", ".htm"):
+        problem = f"--html must name a page, which ends in .html; got {str(path)!r}"
+        stem = path.stem if path.stem.strip("-. ") else "report"
+        raise FileError(problem, f"write {path.with_name(f'{stem[:100]}.html')}")
     if there and not _is_page(path):
         raise FileError(f"{path} exists, and kerhrm check has not written it", hint)
     if not path.parent.is_dir():

@@ -40,7 +40,8 @@ NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
     "powers": (["1,257E-01", "9,500e+00"], [0.1257, 9.5], "read as 0.1257"),
     "a power among others": (["1,257", "3,500E1"], [1.257, 35], "read as 1.257"),
     "powers with a point": (["1.257E-01", "2"], [0.1257, 2], ""),
-    "zeros in front": (["007", "12"], [7, 12], ""),
+    "zeros in front": (["007", "12"], [7, 12], "'007' is read as 7: put a letter in"),
+    "zeros": (["0", "0.5", "00.5"], [0, 0.5, 0.5], "'00.5' is read as 0.5"),
 }
 
 
@@ -221,6 +222,31 @@ def test_the_order_is_asked_for_where_cells_do_not_show_it() -> None:
     with pytest.raises(KerhrmError, match="add --date-order dmy"):
         read_dates(short)
     assert read_dates(short, "dmy")[0].dt.year.tolist() == [2020, 2068]
+
+
+@pytest.mark.parametrize(
+    ("cells", "order", "wrong"),
+    [
+        (["13/02/2024", "01/02/2024"], "mdy", "13/02/2024"),
+        (["01/02/2024", "02/13/2024"], "dmy", "02/13/2024"),
+        (["05/05/2024", "06/06/2024"], "ymd", "05/05/2024"),
+        (["13.02.2024 10:00"], "mdy", "13.02.2024 10:00"),
+    ],
+)
+def test_an_order_that_is_given_must_fit(
+    cells: list[str], order: str, wrong: str
+) -> None:
+    column = pd.Series(cells, name="d")
+    words = f"'d' must hold dates; got '{wrong}' with --date-order {order}; leave --da"
+    with pytest.raises(KerhrmError, match=words):
+        read_dates(column, order)
+    assert read_dates(column)[0].notna().all()
+
+
+def test_an_order_changes_nothing_where_dates_show_theirs() -> None:
+    for cells in (["2024-01-31"], ["31 Jan 2024"], ["Jan 2024"], ["20240131"]):
+        times = [read_dates(pd.Series(cells), order)[0] for order in (None, "mdy")]
+        assert times[0].equals(times[1])
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,13 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "another separator": ("a:b\n1:2\n", {}, "set --sep ':'"),
     "a wrong separator": ("a;b\n1;2\n", {"sep": ","}, "set --sep ';'"),
     "a separator of two": ("a;b\n1;2\n", {"sep": "ab"}, "--sep must be one character"),
+    "an empty separator": (PLAIN, {"sep": ""}, "--sep must be .* leave --sep out"),
+    "an empty encoding": (PLAIN, {"encoding": ""}, "got ''; leave --encoding out"),
+    "an expression": (
+        PLAIN,
+        {"sep": r"\s+"},
+        "got .*; for runs of blanks use --sep ' '",
+    ),
     "a quote between": ("a;b\n1;2\n", {"sep": '"'}, "--sep must be one character"),
     "an open quote": ('a,b\n1,2\n3,"4\n5,6\n', {}, "a quote in line 3 is not closed"),
     "lines above": ("By\nme\na,b,y\n1,2,3\n", {}, "delete the lines above the names"),
@@ -298,6 +305,18 @@ def test_a_point_that_no_column_explains_is_asked_for(sep: str, tmp_path: Path) 
 def test_a_point_is_decimal_where_commas_separate(tmp_path: Path) -> None:
     table = read_table(written(tmp_path, "a,b\n850,1\n1.004,2\n"))
     assert table["a"].tolist() == [850, 1.004]
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_zeros_in_front_are_said(sep: str, tmp_path: Path) -> None:
+    rows = "zip;a;b;c;d\n01234;0;0.5;08:00;\n91234;10;-0.5;09:00;007\n"
+    table = read_table(written(tmp_path, rows.replace(";", sep)))
+    assert table["zip"].tolist() == [1234, 91234]
+    told = "'{}' is read as {}: put a letter in front of each if they are codes"
+    notes = {"zip": told.format("01234", 1234), "d": told.format("007", 7)}
+    assert table.attrs["notes"] == notes
+    quoted = read_table(written(tmp_path, 'a,b\n"01","x"\n"02","y"\n'))
+    assert quoted.attrs["notes"] == {"a": told.format("01", 1)}
 
 
 def test_large_whole_numbers_are_exact_next_to_empty_cells(tmp_path: Path) -> None:

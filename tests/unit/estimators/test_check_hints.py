@@ -61,6 +61,13 @@ REFUSED = {
     "a comma in doubt": (IN_DOUBT, []),
     "a point in doubt": (IN_DOUBT.replace(b",", b"."), []),
     "no decimal sign": (csv(), ["--decimal", "x"]),
+    "an order that does not fit": (
+        csv(c=DAYS.strftime("%d/%m/%Y")),
+        ["--dates", "c", "--date-order", "mdy"],
+    ),
+    "an empty separator": (csv(), ["--sep", ""]),
+    "an empty encoding": (csv(), ["--encoding", ""]),
+    "an expression": (csv(" "), ["--sep", r"\s+"]),
     "no order": (csv(), ["--date-order", "ydm"]),
     "an order of no dates": (csv(), ["--date-order", "dmy"]),
     "auxiliary dates": (csv(c=DAYS.astype(str)), ["--auxiliary", "c"]),

@@ -4,6 +4,7 @@ terminal."""
 import errno
 import io
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -89,6 +90,26 @@ def test_a_page_replaces_its_own_and_is_no_table(
     (tmp_path / "link.html").symlink_to(page)
     with pytest.raises(KerhrmError, match="kerhrm check has not written it"):
         check_output(tmp_path / "link.html", data)
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [
+        ("out.pdf", "out.html"),
+        ("out.csv", "out.html"),
+        ("a.b.xlsx", "a.b.html"),
+        ("out", "out.html"),
+        ("-", "report.html"),
+    ],
+)
+def test_a_page_ends_in_html(
+    name: str, better: str, data: Path, tmp_path: Path
+) -> None:
+    hint = f"write {re.escape(str(tmp_path / better))}$"
+    with pytest.raises(KerhrmError, match=f"ends in .html; got '.*{name}'; {hint}"):
+        check_output(tmp_path / name, data)
+    for good in (better, "x.HTM"):
+        check_output(tmp_path / good, data)
 
 
 def test_a_folder_that_is_read_only_is_told_before_the_fit(
