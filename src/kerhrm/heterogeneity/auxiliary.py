@@ -19,8 +19,10 @@ that random signs of the terms make draws of T:
 .. math::
     p = (1 + \#\{\text{draws with at least the gain}\}) / (1 + \#\text{draws}).
 
-psi are the inputs and a constant, or the leading principal components of many inputs:
-what a change of the function must be correlated with to be seen.
+psi are a constant and the inputs, or the leading principal components of many inputs:
+what a change of the function must be correlated with to be seen.  A change of the
+constant alone would be lost among many inputs, so that it is measured by itself, too;
+of both gains, in units of their spread, the larger one counts, and of a draw likewise.
 """
 
 import math
@@ -35,7 +37,6 @@ from kerhrm.heterogeneity.test import (
     MIN_POINTS,
     HeterogeneityResult,
     impossible,
-    in_sequence,
     leading,
     orthonormal,
 )
@@ -47,7 +48,7 @@ MAX_ROWS = 10_000  #: that are tested; more cost much, and small changes are see
 MAX_FEATURES = 25  #: inputs, or components of them, beside the constant
 #: share of the penalty that predicts best: the product of the two regressions' biases
 #: counts here, and their variances hardly do
-SMOOTHING = 0.1
+SMOOTHING = 0.3
 SMALLEST = 1e-8  #: eigenvalue of a covariance, as a share of the largest
 
 
@@ -88,9 +89,12 @@ def covariance_measure(
         known = [columns.less_smoothed(column, SMOOTHING) for column in indicators.T]
         r = indicators - np.column_stack(known)
         psi = orthonormal(leading(inputs, MAX_FEATURES))
-        left, right = _whitened(psi * e[:, None], weight), _whitened(r, weight)
-        gains = _gains(left, right, weight, n_permutations)
-    return in_sequence(iter(gains), n_permutations, options.level)
+        right = _whitened(r, weight)
+        both = [
+            _gains(_whitened(terms * e[:, None], weight), right, weight, n_permutations)
+            for terms in (psi, np.ones((len(e), 1)))
+        ]
+    return _largest(np.stack(both), options.level)
 
 
 def _whitened(terms: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -111,3 +115,17 @@ def _gains(
     sums = np.stack([(signs * column) @ right for column in left.T], axis=1)
     norms = np.linalg.norm(sums / math.sqrt(n), 2, axis=(1, 2))
     return np.asarray(norms**2 / (2 * n))
+
+
+def _largest(gains: np.ndarray, level: float) -> HeterogeneityResult:
+    """Compare the first of the gains (2, 1 + B) with draws.
+
+    By the larger of the two in units of the spread of all of them.
+    """
+    centred = gains - gains.mean(1, keepdims=True)
+    units = centred / np.maximum(gains.std(1, keepdims=True), np.finfo(float).tiny)
+    largest = units.max(0)
+    p_value = float((largest >= largest[0]).mean())  # at least the first itself
+    of = int(units[:, 0].argmax())
+    gain, null = float(gains[of, 0]), gains[of, 1:]
+    return HeterogeneityResult(gain, null, p_value, bool(p_value <= level))
