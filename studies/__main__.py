@@ -36,7 +36,18 @@ def _arrays(compute: Callable[[], pd.DataFrame]) -> dict[str, np.ndarray]:
 
 
 parser = argparse.ArgumentParser(prog="python -m studies")
-parser.add_argument("name", choices=["pretest", "heterogeneity", "starts", "scale", "real_tables"])
+parser.add_argument(
+    "name",
+    choices=[
+        "pretest",
+        "labels",
+        "drift",
+        "heterogeneity",
+        "starts",
+        "scale",
+        "real_tables",
+    ],
+)
 parser.add_argument("folder", type=Path)
 chosen = parser.parse_args()
 study = importlib.import_module(f"studies.{chosen.name}")
