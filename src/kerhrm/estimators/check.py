@@ -41,6 +41,7 @@ from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 
 TEST_SHARE = 0.3
 MIN_ROWS = 20
+MAX_CLASSES = 5  #: whole numbers of a target that may be classes
 
 
 class Checked(NamedTuple):
@@ -114,6 +115,8 @@ def check(
     labels = None if is_regression(y) else y
     train, test = split(features, labels, twice, TEST_SHARE, random_state)
     test, left_out = _known_only(z, train, test)
+    if labels is not None:
+        _check_labels(y.iloc[train])
     encoder = table_encoder().fit(features.iloc[train])
     given, given_test = (
         {"auxiliary": z.iloc[part]} if auxiliary else {} for part in (train, test)
@@ -143,6 +146,11 @@ def check(
     for name in dict.fromkeys((target, *others)):
         told = [notes.get(name), name not in drop and missing_code(rows[name])]
         told += [name in auxiliary and digit_dates(rows[name])]
+        if name == target:
+            told += [_few(y, y.iloc[test])]
+        if name == group and groups is not None and groups.is_unique:
+            text = "every test row is a group of its own: errors of one row say little"
+            told += [f"{text}; give a column that several rows share"]
         if texts_told := [text for text in told if text]:
             odd[name] = "; ".join(texts_told)
     facts |= report.facts | {f"column {name!r}": text for name, text in odd.items()}
@@ -218,6 +226,30 @@ def _target(y: pd.Series) -> pd.Series:
         hint = almost or "merge labels until two are left, or leave their cells empty"
         raise KerhrmError(f"{what}; got {labels} labels, {shown}", hint)
     return y
+
+
+def _check_labels(y: pd.Series) -> None:
+    """Refuse training rows with one label."""
+    if y.nunique() < 2:
+        problem = f"the target {y.name!r} is {str(y.iloc[0])!r} in all training rows"
+        raise KerhrmError(problem, "give more rows with the other label")
+
+
+def _few(y: pd.Series, tested: pd.Series) -> str | None:
+    """Say what is odd about a target, of which some rows are tested."""
+    if not is_regression(y):
+        counts = y.value_counts()
+        absent = [label for label in counts.index if not (tested == label).any()]
+        if not absent:
+            return None
+        rows = counted(int(counts[absent[0]]))
+        text = f"{str(absent[0])!r} stands in {rows}, none of which tests"
+        return f"{text}: the errors say nothing about it; give more such rows"
+    values = sorted(y.unique())
+    if len(values) > MAX_CLASSES or (y % 1 != 0).any():
+        return None
+    shown = ", ".join(f"{value:g}" for value in values)
+    return f"it is predicted as a number: if {shown} are classes, merge them into two"
 
 
 def _auxiliary(table: pd.DataFrame) -> pd.DataFrame:

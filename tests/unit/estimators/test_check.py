@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kerhrm.errors import KerhrmError
 from kerhrm.estimators.check import check, oddities, read_table
 from kerhrm.paper.cli import main
 
@@ -221,6 +222,38 @@ def test_whole_numbers_beyond_float64_are_categories(plain: pd.DataFrame) -> Non
     assert "each is a category" in found.report.facts["column 'few'"]
     assert "identifier? --drop all" in found.report.facts["column 'all'"]
     assert {f"few_{2**53 + i}" for i in range(3)} < {*found.X_test}
+
+
+def test_a_label_that_no_test_row_has_is_said(plain: pd.DataFrame) -> None:
+    tested = check(plain, "y").X_test.index
+    trained = plain.index.difference(tested)
+    rare = plain.assign(y=np.where(plain.index == trained[0], "yes", "no"))
+    told = check(rare, "y").report.facts["column 'y'"]
+    assert told.startswith("'yes' stands in 1 row, none of which tests: the errors say")
+    rare = plain.assign(y=np.where(plain.index == tested[0], "yes", "no"))
+    with pytest.raises(KerhrmError, match="'y' is 'no' in all training rows; give"):
+        check(rare, "y")
+    two = plain.assign(y=np.where(plain.index < 2, "yes", "no"))
+    assert "column 'y'" not in check(two, "y").report.facts
+
+
+def test_few_whole_numbers_may_be_classes(plain: pd.DataFrame) -> None:
+    facts = check(plain.assign(y=np.arange(80) % 3), "y").report.facts
+    told = "it is predicted as a number: if 0, 1, 2 are classes, merge them into two"
+    assert facts["column 'y'"] == told
+    assert (
+        "column 'y'" not in check(plain.assign(y=np.arange(80) % 2), "y").report.facts
+    )
+    assert (
+        "column 'y'" not in check(plain.assign(y=np.arange(80) % 9), "y").report.facts
+    )
+
+
+def test_groups_of_one_row_are_said(plain: pd.DataFrame) -> None:
+    table = plain.assign(who=[f"p{i}" for i in range(80)], pair=np.arange(80) // 2)
+    facts = check(table, "y", group="who").report.facts
+    assert "every test row is a group of its own" in facts["column 'who'"]
+    assert "column 'pair'" not in check(table, "y", group="pair").report.facts
 
 
 def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
