@@ -306,7 +306,8 @@ class HRM(Baseline):
 def environment_labels(environments: Any, n: int, table: Any = None) -> Tensor:
     """Labels 0, 1, ... (n,) of the environments of a table's n rows, from any labels.
 
-    All 0 without.
+    All 0 without.  Warns of labels that separate nothing: of one environment, or of as
+    many as there are rows.
 
     Raises KerhrmError unless there is one for each row, in the table's order, and no
     two have the same name.
@@ -315,4 +316,13 @@ def environment_labels(environments: Any, n: int, table: Any = None) -> Tensor:
         text = "no environments given: all rows count as one; pass environments= to fit"
         warnings.warn(text, DataWarning, stacklevel=5)
         return torch.zeros(n, dtype=torch.int64)
-    return torch.from_numpy(read_labels(environments, n, "environments", table).codes)
+    labels = read_labels(environments, n, "environments", table)
+    if len(labels.names) == 1:
+        text = f"environments are all {labels.names[0][:40]!r}: one environment"
+        text += " separates nothing; give labels of two or more"
+        warnings.warn(text, DataWarning, stacklevel=5)
+    elif len(labels.names) == n:
+        text = "environments have one row each, which shows no relation within them;"
+        text += " give labels that several rows share"
+        warnings.warn(text, DataWarning, stacklevel=5)
+    return torch.from_numpy(labels.codes)
