@@ -74,13 +74,18 @@ def installed(group: str) -> list[EntryPoint]:
     """Entry points of a group, sorted by name, of the packages that count.
 
     All do, unless the variable ``KERHRM_PLUGINS`` names the folders, as
-    ``site-packages``, whose packages do; if it is empty, none does.
+    ``site-packages``, whose packages do; if it is empty, none does.  Raises KerhrmError
+    if one of them does not exist.
     """
     points = sorted(entry_points(group=group), key=lambda point: point.name)
     places = os.environ.get(PLACES)
     if places is None:
         return points
     folders = [Path(place).resolve() for place in places.split(os.pathsep) if place]
+    for folder in folders:
+        if not folder.is_dir():
+            problem = f"{PLACES}={places}: there is no folder {folder}"
+            raise KerhrmError(problem, f"correct the variable, or unset {PLACES}")
     return [point for point in points if _folder(point) in folders]
 
 

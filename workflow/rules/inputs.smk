@@ -21,7 +21,7 @@ os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import load_config
-from kerhrm.paper.config.run_folder import is_folder
+from kerhrm.paper.config.run_folder import no_folder
 from kerhrm.paper.config.strict_yaml import read_overrides
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.code_hash import code_hash, keep
@@ -61,8 +61,8 @@ if workflow.modifier.is_main_snakefile():
     CONFIG = checked(load_config, overrides, workflow.configfiles, ROOT)
 else:
     CONFIG = checked(load_config, config, [], ROOT)
-if (raw := os.environ.get("KERHRM_RAW_DIR")) and not is_folder(raw):
-    raise WorkflowError(f"KERHRM_RAW_DIR={raw} does not exist; correct or unset it")
+if (raw := os.environ.get("KERHRM_RAW_DIR")) and (wrong := no_folder(raw)):
+    raise WorkflowError(f"KERHRM_RAW_DIR={raw} {wrong}, or unset KERHRM_RAW_DIR")
 RUN = str(CONFIG.run)
 TABLES = CONFIG.tables
 IN_ALL = [name for name, table in TABLES.items() if table.in_all]

@@ -52,6 +52,8 @@ REFUSED = {
     "all --batch trian=1/2": "did you mean 'train'?",
     "all -R results/paper/a.csv": "is a file of preset paper",
     "tabel1": "target tabel1 does not exist; did you mean table1?",
+    "table1,table2": "target table1,table2 does not exist; write table1 table2",
+    "table1,": "did you mean table1?",
     "README.md": "--list-target-rules",
     "table1/": "target table1/ does not exist; did you mean table1?",
     "table1 --until table2": "--until table2: table1 does not need table2",

@@ -246,6 +246,10 @@ def test_an_error_names_the_file_that_makes_it(
     [
         ({"seeds": 2}, "write 'data={made: {seeds: 2}}'"),
         ({"data.made.seeds": 2}, "write 'data={made: {seeds: 2}}'"),
+        ({"n_seeds": 2}, "write 'data={made: {seeds: 2}}'"),
+        ({"widths": [3]}, "write 'data={made: {network: {widths: [3]}}}'"),
+        ({"tables": {"one": {"settings": "made/a"}}}, "must be a list; write [made/a]"),
+        ({"tables": {"one": {"learners": "erm"}}}, "a valid list; write [erm]"),
         ({"data": {"made": {"settings": {"a": {"label": "A"}}}}}, "{made/a: {label:"),
         ({"tables": {"one": {"settings": {"made/*": {}}}}}, "takes no pattern"),
     ],
@@ -261,6 +265,34 @@ def test_a_key_in_the_wrong_place_is_told_its_own(
 def test_the_hint_of_a_misplaced_key_works(load: Load) -> None:
     seeds = load(data={"made": {"seeds": 2}}).params("made", "a")["seeds"]
     assert len(seeds["data"]) == 2
+    network = load(data={"made": {"network": {"widths": [3]}}}).params("made", "a")
+    assert network["network"]["widths"] == [3]
+
+
+def test_a_file_is_no_folder(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "mnist.gz").touch()
+    with pytest.raises(KerhrmError, match="it is a file; name the folder that holds"):
+        load(raw_dir="mnist.gz")
+    with pytest.raises(KerhrmError, match="it does not exist; correct its name"):
+        load(raw_dir="mnist")
+    assert load(raw_dir=str(tmp_path)).raw_dir == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "hint"),
+    [
+        ("made/r=0.7", "did you mean 'r=0.70'?"),
+        ("made/r=.700", "did you mean 'r=0.70'?"),
+        ("made/r=0.6", "known are: r=0.75, r=0.70"),
+        ("made/s=0.70", "did you mean 'r=0.70'?"),
+    ],
+)
+def test_equal_numbers_are_the_nearest(load: Load, place: str, hint: str) -> None:
+    """And another number is not proposed as a spelling of the given one."""
+    settings = {"settings": {"r=0.75": {}, "r=0.70": {}, "x": {}}}
+    with pytest.raises(KerhrmError) as error:
+        load({"data/made.yaml": settings, PLACE: {"settings": {place: {}}}})
+    assert error.value.hint == hint
 
 
 NEW = {

@@ -2,6 +2,7 @@
 line."""
 
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -217,3 +218,17 @@ def test_what_is_refused_names_its_package(
     text = str(error.value)
     assert text.startswith(f"package my-shelf, kerhrm.things: mine: {message}")
     assert "\n" not in text
+
+
+def test_a_folder_of_packages_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = f"{tmp_path}{os.pathsep}{tmp_path / 'nowhere'}"
+    monkeypatch.setenv("KERHRM_PLUGINS", places)
+    registry = Registry("kerhrm.things", {"ours": 0})
+    with pytest.raises(KerhrmError, match=r"there is no folder .*nowhere") as error:
+        registry.load()
+    assert str(error.value).startswith(f"KERHRM_PLUGINS={places}: ")
+    assert registry["ours"] == 0
+    monkeypatch.delenv("KERHRM_PLUGINS")  # as the hint says
+    assert registry.load() == {}

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.costs import COLUMNS, estimate, measured, place, stored
+from kerhrm.paper.runs.costs import COLUMNS, estimate, measured, place, planned, stored
 
 COSTS = pd.DataFrame(
     [
@@ -63,3 +63,16 @@ def test_the_nearest_job_counts() -> None:
 )
 def test_a_file_names_its_job(file: str, expected: str) -> None:
     assert place(file) == expected
+
+
+def test_targets_are_planned_in_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(KerhrmError, match=r"no Snakefile; cd to the checkout"):
+        planned(["table1"])
+    (tmp_path / "Snakefile").touch()
+    with pytest.raises(
+        KerhrmError, match="table1,table2 does not exist; write table1 t"
+    ):
+        planned(["all", "table1,table2"])

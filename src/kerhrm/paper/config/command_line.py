@@ -175,6 +175,10 @@ class CommandLine:
             if target.rstrip(os.sep) in rules:
                 problem = f"target {target} does not exist"
                 raise KerhrmError(problem, f"did you mean {target.rstrip(os.sep)}?")
+            parts = [part for part in target.split(",") if part]
+            if len(parts) > 1 and {*parts} <= {*targets}:
+                problem = f"target {target} does not exist"
+                raise KerhrmError(problem, f"write {' '.join(parts)}")
             if os.sep not in target:
                 near = difflib.get_close_matches(target, targets, 1)
                 hint = "snakemake --list-target-rules shows all"

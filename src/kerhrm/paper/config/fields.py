@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from kerhrm.options import Natural, NonEmpty, Some, similar
-from kerhrm.paper.config.run_folder import is_folder
+from kerhrm.paper.config.run_folder import no_folder
 
 MAX_SEEDS = 10_000
 MAX_THREADS = 256
@@ -55,16 +55,45 @@ def matching(pattern: str, text: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+_NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?![\w.])")
+
+
+def _same_numbers(word: str, names: Collection[str]) -> list[str]:
+    """Names that differ from a word in how numbers are written, as r2=0.7, r2=0.70."""
+
+    def plain(text: str) -> str:
+        return _NUMBER.sub(lambda number: f"{float(number[0]):g}", text.casefold())
+
+    return [name for name in names if plain(name) == plain(word)]
+
+
+def _other_numbers(word: str, names: Collection[str]) -> list[str]:
+    """Names that differ from a word in the numbers alone, as r2=0.6 and r2=0.70."""
+    bare = [_NUMBER.sub("#", text.casefold()) for text in (word, *names)]
+    fit = (name for name, one in zip(names, bare[1:], strict=True) if one == bare[0])
+    return list(fit) if "#" in bare[0] else []
+
+
 def closest(word: str, names: Collection[str]) -> str | None:
-    """Hint for a name that may be another one in another spelling; None if none is."""
-    close = similar(word, names)
+    """Hint for a name that may be another one in another spelling; None if none is.
+
+    Of two numbers only equal ones are spellings of each other.
+    """
+    same = _same_numbers(word, names)
+    others = _other_numbers(word, names)
+    if not same and len(others) > 1:
+        return _listed(others)
+    close = same[0] if same else similar(word, names)
     return f"did you mean '{close}'?" if close else None
 
 
 def nearest(word: str, names: Collection[str]) -> str:
     """Hint for a name that is unknown: the nearest one, or all if they are few."""
-    if hint := closest(word, names):
-        return hint
+    return closest(word, names) or _listed(names)
+
+
+def _listed(names: Collection[str]) -> str:
+    """Hint of the names that are known, or the first ones."""
     if len(names) <= MANY:
         return f"known are: {', '.join(names)}"
     shown = ", ".join(list(names)[:MANY])
@@ -146,8 +175,8 @@ def _differing_seeds(seeds: list[Any]) -> list[Any]:
 
 def _check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
-    if not is_folder(folder):
-        raise ValueError("the folder does not exist; correct its name")
+    if wrong := no_folder(folder):
+        raise ValueError(f"it {wrong}")
     return folder
 
 

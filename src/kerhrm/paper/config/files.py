@@ -17,8 +17,14 @@ from kerhrm.paper.config.strict_yaml import read_yaml as read_yaml
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 ABSENT: Any = object()
-#: keys of a data set that may be taken for keys of the whole configuration
-OF_DATA = ("seeds", "more_seeds", "network", "features", "generator")
+#: keys that may be taken for keys of the whole configuration, and where they stand in
+#: a data set
+OF_DATA: dict[str, Key] = {
+    name: (name,)
+    for name in ("seeds", "more_seeds", "network", "features", "generator")
+}
+OF_DATA |= {"n_seeds": ("seeds",)}
+OF_DATA |= {name: ("network", name) for name in ("widths", "module")}
 
 
 @dataclass
@@ -83,6 +89,10 @@ class Sources:
         problem, hint = worded(first)
         if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
             problem = "write 'key: value' lines"
+        if first["type"] == "list_type" and isinstance(
+            first["input"], str | int | float
+        ):
+            hint = f"write [{first['input']}]"
         if first["type"] == "missing":
             problem, hint = "it is missing", self.alike((*above, *loc[:-1]))
         if first["type"] == "misfit" and (name := self._learner(loc)):
@@ -102,7 +112,9 @@ class Sources:
             sets = self.names("data")
             at = data[1] if data[1:] and data[1] in sets else next(iter(sets), "DATA")
             sign = "=" if name == "--config" else ": "
-            text = yaml.safe_dump({at: {last: value}}, default_flow_style=True)
+            for part in reversed(OF_DATA[last]):
+                value = {part: value}
+            text = yaml.safe_dump({at: value}, default_flow_style=True)
             return f"write 'data{sign}{' '.join(text.split())}'"
         if len(key) == 1:
             return closest(last, OWN_KEYS)

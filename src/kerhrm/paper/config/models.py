@@ -177,6 +177,8 @@ class Cells(Options):
 
 def _settings(value: Any) -> Any:
     """``[PLACE, ...]`` stands for settings without changes."""
+    if isinstance(value, str):
+        raise ValueError(f"must be a list; write [{value}]")
     return {place: {} for place in _once(value)} if isinstance(value, list) else value
 
 

@@ -7,6 +7,7 @@ from typing import Any, get_origin
 from pydantic import ValidationError
 
 from kerhrm.options import Options, suggest
+from kerhrm.paper.config.fields import closest
 from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.strict_yaml import merge
 
@@ -72,7 +73,8 @@ def one_by_one(key: Key, grid: dict[str, list[Any]]) -> Iterator[tuple[Key, Tree
 def known(sources: Sources, key: Key, name: str, names: Collection[str]) -> str:
     """A name; an error suggests another one if it is not among the known ones."""
     if name not in names:
-        raise sources.error(key, f"'{name}' is unknown", suggest(str(name), names))
+        hint = closest(str(name), names) or suggest(str(name), names)
+        raise sources.error(key, f"'{name}' is unknown", hint)
     return name
 
 

@@ -11,12 +11,18 @@ from kerhrm.paper.runs.provenance import PROVENANCE
 HINT = "let results= name another folder"
 
 
-def is_folder(name: str) -> bool:
-    """Whether there is a folder of this name, in the home folder if ``~`` says so."""
+def no_folder(name: str) -> str:
+    """Why there is no folder of this name, in the home folder if ``~`` says so, and a
+    hint; empty if there is one."""
     try:
-        return Path(name).expanduser().is_dir()
+        path = Path(name).expanduser()
+        if path.is_dir():
+            return ""
+        if path.exists():
+            return "is a file; name the folder that holds it"
     except (OSError, RuntimeError, ValueError):  # too long, or no such home folder
-        return False
+        pass
+    return "does not exist; correct its name"
 
 
 def run_folder(results: str, preset: str) -> Path:

@@ -20,6 +20,13 @@ from kerhrm.paper.runs.arrays import reading
 
 FILE = "costs.tsv"  #: in results/reference
 COLUMNS = ["rule", "place", "seconds", "memory_mb"]
+#: where Snakemake looks for a workflow
+SNAKEFILES = (
+    "Snakefile",
+    "snakefile",
+    "workflow/Snakefile",
+    "workflow/snakefile",
+)
 #: a finished run lists its jobs here
 BENCHMARKS = "benchmarks"
 
@@ -73,6 +80,12 @@ def planned(
     targets: Sequence[str], config: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
     """Jobs that Snakemake would run for targets: the pending files of its summary."""
+    if not any(Path(name).is_file() for name in SNAKEFILES):
+        problem = f"{Path.cwd()} is no checkout of the workflow: it has no Snakefile"
+        raise KerhrmError(problem, "cd to the checkout, and run the command there")
+    if together := [target for target in targets if "," in target]:
+        hint = f"write {' '.join(filter(None, together[0].split(',')))}"
+        raise KerhrmError(f"target {together[0]} does not exist", hint)
     command = [sys.executable, "-m", "snakemake", *targets, "--summary", "--cores", "1"]
     command += ["--config", *config] if config else []
     done = subprocess.run(command, capture_output=True, text=True)
