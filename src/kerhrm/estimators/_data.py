@@ -127,8 +127,16 @@ def _unreadable(X: Any, error: Exception) -> Exception:
         return KerhrmError(f"X has a number that float64 cannot hold ({reason})", HINT)
     kind = InputTypeError if isinstance(error, TypeError) else KerhrmError
     hint = HINT
-    if "Reshape your data" in text:
-        hint = "Reshape your data: X.reshape(-1, 1) is one column"
+    if isinstance(X, pd.Series):
+        reason = "got a Series instead of a table"
+        hint = "give X.to_frame().T for one row, X.to_frame() for one column"
+    elif hasattr(X, "collect"):  # of polars
+        reason, hint = "got a LazyFrame, which holds no rows yet", "give X.collect()"
+    elif "Reshape your data" in text and isinstance(X, list | tuple):
+        hint = "Reshape your data: [X] is one row, [[x] for x in X] is one column"
+    elif "Reshape your data" in text:
+        hint = "Reshape your data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one "
+        hint += "column"
     elif "features as input" in text:
         hint = "give the columns of the fit"
     return kind(f"X cannot be used: {reason}", hint)
@@ -190,7 +198,9 @@ class Units:
 
     def inputs(self, x: np.ndarray) -> Tensor:
         """(m, d), float32."""
-        ordered = x if _ascending(self.columns) else x[:, self.columns]
+        ordered = x
+        if not _ascending(self.columns):
+            ordered = np.ascontiguousarray(x[:, self.columns])
         return torch.from_numpy(((ordered - self.mean) / self.scale).astype(np.float32))
 
     def target(self, y: np.ndarray) -> Tensor:
