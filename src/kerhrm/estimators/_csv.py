@@ -150,6 +150,9 @@ def check_name(name: str, names: Sequence[str]) -> None:
     if like_data(names) is not None:
         problem = f"column {name!r} does not exist, and the first line holds numbers"
         raise KerhrmError(problem, "write the columns' names above it")
+    if all(part in names for part in name.split(",")):
+        problem = f"column {name!r} does not exist, but each of its parts does"
+        raise KerhrmError(problem, f"use blanks: {name.replace(',', ' ')}")
     near = difflib.get_close_matches(name, names, n=1)
     known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
     hint = suggest(name, [escaped(known) for known in near or known])

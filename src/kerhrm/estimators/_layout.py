@@ -18,6 +18,11 @@ SEP_LINE = re.compile(r'"?sep=([^"\r\n])"?[ \t,;]*(?:\r\n|\n|\r)', re.I)
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d{1,2})?", re.I)
 LIKE_DATA = "as if the file had no names: write them above its first line"
 SAMPLE, SAMPLE_ROWS = 2**16, 50  #: characters and rows that show the separator
+#: names between bars and a line of dashes, as in Markdown and psql
+MARKDOWN = re.compile(
+    r"[^\r\n|]*\|[^\r\n]*(?:\r\n|\n|\r)[ \t]*(?=[^\r\n]*--)[|:+ \t-]*[|+][|:+ \t-]*"
+    r"(?:[\r\n]|\Z)"
+)
 LINE_END = re.compile(r"\r\n|\r|\n")
 BLANKS = re.compile(
     r'(?P<quoted>"[^"]*")|(?P<around>(?:(?<=[\r\n])|\A)[ \t]+|[ \t]+(?=[\r\n]|\Z))'
@@ -62,8 +67,13 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
     start, line = 0, 0
     if first := SEP_LINE.match(text):  # which Excel writes
         start, line, sep = first.end(), 1, first[1] if sep is None else sep
-    sep = find_separator(text[start:]) if sep is None else check_separator(sep)
+    body = text[start:]
+    sep = find_separator(body) if sep is None else check_separator(sep)
     padded = sep != " " and re.search(rf'{re.escape(sep)} +"', text) is not None
+    if MARKDOWN.match(text, start):
+        problem = f"{path} is a table as a text shows it, with a line of dashes"
+        cure = f"delete line {line + 2}, and the bars at the ends of lines"
+        raise KerhrmError(problem, cure)
     stream = io.StringIO(text, newline="")
     stream.seek(start)
     rows = _rows(stream, sep, padded, path, line)
@@ -84,13 +94,16 @@ def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
             elif opens < line:
                 hint = f"close the quote that opens in line {opens}, or delete it"
             else:
-                hint = _uneven(number == 0, len(row) < len(names), sep)
+                hint = _uneven(number == 0, len(names), row, sep)
+            better = find_separator(body)
+            if better != sep and _evenness(body, better)[0]:
+                hint = _use(better)
             raise KerhrmError(problem, hint)
         width, number = max(width, len(row)), number + 1
     _check_names(names, path)
     if len(names) == 1:
         problem = f"{path} has one column, {names[0][:40]!r}, separated by {sep!r}"
-        raise KerhrmError(problem, _better_separator(text, sep))
+        raise KerhrmError(problem, _better_separator(body, sep))
     return Layout(names, sep, padded, start, width, number, opens)
 
 
@@ -138,8 +151,13 @@ def _closed(lines: Sequence[str], sep: str, padded: bool) -> bool:
         return False
 
 
-def _uneven(first: bool, short: bool, sep: str) -> str:
+def _uneven(first: bool, names: int, row: Sequence[str], sep: str) -> str:
     """Hint for a row with more or fewer cells than there are names."""
+    short = len(row) < names
+    digits = all(re.fullmatch(r"\s*-?\d+\s*", cell) for cell in row)
+    if first and not short and sep == "," and digits:
+        cure = "write decimal commas as points, or name every column in the first line"
+        return f"{cure}, or delete the lines above the names"
     if first and not short:
         cure = "name every column in the first line, or delete the lines above the "
         return f"{cure}names"
@@ -238,6 +256,12 @@ def _filled(row: Sequence[str]) -> int:
     return max((j for j, cell in enumerate(row, 1) if cell.strip()), default=0)
 
 
+def _use(sep: str) -> str:
+    """Hint for a file with this separator."""
+    shown = r"\t" if sep == "\t" else sep
+    return f"set --sep '{shown}'"
+
+
 def _better_separator(text: str, sep: str) -> str:
     """Hint for a file that has one column with this separator."""
     if sep != " " and (blanks := _separated_by_blanks(text)):
@@ -246,6 +270,5 @@ def _better_separator(text: str, sep: str) -> str:
     for other in (find_separator(text), *OTHER_SEPARATORS):
         counts = {line.count(other) for line in lines}
         if other != sep and len(counts) == 1 and max(counts) > 0:
-            shown = r"\t" if other == "\t" else other
-            return f"set --sep '{shown}'"
+            return _use(other)
     return "give a file of two columns or more"

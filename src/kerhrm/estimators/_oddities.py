@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.estimators._almost import almost_dates, almost_numbers
-from kerhrm.estimators._cells import flag, is_text
+from kerhrm.estimators._cells import counted, flag, is_text
 from kerhrm.estimators._dates import date_options, digit_dates
 from kerhrm.estimators.columns import column_values
 
@@ -67,7 +67,12 @@ def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
     """Say what is odd about a column, whatever the target is."""
     drop = flag("--drop", column.name)
     if column.nunique() < 2:
-        return f"it is constant; {drop}"
+        known = column.dropna()
+        if len(known) in (0, len(column)):
+            return f"it is {'constant' if len(known) else 'empty'}; {drop}"
+        rows = counted(len(column) - len(known))
+        said = f"it is {str(known.iloc[0])[:40]!r}, and empty in {rows}"
+        return f"{said}; {drop} unless empty cells tell something"
     if is_text(column):
         if options := date_options(column):
             return f"it looks like dates: {options}"

@@ -33,6 +33,18 @@ MAGIC = (
 #: how texts of other kinds begin
 MARKUP = re.compile(r"\s*<(!doctype|html|table|head|body|meta|div|\?xml)\b", re.I)
 JSON = re.compile(r'\s*(\{\s*"|\[\s*[\[{])')
+BOOKS = dict.fromkeys((".xlsx", ".xlsm", ".xlsb"), "an Excel book")
+BOOKS[".ods"] = "an OpenDocument book"
+#: how a file begins that ``git lfs`` has not fetched
+POINTER = b"version https://git-lfs"
+#: letters of Japanese and Korean
+KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fc]")
+JAPANESE = re.compile(r"[\u3000-\u30ff\u4e00-\u9fff\uff01-\uff5e]")
+HANGUL = re.compile(r"[\uac00-\ud7a3]")
+#: first bytes of the frequent characters, and of signs, of two encodings
+FREQUENT = {"gb2312": rb"[\xa1\xa3\xb0-\xd7]", "big5": rb"[\xa1\xa4-\xc6]"}
+MIN_SIGNS = 6  #: different ones, from which Korean can be told from Chinese
+SAMPLE = 2**16  #: bytes that show the encoding
 BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -59,23 +71,28 @@ def read_bytes(path: Path) -> bytes:
             raise
         problem = getattr(error, "strerror", None) or str(error)
         raise FileError(f"{path}: {problem}", hint) from error
+    if data.startswith(POINTER):
+        problem = f"{path} is a pointer of Git LFS, not the file itself"
+        raise KerhrmError(problem, "fetch it: git lfs pull")
     for magic, what, cure in MAGIC:
         if data.startswith(magic):
             raise KerhrmError(f"{path} is {what}, not a CSV file", cure)
     if data.startswith(b"PK\x03\x04"):
-        book = _is_book(data, path)
-        what, cure = ("an Excel book", SHEET) if book else ("a zip archive", ARCHIVE)
+        book = _book(data, path)
+        what, cure = (book, SHEET) if book else ("a zip archive", ARCHIVE)
         raise KerhrmError(f"{path} is {what}, not a CSV file", cure)
     return data
 
 
-def _is_book(data: bytes, path: Path) -> bool:
-    """Whether a zip archive is a spreadsheet, by its content or its name."""
+def _book(data: bytes, path: Path) -> str | None:
+    """What book a zip archive is, by its content or its name; None: it is no book."""
     try:
         names = zipfile.ZipFile(io.BytesIO(data)).namelist()
     except zipfile.BadZipFile:
-        return path.suffix.lower() in (".xlsx", ".xlsm", ".xlsb", ".ods")
-    return any(name.startswith("xl/") or name == "content.xml" for name in names)
+        return BOOKS.get(path.suffix.lower())
+    if any(name.startswith("xl/") for name in names):
+        return BOOKS[".xlsx"]
+    return BOOKS[".ods"] if "content.xml" in names else None
 
 
 def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
@@ -94,8 +111,7 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     used = shown if shown and (wide or named == "utf-8") else named
     text = None if wide and b"\0" not in data else _decoded(data, used)
     if text is None or "\0" in text:
-        western = re.search(rb"[\x80-\x9f]", data) and _decoded(data, "cp1252")
-        hint = f"try --encoding {'cp1252' if western else 'latin-1'}"
+        hint = f"try --encoding {_likely(data)}"
         if encoding and _decoded(data, shown or "utf-8") is not None:
             hint = "leave --encoding out"
         elif b"\0" in data:
@@ -109,6 +125,35 @@ def decode(data: bytes, path: Path, encoding: str | None = None) -> str:
     if not text.strip():
         raise KerhrmError(f"{path} is empty", "give a CSV file with a header and rows")
     return text
+
+
+def _likely(data: bytes) -> str:
+    """Encoding that a text may be in, which is not UTF-8."""
+    sample = data[: data.find(b"\n", SAMPLE) + 1 or len(data)]
+    for encoding in ("cp932", "euc_jp", "euc_kr", "gb18030", "big5"):
+        text = _decoded(sample, encoding) or ""
+        if _is_frequent("".join(sign for sign in text if sign > "\x7f"), encoding):
+            return encoding
+    runs = re.findall(rb"[\x80-\xff]+", sample)
+    if runs and sum(map(len, runs)) > 2.5 * len(runs):  # words without a Latin letter
+        return "cp1251 if it is Russian, or the encoding of its language"
+    western = re.search(rb"[\x80-\x9f]", data) and _decoded(data, "cp1252")
+    return "cp1252" if western else "latin-1"
+
+
+def _is_frequent(signs: str, encoding: str) -> bool:
+    """Whether signs beyond ASCII are those that are frequent in an encoding."""
+    if encoding in ("cp932", "euc_jp"):
+        kana, known = len(KANA.findall(signs)), len(JAPANESE.findall(signs))
+        return kana > 0.1 * len(signs) and known > 0.9 * len(signs)
+    if encoding == "euc_kr":
+        # fewer could be Chinese by chance
+        several = len({*signs}) >= MIN_SIGNS
+        return several and len(HANGUL.findall(signs)) > 0.9 * len(signs)
+    core = "gb2312" if encoding == "gb18030" else encoding
+    first = [sign.encode(core, "ignore")[:1] for sign in signs]
+    known = sum(re.fullmatch(FREQUENT[core], byte) is not None for byte in first)
+    return known > 0.85 * len(signs)
 
 
 def _decoded(data: bytes, encoding: str) -> str | None:

@@ -131,6 +131,8 @@ def named(X: Any) -> pd.DataFrame:
         if hasattr(X, "to_pandas"):
             library = type(X).__module__.partition(".")[0]
             kind, hint = f"{kind} of {library}", "give X.to_pandas()"
+        elif hasattr(X, "collect"):
+            kind, hint = f"{kind} of polars", "give X.collect().to_pandas()"
         raise KerhrmError(f"X must be a DataFrame; got {kind}", hint)
     names = X.columns.map(str)
     if (twice := names[names.duplicated()]).size:

@@ -256,6 +256,16 @@ def test_groups_of_one_row_are_said(plain: pd.DataFrame) -> None:
     assert "column 'pair'" not in check(table, "y", group="pair").report.facts
 
 
+def test_a_constant_column_with_empty_cells_is_no_constant(plain: pd.DataFrame) -> None:
+    table = plain.assign(c=["x", None] * 40, n=[1, np.nan] * 40, e=None, k=1)
+    found = check(table, "y").report.facts
+    told = "it is 'x', and empty in 40 rows; --drop c unless empty cells tell something"
+    assert found["column 'c'"] == told
+    assert found["column 'n'"].startswith("it is '1.0', and empty in 40 rows; --drop n")
+    assert found["column 'e'"] == "it is empty; --drop e"
+    assert found["column 'k'"] == "it is constant; --drop k"
+
+
 def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> None:
     some = pd.concat([plain, plain.iloc[:30]], ignore_index=True)
     all_of_them = pd.concat([plain.assign(c=[*"pq"] * 40)] * 3)
@@ -376,6 +386,11 @@ BAD: dict[str, tuple[bytes | str, list[str], str]] = {
         "a,b\n" + ROWS,
         ["--dates", "a"],
         "must hold dates; got '0' in index 0",
+    ),
+    "names with a comma": (
+        "a,b,c,d\n" + "1,2,3,4\n" * 30,
+        ["--drop", "c,d"],
+        "'c,d' does not exist, but each of its parts does; use blanks: c d$",
     ),
     "no target": ("a,c\n" + ROWS, [], "column 'b' does not exist"),
     "the target twice": ("a,b\n" + ROWS, ["--group", "b"], "column 'b' is the target"),

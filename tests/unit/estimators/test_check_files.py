@@ -118,6 +118,26 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
         "got .*; for runs of blanks use --sep ' '",
     ),
     "a quote between": ("a;b\n1;2\n", {"sep": '"'}, "--sep must be one character"),
+    "a line for Excel that is wrong": ("sep=,\na;b\n1;2\n", {}, "set --sep ';'$"),
+    "the same with commas": ("sep=,\na;b\n1,5;2\n3,5;4\n", {}, "set --sep ';'$"),
+    "the same of semicolons": ("sep=;\na,b\n1,2\n", {}, "set --sep ','$"),
+    "commas said": ("a;b\n1,5;2\n3,5;4\n", {"sep": ","}, "set --sep ';'$"),
+    "decimal commas": (
+        "x,y\n1,5,2,5\n2,5,3,5\n",
+        {},
+        "4 cells .* commas as points, or",
+    ),
+    "Markdown": (
+        "| a | b |\n|:--|--:|\n| 1 | 2 |\n",
+        {},
+        "a table as a text shows it.*; delete line 2, and the bars at the ends",
+    ),
+    "psql": (" a | b\n---+---\n 1 | 2\n", {}, "with a line of dashes; delete line 2"),
+    "a pointer": (
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 12\n",
+        {},
+        "is a pointer of Git LFS, not the file itself; fetch it: git lfs pull",
+    ),
     "an open quote": ('a,b\n1,2\n3,"4\n5,6\n', {}, "a quote in line 3 is not closed"),
     "lines above": ("By\nme\na,b,y\n1,2,3\n", {}, "delete the lines above the names"),
     "a comment of cells": ("# a, b\na,b,y\n1,2,3\n", {}, "delete the lines above"),
@@ -158,6 +178,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "gzip": (gzip.compress(PLAIN.encode()), {}, "a gzip archive.* unpack it"),
     "zip": (zipped("t.csv"), {}, "a zip archive.* unpack it"),
     "Excel as .csv": (zipped("xl/workbook.xml"), {}, "an Excel book.*save the sheet"),
+    "OpenDocument": (zipped("content.xml"), {}, "an OpenDocument book.*save the sheet"),
     "old Excel": (b"\xd0\xcf\x11\xe0\0", {}, "an Excel book"),
     "parquet": (b"PAR1\0", {}, "a parquet file, not a CSV file; read it with pandas"),
     "a web page": ("<!DOCTYPE html>\n<table>", {}, "a web page or XML"),
@@ -188,6 +209,34 @@ def test_other_files_are_refused_in_one_line(case: str, tmp_path: Path) -> None:
     with pytest.raises(KerhrmError, match=message) as caught:
         read_table(written(tmp_path, content), **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "named"),
+    [
+        ("城市,价格\n北京,1\n广州的人民,2\n", "gbk", "gb18030$"),
+        ("年龄,y\n1,2\n", "gbk", "gb18030$"),
+        ("都市,価格\n東京の人,1\nオオサカです,2\n", "shift_jis", "cp932$"),
+        ("都市,価格\n東京の人,1\nオオサカです,2\n", "euc_jp", "euc_jp$"),
+        ("도시,가격\n서울사람,1\n부산입니다,2\n", "euc_kr", "euc_kr$"),
+        ("城市,價格\n臺北,1\n高雄的人們,2\n", "big5", "big5$"),
+        ("цена,город\nдешёвый,1\n", "cp1251", "cp1251 if it is Russian, or the enc"),  # noqa: RUF001
+        ("größe,y\nÄpfel,1\nGRÖSSE,2\ncafé,3\n", "latin-1", "latin-1$"),
+        ("año,niñez,¿qué?\n1,2,3\n", "latin-1", "latin-1$"),
+        ("preis,y\n5 €,ä\n“x”,y\n", "cp1252", "cp1252$"),
+    ],
+)
+def test_the_likely_encoding_is_named(
+    text: str, encoding: str, named: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, text.encode(encoding))
+    with pytest.raises(
+        KerhrmError, match=f"as utf-8; try --encoding {named}"
+    ) as caught:
+        read_table(path)
+    hint = str(caught.value).partition("--encoding ")[2].split()[0]
+    header, *_ = text.split(",")
+    assert read_table(path, encoding=hint).columns[0] == header
 
 
 def test_a_book_is_told_by_its_name_too(tmp_path: Path) -> None:

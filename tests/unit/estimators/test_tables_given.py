@@ -2,6 +2,7 @@
 what cannot be read is named in one line."""
 
 import decimal
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from kerhrm import KerHRMClassifier, KerhrmError, TangentRidge
+from kerhrm import KerHRMClassifier, KerhrmError, TangentRidge, table_encoder
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -263,3 +264,41 @@ def test_validation_rows_that_are_refused(validation: Any, words: str) -> None:
     model = TangentRidge(task="regression", network=(4,))
     with pytest.raises(KerhrmError, match=words):
         model.fit(X if words.startswith("X has") else FRAME, Y, validation=validation)
+
+
+def test_hints_for_one_row_work() -> None:
+    model = TangentRidge(task="regression", network=(), random_state=0).fit(FRAME, Y)
+    expected = model.predict(FRAME[:1])
+    row, series = X[0], FRAME.iloc[0]
+    hints = {
+        r"X.reshape\(1, -1\) is one row, X.reshape\(-1, 1\) one col": row.reshape(
+            1, -1
+        ),
+        r"\[X\] is one row, \[\[x\] for x in X\] is one column": [row.tolist()],
+        r"a Series .*; give X.to_frame\(\).T for one row": series.to_frame().T,
+    }
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        for given, (hint, follows) in zip(
+            (row, row.tolist(), series), hints.items(), strict=True
+        ):
+            with pytest.raises(KerhrmError, match=hint):
+                model.predict(given)
+            np.testing.assert_array_equal(model.predict(follows), expected)
+
+
+class LazyFrame:
+    """As one of polars, which has no rows."""
+
+    columns = ("a", "b")
+
+    def collect(self) -> pd.DataFrame:
+        return FRAME
+
+
+def test_a_lazy_frame_is_collected_first() -> None:
+    hint = r"a LazyFrame, which holds no rows yet; give X.collect\(\)"
+    with pytest.raises(KerhrmError, match=hint):
+        fit(LazyFrame(), Y)
+    with pytest.raises(KerhrmError, match=r"give X.collect\(\).to_pandas\(\)"):
+        table_encoder().fit(LazyFrame())
