@@ -1,13 +1,18 @@
 """Keys of your own table: read as they are, or refused in one line."""
 
+import math
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from small_config import Load
 
+from kerhrm import KerHRMRegressor
 from kerhrm.errors import KerhrmError
+from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.paper.config import load_config
 from kerhrm.paper.config.config import page_name
 from kerhrm.paper.config.own_table import OwnTable
@@ -15,9 +20,9 @@ from kerhrm.paper.runs import provenance
 
 FRAME = pd.DataFrame(
     {
-        "2020": [1.0, 2.0, 3.0, None],
-        "area": ["west", "east", "east", "north"],
-        "floor": [1, 2, 1, 2],
+        "2020": [1.0, 2.0, 3.0, None] * 10,
+        "area": ["west", "east", "east", "north"] * 10,
+        "floor": [1, 2, 1, 2] * 10,
     }
 )
 
@@ -98,12 +103,16 @@ def test_columns_and_groups_are_those_of_the_table(
         ({"target": "2021"}, "target=2021: t.csv has no such column"),
         ({"group": "aria"}, "did you mean 'area'"),
         ({"drop": ["area", "x"]}, "drop=x: "),
+        ({"group": "area", "held_out": "Wset"}, "held_out=Wset: no row has this area"),
+        (
+            {"task": "classification"},
+            "task=classification: target=2020 must hold two labels",
+        ),
     ],
 )
-def test_the_first_line_of_the_file_shows_wrong_columns(
+def test_the_file_shows_wrong_columns_and_groups(
     csv: str, more: dict[str, Any], told: str
 ) -> None:
-    read(csv, group="area", held_out="Wset").check_file()  # groups are of the rows
     with pytest.raises(KerhrmError, match=told):
         read(csv, **more).check_file()
 
@@ -115,7 +124,134 @@ def test_a_file_that_is_no_table_is_refused(csv: str) -> None:
 
 
 def test_a_right_table_passes(csv: str) -> None:
-    read(csv, group="area", held_out=["west"], drop=["floor"]).check(FRAME)
+    read(csv, group="area", held_out=["west"]).check(FRAME)
+
+
+LARGE = pd.DataFrame(
+    {
+        "pay": [float(n % 40) for n in range(1000)],
+        "city": ["Rome", "Paris", "Oslo", "Rome"] * 250,
+        "kind": ["a", "b"] * 500,
+        "mixed": ["1", "2", "3", "none"] * 250,
+        "codes": ["01", "02", "03", "04"] * 250,
+        "flag": [True, False] * 500,
+        "same": [1] * 1000,
+        "none": [None] * 1000,
+        "area": ["west"] * 500 + ["east"] * 500,
+        "of_area": [0] * 500 + list(range(500)),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            {"target": "city", "task": "regression"},
+            "task=regression: target=city must hold numbers; got 'Rome'; choose",
+        ),
+        (
+            {"target": "kind", "task": "regression"},
+            "kind must hold numbers; got 'a'; set task=classification",
+        ),
+        (
+            {"target": "pay", "task": "classification"},
+            "task=classification: target=pay must hold two labels; got 40; set task=",
+        ),
+        (
+            {"target": "city", "task": "classification"},
+            "task=classification: target=city must hold two labels; got 3; recode",
+        ),
+        ({"target": "city"}, "city must hold two labels; got 3; recode it, or choose"),
+        (
+            {"target": "mixed"},
+            "mixed must hold two labels; got 4; correct cells that are no numbers, as "
+            "'none'",
+        ),
+        (
+            {"target": "codes"},
+            "codes must hold two labels; got 4; recode it, or choose",
+        ),
+        ({"target": "same"}, "target=same: all rows have one value, 1; choose another"),
+        ({"target": "none"}, "target=none: no row has a value; choose another column"),
+        (
+            {"target": "of_area", "group": "area", "held_out": "east"},
+            "target=of_area: all rows outside of the groups held out have one value, 0",
+        ),
+        (
+            {"drop": [name for name in LARGE if name != "pay"]},
+            "of_area: no column of t.csv is left to predict from; drop fewer",
+        ),
+        (
+            {"test_share": "0.999"},
+            "test_share=0.999: 1 of 1000 rows are left to train on, too few for "
+            "n_environments=2; set test_share=0.3",
+        ),
+        (
+            {"test_share": "0.99", "n_environments": "5"},
+            "test_share=0.99: 10 of 1000 rows are left to train on, too few for "
+            "n_environments=5; set test_share=0.3",
+        ),
+    ],
+)
+def test_what_the_rows_do_not_fit_is_refused_with_a_cure(
+    csv: str, more: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(KerhrmError) as error:
+        OwnTable.read({"csv": csv, "target": "pay", **more}, Path("run")).check(LARGE)
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"task": "regression"},
+        {"target": "kind", "task": "classification"},
+        {"target": "flag", "task": "regression"},
+        {"target": "flag"},
+        {"test_share": "0.9", "n_environments": "20"},
+    ],
+)
+def test_what_the_rows_fit_passes(csv: str, more: dict[str, Any]) -> None:
+    OwnTable.read({"csv": csv, "target": "pay", **more}, Path("run")).check(LARGE)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_environments", "cure"),
+    [
+        (30, 9, "set n_environments=8"),
+        (20, 12, "set n_environments=5"),
+        (6, 2, "give a file of more rows"),
+    ],
+)
+def test_environments_need_rows(
+    csv: str, n: int, n_environments: int, cure: str
+) -> None:
+    """As in the estimators, whose limit is that of the cure."""
+    random = np.random.default_rng(0)
+    x, given = random.standard_normal((n, 2)), {"csv": csv, "target": "y"}
+    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": random.permutation(n)})
+    too_many = OwnTable(**given, n_environments=n_environments)
+    with pytest.raises(KerhrmError) as error:
+        too_many.check(table)
+    assert error.value.hint == cure
+    trains = n - math.ceil(0.3 * n)
+    most = int(cure.rpartition("=")[2]) if "=" in cure else 1
+
+    def fit(n_environments: int) -> None:
+        options = {"network": (4,), "n_iterations": 1, "k": 1, "random_state": 0}
+        model = KerHRMRegressor(n_environments=n_environments, **options)
+        model.fit(x[:trains], table["y"][:trains])
+
+    if most > 1:
+        OwnTable(**given, n_environments=most).check(table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HeterogeneityNotDetectedWarning)
+            fit(most)
+    with pytest.raises(KerhrmError, match="too few"):
+        fit(most + 1)
 
 
 def test_the_page_of_another_file_stays(csv: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Keys of the target ``own_table``: KerHRM on a table of your own."""
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from kerhrm.errors import FileError, KerhrmError
+from kerhrm.errors import FileError, KerhrmError, shown
 from kerhrm.options import Number, Options, misfit, option
 from kerhrm.paper.config.config import page_name
 from kerhrm.paper.config.fields import MANY, matching, nearest
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_SEED = 2**32 - 1
+TEST_SHARE = 0.3
+VALIDATION_SHARE = 0.2  #: of the training rows; the estimators' default
 
 
 def _text(value: Any) -> Any:
@@ -56,7 +59,7 @@ class OwnTable(Options):
     )
     held_out: Texts = option([], "groups that are for the test alone")
     test_share: Annotated[float, Field(gt=0, lt=1), Number] = option(
-        0.3, "of the rows of all other groups"
+        TEST_SHARE, "of the rows of all other groups"
     )
     n_environments: Annotated[int, Field(ge=2, le=100), Number] = option(
         2, "number of environments"
@@ -110,11 +113,12 @@ class OwnTable(Options):
         return table
 
     def check_file(self) -> None:
-        """Refuse a file that is no table, and columns that it does not name."""
+        """Refuse a file that is no table, and keys that its rows do not fit."""
         # imports PyTorch, which a plan without a table does not need
-        from kerhrm.estimators.check import read_names
+        from kerhrm.estimators.check import read_names, read_table
 
         self._check_columns(read_names(Path(self.csv)))
+        self.check(read_table(Path(self.csv)))
 
     def _check_columns(self, names: list[str]) -> None:
         """Refuse columns that are not there."""
@@ -126,12 +130,27 @@ class OwnTable(Options):
                     raise KerhrmError(problem, nearest(name, names))
 
     def check(self, table: "pd.DataFrame") -> None:
-        """Refuse columns and groups that the table does not have."""
+        """Refuse keys that the table's columns and rows do not fit."""
         self._check_columns([str(name) for name in table.columns])
-        if not self.held_out:
-            return
-        rows = table[table[self.target].notna() & table[self.group].notna()]
-        groups = sorted(rows[self.group].astype(str).unique())
+        rows = table[table[self.target].notna()]
+        if rows.empty:
+            problem = f"target={self.target}: no row has a value"
+            raise KerhrmError(problem, "choose another column")
+        if self.held_out:
+            self._check_groups(rows)
+        if {*table.columns} <= {self.target, self.group, *self.drop}:
+            dropped = f"drop={', '.join(self.drop)}: " if self.drop else ""
+            problem = f"{dropped}no column of {self.csv} is left to predict from"
+            raise KerhrmError(problem, "drop fewer" if dropped else "add columns")
+        values = learned = rows[self.target]
+        if self.held_out:
+            learned = values[~rows[self.group].astype(str).isin(self.held_out)]
+        self._check_target(values, learned)
+        self._check_size(len(learned))
+
+    def _check_groups(self, rows: "pd.DataFrame") -> None:
+        """Refuse groups to hold out that no row has, or that are all there are."""
+        groups = sorted(rows[self.group].dropna().astype(str).unique())
         for name in self.held_out:
             if name not in groups:
                 problem = f"held_out={name}: no row has this {self.group}"
@@ -141,3 +160,62 @@ class OwnTable(Options):
         if set(groups) <= set(self.held_out):
             problem = f"held_out={', '.join(self.held_out)}: no other group is left"
             raise KerhrmError(problem, "hold fewer out")
+
+    def _check_target(
+        self, values: "pd.Series[Any]", learned: "pd.Series[Any]"
+    ) -> None:
+        """Refuse a target that does not fit the task, or is constant where it is
+        learned: outside of the groups held out."""
+        import pandas as pd
+
+        n, numbers = values.nunique(), pd.to_numeric(values, errors="coerce")
+        numeric = pd.api.types.is_numeric_dtype(values)
+        task = self.task or ("regression" if numeric and n > 2 else "classification")
+        where = f"task={task}: " if self.task else ""
+        where += f"target={self.target} must hold"
+        if learned.nunique() < 2:
+            others = " outside of the groups held out" if self.held_out else ""
+            problem = f"target={self.target}: all rows{others} have one value"
+            problem += f", {shown(learned.iloc[0])}"
+            hint = ", or hold fewer out" if self.held_out else ""
+            raise KerhrmError(problem, f"choose another column{hint}")
+        text = values[numbers.isna()]
+        if task == "regression" and len(text):
+            problem = f"{where} numbers; got {shown(text.iloc[0])}"
+            hint = "set task=classification" if n == 2 else "choose another target="
+            raise KerhrmError(problem, hint)
+        if task == "classification" and n > 2:
+            problem = f"{where} two labels; got {n}"
+            hint = "recode it, or choose a target= of two labels or of numbers"
+            if numeric:
+                hint = "set task=regression"
+            elif 0 < len(text) < len(values) / 2:
+                hint = f"correct cells that are no numbers, as {shown(text.iloc[0])}"
+            raise KerhrmError(problem, hint)
+
+    def _check_size(self, n: int) -> None:
+        """Refuse a share for the test, or environments, for which n rows are too few.
+
+        An environment needs two of the rows that are left for training and of which
+        some validate.
+        """
+
+        def left(share: float) -> tuple[int, int]:
+            trains = n - math.ceil(share * n)
+            validates = min(max(1, round(VALIDATION_SHARE * trains)), trains - 2)
+            return trains, max(0, trains - validates) // 2
+
+        trains, most = left(self.test_share)
+        if self.n_environments <= most:
+            return
+        problem = f"{trains} of {n} rows are left to train on, too few for"
+        problem += f" n_environments={self.n_environments}"
+        if self.test_share > TEST_SHARE and left(TEST_SHARE)[1] >= self.n_environments:
+            problem = f"test_share={self.test_share:g}: {problem}"
+            raise KerhrmError(problem, f"set test_share={TEST_SHARE}")
+        if most >= 2:
+            raise KerhrmError(problem, f"set n_environments={most}")
+        hint = "hold fewer out, or " if self.held_out else ""
+        raise KerhrmError(
+            f"csv={self.csv}: {problem}", f"{hint}give a file of more rows"
+        )
