@@ -48,6 +48,7 @@ rule train:
         entries=of("entries"),
         candidates=of("candidates"),
         outputs=lambda w: list(parameters(**at(w))["titles"]),
+        criteria=of("criteria"),
         task=of("task"),
         iterations=shows_iterations,
         network=of("network"),

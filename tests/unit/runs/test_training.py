@@ -10,7 +10,7 @@ import torch
 
 from kerhrm import NetworkOptions, NTFMap, Problem, build
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.inputs import Fitted
+from kerhrm.methods.inputs import POOLED, WORST_INFERRED, Fitted
 from kerhrm.paper.runs.arrays import save_arrays, save_stacked
 from kerhrm.paper.runs.training import Replicates
 
@@ -153,6 +153,13 @@ def test_a_direction_has_a_number_for_each_feature(theta: Any, tmp_path: Path) -
     ours, _ = replicates(tmp_path, features=True)
     with pytest.raises(KerhrmError, match=rf"must be a tensor of shape \({K},\); got"):
         ours.predictions(0, Fitted(directions={"model": theta}))
+
+
+def test_environments_that_a_criterion_needs_are_there(tmp_path: Path) -> None:
+    ours, _ = replicates(tmp_path, criteria=[POOLED, WORST_INFERRED])
+    with pytest.raises(KerhrmError, match=r"no environments, but .* infers=True; add"):
+        ours.predictions(0, fitted())
+    ours.predictions(0, fitted(environments=torch.ones(N + M, 1)))
 
 
 def test_iterations_that_a_table_shows_are_there(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 from kerhrm.algorithm.records import Problem, predict_linear
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.heterogeneity.test import HeterogeneityResult
-from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.inputs import WORST_INFERRED, Fitted, Inputs
 from kerhrm.networks.build import NetworkOptions, build
 from kerhrm.paper.runs.arrays import load_arrays, load_records, save_arrays
 from kerhrm.paper.runs.checkpoints import Result
@@ -193,6 +193,9 @@ def _check(fitted: Any, params: Any, problem: Problem | None, n_points: int) -> 
             text = f"its Fitted lacks the output {name}"
             hint = f"add networks={{'{name}': ...}}, or leave it out of outputs"
             raise KerhrmError(text, hint)
+    if fitted.environments is None and WORST_INFERRED in params.get("criteria", ()):
+        text = "its Fitted has no environments, but its Method declares infers=True"
+        raise KerhrmError(text, "add environments=..., or declare infers=False")
     _check_inferred(fitted, n_points)
     if params.get("iterations") and not any(
         known is not None for _, known in fitted.iterations.values()
