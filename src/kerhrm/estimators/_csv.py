@@ -6,6 +6,7 @@ What a file does not show without doubt is refused, in one line that says what t
 import difflib
 import io
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -134,7 +135,7 @@ def _rounded(table: pd.DataFrame) -> list[int]:
 
 def _codes(table: pd.DataFrame, text: str, path: Path, layout: Layout) -> list[int]:
     """Columns of numbers some of which begin with 0, as 01234, if they are read."""
-    begins = re.compile(rf"(?:^|[\"{re.escape(layout.sep)}]) *[+-]?0\d", re.M)
+    begins = re.compile(rf"(?:^|[\"{re.escape(layout.sep)}]) {{0,9}}[+-]?0\d", re.M)
     if not layout.rows or not begins.search(text, layout.start):
         return []
     kinds = [dtype.kind in "iuf" for dtype in table.dtypes]
@@ -152,7 +153,8 @@ def check_name(name: str, names: Sequence[str]) -> None:
         raise KerhrmError(problem, "write the columns' names above it")
     if all(part in names for part in name.split(",")):
         problem = f"column {name!r} does not exist, but each of its parts does"
-        raise KerhrmError(problem, f"use blanks: {name.replace(',', ' ')}")
+        parts = " ".join(map(shlex.quote, name.split(",")))
+        raise KerhrmError(problem, f"use blanks: {parts}")
     near = difflib.get_close_matches(name, names, n=1)
     known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
     hint = suggest(name, [escaped(known) for known in near or known])

@@ -58,7 +58,7 @@ _CELL = re.compile(
     re.IGNORECASE,
 )
 #: what may be ISO 8601
-_ISO_CELL = re.compile(r"\s*\d{4}[\d\s./\\:,+T-]*(?:Z|UTC|GMT)?\s*", re.IGNORECASE)
+_ISO_CELL = re.compile(r"\s*\d{4}[\d\s./\\:,+T-]*(?:Z|UTC|GMT)?", re.IGNORECASE)
 #: 202412, 20241231, 202412312359 or 20241231235959
 _DIGITS = re.compile(r"\A((?:19|20)\d\d)(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?\Z")
 _TOGETHER = re.compile(r"(\d\d?)([a-z]{3,9})(\d\d(?:\d\d)?)", re.IGNORECASE)  #: SAS

@@ -20,8 +20,8 @@ LIKE_DATA = "as if the file had no names: write them above its first line"
 SAMPLE, SAMPLE_ROWS = 2**16, 50  #: characters and rows that show the separator
 #: names between bars and a line of dashes, as in Markdown and psql
 MARKDOWN = re.compile(
-    r"[^\r\n|]*\|[^\r\n]*(?:\r\n|\n|\r)[ \t]*(?=[^\r\n]*--)[|:+ \t-]*[|+][|:+ \t-]*"
-    r"(?:[\r\n]|\Z)"
+    r"[^\r\n|]*\|[^\r\n]*(?:\r\n|\n|\r)"
+    r"(?=[^\r\n]*--)(?=[^\r\n]*[|+])[|:+ \t-]+(?:[\r\n]|\Z)"
 )
 LINE_END = re.compile(r"\r\n|\r|\n")
 BLANKS = re.compile(

@@ -148,6 +148,9 @@ def check(
         told += [name in auxiliary and digit_dates(rows[name])]
         if name == target:
             told += [_few(y, y.iloc[test])]
+            if digits := digit_dates(y):
+                cure = "give the days since a first day"
+                told += [f"{digits.partition(':')[0]}: {cure}"]
         if name == group and groups is not None and groups.is_unique:
             text = "every test row is a group of its own: errors of one row say little"
             told += [f"{text}; give a column that several rows share"]
@@ -266,6 +269,9 @@ def _auxiliary(table: pd.DataFrame) -> pd.DataFrame:
         if kind == "text" and (options := date_options(column)):
             problem = f"auxiliary column {name!r} holds dates, as {column.iloc[0]!r}"
             raise KerhrmError(problem, f"add {options}")
+        if kind == "text" and (told := almost_dates(column)):
+            problem = f"auxiliary column {name!r} must hold dates or categories"
+            raise KerhrmError(problem, told)
         columns[name] = values if kind == "text" else column
     return pd.DataFrame(columns, table.index)
 
@@ -286,8 +292,8 @@ def _known_only(
                 f"auxiliary column {name!r} has {z[name].nunique()} categories in "
             )
             problem += f"{counted(len(z))}: most test rows have one of their own"
-            hint = almost_dates(z[name]) or almost_numbers(z[name])
-            raise KerhrmError(problem, hint or "merge them, or give another column")
+            hint = almost_numbers(z[name]) or "merge them, or give another column"
+            raise KerhrmError(problem, hint)
         if not seen.all():
             where = f"{name!r} in no training row"
             notes.append(f"{counted(int((~seen).sum()), 'test row')} with {where}")

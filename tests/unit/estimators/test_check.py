@@ -202,6 +202,13 @@ def test_dates_in_digits_are_said_of_auxiliary_columns(plain: pd.DataFrame) -> N
         check(text, "y", auxiliary="c")
     with pytest.raises(ValueError, match="got dates or durations; give the days"):
         check(text, "c")
+    told = check(table, "c").report.facts["column 'c'"]
+    assert told == "it looks like dates, as 20240101: give the days since a first day"
+    few = plain.assign(c=[*["2024-01-01", "2024-01-02", "2024-01-03", "soon"] * 20])
+    with pytest.raises(
+        ValueError, match=r"'c' must hold dates or cat.*not 'soon' in 20"
+    ):
+        check(few, "y", auxiliary="c")
 
 
 def test_what_looks_alike_is_one_group_label_and_name(plain: pd.DataFrame) -> None:

@@ -350,7 +350,13 @@ def test_whole_numbers_that_are_no_dates() -> None:
 
 
 @pytest.mark.parametrize(
-    "cell", ["a" + " " * 10**5 + "x", "1 jan " * 20_000, "9" * 10**5]
+    "cell",
+    [
+        "a" + " " * 10**5 + "x",
+        "1 jan " * 20_000,
+        "9" * 10**5,
+        "2024" + " " * 10**5 + "x",
+    ],
 )
 def test_long_cells_do_not_hang(cell: str) -> None:
     """Whose search by the expression of a date would take minutes."""
