@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor, TangentRidge
+from kerhrm.options import Task
 from kerhrm.randomness import stream
 from studies.common import Unit
 
@@ -79,7 +80,7 @@ def _drawn(part: str, shape: str, task: str, slope: float, seed: int) -> pd.Data
         model = kind(random_state=seed).fit(x, y, auxiliary=time)
         ours = theirs = 1.0  # where KerHRM is ERM
         if model.predictor_ != "erm":
-            task = "classification" if labels else "regression"
+            task: Task = "classification" if labels else "regression"
             erm = TangentRidge(task=task, random_state=seed).fit(x, y)
             error = (lambda f: f != y_test) if labels else (lambda f: (f - y_test) ** 2)
             ours, theirs = (
