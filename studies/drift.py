@@ -80,8 +80,8 @@ def _drawn(part: str, shape: str, task: str, slope: float, seed: int) -> pd.Data
         model = kind(random_state=seed).fit(x, y, auxiliary=time)
         ours = theirs = 1.0  # where KerHRM is ERM
         if model.predictor_ != "erm":
-            task: Task = "classification" if labels else "regression"
-            erm = TangentRidge(task=task, random_state=seed).fit(x, y)
+            kind_of: Task = "classification" if labels else "regression"
+            erm = TangentRidge(task=kind_of, random_state=seed).fit(x, y)
             error = (lambda f: f != y_test) if labels else (lambda f: (f - y_test) ** 2)
             ours, theirs = (
                 float(np.mean(error(m.predict(x_test)))) for m in (model, erm)
