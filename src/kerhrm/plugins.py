@@ -84,7 +84,7 @@ def installed(group: str) -> list[EntryPoint]:
     folders = [Path(place).resolve() for place in places.split(os.pathsep) if place]
     for folder in folders:
         if not folder.is_dir():
-            problem = f"{PLACES}={places}: there is no folder {folder}"
+            problem = f"{PLACES}={places}: {folder} is not a folder"
             raise KerhrmError(problem, f"correct the variable, or unset {PLACES}")
     return [point for point in points if _folder(point) in folders]
 

@@ -226,7 +226,7 @@ def test_a_folder_of_packages_that_is_not_there_is_named(
     places = f"{tmp_path}{os.pathsep}{tmp_path / 'nowhere'}"
     monkeypatch.setenv("KERHRM_PLUGINS", places)
     registry = Registry("kerhrm.things", {"ours": 0})
-    with pytest.raises(KerhrmError, match=r"there is no folder .*nowhere") as error:
+    with pytest.raises(KerhrmError, match="nowhere is not a folder") as error:
         registry.load()
     assert str(error.value).startswith(f"KERHRM_PLUGINS={places}: ")
     assert registry["ours"] == 0

@@ -81,7 +81,7 @@ def planned(
 ) -> list[tuple[str, str]]:
     """Jobs that Snakemake would run for targets: the pending files of its summary."""
     if not any(Path(name).is_file() for name in SNAKEFILES):
-        problem = f"{Path.cwd()} is no checkout of the workflow: it has no Snakefile"
+        problem = f"{Path.cwd()} is not a checkout of the workflow: it has no Snakefile"
         raise KerhrmError(problem, "cd to the checkout, and run the command there")
     if together := [target for target in targets if "," in target]:
         hint = f"write {' '.join(filter(None, together[0].split(',')))}"
