@@ -143,6 +143,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     "flat": (part("test", y=lambda y: y[..., None]), "test.y must have shape (S, n)"),
     "one of the seeds": (part("train", x=lambda x: x[:1]), "with S=3 seeds; got (1,"),
     "other seeds": (lambda d: replace(d, seeds=[0, 1, 2]), "seeds must be those"),
+    "no list of seeds": (lambda d: replace(d, seeds=None), "seeds must be those"),
     "fewer rows of x": (part("test", x=lambda x: x[:, :3]), "each of the n=4 points"),
     "no rows": (
         part(
@@ -171,6 +172,8 @@ WRONG: dict[str, tuple[Change, str]] = {
     "another order": (part("test", environment=rolled), "the same for every seed"),
     "no part": (lambda d: replace(d, test=None), "test must be a Split; got NoneType"),
     "unit": (lambda d: replace(d, unit=np.zeros(3)), "unit must be 3 positive numbers"),
+    "text units": (lambda d: replace(d, unit=["m"] * 3), "unit must be 3 positive"),
+    "NaN units": (lambda d: replace(d, unit=[1, np.nan, 1]), "unit must be 3 positive"),
     "one unit": (lambda d: replace(d, unit=2.0), "unit must be 3 positive numbers"),
     "source": (lambda d: replace(d, source=None), "source must be text; got None"),
 }

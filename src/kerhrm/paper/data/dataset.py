@@ -5,7 +5,7 @@ those that are given environment labels, ``test_labels`` for scoring alone: in f
 their own no rule that trains can read them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,7 +142,8 @@ class Dataset:
         if self.task != task:
             problem = f"task must be {task}, as its DataSet says; got {self.task!r}"
             raise KerhrmError(problem, "let both say the same")
-        if [*self.seeds] != [*seeds]:
+        own = [*self.seeds] if isinstance(self.seeds, Iterable) else None
+        if own != [*seeds]:
             problem = f"seeds must be those that generate was given, {shown([*seeds])}"
             problem += f"; got {shown(self.seeds)}"
             raise KerhrmError(problem, "write seeds=seeds, one replicate for each")
@@ -161,12 +162,11 @@ class Dataset:
             problem = f"train has {n} points, but n_points of its options is {n_points}"
             raise KerhrmError(problem, "let n_points count the training points")
         self._check_environments()
-        unit = self.unit
-        if unit is not None and (
-            np.shape(unit) != (len(seeds),)
-            or not (np.isfinite(unit) & (np.asarray(unit) > 0)).all()
-        ):
-            problem = f"unit must be {len(seeds)} positive numbers; got {shown(unit)}"
+        unit = np.ones(len(seeds)) if self.unit is None else np.asarray(self.unit)
+        numbers = unit.shape == (len(seeds),) and unit.dtype.kind in "iuf"
+        if not numbers or not (np.isfinite(unit) & (unit > 0)).all():
+            problem = f"unit must be {len(seeds)} positive numbers"
+            problem += f"; got {shown(self.unit)}"
             raise KerhrmError(problem, "give one for each seed, or leave it out")
         if not isinstance(self.source, str):
             problem = f"source must be text; got {shown(self.source)}"
