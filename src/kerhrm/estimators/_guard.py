@@ -17,10 +17,12 @@ from kerhrm.options import Task
 ALL = "all rows"  #: the first row of a comparison
 #: share by which KerHRM's error in the worst environment must be below ERM's
 MARGIN = 0.1
-#: the same of labels, where KerHRM costs more than this share of wrong labels
-MARGIN_AT_A_COST, COST = 0.4, 0.01
-#: then, too: the largest share of ERM's error in the worst environment that is left,
-#: and half of the largest share of a constant's
+#: KerHRM costs something where its share of wrong labels is larger by more than this
+COST = 0.01
+#: share of ERM's error in the worst environment that may then be left: more where
+#: KerHRM's error is everywhere at most a share of a constant's
+LEFT_AT_A_COST, LEFT_IF_CLEAR, CLEAR = 0.6, 0.75, 0.4
+#: and, else, together with half of the largest share of a constant's error that is left
 LEFT_TOGETHER = 0.9
 #: share by which KerHRM's error must be below a constant's in every environment; of a
 #: regression, by which it may be above
@@ -82,15 +84,13 @@ def not_better(
         return reason
     environments = report.drop(index=ALL)
     ours, erm = environments["KerHRM"].max(), environments["ERM"].max()
+    left = 1 - (MARGIN if margin is None else margin)
     cost = report.loc[ALL, "KerHRM"] - report.loc[ALL, "ERM"]
-    dear = task == "classification" and margin is None and cost > COST
-    if margin is None:
-        margin = MARGIN_AT_A_COST if dear else MARGIN
-    limit = (1 - margin) * erm
-    if dear:
+    if task == "classification" and margin is None and cost > COST:
         beside = (environments["KerHRM"] / environments["constant"]).max()
-        limit = min(limit, (LEFT_TOGETHER - beside / 2) * erm)
-    if not ours < limit:
+        left = min(LEFT_AT_A_COST, LEFT_TOGETHER - beside / 2)
+        left = LEFT_IF_CLEAR if beside <= CLEAR else left
+    if not ours < left * erm:
         worst = f"{ours:.3g} against {erm:.3g} in the worst inferred environment"
         return f"KerHRM is not better than ERM on validation rows ({worst})"
     return None

@@ -60,7 +60,7 @@ class EstimatorOptions(KerHRMOptions):
     margin: Probability | None = option(
         None,
         "share by which its error in the worst inferred environment has to "
-        "be below ERM's; null: .1, and .4 of labels where it costs accuracy",
+        "be below ERM's; null: .1, and more of labels where it costs accuracy",
     )
     predictor: Literal["linear", "network"] = option("linear", "what predicts")
     max_exact: Count = option(
@@ -202,7 +202,8 @@ class InvariantEstimator(FittedInvariant):
                     sample_weight=sample_weight,
                     seed=self.seed_,
                 )
-                self.history_ = []
+                if self._found is None:
+                    self.history_ = []
                 simple = self._keep_simple(whole)
                 self._keep(
                     "erm", simple["ERM"], whole, erm_direction(problem, options.k), None

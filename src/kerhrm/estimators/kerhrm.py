@@ -53,8 +53,8 @@ _PARAMETERS = """    Parameters
         What to do if KerHRM, on validation rows, is worse than a constant, or not
         better than ERM in the worst inferred environment.
     margin : float, optional
-        Share by which its error there has to be below ERM's; by default .1, and .4 of
-        labels, which no test can see to, where KerHRM has more of them wrong than ERM.
+        Share by which its error there has to be below ERM's; by default .1, and .25 to
+        .4 of labels, which no test can see to, where it has more of them wrong than ERM.
     predictor : {"linear", "network"}
         What predicts: the invariant direction of the linearised network, or a network
         that is trained along it, which takes longer.

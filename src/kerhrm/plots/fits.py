@@ -56,12 +56,9 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """
     history, chosen = _fitted(model, "history_"), model.selected_["iteration"]
     if not history:
-        problem = (
-            "there was no iteration: no heterogeneity was detected, and ERM predicts"
-        )
-        raise KerhrmError(
-            problem, "fit with if_not_detected='fit' to see iterations anyway"
-        )
+        problem = "there was no iteration: no environments were found, and ERM predicts"
+        hint = "fit with if_not_detected='fit' to see iterations anyway"
+        raise KerhrmError(problem, hint)
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
     if model.selection == "worst_inferred":
         curves["score"] = "worst inferred environment, which chooses"
@@ -71,6 +68,8 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     for place, (key, label) in enumerate(curves.items()):
         score = np.array([row[key] for row in history])
         ax.plot(number, score if classifies else -score, **style(place), label=label)
+    if chosen not in number:  # ERM predicts
+        chosen = max(history, key=lambda row: row["score"])["iteration"]
     ax.axvline(
         chosen, color=GREY, linestyle=":", zorder=0, label=f"iteration {chosen}, chosen"
     )

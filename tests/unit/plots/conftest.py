@@ -1,5 +1,6 @@
 """Fits that are drawn."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from kerhrm import KerHRMClassifier, KerHRMRegressor
+from kerhrm.estimators import PriceWarning
 
 
 class Fitted(NamedTuple):
@@ -40,9 +42,9 @@ def labels() -> Fitted:
     shade = np.where(hidden, -sign, sign) + 0.1 * random.normal(size=300)
     x = pd.DataFrame({"shape": sign + random.normal(size=300), "shade": shade})
     y = pd.Series(np.where(sign > 0, "yes", "no"), name="answer")
-    return Fitted(
-        KerHRMClassifier(k=5, network=(128,), random_state=0).fit(x, y), x, y, hidden
-    )
+    model = KerHRMClassifier(k=5, network=(128,), random_state=0, if_not_better="fit")
+    with warnings.catch_warnings(action="ignore", category=PriceWarning):
+        return Fitted(model.fit(x, y), x, y, hidden)
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +60,11 @@ def numbers() -> Fitted:
         + 0.3 * random.normal(size=400)
     )
     model = KerHRMRegressor(
-        k=5, network=(256,), n_init=4, random_state=0, pretest=False
+        k=5,
+        network=(256,),
+        n_init=4,
+        random_state=0,
+        pretest=False,
+        if_not_better="fit",
     )
     return Fitted(model.fit(x, y.rename("price")), x, y.rename("price"), hidden)

@@ -17,6 +17,8 @@ from sklearn.metrics import adjusted_rand_score, zero_one_loss
 import kerhrm
 from kerhrm.errors import KerhrmError
 
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
+
 
 def scatters(ax: Axes) -> list[np.ndarray]:
     """Points of each environment."""
@@ -141,7 +143,9 @@ def test_given_environments_stand_for_an_estimator(numbers: Any) -> None:
 
 
 def test_the_spectrum_and_the_chosen_dimension(labels: Any) -> None:
-    model = kerhrm.KerHRMClassifier(k=[2, 20], n_init=2, network=(128,), random_state=0)
+    model = kerhrm.KerHRMClassifier(
+        k=[2, 20], n_init=2, network=(128,), random_state=0, if_not_better="fit"
+    )
     model.fit(labels.x, labels.y).selected_["k"] = 2
     ax = kerhrm.plots.spectrum(model)
     used, other, mark = ax.lines
@@ -251,9 +255,9 @@ def test_names_are_not_read_as_mathematics(name: str, labels: Any) -> None:
         labels.x.rename(columns=odd),
         labels.y.map({"yes": "$y^$", "no": "$n"}).rename("$_$"),
     )
-    model = kerhrm.KerHRMClassifier(k=5, n_init=2, network=(128,), random_state=0).fit(
-        x, y
-    )
+    model = kerhrm.KerHRMClassifier(
+        k=5, n_init=2, network=(128,), random_state=0, if_not_better="fit"
+    ).fit(x, y)
     groups = np.where(labels.hidden, "$^$", "other")
     ax = pictures(labels._replace(model=model, x=x, y=y, hidden=groups))[name](None)
     ax.figure.canvas.draw()

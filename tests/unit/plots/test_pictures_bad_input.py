@@ -104,7 +104,7 @@ def test_pooled_erm_has_no_iterations(labels: Any) -> None:
     pooled = copy.copy(labels.model)
     pooled.history_ = []
     with pytest.raises(
-        KerhrmError, match="no iteration: no heterogeneity was detected"
+        KerhrmError, match="no iteration: no environments were found"
     ):
         plots.iterations(pooled)
 
