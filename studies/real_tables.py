@@ -160,7 +160,8 @@ def robust(
     group.
     """
     erm = TangentRidge(task="regression", network=NETWORK, random_state=seed)
-    inputs, rows = start(erm, x, y, None, hold_out=False)
+    inputs, positions = start(erm, x, y, None, hold_out=False, weighs=False)
+    rows = np.argsort(positions)
     columns = Columns.of(inputs.network, inputs.x, seed=inputs.seed)
     paths = columns.inputs, columns.whole
     choices = [(path, *path.choose(y[rows])) for path in paths]

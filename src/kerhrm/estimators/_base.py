@@ -36,7 +36,7 @@ from kerhrm.options import Task
 
 BLOCK = 2**12  #: points that are predicted at a time
 #: share of a column's range by which a value may lie outside it without a word
-BEYOND = 0.1
+BEYOND = 0.5
 
 
 def _classifies(estimator: Any) -> bool:
@@ -132,11 +132,26 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1 - second, second])
 
 
+def _limits(x: np.ndarray) -> np.ndarray:
+    """Least and largest value of columns (n, d): (2, d).
+
+    A column that has one value in half of the rows, as a pixel or an indicator, has no
+    limits.
+    """
+    limits = np.stack([x.min(0), x.max(0)])
+    ordered = np.sort(x, axis=0)
+    half = (len(x) + 1) // 2
+    most = (ordered[half - 1 :] == ordered[: len(x) - half + 1]).any(0)
+    limits[:, most] = np.array([[-np.inf], [np.inf]])
+    return limits
+
+
 def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
     """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
     column most of them do; None if none does."""
-    slack = BEYOND * (limits[1] - limits[0])
-    beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
+    with np.errstate(invalid="ignore"):  # of columns without limits
+        slack = BEYOND * (limits[1] - limits[0])
+        beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
     if not beyond.any():
         return None
     j = int(beyond.sum(0).argmax())
@@ -245,8 +260,7 @@ def start(
     units = estimator._units = Units.of(
         columns, x[train], target[train], task, drawn.weights
     )
-    counted = x[distinct.first]
-    estimator._range = np.stack([counted.min(0), counted.max(0)])
+    estimator._range = _limits(x[distinct.first])
     if units.classes is not None:
         estimator.classes_ = units.classes
     network = build(network_options, estimator.seed_, x.shape[1])

@@ -88,14 +88,15 @@ def alike_by_chance(table: np.ndarray) -> bool:
 
 
 def column_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """An order (d,) of columns (n, d) that depends on their values next to numbers
-    (n,), and not on how they are ordered.
+    """An order (d,) of columns (n, d) that depends on the ranks of their values next to
+    numbers (n,), and neither on how they are ordered nor on their units.
 
-    Columns are sorted by a hash of their pairs with y; those with the same pairs stay
-    in their order.
+    Columns are sorted by a hash of these ranks; those with the same stay in their
+    order.
     """
     hashes = []
     for column in x.T:
-        pairs = np.ascontiguousarray(column[np.lexsort((column, y))])
+        ranks = np.unique(column, return_inverse=True)[1].astype(np.int64)
+        pairs = np.ascontiguousarray(ranks[np.lexsort((ranks, y))])
         hashes.append(blake2b(pairs.tobytes(), digest_size=16).digest())
     return np.array(sorted(range(len(hashes)), key=hashes.__getitem__), dtype=np.int64)

@@ -24,6 +24,7 @@ def images(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
+@pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
 def test_it_compares_three_models(images: ModuleType) -> None:
     options = {
         "k": [5],
