@@ -154,11 +154,11 @@ def figures(drawn: dict[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
     figure, axis = plt.subplots(figsize=(4.5, 3.4), layout="constrained")
     for n, group in nulls.groupby("n"):
         if len(group) > 50:
-            axis.ecdf(group["p_value"], label=f"{n} rows")
+            axis.ecdf(group["p_value"].dropna(), label=f"{n} rows")
     axis.plot([0, 1], [0, 1], color="0.6", linestyle="--", label="uniform")
     axis.axvline(OPTIONS.level, color="0.8", linewidth=1)
     axis.set(
         xlabel="p-value of the pre-test", ylabel="share of null tables", xlim=(0, 1)
     )
-    axis.legend(loc="lower right")
+    axis.legend(loc="upper left")
     yield "pretest", figure

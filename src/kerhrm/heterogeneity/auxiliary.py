@@ -48,7 +48,7 @@ MAX_ROWS = 10_000  #: that are tested; more cost much, and small changes are see
 MAX_FEATURES = 25  #: inputs, or components of them, beside the constant
 #: share of the penalty that predicts best: the product of the two regressions' biases
 #: counts here, and their variances hardly do
-SMOOTHING = 0.3
+SMOOTHING = 0.1
 SMALLEST = 1e-8  #: eigenvalue of a covariance, as a share of the largest
 
 
