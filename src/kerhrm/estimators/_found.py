@@ -65,10 +65,6 @@ class FoundEnvironments:
         one = self._one
         return of_occupied(torch.cat([one.train, one.validation]), one.occupied)
 
-    def of_validation(self) -> np.ndarray:
-        """Memberships (m, K) of the validation points."""
-        return of_occupied(self._one.validation, self._one.occupied)
-
     @torch.no_grad()
     def of_targets(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Memberships (m, K) of rows x (m, d) by their targets y (m,)."""

@@ -62,7 +62,7 @@ def worse_than_constant(
         limits[parts] += 0 if doubt is None else doubt[parts]
     if len(worse := report.index[~(report["KerHRM"] <= limits)]):
         than = "hardly better" if task == "classification" else "worse"
-        return f"KerHRM is {than} than a constant on validation rows ({worse[0]})"
+        return f"KerHRM is {than} than a constant ({worse[0]})"
     return None
 
 
@@ -92,7 +92,7 @@ def not_better(
         left = LEFT_IF_CLEAR if beside <= CLEAR else left
     if not ours < left * erm:
         worst = f"{ours:.3g} against {erm:.3g} in the worst inferred environment"
-        return f"KerHRM is not better than ERM on validation rows ({worst})"
+        return f"KerHRM is not better than ERM ({worst})"
     return None
 
 

@@ -34,7 +34,7 @@ from kerhrm.estimators._guard import (
     worse_than_constant,
 )
 from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._report import compare, doubts, simple_models
+from kerhrm.estimators._report import compare, doubts, left_out, simple_models
 from kerhrm.estimators._rows import FittedInvariant
 from kerhrm.estimators._settings import computation
 from kerhrm.features.nystroem import NystroemOptions
@@ -42,7 +42,7 @@ from kerhrm.features.ridge import RidgeModel
 from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
-from kerhrm.options import Count, Natural, Probability, option
+from kerhrm.options import Count, Natural, Probability, Task, option
 
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5
@@ -303,29 +303,80 @@ class InvariantEstimator(FittedInvariant):
         return fit_auxiliary(problem, inputs.x, z, z_validation, chosen)
 
     def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
-        """Compare KerHRM with what is simpler, on validation rows; why it is not
-        better, if so."""
+        """Compare KerHRM with what is simpler; why it is not better, if so."""
         assert self._found is not None
-        memberships = self._found.of_validation()
-        y = inputs.y_validation.double().cpu().numpy()
+        y, points = inputs.y_validation, inputs.x_validation.cpu()
         with torch.no_grad():
-            outputs = self._evaluate(self._predictor, inputs.x_validation.cpu()).numpy()
-            models, points = self._keep_simple(inputs), inputs.x_validation.cpu()
+            outputs = self._evaluate(self._predictor, points).numpy()
+            models = self._keep_simple(inputs)
             others = {name: model(points).numpy() for name, model in models.items()}
-        names = {
-            f"environment {j}": memberships[:, j] for j in range(memberships.shape[1])
-        }
-        weights = inputs.weights_validation
-        counts = None if weights is None else weights.cpu().numpy()
-        errors = {"KerHRM": outputs, **others}, y, names, inputs.task, counts
+        errors = self._errors(
+            {"KerHRM": outputs, **others}, y, inputs.weights_validation, inputs.task
+        )
         report = self.report_ = compare(*errors)
         if self.if_not_better == "fit":
             return None
-        doubt = doubts(*errors)[report.index]
         # in environments that are seen ERM may be better: what counts lies beyond them
         if self._found.auxiliary is not None:
+            doubt = doubts(*errors)[report.index]
             return worse_than_constant(report, inputs.task, doubt)
+        if inputs.task == "classification":
+            return not_better(report, inputs.task, options.margin)
+        errors = self._errors_of_all(inputs, outputs, others)
+        report = compare(*errors)
+        doubt = doubts(*errors)[report.index]
         return not_better(report, inputs.task, options.margin, doubt)
+
+    def _errors_of_all(
+        self,
+        inputs: Inputs,
+        outputs: np.ndarray,
+        others: dict[str, np.ndarray],
+    ) -> tuple[Any, ...]:
+        """What compares models on training and validation points.
+
+        Validation rows alone are few where an environment is small.  ERM's predictions
+        of training points are by all others; KerHRM's residuals there are divided by 1
+        - k / n, as in generalised cross-validation.
+        """
+        y = inputs.y.double().cpu().numpy()
+        with torch.no_grad():
+            fitted = self._evaluate(self._predictor, inputs.x.cpu()).numpy()
+        k = min(self.selected_["k"], len(y) // 2)
+        own = y - (y - fitted) / (1 - k / len(y))
+        constant = np.full(len(y), others["constant"][0])
+        of_train = {"KerHRM": own, "ERM": left_out(inputs), "constant": constant}
+        of_validation = {"KerHRM": outputs, **others}
+        both = {
+            name: np.concatenate([train, of_validation[name]])
+            for name, train in of_train.items()
+        }
+        weights = torch.cat(
+            [
+                torch.ones_like(part).double() if weight is None else weight
+                for part, weight in (
+                    (inputs.y, inputs.weights),
+                    (inputs.y_validation, inputs.weights_validation),
+                )
+            ]
+        )
+        targets = torch.cat([inputs.y, inputs.y_validation])
+        return self._errors(both, targets, weights, inputs.task)
+
+    def _errors(
+        self,
+        outputs: dict[str, np.ndarray],
+        y: torch.Tensor,
+        weights: torch.Tensor | None,
+        task: Task,
+    ) -> tuple[Any, ...]:
+        """What :func:`compare` takes, of validation points or of all points."""
+        assert self._found is not None
+        all_points = self._found.of_fit()
+        memberships = all_points[len(all_points) - len(y) :]
+        groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
+        counts = None if weights is None else weights.cpu().numpy()
+        return outputs, y.double().cpu().numpy(), groups, task, counts
 
     def _keep_simple(self, inputs: Inputs) -> dict[str, RidgeModel]:
         """Simpler models of the training rows, which a report compares with."""

@@ -13,7 +13,13 @@ import torch
 
 from kerhrm.estimators._guard import ALL, price
 from kerhrm.estimators._labels import read_labels
-from kerhrm.features.ridge import RidgeModel, RidgePath, fit_ridge
+from kerhrm.features.ridge import (
+    N_LANDMARKS,
+    Columns,
+    RidgeModel,
+    RidgePath,
+    fit_ridge,
+)
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 
@@ -89,6 +95,16 @@ def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
         model = RidgeModel(torch.from_numpy(beta), intercept, None, ridge, float("nan"))
         models[name] = model.to(inputs.x.device)
     return models
+
+
+def left_out(inputs: Inputs) -> np.ndarray:
+    """Closed-form ERM's predictions of every training row (n,) by all others."""
+    given = (
+        None if w is None else w.double().cpu().numpy()
+        for w in (inputs.weights, inputs.units)
+    )
+    columns = Columns.of(inputs.network, inputs.x, N_LANDMARKS, inputs.seed, *given)
+    return columns.leave_one_out(inputs.y.double().cpu().numpy())[0]
 
 
 def indicators(

@@ -215,7 +215,7 @@ def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
 
 
 def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
-    """Also where environments are detected: half of ERM's error is asked for here."""
+    """Also where environments are detected: a twentieth of ERM's error is asked for."""
     detected = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)
     assert detected.predictor_ == "linear"
     report = detected.report_
@@ -226,13 +226,8 @@ def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
         "least squares",
         "constant",
     ]
-    worst = report.drop(index="all rows").max()
-    share = 1 - worst["KerHRM"] / worst["ERM"]
-    assert share > 0.1
     with pytest.warns(HeterogeneityNotDetectedWarning, match="not better than ERM"):
-        model = KerHRMRegressor(**SMALL, margin=min(1.0, share + 0.01)).fit(
-            slopes.x, slopes.y
-        )
+        model = KerHRMRegressor(**SMALL, margin=0.95).fit(slopes.x, slopes.y)
     assert model.predictor_ == "erm"
     np.testing.assert_allclose(model.report_, report)
     # what was found stays readable, and the report says why ERM predicts
@@ -324,7 +319,8 @@ def test_errors_are_means_over_memberships() -> None:
 
 def test_it_can_be_fitted_anyway(null: Any) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error", HeterogeneityNotDetectedWarning)
+        warnings.simplefilter("ignore", HeterogeneityNotDetectedWarning)
+        warnings.filterwarnings("error", message=".*predicting as ERM")
         model = KerHRMRegressor(**SMALL, if_not_detected="fit", if_not_better="fit")
         model.fit(null.x, null.y)
     assert (model.predictor_, model.heterogeneity_.detected) == ("linear", False)

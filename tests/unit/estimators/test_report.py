@@ -127,7 +127,7 @@ def test_the_worst_group_decides(labels: Any) -> None:
 
 def test_the_number_of_environments_is_chosen() -> None:
     wide = SMALL | {"network": (256,), "n_environments": None}
-    slopes = flipped_slopes(900, 1)
+    slopes = flipped_slopes(900, 0)
     model = KerHRMRegressor(**wide).fit(slopes.x, slopes.y)
     assert model.environment_proba_.shape[1] == 2
     random = np.random.default_rng(0)

@@ -103,9 +103,7 @@ def test_one_line_and_no_figure(name: str, labels: Any) -> None:
 def test_pooled_erm_has_no_iterations(labels: Any) -> None:
     pooled = copy.copy(labels.model)
     pooled.history_ = []
-    with pytest.raises(
-        KerhrmError, match="no iteration: no environments were found"
-    ):
+    with pytest.raises(KerhrmError, match="no iteration: no environments were found"):
         plots.iterations(pooled)
 
 
