@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.plugins import check_entry
+from kerhrm.plugins import check_by_name, check_entry
 
 #: what is learned
 Task = Literal["classification", "regression"]
@@ -104,3 +104,21 @@ def misfit(why: str, *key: str) -> ValidationError:
     kind = PydanticCustomError("misfit", "{why}", {"why": why})
     detail = InitErrorDetails(type=kind, loc=key, input=None)
     return ValidationError.from_exception_data("Options", [detail])
+
+
+def check_declared(options: Any) -> None:
+    """Refuse options of a declaration that are no class of Options, or whose defaults
+    they refuse."""
+    if not (isinstance(options, type) and issubclass(options, Options)):
+        problem = f"options must be a subclass of Options; got {shown(options)}"
+        raise KerhrmError(problem, "derive the class from kerhrm.options.Options")
+    check_by_name(options, "options")
+    for key, field in options.model_fields.items():
+        if field.is_required():
+            problem = f"option {key} of {options.__name__} has no default"
+            raise KerhrmError(problem, "give every option one")
+    where = f"default of {options.__name__}."
+    try:
+        options.parse(options().model_dump(), where)
+    except KerhrmError as error:
+        raise KerhrmError(error.problem, "correct the default, or its range") from error

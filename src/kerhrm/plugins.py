@@ -50,26 +50,6 @@ def check_by_name(thing: Any, what: str) -> None:
         raise KerhrmError(f"{problem}; got {shown(thing)}", hint)
 
 
-def check_options(options: Any) -> None:
-    """Refuse options of a declaration that are no class of Options, or whose defaults
-    they refuse."""
-    from kerhrm.options import Options  # which imports this module
-
-    if not (isinstance(options, type) and issubclass(options, Options)):
-        problem = f"options must be a subclass of Options; got {shown(options)}"
-        raise KerhrmError(problem, "derive the class from kerhrm.options.Options")
-    check_by_name(options, "options")
-    for key, field in options.model_fields.items():
-        if field.is_required():
-            problem = f"option {key} of {options.__name__} has no default"
-            raise KerhrmError(problem, "give every option one")
-    where = f"default of {options.__name__}."
-    try:
-        options.parse(options().model_dump(), where)
-    except KerhrmError as error:
-        raise KerhrmError(error.problem, "correct the default, or its range") from error
-
-
 def installed(group: str) -> list[EntryPoint]:
     """Entry points of a group, sorted by name, of the packages that count.
 

@@ -47,8 +47,8 @@ from kerhrm.methods.references import (
 from kerhrm.methods.released import ReleasedOptions, train_released
 from kerhrm.methods.ridge import RidgeOptions, train_ridge
 from kerhrm.methods.zin import ZINOptions, train_zin
-from kerhrm.options import Task
-from kerhrm.plugins import Registry, check_by_name, check_options
+from kerhrm.options import Task, check_declared
+from kerhrm.plugins import Registry, check_by_name
 
 _FEATURES: dict[str, Any] = {
     "needs_features": True,
@@ -142,7 +142,7 @@ def _check(name: str, method: Any) -> None:
     if not isinstance(method, Method) or method.name != name:
         hint = "let its package's entry point load to a Method of that name"
         raise KerhrmError(f"it is not a Method called {name}", hint)
-    check_options(method.options)
+    check_declared(method.options)
     check_by_name(method.train, "train")
     for key, known in (("outputs", ()), ("tasks", get_args(Task))):
         value = getattr(method, key)

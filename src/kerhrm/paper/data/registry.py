@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.options import Task
+from kerhrm.options import Task, check_declared
 from kerhrm.paper.data import (
     classification,
     closed_forms,
@@ -22,7 +22,7 @@ from kerhrm.paper.data import (
 from kerhrm.paper.data.dataset import DataSet as DataSet
 from kerhrm.paper.data.dataset import Dataset, check_generated
 from kerhrm.paper.data.sources import RawData
-from kerhrm.plugins import Registry, check_by_name, check_options, origin
+from kerhrm.plugins import Registry, check_by_name, origin
 
 RAW: dict[str, type[RawData]] = {"mnist": colored_mnist.Digits, "houses": houses.Houses}
 
@@ -35,7 +35,7 @@ def _check(name: str, data: Any) -> None:
     if data.task not in get_args(Task):
         tasks = " or ".join(get_args(Task))
         raise KerhrmError(f"its task must be {tasks}; got {data.task!r}", "correct it")
-    check_options(data.options)
+    check_declared(data.options)
     check_by_name(data.generate, "generate")
     n_points = getattr(data.options(), "n_points", None)
     if not isinstance(n_points, int) or isinstance(n_points, bool) or n_points < 1:
