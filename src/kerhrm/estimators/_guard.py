@@ -45,6 +45,17 @@ def not_detected(result: HeterogeneityResult | None) -> str | None:
     )
 
 
+def constant_only(result: HeterogeneityResult | None) -> str | None:
+    """Why no feature is spurious, if all that changes with an auxiliary column is a
+    constant."""
+    if result is None or not result.constant_only:
+        return None
+    return (
+        "what changes with the auxiliary column is a constant, and no feature's effect "
+        "is seen to change (as a feature the column would help)"
+    )
+
+
 def worse_than_constant(
     report: pd.DataFrame, task: Task, doubt: pd.Series | None = None
 ) -> str | None:

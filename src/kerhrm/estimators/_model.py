@@ -28,6 +28,7 @@ from kerhrm.estimators._base import (
 )
 from kerhrm.estimators._found import FoundEnvironments
 from kerhrm.estimators._guard import (
+    constant_only,
     not_better,
     not_detected,
     price,
@@ -319,7 +320,9 @@ class InvariantEstimator(FittedInvariant):
         # in environments that are seen ERM may be better: what counts lies beyond them
         if self._found.auxiliary is not None:
             doubt = doubts(*errors)[report.index]
-            return worse_than_constant(report, inputs.task, doubt)
+            return constant_only(self.heterogeneity_) or worse_than_constant(
+                report, inputs.task, doubt
+            )
         if inputs.task == "classification":
             return not_better(report, inputs.task, options.margin)
         errors = self._errors_of_all(inputs, outputs, others)

@@ -23,6 +23,7 @@ psi are a constant and the inputs, or the leading principal components of many i
 what a change of the function must be correlated with to be seen.  A change of the
 constant alone would be lost among many inputs, so that it is measured by itself, too;
 of both gains, in units of their spread, the larger one counts, and of a draw likewise.
+If the inputs' gain alone would not be detected, no input's effect is seen to change.
 """
 
 import math
@@ -127,5 +128,12 @@ def _largest(gains: np.ndarray, level: float) -> HeterogeneityResult:
     largest = units.max(0)
     p_value = float((largest >= largest[0]).mean())  # at least the first itself
     of = int(units[:, 0].argmax())
-    gain, null = float(gains[of, 0]), gains[of, 1:]
-    return HeterogeneityResult(gain, null, p_value, bool(p_value <= level))
+    gain, null, detected = float(gains[of, 0]), gains[of, 1:], p_value <= level
+    of_inputs = float((gains[0] >= gains[0, 0]).mean())
+    return HeterogeneityResult(
+        gain,
+        null,
+        p_value,
+        bool(detected),
+        constant_only=bool(detected and of_inputs > level),
+    )
