@@ -67,7 +67,7 @@ class HeterogeneityResult(Record):
     p_value: float  #: of the permutations; at least 1 / (1 + n_permutations)
     detected: bool  #: whether the p-value counts
     n_points: int = 0  #: that were compared; 0 where an auxiliary column was tested
-    #: whether all that changes with an auxiliary column, as far as is seen, is a constant
+    #: whether all that is seen to change with an auxiliary column is a constant
     constant_only: bool = False
 
     @property

@@ -137,6 +137,16 @@ def test_a_function_that_changes_is_seen() -> None:
     assert all(measured(labels, seed, n=600).detected for seed in range(5))
 
 
+def test_a_change_of_the_constant_is_told_apart() -> None:
+    def level(x: np.ndarray, t: np.ndarray, e: np.ndarray) -> np.ndarray:
+        return x[:, 1] + x[:, 0] ** 2 + e + np.where(t > 0.6, 1.0, 0.0)
+
+    found = [measured(level, seed, n=400) for seed in range(5)]
+    assert all(result.detected for result in found)
+    assert sum(result.constant_only for result in found) >= 3
+    assert not any(measured(turns, s, n=400).constant_only for s in range(5))
+
+
 def test_a_weight_of_two_is_a_row_twice() -> None:
     random = np.random.default_rng(0)
     x, t = random.standard_normal((300, 2)), random.random(300)
