@@ -23,7 +23,8 @@ psi are a constant and the inputs, or the leading principal components of many i
 what a change of the function must be correlated with to be seen.  A change of the
 constant alone would be lost among many inputs, so that it is measured by itself, too;
 of both gains, in units of their spread, the larger one counts, and of a draw likewise.
-If the inputs' gain alone would not be detected, no input's effect is seen to change.
+Where nothing is detected any more once every cell has a constant of its own, no input's
+effect is seen to change.
 """
 
 import math
@@ -91,11 +92,14 @@ def covariance_measure(
         r = indicators - np.column_stack(known)
         psi = orthonormal(leading(inputs, MAX_FEATURES))
         right = _whitened(r, weight)
-        both = [
-            _gains(_whitened(terms * e[:, None], weight), right, weight, n_permutations)
-            for terms in (psi, np.ones((len(e), 1)))
+        constant = np.ones((len(e), 1))
+        of_cells = right.T @ (weight * e) / len(e)
+        beside = e - right @ of_cells  # residuals without a constant of each cell
+        gains = [
+            _gains(_whitened(terms * r[:, None], weight), right, weight, n_permutations)
+            for terms, r in ((psi, e), (constant, e), (psi, beside))
         ]
-    return _largest(np.stack(both), options.level)
+    return _largest(np.stack(gains), options.level)
 
 
 def _whitened(terms: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -119,21 +123,22 @@ def _gains(
 
 
 def _largest(gains: np.ndarray, level: float) -> HeterogeneityResult:
-    """Compare the first of the gains (2, 1 + B) with draws.
+    """Compare the first of the gains (3, 1 + B) with draws.
 
-    By the larger of the two in units of the spread of all of them.
+    By the larger of the first two in units of the spread of all of them; the third is
+    of the inputs once each cell has a constant of its own.
     """
-    centred = gains - gains.mean(1, keepdims=True)
-    units = centred / np.maximum(gains.std(1, keepdims=True), np.finfo(float).tiny)
+    two = gains[:2]
+    centred = two - two.mean(1, keepdims=True)
+    units = centred / np.maximum(two.std(1, keepdims=True), np.finfo(float).tiny)
     largest = units.max(0)
     p_value = float((largest >= largest[0]).mean())  # at least the first itself
     of = int(units[:, 0].argmax())
-    gain, null, detected = float(gains[of, 0]), gains[of, 1:], p_value <= level
-    of_inputs = float((gains[0] >= gains[0, 0]).mean())
+    beside = float((gains[2] >= gains[2, 0]).mean())
     return HeterogeneityResult(
-        gain,
-        null,
+        float(two[of, 0]),
+        two[of, 1:],
         p_value,
-        bool(detected),
-        constant_only=bool(detected and of_inputs > level),
+        bool(p_value <= level),
+        constant_only=bool(p_value <= level < beside),
     )
