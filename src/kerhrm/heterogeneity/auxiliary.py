@@ -96,8 +96,10 @@ def covariance_measure(
         of_cells = right.T @ (weight * e) / len(e)
         beside = e - right @ of_cells  # residuals without a constant of each cell
         gains = [
-            _gains(_whitened(terms * r[:, None], weight), right, weight, n_permutations)
-            for terms, r in ((psi, e), (constant, e), (psi, beside))
+            _gains(
+                _whitened(terms * left[:, None], weight), right, weight, n_permutations
+            )
+            for terms, left in ((psi, e), (constant, e), (psi, beside))
         ]
     return _largest(np.stack(gains), options.level)
 
