@@ -47,11 +47,13 @@ from kerhrm.randomness import stream
 from kerhrm.threads import one_blas_thread
 
 MAX_ROWS = 10_000  #: that are tested; more cost much, and small changes are seen
+#: of a cell that is looked at: in the mean over few rows one outlier decides
+CELL_ROWS = 10
 MAX_FEATURES = 25  #: inputs, or components of them, beside the constant
 #: share of the penalty that predicts best: the product of the two regressions' biases
 #: counts here, and their variances hardly do
 SMOOTHING = 0.1
-SMALLEST = 1e-8  #: eigenvalue of a covariance, as a share of the largest
+SMALLEST = 1e-6  #: eigenvalue of a covariance, as a share of the largest
 
 
 def covariance_measure(
@@ -84,7 +86,12 @@ def covariance_measure(
         weight = weight / weight.mean()
     network = build(NetworkOptions(), 0, x.shape[1])
     columns = Columns.of(network, torch.from_numpy(inputs).float(), weights=weight)
-    present = np.unique(numbers)
+    present, counts = np.unique(numbers, return_counts=True)
+    present = present[counts >= CELL_ROWS]  # rows of others are in none of these
+    if not len(present):
+        return impossible(n_permutations)
+    if len(present) == len(counts):  # the last one follows from the others
+        present = present[:-1]
     indicators = (numbers[:, None] == present).astype(float)
     with one_blas_thread():
         e = labels - columns.less_smoothed(labels, SMOOTHING)

@@ -147,6 +147,17 @@ def test_a_change_of_the_constant_is_told_apart() -> None:
     assert not any(measured(turns, s, n=400).constant_only for s in range(5))
 
 
+def test_a_cell_of_one_row_hides_nothing() -> None:
+    random = np.random.default_rng(0)
+    x, cells = random.standard_normal((170, 2)), random.integers(0, 3, 170)
+    y = x[:, 0] + np.where(cells == 0, -2, 2) * x[:, 1] + 0.5 * random.normal(size=170)
+    cells[[5, 7]] = 3, 4
+    parts = [torch.from_numpy(part) for part in (x, y, cells)]
+    assert covariance_measure(*parts, AuxiliaryOptions()).p_value == 0.01
+    each = torch.arange(170) // 2
+    assert np.isnan(covariance_measure(*parts[:2], each, AuxiliaryOptions()).p_value)
+
+
 def test_a_weight_of_two_is_a_row_twice() -> None:
     random = np.random.default_rng(0)
     x, t = random.standard_normal((300, 2)), random.random(300)
