@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -110,6 +111,20 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if self._units.classes is None:
             return outputs * self._units.y_scale + self._units.y_mean
         return np.asarray(self._units.classes[(outputs > 0).astype(int)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy in classification, R^2 in regression; the higher the better.
+
+        Targets and weights are read as ``fit`` reads them: those of rows in another
+        order than X are refused.
+        """
+        predicted = self.predict(X)
+        target = read_target(y, len(predicted), self._task, varies=False, table=X)
+        weights = read_weights(sample_weight, len(predicted), X)
+        if self._units.classes is None:
+            return float(r2_score(target, predicted, sample_weight=weights))
+        self._units.target(target)  # which refuses another label
+        return float(accuracy_score(target, predicted, sample_weight=weights))
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> np.ndarray:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import torch
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import ClassifierTags, RegressorTags
 from torch import Tensor
 
@@ -49,11 +48,6 @@ class Baseline(TableEstimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy in classification, R^2 in regression; the higher the better."""
-        mixin = ClassifierMixin if self.task == "classification" else RegressorMixin
-        return float(mixin.score(self, X, y, sample_weight))
 
     def fit(self, X: Any, y: Any, *, validation: Any = None) -> Self:
         """Train on a table.

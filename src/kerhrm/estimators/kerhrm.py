@@ -197,6 +197,7 @@ class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]
     """
 
     _task: Task = "classification"
+    score = InvariantEstimator.score  # scikit-learn's reads targets otherwise
 
     def __sklearn_tags__(self) -> object:
         tags = super().__sklearn_tags__()
@@ -231,3 +232,4 @@ class KerHRMRegressor(RegressorMixin, _KerHRM):  # type: ignore[misc]
     """
 
     _task: Task = "regression"
+    score = InvariantEstimator.score

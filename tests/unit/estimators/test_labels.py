@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm import IRM, KerHRMRegressor, worst_group_score
+from kerhrm import IRM, KerHRMClassifier, KerHRMRegressor, worst_group_score
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._labels import in_category_order, read_labels
 from kerhrm.estimators._report import indicators
@@ -137,6 +137,14 @@ def test_rows_of_another_order_are_refused(table: Any) -> None:
     )
     other = model.report(x, y, groups.set_axis(range(100, 160))).errors
     pd.testing.assert_frame_equal(other, expected)
+    score = model.score(x, y)
+    y = pd.Series(np.asarray(y), index=x.index)
+    assert model.score(x, y) == score
+    with pytest.raises(KerhrmError, match="another order"):
+        model.score(x, y.iloc[::-1])
+    labels = KerHRMClassifier(k=2, n_init=1, network=(4,)).fit(x, np.sign(y))
+    with pytest.raises(KerhrmError, match="was not among those of the fit"):
+        labels.score(x, (y > 0).astype(int))
 
 
 def test_the_worst_group_of_mixed_labels(table: Any) -> None:
