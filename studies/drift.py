@@ -71,7 +71,7 @@ def units() -> Iterator[Unit]:
 
 
 def _drawn(part: str, shape: str, task: str, slope: float, seed: int) -> pd.DataFrame:
-    random = stream(seed, "drift", "held out", part, shape, task, str(slope))
+    random = stream(seed, "drift", "held out again", part, shape, task, str(slope))
     x, y, time = drifting(random, ROWS, shape, task, slope)
     x_test, y_test, _ = drifting(random, 2000, shape, task, slope)
     labels = task == "labels"

@@ -44,7 +44,7 @@ class HeterogeneityOptions(Options):
     min_gain: NonNegative = option(
         0.2,
         "gain beyond the permutations' that is taken for chance, in nats over all "
-        "points per square root of their number",
+        "points per square root of their number, of 2 000 at most",
     )
     folds: Annotated[int, Field(ge=2), Number] = option(
         5, "of the cross-validation that the scale of the residuals comes from"
