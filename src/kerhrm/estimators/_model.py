@@ -35,11 +35,11 @@ from kerhrm.estimators._guard import (
     worse_than_constant,
 )
 from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._report import compare, doubts, left_out, simple_models
+from kerhrm.estimators._report import compare, doubts, simple_models
 from kerhrm.estimators._rows import FittedInvariant
 from kerhrm.estimators._settings import computation
 from kerhrm.features.nystroem import NystroemOptions
-from kerhrm.features.ridge import RidgeModel
+from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
@@ -205,7 +205,7 @@ class InvariantEstimator(FittedInvariant):
                 )
                 if self._found is None:
                     self.history_ = []
-                simple = self._keep_simple(whole)
+                simple, _ = self._keep_simple(whole)
                 self._keep(
                     "erm", simple["ERM"], whole, erm_direction(problem, options.k), None
                 )
@@ -309,7 +309,7 @@ class InvariantEstimator(FittedInvariant):
         y, points = inputs.y_validation, inputs.x_validation.cpu()
         with torch.no_grad():
             outputs = self._evaluate(self._predictor, points).numpy()
-            models = self._keep_simple(inputs)
+            models, columns = self._keep_simple(inputs)
             others = {name: model(points).numpy() for name, model in models.items()}
         errors = self._errors(
             {"KerHRM": outputs, **others}, y, inputs.weights_validation, inputs.task
@@ -325,7 +325,8 @@ class InvariantEstimator(FittedInvariant):
             )
         if inputs.task == "classification":
             return not_better(report, inputs.task, options.margin)
-        errors = self._errors_of_all(inputs, outputs, others)
+        left_out, _ = columns.leave_one_out(inputs.y.double().cpu().numpy())
+        errors = self._errors_of_all(inputs, outputs, others, left_out)
         report = compare(*errors)
         doubt = doubts(*errors)[report.index]
         return not_better(report, inputs.task, options.margin, doubt)
@@ -335,12 +336,13 @@ class InvariantEstimator(FittedInvariant):
         inputs: Inputs,
         outputs: np.ndarray,
         others: dict[str, np.ndarray],
+        left_out: np.ndarray,
     ) -> tuple[Any, ...]:
         """What compares models on training and validation points.
 
         Validation rows alone are few where an environment is small.  ERM's predictions
-        of training points are by all others; KerHRM's residuals there are divided by 1
-        - k / n, as in generalised cross-validation.
+        ``left_out`` of training points are by all others; KerHRM's residuals there are
+        divided by 1 - k / n, as in generalised cross-validation.
         """
         y = inputs.y.double().cpu().numpy()
         with torch.no_grad():
@@ -348,7 +350,7 @@ class InvariantEstimator(FittedInvariant):
         k = min(self.selected_["k"], len(y) // 2)
         own = y - (y - fitted) / (1 - k / len(y))
         constant = np.full(len(y), others["constant"][0])
-        of_train = {"KerHRM": own, "ERM": left_out(inputs), "constant": constant}
+        of_train = {"KerHRM": own, "ERM": left_out, "constant": constant}
         of_validation = {"KerHRM": outputs, **others}
         both = {
             name: np.concatenate([train, of_validation[name]])
@@ -381,10 +383,11 @@ class InvariantEstimator(FittedInvariant):
         counts = None if weights is None else weights.cpu().numpy()
         return outputs, y.double().cpu().numpy(), groups, task, counts
 
-    def _keep_simple(self, inputs: Inputs) -> dict[str, RidgeModel]:
+    def _keep_simple(self, inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
         """Simpler models of the training rows, which a report compares with."""
-        self._simple = {name: f.to("cpu") for name, f in simple_models(inputs).items()}
-        return self._simple
+        models, columns = simple_models(inputs)
+        self._simple = {name: f.to("cpu") for name, f in models.items()}
+        return self._simple, columns
 
     def _keep(
         self,

@@ -13,13 +13,7 @@ import torch
 
 from kerhrm.estimators._guard import ALL, price
 from kerhrm.estimators._labels import read_labels
-from kerhrm.features.ridge import (
-    N_LANDMARKS,
-    Columns,
-    RidgeModel,
-    RidgePath,
-    fit_ridge,
-)
+from kerhrm.features.ridge import Columns, RidgeModel, RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 
@@ -75,36 +69,24 @@ class Report:
     _repr_html_ = to_html
 
 
-def simple_models(inputs: Inputs) -> dict[str, RidgeModel]:
+def simple_models(inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
     """ERM in closed form, least squares on the inputs, and a constant, of the training
-    rows."""
+    rows; and the columns of ERM's regression."""
     x, y = (part.double().cpu().numpy() for part in (inputs.x, inputs.y))
-    weights = inputs.weights
-    path = RidgePath.of(x, None if weights is None else weights.cpu().numpy())
-    erm = fit_ridge(
-        inputs.network,
-        inputs.x,
-        inputs.y,
-        seed=inputs.seed,
-        weights=weights,
-        units=inputs.units,
+    weights, units = (
+        None if w is None else w.double().cpu().numpy()
+        for w in (inputs.weights, inputs.units)
     )
-    models = {"ERM": erm}
+    columns = Columns.of(
+        inputs.network, inputs.x, seed=inputs.seed, weights=weights, units=units
+    )
+    models = {"ERM": columns.fit(y)}
+    path = RidgePath.of(x, weights)
     for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
         beta, intercept = path.solve(y, ridge)
         model = RidgeModel(torch.from_numpy(beta), intercept, None, ridge, float("nan"))
         models[name] = model.to(inputs.x.device)
-    return models
-
-
-def left_out(inputs: Inputs) -> np.ndarray:
-    """Closed-form ERM's predictions of every training row (n,) by all others."""
-    given = (
-        None if w is None else w.double().cpu().numpy()
-        for w in (inputs.weights, inputs.units)
-    )
-    columns = Columns.of(inputs.network, inputs.x, N_LANDMARKS, inputs.seed, *given)
-    return columns.leave_one_out(inputs.y.double().cpu().numpy())[0]
+    return models, columns
 
 
 def indicators(
