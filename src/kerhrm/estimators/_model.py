@@ -325,7 +325,9 @@ class InvariantEstimator(FittedInvariant):
             )
         if inputs.task == "classification":
             return not_better(report, inputs.task, options.margin)
-        left_out, _ = columns.leave_one_out(inputs.y.double().cpu().numpy())
+        erm = models["ERM"]
+        path = columns.inputs if erm.tangents is None else columns.whole
+        left_out = path.left_out(inputs.y.double().cpu().numpy(), erm.ridge)
         errors = self._errors_of_all(inputs, outputs, others, left_out)
         report = compare(*errors)
         doubt = doubts(*errors)[report.index]
