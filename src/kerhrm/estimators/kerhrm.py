@@ -69,7 +69,8 @@ _PARAMETERS = """    Parameters
     validation_fraction : float
         Share of the rows that choose, unless ``fit`` is given others.
     random_state : int, RandomState or None
-        Seed of everything that is drawn; ``seed_`` is that of the fit.
+        Seed of the network and of EM's starts; ``seed_`` is that of the fit.  Which
+        rows validate and the pretest go by the rows' values alone.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     n_jobs : int, optional
@@ -213,7 +214,8 @@ class KerHRMRegressor(RegressorMixin, _KerHRM):  # type: ignore[misc]
     and is :class:`~kerhrm.TangentRidge`: an invariant model over environments that are
     noise is worse. Inputs and target are standardised; the order of the rows changes
     nothing.  Attributes are those of :class:`KerHRMClassifier`; in ERM ``predictor_``
-    is ``"erm"``, and ``environments_`` and the selected iteration are 0.
+    is ``"erm"`` and the selected iteration 0.  Environments that were found but do not
+    help stay in ``environments_``; where none were, they are 0.
 
 {_PARAMETERS}    Examples
     --------
