@@ -60,6 +60,10 @@ class AuxiliaryColumn:
         if kind == CATEGORIES:
             _check_no_dates(values, where)
             categories = _categories(values, where)
+            if len(categories) == len(values) > 1:
+                problem = f"{where} has another category in every row"
+                hint = "leave it out, or give numbers, dates, or groups of rows"
+                raise KerhrmError(problem, hint)
         elif kind == NUMBERS and _whole(values):
             least, largest = int(values.min()), int(values.max())
             origin = least if max(-least, largest) > EXACT else 0

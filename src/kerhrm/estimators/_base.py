@@ -276,6 +276,9 @@ def start(
         columns, x[train], target[train], task, drawn.weights
     )
     estimator._range = _limits(x[distinct.first])
+    if validation is not None and (text := outside(points, estimator._range, estimator)):
+        hint = "a Pipeline does not transform validation rows"
+        warnings.warn(f"validation: {text}; {hint}", DataWarning, stacklevel=4)
     if units.classes is not None:
         estimator.classes_ = units.classes
     network = build(network_options, estimator.seed_, x.shape[1])

@@ -9,6 +9,7 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._arrays import check_order, column, first_row, kind
+from kerhrm.estimators._cells import escaped, visible
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,20 @@ def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
     codes, distinct = _factorise(values, what)
     names: dict[str, Any] = {}
     for label in distinct:
-        name = str(label) or "''"
+        name = visible(str(label)) or "''"
         if name in names:
-            pair = f"{shown(names[name])} and {shown(label)}"
-            hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
-            raise KerhrmError(f"{what} {pair} have the same name, {name}", hint)
+            raise _same_name(what, names[name], label, name)
         names[name] = label
-    return Labels(codes, list(names))
+    return Labels(codes, [str(label) or "''" for label in distinct])
+
+
+def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
+    """Two labels that look alike; of text, the eye misses a blank or a sign."""
+    hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
+    if isinstance(first, str) and isinstance(second, str):
+        hint = f"give pd.Series({what}).str.strip() if they are one, or rename one"
+    pair = f"{escaped(shown(first))} and {escaped(shown(second))}"
+    return KerhrmError(f"{what} {pair} have the same name, {name}", hint)
 
 
 def in_category_order(labels: Any, names: list[str]) -> list[str]:

@@ -138,7 +138,8 @@ def _likely(data: bytes) -> str:
     if runs and sum(map(len, runs)) > 2.5 * len(runs):  # words without a Latin letter
         return "cp1251 if it is Russian, or the encoding of its language"
     western = re.search(rb"[\x80-\x9f]", data) and _decoded(data, "cp1252")
-    return "cp1252" if western else "latin-1"
+    guess = "cp1252" if western else "latin-1"
+    return f"{guess}, or cp1250 if it is Polish, Czech or Hungarian"
 
 
 def _is_frequent(signs: str, encoding: str) -> bool:

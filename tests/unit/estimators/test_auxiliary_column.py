@@ -71,6 +71,7 @@ def test_a_column_that_does_not_matter_leaves_erm() -> None:
         (np.arange(400) + 1j, "got complex numbers"),
         (np.ma.array(np.arange(400), mask=np.arange(400) > 9), "missing .* in row 10"),
         (np.arange(400) * 1e300, "column 0 has .* enormous values in 399 rows"),
+        ([f"row {i}" for i in range(400)], "another category in every row"),
         ([{}] * 400, "must hold numbers, dates or categories; got {}"),
         (pd.concat([pd.Series(range(400), name="t")] * 2, axis=1), "are called 't'"),
     ],

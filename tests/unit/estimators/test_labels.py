@@ -36,6 +36,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a number and its text": ([1, "1"] * 30, "1 and '1' have the same name, 1"),
     "a truth value and its text": ([True, "True"] * 30, "the same name, True"),
     "a date and its text": ([TIME, str(TIME)] * 30, "have the same name, 2020"),
+    "a blank": (["a", "a "] * 30, r"'a' and 'a ' have the same name, a; .*str.strip"),
+    "a sign unseen": (["a", "a\u200b"] * 30, r"'a' and 'a\\u200b' have the same name"),
     "None": ([None, "a"] * 30, "are missing in 30 rows, the first is row 0"),
     "NaN": ([np.nan, 1.0] * 30, "are missing in 30 rows"),
     "NA": (pd.Series([pd.NA, 1] * 30, dtype="Int64"), "in 30 rows, the first is index"),

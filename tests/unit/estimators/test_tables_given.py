@@ -9,8 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from kerhrm import KerHRMClassifier, KerhrmError, TangentRidge, table_encoder
+from kerhrm.estimators import DataWarning
 
 N = 60
 RANDOM = np.random.default_rng(0)
@@ -264,6 +267,14 @@ def test_validation_rows_that_are_refused(validation: Any, words: str) -> None:
     model = TangentRidge(task="regression", network=(4,))
     with pytest.raises(KerhrmError, match=words):
         model.fit(X if words.startswith("X has") else FRAME, Y, validation=validation)
+
+
+def test_validation_rows_that_were_not_scaled_are_told() -> None:
+    model = TangentRidge(task="regression", network=())
+    pipeline = make_pipeline(StandardScaler(), model)
+    far = 100 + 10 * X
+    with pytest.warns(DataWarning, match="a Pipeline does not transform validation"):
+        pipeline.fit(far, Y, tangentridge__validation=(far, Y))
 
 
 def test_hints_for_one_row_work() -> None:
