@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, get_type_hints
 
-from kerhrm.features.nystroem import NystroemOptions
+from kerhrm.features.options import NystroemOptions
 from kerhrm.methods.registry import METHODS
-from kerhrm.networks.build import NetworkOptions
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
 from kerhrm.paper.config import models as m
 from kerhrm.paper.data.registry import DATA_SETS

@@ -22,7 +22,7 @@ from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.penalties import solve
-from kerhrm.features.nystroem import NystroemOptions
+from kerhrm.features.options import NystroemOptions
 from studies.common import Unit, draw, expected, inputs, reduced
 
 SIZES, DIMENSIONS = (2500, 5000, 10_000, 20_000, 50_000), (25, 100, 300, 1000)

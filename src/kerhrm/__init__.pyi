@@ -20,7 +20,7 @@ from .features.map import NTFMap as NTFMap
 from .features.nystroem import NystroemMap as NystroemMap
 from .heterogeneity.test import test_heterogeneity as test_heterogeneity
 from .methods.registry import METHODS as METHODS
-from .networks.build import NetworkOptions as NetworkOptions
 from .networks.build import build as build
+from .networks.options import NetworkOptions as NetworkOptions
 
 __version__: str

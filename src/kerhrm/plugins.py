@@ -32,6 +32,27 @@ def load_entry(entry: str) -> Any:
         raise KerhrmError(f"cannot load '{entry}': {what}", HINT) from error
 
 
+class Lazy:
+    """A function, or a class, that is imported when it is called.
+
+    Parameters
+    ----------
+    entry : str
+        ``"module:name"``.
+    """
+
+    def __init__(self, entry: str) -> None:
+        self.__module__, _, self.__qualname__ = entry.partition(":")
+
+    def load(self) -> Any:
+        """The function itself."""
+        return load_entry(f"{self.__module__}:{self.__qualname__}")
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call it."""
+        return self.load()(*arguments, **options)
+
+
 def check_entry(entry: str) -> str:
     """Refuse an entry that :func:`load_entry` cannot load."""
     load_entry(entry)
@@ -40,6 +61,7 @@ def check_entry(entry: str) -> str:
 
 def check_by_name(thing: Any, what: str) -> None:
     """Refuse a function or class that a job could not import by module and name."""
+    thing = thing.load() if isinstance(thing, Lazy) else thing
     module, name = (getattr(thing, key, "") for key in ("__module__", "__qualname__"))
     if not callable(thing):
         problem = f"{what} must be a function or class; got {shown(thing)}"
@@ -97,7 +119,7 @@ class Registry(Mapping[str, T]):
     group : str
         Of the entry points.
     built_in : mapping of str
-        What no package may replace.
+        What no package may replace; a :class:`Lazy` is imported when it is looked up.
     check : callable, optional
         ``check(name, object)`` raises KerhrmError if an object does not belong here;
         the package's name is put in front.
@@ -106,7 +128,7 @@ class Registry(Mapping[str, T]):
     def __init__(
         self,
         group: str,
-        built_in: Mapping[str, T],
+        built_in: Mapping[str, T | Lazy],
         check: Callable[[str, Any], None] | None = None,
     ) -> None:
         self.group, self._built_in, self._check = group, dict(built_in), check
@@ -153,7 +175,11 @@ class Registry(Mapping[str, T]):
         return found
 
     def __getitem__(self, name: str) -> T:
-        return self._built_in[name] if name in self._built_in else self.load()[name]
+        found = self._built_in[name] if name in self._built_in else self.load()[name]
+        return found.load() if isinstance(found, Lazy) else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._built_in or name in self.load()
 
     def __iter__(self) -> Iterator[str]:
         yield from self._built_in

@@ -5,9 +5,11 @@ import torch
 
 from kerhrm.algorithm.records import Problem
 from kerhrm.features.map import NTFMap
-from kerhrm.features.nystroem import NystroemMap, NystroemOptions
+from kerhrm.features.nystroem import NystroemMap
+from kerhrm.features.options import NystroemOptions
 from kerhrm.networks.base import resolve_device
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.paper.runs.arrays import load_arrays, save_stacked
 from kerhrm.paper.runs.job import job
 

@@ -17,59 +17,17 @@ with R^j the mean squared error of environment j over the validation points and,
 fold, the training points.
 """
 
-from typing import Annotated
-
 import torch
-from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture
-from kerhrm.algorithm.options import KerHRMOptions, PenaltyName
+from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.penalties import minimisers
 from kerhrm.algorithm.records import Directions, Environments, Problem
-from kerhrm.options import (
-    Count,
-    NonNegative,
-    Number,
-    Options,
-    PositiveFloat,
-    Some,
-    option,
-)
 from kerhrm.randomness import stream
-
-
-class AuxiliaryOptions(Options):
-    """Options of KerHRM with an auxiliary variable."""
-
-    k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
-    n_cells: Annotated[int, Field(ge=2), Number] = option(
-        10, "of the auxiliary variable, at most"
-    )
-    n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
-    n_init: Count = option(5, "random initialisations of the cells, for each k")
-    clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
-    alpha: Some[NonNegative] = option(
-        [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], "weights of the penalty to try"
-    )
-    penalty: PenaltyName = option(
-        "whitened_gradient_variance", "on what differs between environments"
-    )
-    ridge: NonNegative = option(1e-6, "of the invariant direction")
-    extrapolation: NonNegative = option(4.0, "lambda of the extrapolated risk")
-    folds: Annotated[int, Field(ge=2), Number] = option(
-        5, "of the training points, for that risk"
-    )
-    n_permutations: Count | None = option(
-        99, "draws of signs, at most, to test for heterogeneity; null: no test"
-    )
-    level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
-    network: KerHRMOptions | None = option(
-        KerHRMOptions(), "of a network's training along the direction; null: no network"
-    )
 
 
 def cell_environments(

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.options import (
     Count,
     NonNegative,
@@ -19,8 +20,6 @@ from kerhrm.options import (
 
 def _penalty(name: str) -> str:
     """Refuse an unknown penalty."""
-    from kerhrm.algorithm.penalties import PENALTIES  # imports PyTorch
-
     if name not in PENALTIES:
         raise ValueError(f"no such penalty; {suggest(name, PENALTIES)}")
     return name
@@ -174,4 +173,34 @@ class KerHRMOptions(Options):
         HeterogeneityOptions(),
         "of regression data: where it detects no environments, KerHRM is "
         "ERM; null: no test",
+    )
+
+
+class AuxiliaryOptions(Options):
+    """Options of KerHRM with an auxiliary variable."""
+
+    k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
+    n_cells: Annotated[int, Field(ge=2), Number] = option(
+        10, "of the auxiliary variable, at most"
+    )
+    n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
+    n_init: Count = option(5, "random initialisations of the cells, for each k")
+    clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
+    alpha: Some[NonNegative] = option(
+        [0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0], "weights of the penalty to try"
+    )
+    penalty: PenaltyName = option(
+        "whitened_gradient_variance", "on what differs between environments"
+    )
+    ridge: NonNegative = option(1e-6, "of the invariant direction")
+    extrapolation: NonNegative = option(4.0, "lambda of the extrapolated risk")
+    folds: Annotated[int, Field(ge=2), Number] = option(
+        5, "of the training points, for that risk"
+    )
+    n_permutations: Count | None = option(
+        99, "draws of signs, at most, to test for heterogeneity; null: no test"
+    )
+    level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
+    network: KerHRMOptions | None = option(
+        KerHRMOptions(), "of a network's training along the direction; null: no network"
     )

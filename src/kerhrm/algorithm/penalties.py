@@ -1,9 +1,7 @@
-"""Penalties of M_p: each is a class here and a line in ``PENALTIES``.
-
-Other packages add theirs by entry points in the group ``kerhrm.penalties``.
+"""Penalties of M_p: each is a class here, and a line in
+:mod:`kerhrm.algorithm.registry`.
 """
 
-import inspect
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -14,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.plugins import Registry
 
 MIN_RCOND = (
     1e-12  #: reciprocal condition number below which four digits or fewer are left
@@ -288,26 +286,3 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
         )
         log.warning(message, float(rcond))
     return torch.linalg.lu_solve(factors, pivots, target[:, None])[:, 0]
-
-
-def _check(name: str, kind: Any) -> None:
-    """Refuse what is no penalty, or lacks a function."""
-    if not (isinstance(kind, type) and issubclass(kind, Penalty)):
-        hint = "let its package's entry point load to one"
-        raise KerhrmError("it is not a subclass of Penalty", hint)
-    if inspect.isabstract(kind):
-        lacks = ", ".join(sorted(kind.__abstractmethods__))
-        raise KerhrmError(f"{kind.__name__} lacks {lacks}", "write it")
-    kind()  # without arguments, as M_p makes one
-
-
-#: by name
-PENALTIES: Registry[type[Penalty]] = Registry(
-    "kerhrm.penalties",
-    {
-        "gradient_variance": GradientVariance,
-        "whitened_gradient_variance": WhitenedGradientVariance,
-        "scale_gradient_variance": ScaleGradientVariance,
-    },
-    _check,
-)

@@ -29,7 +29,8 @@ from kerhrm.estimators._split import split_rows
 from kerhrm.estimators._state import restored, stored
 from kerhrm.estimators._target import read_target, read_weights
 from kerhrm.features.map import NTFMap, RankError
-from kerhrm.features.nystroem import NystroemMap, NystroemOptions
+from kerhrm.features.nystroem import NystroemMap
+from kerhrm.features.options import NystroemOptions
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import Network, resolve_device
 from kerhrm.networks.build import build
@@ -276,7 +277,9 @@ def start(
         columns, x[train], target[train], task, drawn.weights
     )
     estimator._range = _limits(x[distinct.first])
-    if validation is not None and (text := outside(points, estimator._range, estimator)):
+    if validation is not None and (
+        text := outside(points, estimator._range, estimator)
+    ):
         hint = "a Pipeline does not transform validation rows"
         warnings.warn(f"validation: {text}; {hint}", DataWarning, stacklevel=4)
     if units.classes is not None:

@@ -10,12 +10,15 @@ from typing import Any, Literal, Self
 import numpy as np
 import torch
 
-from kerhrm.algorithm.auxiliary import AuxiliaryOptions
 from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import fit
-from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
+from kerhrm.algorithm.options import (
+    AuxiliaryOptions,
+    HeterogeneityOptions,
+    KerHRMOptions,
+)
 from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning, PriceWarning
@@ -38,7 +41,7 @@ from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._report import compare, doubts, simple_models
 from kerhrm.estimators._rows import FittedInvariant
 from kerhrm.estimators._settings import computation
-from kerhrm.features.nystroem import NystroemOptions
+from kerhrm.features.options import NystroemOptions
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary

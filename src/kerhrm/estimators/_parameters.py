@@ -13,7 +13,7 @@ import torch
 from sklearn.utils import check_random_state
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.networks.build import NetworkOptions
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
 from kerhrm.plugins import load_entry
 

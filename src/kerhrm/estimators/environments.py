@@ -14,7 +14,7 @@ from kerhrm.estimators import DataWarning
 from kerhrm.estimators._labels import read_labels
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.inputs import Fitted
-from kerhrm.methods.irm import PointLoss
+from kerhrm.methods.options import PointLoss
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
 

@@ -31,7 +31,7 @@ _PARAMETERS = """    Parameters
     alpha : float or sequence of float
         Weights to try, of the penalty on what differs between environments.
     penalty : str
-        Its kind: a name in ``kerhrm.algorithm.penalties.PENALTIES``.
+        Its kind: a name in ``kerhrm.algorithm.registry.PENALTIES``.
     weights, total, ridge : str, str, float
         Of the environments' losses.
     cosine_weight : float or sequence of float

@@ -20,18 +20,16 @@ Nystroem method (Williams & Seeger 2001: W from the landmarks alone) leaves out.
 
 import logging
 from dataclasses import dataclass
-from typing import Annotated
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import RankError, fix_signs
 from kerhrm.features.ntf import extract
+from kerhrm.features.options import NystroemOptions
 from kerhrm.networks.base import Network
-from kerhrm.options import Count, Number, Options, option
 from kerhrm.randomness import stream
 
 #: entries of kappa(x, Z) that are held at once; 0.25 GB in float32
@@ -39,17 +37,6 @@ CHUNK = 2**26
 POWER_ITERATIONS = 2
 
 log = logging.getLogger(__name__)
-
-
-class NystroemOptions(Options):
-    """Reduction by some of the points, for more of them than a kernel matrix holds."""
-
-    n_landmarks: Count = option(
-        8000, "training points whose features span the directions"
-    )
-    oversampling: Annotated[float, Field(ge=1, allow_inf_nan=False), Number] = option(
-        1.5, "directions that are found first, in units of k"
-    )
 
 
 @dataclass(frozen=True)

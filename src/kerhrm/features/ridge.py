@@ -25,12 +25,12 @@ from torch import Tensor
 from kerhrm.features.design import ROWS, Block, Design
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import TangentFeatures, extract
+from kerhrm.features.options import N_LANDMARKS
 from kerhrm.networks.base import Network
 from kerhrm.randomness import stream
 from kerhrm.threads import one_blas_thread
 
 RIDGES = np.logspace(-6, 4, 21)  #: lambda, in units of the columns' mean square norm
-N_LANDMARKS = 300
 RANK_TOLERANCE = 1e-10  #: of eigenvalues, as a share of the largest
 LARGEST_LEVERAGE = 1 - 1e-6  #: beyond it a point is fitted whatever its label
 #: above them, and above twice the points, the decomposition is that of the points

@@ -33,7 +33,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.auxiliary import AuxiliaryOptions
+from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.features.ridge import Columns
 from kerhrm.heterogeneity.test import (
     MIN_POINTS,
@@ -42,7 +42,8 @@ from kerhrm.heterogeneity.test import (
     leading,
     orthonormal,
 )
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.randomness import stream
 from kerhrm.threads import one_blas_thread
 

@@ -54,7 +54,8 @@ from torch import Tensor
 from kerhrm.algorithm.mixture import LOG_2PI, Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.features.ridge import Columns
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 
 RANK_STEPS = 6  #: of the rank regression
 LARGEST = 10.0  #: residual, in units of the median size, that the scale is fitted to

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.auxiliary import (
-    AuxiliaryOptions,
     cell_directions,
     cell_environments,
 )
 from kerhrm.algorithm.cells import Cells
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import Fit
+from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.auxiliary import covariance_measure

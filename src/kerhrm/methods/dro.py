@@ -23,17 +23,9 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.options import Count, Options, PositiveFloat, option
+from kerhrm.methods.options import DROOptions
 
 BISECTIONS = 40  # the bracket shrinks below float32's precision
-
-
-class DROOptions(Options):
-    """Distributionally robust optimisation over a chi-square ball."""
-
-    rho: PositiveFloat = option(0.5, "radius of the ball")
-    steps: Count = option(200, "of Adam, on all points")
-    learning_rate: PositiveFloat = option(1e-3, "Adam's")
 
 
 def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:

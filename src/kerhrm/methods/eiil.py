@@ -27,20 +27,11 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
-from kerhrm.methods.irm import LOSS, IRMOptions, PointLoss, scale_gradient, train_pooled
+from kerhrm.methods.irm import scale_gradient, train_pooled
 from kerhrm.methods.irm import train_irm as train_on_environments
+from kerhrm.methods.options import EIILOptions
 from kerhrm.networks.training import Adam
-from kerhrm.options import Count, PositiveFloat, option
 from kerhrm.randomness import stream
-
-
-class EIILOptions(IRMOptions):
-    """Environment inference, then IRMv1 on the inferred environments."""
-
-    loss: PointLoss = option("squared", LOSS)
-    reference_steps: Count = option(50, "of the reference network, by ERM")
-    inference_steps: Count = option(1000, "of Adam on the soft assignment")
-    inference_rate: PositiveFloat = option(1e-2, "learning rate of the inference")
 
 
 def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:

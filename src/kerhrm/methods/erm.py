@@ -8,19 +8,9 @@ from torch import Tensor
 
 from kerhrm.algorithm.invariance import point_scores
 from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.options import ERMOptions
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import BestWeights
-from kerhrm.options import Count, Options, PositiveFloat, option
-
-
-class ERMOptions(Options):
-    """Empirical risk minimisation."""
-
-    steps: Count = option(200, "of Adam, on all points")
-    learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    evaluate_every: Count = option(
-        10, "steps between looks at the pooled validation sample"
-    )
 
 
 def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:

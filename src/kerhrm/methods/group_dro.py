@@ -19,23 +19,9 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import PointLoss, decay, environment_means, loss_of, point_loss
+from kerhrm.methods.irm import decay, environment_means, loss_of, point_loss
+from kerhrm.methods.options import GroupDROOptions
 from kerhrm.networks.base import Network
-from kerhrm.options import Count, NonNegative, Options, PositiveFloat, option
-
-
-class GroupDROOptions(Options):
-    """Distributionally robust optimisation, with environment labels."""
-
-    loss: PointLoss | None = option(
-        None, "of a point; null: logistic, in a regression squared"
-    )
-    eta: NonNegative = option(0.1, "step size of the environments' weights")
-    steps: Count = option(200, "of Adam, on all points")
-    learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    weight_decay: NonNegative = option(
-        0.0, "times the sum of squared weights joins the risks"
-    )
 
 
 def train_group_dro(inputs: Inputs, options: GroupDROOptions) -> Fitted:

@@ -23,67 +23,19 @@ pulls gates open, in place of the expected number of open gates: ``gate_goal`` c
 """
 
 import math
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
+from kerhrm.methods.options import HRMOptions
 from kerhrm.methods.references import least_norm
-from kerhrm.options import (
-    Count,
-    NonNegative,
-    Number,
-    Options,
-    PositiveFloat,
-    Probability,
-    option,
-)
 from kerhrm.randomness import stream
-
-
-class HRMOptions(Options):
-    """Heterogeneous risk minimisation: gated linear models on raw features.
-
-    They have no intercept: where one class is rarer than the other, balance the classes
-    first.
-    """
-
-    n_environments: Count = option(3, "K, of the clustering")
-    n_iterations: Count = option(5, "of clustering and selection in turn")
-    cluster_steps: Count = option(3000, "of Adam for the clusters' linear models")
-    cluster_rounds: Count = option(
-        10, "reassignments, each after an equal share of the steps"
-    )
-    cluster_rate: PositiveFloat = option(1e-3, "learning rate of the clusters")
-    cluster_l1: NonNegative = option(
-        0.01, "gate-weighted L1 of the clusters' linear models"
-    )
-    gate_steps: Count = option(
-        6000, "of Adam for the gates and the invariant linear model"
-    )
-    gate_rate: PositiveFloat = option(1e-3, "learning rate of the gates")
-    gate_noise: Annotated[float, Field(ge=1e-6, allow_inf_nan=False), Number] = option(
-        0.1, "sigma of the stochastic gates"
-    )
-    gate_cost: NonNegative = option(0.1, "lambda, of what gate_goal says")
-    gate_goal: Literal["few", "all"] = option(
-        "few", "few: E[open gates] costs; all: E[closed gates]^2"
-    )
-    penalty_weight: NonNegative = option(
-        1000.0, "alpha of the gradients' variance in the gated coordinates"
-    )
-    growth: PositiveFloat = option(
-        1.05, "factor of gate_cost and penalty_weight per iteration"
-    )
-    threshold: Probability = option(
-        0.2, "gate probability above which a feature is selected"
-    )
 
 
 def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:

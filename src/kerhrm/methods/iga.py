@@ -18,18 +18,9 @@ from scipy.linalg import helmert
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import LOSS, PointLoss, environment_means, point_loss
+from kerhrm.methods.irm import environment_means, point_loss
+from kerhrm.methods.options import IGAOptions
 from kerhrm.networks.base import Network
-from kerhrm.options import Count, NonNegative, Options, PositiveFloat, option
-
-
-class IGAOptions(Options):
-    """Inter-gradient alignment, with environment labels."""
-
-    loss: PointLoss = option("squared", LOSS)
-    penalty_weight: NonNegative = option(100.0, "lambda of the gradients' variance")
-    steps: Count = option(100, "of Adam, on all points")
-    learning_rate: PositiveFloat = option(1e-3, "Adam's")
 
 
 def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:

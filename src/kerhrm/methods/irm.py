@@ -12,41 +12,16 @@ range, and weight decay is a part of it: c |w|^2, biases included, next to the m
 the risks.
 """
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.methods.options import IRMOptions, PointLoss
 from kerhrm.networks.base import Network
 from kerhrm.options import (
-    Count,
-    Natural,
-    NonNegative,
-    Options,
-    PositiveFloat,
     Task,
-    option,
 )
-
-PointLoss = Literal["squared", "logistic"]
-LOSS = "of a point; logistic: classification alone"
-
-
-class IRMOptions(Options):
-    """IRMv1, with environment labels."""
-
-    loss: PointLoss | None = option(
-        None, "of a point; null: logistic, in a regression squared"
-    )
-    penalty_weight: NonNegative = option(1e4, "lambda of the squared scale-gradients")
-    anneal: Natural = option(50, "steps before the penalty's weight applies")
-    steps: Count = option(200, "of Adam, on all points")
-    learning_rate: PositiveFloat = option(1e-3, "Adam's")
-    weight_decay: NonNegative = option(
-        0.0, "times the sum of squared weights joins the risks"
-    )
 
 
 def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:

@@ -24,27 +24,9 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
-from kerhrm.methods.irm import LOSS, PointLoss, environment_means, point_loss
+from kerhrm.methods.irm import environment_means, point_loss
+from kerhrm.methods.options import ClosedFormOptions, JTTOptions
 from kerhrm.methods.references import least_norm
-from kerhrm.options import Count, Options, PositiveFloat, option
-
-
-class JTTOptions(Options):
-    """Train, then train again with more weight on the errors."""
-
-    identification_steps: Count = option(
-        50, "of the network whose errors count more, by ERM"
-    )
-    upweight: PositiveFloat = option(
-        5.0, "lambda, how often a point of the error set counts"
-    )
-    loss: PointLoss = option("logistic", LOSS)
-    steps: Count = option(200, "of Adam, on all points")
-    learning_rate: PositiveFloat = option(1e-3, "Adam's, of both networks")
-
-
-class ClosedFormOptions(Options):
-    """Linear least squares, twice; nothing to choose."""
 
 
 def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:

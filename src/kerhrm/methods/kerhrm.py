@@ -1,51 +1,16 @@
 """KerHRM: Algorithm 1 on the reduced features, then a network along its direction."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 
 from kerhrm.algorithm import loop
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import all_memberships, erm_direction
-from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.heterogeneity.test import test_problem
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.options import Count, PositiveFloat, Probability, Some, option
-
-
-class AsPrintedOptions(KerHRMOptions):
-    """Algorithm 1 as printed.
-
-    What the paper does not say (ridges, grids, T, the optimiser), or says in two ways
-    (the kernel of the first iteration and of later ones), is as in KerHRM.
-    """
-
-    n_init: Count = option(1, "random initialisations")
-    clustering_ridge: Some[PositiveFloat] = option(
-        [1e-2], "of the environments' regressions"
-    )
-    clustering_target: Literal["residual", "label"] = option(
-        "label", "what clusters regress"
-    )
-    max_label_information: Probability = option(1.0, "1: no clustering is degenerate")
-    min_share: Probability = option(0.0, "0: no environment is dropped")
-    total: Literal["mean", "sum"] = option("sum", "of the environments' losses in M_p")
-    cosine: Literal["signed", "absolute", "smoothed"] = option(
-        "absolute", "in the network's loss"
-    )
-    steps: Count = option(600, "of Adam at most, full batch")
-    check_every: Count | None = option(None, "null: the network of the last step")
-    selection: Literal["worst_inferred", "pooled"] = option(
-        "pooled", "what picks k, alpha and lambda: the paper's rule"
-    )
-    final: Literal["best", "last"] = option("last", "iteration that predicts")
-    pretest: HeterogeneityOptions | None = option(None, "the paper has none")
-
-
-#: Algorithm 1 as printed
-AS_PRINTED = AsPrintedOptions()
 
 
 def train_kerhrm(inputs: Inputs, options: KerHRMOptions) -> Fitted:

@@ -1,7 +1,6 @@
 """References, which tell what a method's result is worth."""
 
 from dataclasses import fields, replace
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,31 +10,16 @@ from kerhrm.algorithm.invariance import environment_risks, learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import minimisers
 from kerhrm.algorithm.records import Environments
-from kerhrm.methods.erm import ERMOptions, train_erm
+from kerhrm.methods.erm import train_erm
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.kerhrm import finish
-from kerhrm.options import Count, NonNegative, Options, option
+from kerhrm.methods.options import (
+    ERMOptions,
+    GivenSplitOptions,
+    LeastSquaresOptions,
+    TrueEnvironmentsOptions,
+)
 from kerhrm.randomness import stream
-
-
-class TrueEnvironmentsOptions(Options):
-    """KerHRM with the true environments given: one dimension and one weight."""
-
-    k: Count = option(15, "number of reduced features")
-    alpha: NonNegative = option(1.0, "weight of the penalty, in its unit")
-
-
-class GivenSplitOptions(KerHRMOptions):
-    """KerHRM whose environments do not come from M_c."""
-
-    split: Literal["true_environments", "errors", "random"] = option(
-        "true_environments",
-        "or right and wrong of least squares, or two halves at random",
-    )
-
-
-class LeastSquaresOptions(Options):
-    """Linear least squares on the raw inputs; nothing to choose."""
 
 
 def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) -> Fitted:

@@ -2,24 +2,16 @@
 
 Its options, how it is trained, and what the configuration asks.
 
-Another method is a file here and a line below.  Other packages add theirs by an entry
-point in the group ``kerhrm.methods`` that loads to a
-:class:`~kerhrm.methods.inputs.Method` of the same name.
+Another method is a file here, its options in :mod:`kerhrm.methods.options`, and a line
+below.  Other packages add theirs by an entry point in the group ``kerhrm.methods`` that
+loads to a :class:`~kerhrm.methods.base.Method` of the same name.
 """
 
 from typing import Any, get_args
 
-from kerhrm.algorithm.auxiliary import AuxiliaryOptions
-from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.options import AuxiliaryOptions, KerHRMOptions
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.methods.auxiliary import train_auxiliary
-from kerhrm.methods.dro import DROOptions, train_dro
-from kerhrm.methods.eiil import EIILOptions, train_eiil
-from kerhrm.methods.erm import ERMOptions, train_erm
-from kerhrm.methods.group_dro import GroupDROOptions, train_group_dro
-from kerhrm.methods.hrm import HRMOptions, train_hrm
-from kerhrm.methods.iga import IGAOptions, train_iga
-from kerhrm.methods.inputs import (
+from kerhrm.methods.base import (
     AS_RELEASED,
     NONE,
     POOLED,
@@ -27,28 +19,26 @@ from kerhrm.methods.inputs import (
     WORST_TRUE,
     Method,
 )
-from kerhrm.methods.irm import IRMOptions, train_irm
-from kerhrm.methods.jtt import (
+from kerhrm.methods.options import (
+    AsPrintedOptions,
     ClosedFormOptions,
-    JTTOptions,
-    train_closed_form,
-    train_jtt,
-)
-from kerhrm.methods.kerhrm import AsPrintedOptions, train_kerhrm
-from kerhrm.methods.references import (
+    DROOptions,
+    EIILOptions,
+    ERMOptions,
     GivenSplitOptions,
+    GroupDROOptions,
+    HRMOptions,
+    IGAOptions,
+    IRMOptions,
+    JTTOptions,
     LeastSquaresOptions,
+    ReleasedOptions,
+    RidgeOptions,
     TrueEnvironmentsOptions,
-    train_given_split,
-    train_grayscale,
-    train_least_squares,
-    train_true_environments,
+    ZINOptions,
 )
-from kerhrm.methods.released import ReleasedOptions, train_released
-from kerhrm.methods.ridge import RidgeOptions, train_ridge
-from kerhrm.methods.zin import ZINOptions, train_zin
 from kerhrm.options import Task, check_declared
-from kerhrm.plugins import Registry, check_by_name
+from kerhrm.plugins import Lazy, Registry, check_by_name
 
 _FEATURES: dict[str, Any] = {
     "needs_features": True,
@@ -56,13 +46,19 @@ _FEATURES: dict[str, Any] = {
     "outputs": ("network", "linear", "first"),
 }
 _BUILT_IN = (
-    Method("erm", ERMOptions, train_erm),
-    Method("dro", DROOptions, train_dro),
-    Method("eiil", EIILOptions, train_eiil, WORST_INFERRED, infers=True),
+    Method("erm", ERMOptions, Lazy("kerhrm.methods.erm:train_erm")),
+    Method("dro", DROOptions, Lazy("kerhrm.methods.dro:train_dro")),
+    Method(
+        "eiil",
+        EIILOptions,
+        Lazy("kerhrm.methods.eiil:train_eiil"),
+        WORST_INFERRED,
+        infers=True,
+    ),
     Method(
         "jtt",
         JTTOptions,
-        train_jtt,
+        Lazy("kerhrm.methods.jtt:train_jtt"),
         WORST_INFERRED,
         infers=True,
         tasks=("classification",),
@@ -70,43 +66,78 @@ _BUILT_IN = (
     Method(
         "jtt_closed_form",
         ClosedFormOptions,
-        train_closed_form,
+        Lazy("kerhrm.methods.jtt:train_closed_form"),
         NONE,
         tasks=("classification",),
     ),
-    Method("zin", ZINOptions, train_zin, WORST_INFERRED, infers=True),
-    Method("hrm", HRMOptions, train_hrm, WORST_INFERRED, infers=True),
-    Method("irm", IRMOptions, train_irm, WORST_TRUE, needs_environments=True),
-    Method("iga", IGAOptions, train_iga, WORST_TRUE, needs_environments=True),
     Method(
-        "group_dro",
-        GroupDROOptions,
-        train_group_dro,
+        "zin",
+        ZINOptions,
+        Lazy("kerhrm.methods.zin:train_zin"),
+        WORST_INFERRED,
+        infers=True,
+    ),
+    Method(
+        "hrm",
+        HRMOptions,
+        Lazy("kerhrm.methods.hrm:train_hrm"),
+        WORST_INFERRED,
+        infers=True,
+    ),
+    Method(
+        "irm",
+        IRMOptions,
+        Lazy("kerhrm.methods.irm:train_irm"),
         WORST_TRUE,
         needs_environments=True,
     ),
-    Method("kerhrm", KerHRMOptions, train_kerhrm, WORST_INFERRED, **_FEATURES),
+    Method(
+        "iga",
+        IGAOptions,
+        Lazy("kerhrm.methods.iga:train_iga"),
+        WORST_TRUE,
+        needs_environments=True,
+    ),
+    Method(
+        "group_dro",
+        GroupDROOptions,
+        Lazy("kerhrm.methods.group_dro:train_group_dro"),
+        WORST_TRUE,
+        needs_environments=True,
+    ),
+    Method(
+        "kerhrm",
+        KerHRMOptions,
+        Lazy("kerhrm.methods.kerhrm:train_kerhrm"),
+        WORST_INFERRED,
+        **_FEATURES,
+    ),
     Method(
         "kerhrm_auxiliary",
         AuxiliaryOptions,
-        train_auxiliary,
+        Lazy("kerhrm.methods.auxiliary:train_auxiliary"),
         WORST_INFERRED,
         ("network", "linear"),
         needs_features=True,
         infers=True,
     ),
-    Method("kerhrm_as_printed", AsPrintedOptions, train_kerhrm, **_FEATURES),
+    Method(
+        "kerhrm_as_printed",
+        AsPrintedOptions,
+        Lazy("kerhrm.methods.kerhrm:train_kerhrm"),
+        **_FEATURES,
+    ),
     Method(
         "kerhrm_authors_code",
         ReleasedOptions,
-        train_released,
+        Lazy("kerhrm.methods.released:train_released"),
         AS_RELEASED,
         needs_features=True,
     ),
     Method(
         "true_environments",
         TrueEnvironmentsOptions,
-        train_true_environments,
+        Lazy("kerhrm.methods.references:train_true_environments"),
         WORST_TRUE,
         needs_environments=True,
         needs_features=True,
@@ -114,15 +145,20 @@ _BUILT_IN = (
     Method(
         "kerhrm_given_split",
         GivenSplitOptions,
-        train_given_split,
+        Lazy("kerhrm.methods.references:train_given_split"),
         WORST_INFERRED,
         **_FEATURES,
         needs_environments=True,
         tasks=("classification",),
     ),
-    Method("ridge", RidgeOptions, train_ridge),
-    Method("grayscale", ERMOptions, train_grayscale),
-    Method("least_squares", LeastSquaresOptions, train_least_squares, NONE),
+    Method("ridge", RidgeOptions, Lazy("kerhrm.methods.ridge:train_ridge")),
+    Method("grayscale", ERMOptions, Lazy("kerhrm.methods.references:train_grayscale")),
+    Method(
+        "least_squares",
+        LeastSquaresOptions,
+        Lazy("kerhrm.methods.references:train_least_squares"),
+        NONE,
+    ),
 )
 
 
@@ -160,7 +196,7 @@ def _check(name: str, method: Any) -> None:
             raise KerhrmError(problem, "correct it")
     if method.criterion not in [*CRITERIA]:
         problem = f"criterion must be of {', '.join(CRITERIA)}"
-        hint = "import one from kerhrm.methods.inputs"
+        hint = "import one from kerhrm.methods.base"
         raise KerhrmError(f"{problem}; got {shown(method.criterion)}", hint)
     if (flag := CRITERIA[method.criterion]) and not getattr(method, flag):
         problem = f"criterion '{method.criterion}' needs {flag}=True"

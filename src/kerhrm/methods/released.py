@@ -45,7 +45,6 @@ points is left out of M_p.
 
 import logging
 import math
-from typing import Literal
 
 import numpy as np
 import torch
@@ -57,7 +56,7 @@ from kerhrm.algorithm.mixture import orthogonal_update, random_starts
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.options import Count, NonNegative, Options, PositiveFloat, option
+from kerhrm.methods.options import ReleasedOptions
 from kerhrm.randomness import stream
 
 CLUSTER_STEPS, CLUSTER_RATE, CLUSTER_L1 = 3000, 1e-3, 0.01  #: of the clusters' models
@@ -67,22 +66,6 @@ ANNEAL = 500  #: steps of theta before the penalty's weight applies
 GAIN = 0.1  #: of theta's Xavier start
 
 log = logging.getLogger(__name__)
-
-
-class ReleasedOptions(Options):
-    """KerHRM as its authors released it."""
-
-    k: Count = option(15, "number of reduced features")
-    n_iterations: Count = option(19, "of clustering and invariant learning in turn")
-    n_environments: Count = option(2, "K, of the clustering; M_p sees two of them")
-    penalty: Literal["scale_gradients", "theta_gradients"] = option(
-        "scale_gradients",
-        "what differs between clusters: the classification or the regression script's",
-    )
-    penalty_weight: NonNegative = option(60.0, "of the squared difference of gradients")
-    first_weight: NonNegative = option(1.0, "before the anneal step")
-    steps: Count = option(2000, "of Adam for theta")
-    learning_rate: PositiveFloat = option(1e-4, "Adam's, for theta")
 
 
 def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:

@@ -3,17 +3,9 @@
 No step size, no number of steps, nothing to stop.
 """
 
-from kerhrm.features.ridge import N_LANDMARKS, fit_ridge
+from kerhrm.features.ridge import fit_ridge
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.options import Count, Options, option
-
-
-class RidgeOptions(Options):
-    """Ridge regression, its penalty by leave-one-out."""
-
-    n_landmarks: Count = option(
-        N_LANDMARKS, "points whose tangent features span the others'"
-    )
+from kerhrm.methods.options import RidgeOptions
 
 
 def train_ridge(inputs: Inputs, options: RidgeOptions) -> Fitted:

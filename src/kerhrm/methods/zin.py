@@ -23,31 +23,15 @@ import torch
 from kerhrm.methods.eiil import soft_penalty
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.irm import (
-    IRMOptions,
     loss_of,
     scale_gradient,
     train_on,
     train_pooled,
 )
+from kerhrm.methods.options import ZINOptions
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.training import train
-from kerhrm.options import Count, Natural, NonNegative, PositiveFloat, option
 from kerhrm.randomness import stream
-
-
-class ZINOptions(IRMOptions):
-    """A reference, environments by the auxiliary variable, then IRMv1 on them."""
-
-    anneal: Natural = option(0, "steps before the penalty's weight applies")
-    steps: Count = option(5000, "of Adam on IRMv1, on all points")
-    learning_rate: PositiveFloat = option(5e-3, "Adam's, of the reference and of IRMv1")
-    weight_decay: NonNegative = option(
-        1e-3, "times the sum of squared weights joins the risks"
-    )
-    reference_steps: Count = option(5000, "of the reference, by ERM")
-    inference_steps: Count = option(5000, "of Adam on the environments' network")
-    inference_rate: PositiveFloat = option(5e-3, "learning rate of the inference")
-    hidden: Count = option(16, "units of the hidden layer of the environments' network")
 
 
 def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:

@@ -4,27 +4,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.networks.base import Network
 from kerhrm.networks.mlp import init_mlp
 from kerhrm.networks.modules import init_module
-from kerhrm.options import Count, Entry, Options, option
-
-
-class NetworkOptions(Options):
-    """Architecture of a network; the default is the paper's.
-
-    Examples
-    --------
-    >>> from kerhrm import NetworkOptions
-    >>> NetworkOptions(widths=[64, 64]).widths
-    [64, 64]
-    """
-
-    widths: list[Count] = option(
-        [1024], "hidden ReLU layers of a multilayer perceptron"
-    )
-    module: Entry | None = option(
-        None,
-        "'package.module:function' instead, from the number of inputs to a "
-        "torch.nn.Module",
-    )
+from kerhrm.networks.options import NetworkOptions
 
 
 def build(options: NetworkOptions, seed: int, d: int) -> Network:

@@ -20,7 +20,8 @@ from kerhrm.algorithm.records import (
     Record,
 )
 from kerhrm.features.map import NTFMap
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 
 N, M, K_MAX = 80, 30, 5
 OPTIONS = KerHRMOptions(k=[2, 5], n_iterations=3, n_init=3, alpha=[0, 1])

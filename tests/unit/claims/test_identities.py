@@ -29,7 +29,8 @@ from kerhrm.algorithm.mixture import (
 from kerhrm.algorithm.penalties import GradientVariance, Risks
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import FactoredNTF, extract
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.paper.claims.small_runs import RIDGE, Lab, Size
 from kerhrm.paper.data import classification
 from kerhrm.paper.data.closed_forms import invariant_ceiling, kept_given_y

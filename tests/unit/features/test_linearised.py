@@ -8,8 +8,10 @@ from torch.func import jacrev
 
 from kerhrm.features.linearised import BLOCK, Linearisation
 from kerhrm.features.map import NTFMap
-from kerhrm.features.nystroem import NystroemMap, NystroemOptions
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.features.nystroem import NystroemMap
+from kerhrm.features.options import NystroemOptions
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 
 NETWORKS = {
     "one layer": NetworkOptions(widths=[64]),

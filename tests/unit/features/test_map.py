@@ -8,7 +8,8 @@ from torch.testing import assert_close
 
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.base import Network
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 
 N, D, K = 25, 5, 4
 NETWORKS = {

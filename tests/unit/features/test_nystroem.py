@@ -9,9 +9,11 @@ from torch.testing import assert_close
 from kerhrm.errors import KerhrmError
 from kerhrm.features import nystroem as module
 from kerhrm.features.map import NTFMap
-from kerhrm.features.nystroem import NystroemMap, NystroemOptions
+from kerhrm.features.nystroem import NystroemMap
+from kerhrm.features.options import NystroemOptions
 from kerhrm.networks.base import Network
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 
 N, D, K = 300, 6, 5
 NETWORKS = {

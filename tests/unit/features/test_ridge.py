@@ -9,7 +9,8 @@ from sklearn.linear_model import Ridge
 from kerhrm.features.ntf import extract
 from kerhrm.features.ridge import MANY_COLUMNS, Columns, RidgePath, fit_ridge
 from kerhrm.networks.base import Network
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 
 
 @pytest.fixture

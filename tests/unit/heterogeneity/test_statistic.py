@@ -20,7 +20,8 @@ from kerhrm.heterogeneity.statistic import (
     spread_ties,
 )
 from kerhrm.heterogeneity.test import orthonormal
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 
 FEW = HeterogeneityOptions(n_init=2)
 

@@ -15,7 +15,8 @@ from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Inputs
-from kerhrm.methods.kerhrm import AS_PRINTED, train_kerhrm
+from kerhrm.methods.kerhrm import train_kerhrm
+from kerhrm.methods.options import AS_PRINTED
 from kerhrm.options import Task
 
 K = 6

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.inputs import WORST_INFERRED, Fitted, Inputs, Method
+from kerhrm.methods.base import WORST_INFERRED, Method
+from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.registry import METHODS
 from kerhrm.options import Options, Probability, option
 

@@ -124,7 +124,7 @@ from kerhrm.methods.registry import METHODS as SAME
 from kerhrm.paper.data.dataset import DataSet
 from kerhrm.paper.data.registry import DATA_SETS
 
-assert METHODS is SAME and METHODS["kerhrm"].train is train_kerhrm
+assert METHODS is SAME and METHODS["kerhrm"].options is KerHRMOptions
 DATA = DATA_SETS["regression"]
 
 

@@ -10,7 +10,8 @@ import torch
 
 from kerhrm import NetworkOptions, NTFMap, Problem, build
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.inputs import POOLED, WORST_INFERRED, Fitted
+from kerhrm.methods.base import POOLED, WORST_INFERRED
+from kerhrm.methods.inputs import Fitted
 from kerhrm.paper.runs.arrays import save_arrays, save_stacked
 from kerhrm.paper.runs.training import Replicates
 

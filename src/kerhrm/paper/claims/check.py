@@ -29,7 +29,7 @@ import pandas as pd
 import yaml
 from numpy.typing import ArrayLike
 
-from kerhrm.methods.inputs import POOLED
+from kerhrm.methods.base import POOLED
 from kerhrm.paper.claims import comparison
 from kerhrm.paper.claims.comparison import NAN, Comparison
 from kerhrm.paper.evaluation.statistics import LEVEL, holm

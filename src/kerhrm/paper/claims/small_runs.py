@@ -31,10 +31,12 @@ from kerhrm.algorithm.records import Problem, predict_linear
 from kerhrm.features.linearised import Linearisation
 from kerhrm.features.map import NTFMap
 from kerhrm.features.ntf import extract
-from kerhrm.methods.eiil import EIILOptions, train_eiil
-from kerhrm.methods.erm import ERMOptions, train_erm
+from kerhrm.methods.eiil import train_eiil
+from kerhrm.methods.erm import train_erm
 from kerhrm.methods.inputs import Inputs
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.methods.options import EIILOptions, ERMOptions
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.paper.claims.comparison import rank_correlation
 from kerhrm.paper.data import regression
 from kerhrm.paper.data.drawing import mixing_matrix

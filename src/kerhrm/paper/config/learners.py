@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Method
 from kerhrm.methods.registry import METHODS
@@ -52,7 +52,9 @@ class Learners:
     def _check_steps(self, name: str) -> None:
         """Refuse steps of another method than KerHRM, whose M_c and M_p are jobs."""
         method, ours = self.methods[name], METHODS["kerhrm"]
-        same = method.train is ours.train and issubclass(method.options, ours.options)
+        same = entry_of(method.train) == entry_of(ours.train) and issubclass(
+            method.options, ours.options
+        )
         if (
             same
             and method.options.model_fields.keys() == ours.options.model_fields.keys()

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kerhrm.algorithm.penalties import PENALTIES
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
-from kerhrm.features.nystroem import NystroemOptions
+from kerhrm.features.options import NystroemOptions
 from kerhrm.methods.registry import METHODS
-from kerhrm.networks.build import NetworkOptions
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.paper.config import strict_yaml
 from kerhrm.paper.config.causes import cause, leaves
 from kerhrm.paper.config.choices import add_choices

@@ -12,8 +12,10 @@ from torch import Tensor
 from kerhrm.algorithm.records import Problem, predict_linear
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.heterogeneity.test import HeterogeneityResult
-from kerhrm.methods.inputs import WORST_INFERRED, Fitted, Inputs
-from kerhrm.networks.build import NetworkOptions, build
+from kerhrm.methods.base import WORST_INFERRED
+from kerhrm.methods.inputs import Fitted, Inputs
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.paper.runs.arrays import load_arrays, load_records, save_arrays
 from kerhrm.paper.runs.checkpoints import Result
 
