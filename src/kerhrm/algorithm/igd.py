@@ -33,7 +33,7 @@ from kerhrm.algorithm.invariance import (
     worst_environment_score,
 )
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.algorithm.records import Direction, Memberships, Problem
 from kerhrm.networks.training import BestWeights, Callback, EarlyStopping, N, train
 
 SMOOTHING = 0.1  # c of the first step
@@ -68,7 +68,7 @@ def train_network(
     x_validation: Tensor,
     problem: Problem,
     direction: Direction,
-    environments: Sequence[Environments],
+    environments: Sequence[Memberships],
     options: KerHRMOptions,
 ) -> TrainedNetwork[N]:
     """Train along theta_inv with every cosine weight; the selection rule chooses one.
@@ -97,7 +97,7 @@ def train_network(
     TrainedNetwork
         The chosen network, with its cosine weight.
     """
-    pooled = options.selection == "pooled" or direction.iteration == 0
+    pooled = options.stop_by == "pooled" or direction.iteration == 0
     y = problem.y_validation
     memberships = problem.counts[1].to(y)[None]
     if not pooled:

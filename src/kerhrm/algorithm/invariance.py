@@ -26,7 +26,7 @@ from kerhrm.algorithm.penalties import Risks, minimisers, solve
 from kerhrm.algorithm.records import (
     Direction,
     Directions,
-    Environments,
+    Memberships,
     Problem,
     predict_linear,
 )
@@ -39,7 +39,7 @@ Selection = Literal["worst_inferred", "pooled"]
 
 
 def learn_directions(
-    problem: Problem, environments: Sequence[Environments], options: KerHRMOptions
+    problem: Problem, environments: Sequence[Memberships], options: KerHRMOptions
 ) -> Directions:
     """Learn the invariant direction of every candidate (k, alpha), and choose one
     (M_p).
@@ -74,7 +74,7 @@ def learn_directions(
         terms = int((risks.weights > 0).sum()) if options.total == "sum" else 1
         theta[g, :, :k] = minimisers(options.penalty, psi, risks, options.alpha, terms)
     candidates = theta.flatten(0, 1)
-    score = selection_score(problem, candidates, environments, options.selection)
+    score = selection_score(problem, candidates, environments, options.stop_by)
     degenerate = newest.degenerate.repeat_interleave(n_alphas)
     eligible = score.masked_fill(degenerate & ~degenerate.all(), -torch.inf)
     return Directions(
@@ -151,7 +151,7 @@ def erm_direction(
 def selection_score(
     problem: Problem,
     theta: Tensor,
-    environments: Sequence[Environments],
+    environments: Sequence[Memberships],
     rule: Selection,
 ) -> Tensor:
     """Score of directions theta (C, k_max) by the selection rule: (C,).
@@ -196,7 +196,7 @@ def worst_environment_score(scores: Tensor, memberships: Tensor) -> Tensor:
 
 
 def all_memberships(
-    environments: Sequence[Environments], part: Literal["train", "validation"]
+    environments: Sequence[Memberships], part: Literal["train", "validation"]
 ) -> Tensor:
     """Memberships (E, m) of the points of one part in the environments of all
     iterations.

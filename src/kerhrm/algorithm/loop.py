@@ -20,7 +20,13 @@ from torch import Tensor
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.invariance import learn_directions, point_scores, selection_score
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Direction, Directions, Environments, Problem
+from kerhrm.algorithm.records import (
+    Direction,
+    Directions,
+    Environments,
+    Memberships,
+    Problem,
+)
 
 
 @dataclass(frozen=True)
@@ -138,7 +144,7 @@ def _nothing_left(directions: Sequence[Directions], options: KerHRMOptions) -> b
 
 def select_iteration(
     problem: Problem,
-    environments: Sequence[Environments],
+    environments: Sequence[Memberships],
     directions: Sequence[Directions],
     options: KerHRMOptions,
 ) -> Direction:
@@ -163,5 +169,5 @@ def select_iteration(
     if options.final == "last":
         return ends[-1]
     thetas = torch.stack([end.theta for end in ends])
-    score = selection_score(problem, thetas, environments, options.selection)
+    score = selection_score(problem, thetas, environments, options.stop_by)
     return ends[int(score.argmax())]

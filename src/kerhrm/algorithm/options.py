@@ -162,7 +162,7 @@ class KerHRMOptions(Options):
         "step; null: the last",
     )
 
-    selection: Literal["worst_inferred", "pooled"] = option(
+    stop_by: Literal["worst_inferred", "pooled"] = option(
         "worst_inferred",
         "what picks k, alpha, the iteration, lambda and the step: the worst "
         "inferred environment, "
@@ -201,6 +201,6 @@ class AuxiliaryOptions(Options):
         99, "draws of signs, at most, to test for heterogeneity; null: no test"
     )
     level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
-    network: KerHRMOptions | None = option(
+    training: KerHRMOptions | None = option(
         KerHRMOptions(), "of a network's training along the direction; null: no network"
     )

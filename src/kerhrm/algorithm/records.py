@@ -5,7 +5,7 @@ The input of Algorithm 1, and the results of its steps.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, get_args
 
 import numpy as np
 import torch
@@ -42,10 +42,11 @@ class Record:
             if field.name not in arrays and field.default is None:
                 continue
             array = np.asarray(arrays[field.name])
-            if field.type is Tensor:
+            kinds = get_args(field.type) or (field.type,)
+            if Tensor in kinds:
                 values[field.name] = torch.from_numpy(array).to(device)
             else:
-                values[field.name] = array if field.type is np.ndarray else array.item()
+                values[field.name] = array if np.ndarray in kinds else array.item()
         return cls(**values)
 
 
@@ -189,12 +190,8 @@ class Problem(Record):
 
 
 @dataclass(frozen=True)
-class Environments(Record):
-    """Inferred environments of G candidate dimensions k, and the mixtures that infer
-    them.
-
-    Environment j of candidate g expects the target ``slopes[g, j] @ psi + intercept[g,
-    j]``.
+class Memberships(Record):
+    """Environments of G candidate dimensions k: all that M_p reads of them.
 
     Attributes
     ----------
@@ -203,41 +200,14 @@ class Environments(Record):
     train, validation : Tensor, (G, n, K), (G, m, K)
         Memberships of the points, times their weights; 0 in dropped (empty)
         environments.
-    slopes : Tensor, (G, K, k_max)
-        Coefficients of psi, zero beyond k; (G, K, d) of the inputs where these are
-        clustered. Directions taken out of Psi are taken out of them.
-    intercept, weights, sigma : Tensor, (G, K)
-        Intercept, share of the points and standard deviation of the noise of each
-        environment.
-    occupied : Tensor, (G, K), bool
-        False for dropped environments.
-    ridge, held_out, objective, label_information : Tensor, (G,)
-        Of the chosen mixture: its ridge, its held-out log-likelihood and its objective
-        in nats per point, and its normalised mutual information with the label.
     degenerate : Tensor, (G,), bool
         True if every initialisation was degenerate.
-    n_starts, n_label_split, n_empty, n_unconverged : Tensor, (G,), int64
-        Number of mixtures fitted; of those that repeat the label, have fewer than two
-        occupied environments, or had not converged.
     """
 
     k: Tensor
     train: Tensor
     validation: Tensor
-    slopes: Tensor
-    intercept: Tensor
-    weights: Tensor
-    sigma: Tensor
-    occupied: Tensor
-    ridge: Tensor
-    held_out: Tensor
-    objective: Tensor
-    label_information: Tensor
     degenerate: Tensor
-    n_starts: Tensor
-    n_label_split: Tensor
-    n_empty: Tensor
-    n_unconverged: Tensor
 
     @classmethod
     def stack(cls, candidates: Sequence[Self]) -> Self:
@@ -251,6 +221,46 @@ class Environments(Record):
         """Return the candidate of dimension k, with fields without the leading G."""
         g = self.k.tolist().index(k)
         return type(self)(**{f.name: getattr(self, f.name)[g] for f in fields(self)})
+
+
+@dataclass(frozen=True)
+class Environments(Memberships):
+    """Inferred environments, and the mixtures that infer them.
+
+    Environment j of candidate g expects the target ``slopes[g, j] @ psi + intercept[g,
+    j]``.
+
+    Attributes
+    ----------
+    slopes : Tensor, (G, K, k_max)
+        Coefficients of psi, zero beyond k; (G, K, d) of the inputs where these are
+        clustered. Directions taken out of Psi are taken out of them.
+    intercept, weights, sigma : Tensor, (G, K)
+        Intercept, share of the points and standard deviation of the noise of each
+        environment.
+    occupied : Tensor, (G, K), bool
+        False for dropped environments.
+    ridge, held_out, objective, label_information : Tensor, (G,)
+        Of the chosen mixture: its ridge, its held-out log-likelihood and its objective
+        in nats per point, and its normalised mutual information with the label.
+    n_starts, n_label_split, n_empty, n_unconverged : Tensor, (G,), int64
+        Number of mixtures fitted; of those that repeat the label, have fewer than two
+        occupied environments, or had not converged.
+    """
+
+    slopes: Tensor
+    intercept: Tensor
+    weights: Tensor
+    sigma: Tensor
+    occupied: Tensor
+    ridge: Tensor
+    held_out: Tensor
+    objective: Tensor
+    label_information: Tensor
+    n_starts: Tensor
+    n_label_split: Tensor
+    n_empty: Tensor
+    n_unconverged: Tensor
 
     def probabilities(self, k: int, means: Tensor, target: Tensor) -> Tensor:
         """P(environment | psi, target) of new points under the mixture of dimension k.

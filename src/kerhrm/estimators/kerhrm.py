@@ -40,7 +40,7 @@ _PARAMETERS = """    Parameters
         Of that training, as those that follow.
     steps, tol, window : int, float, int
     learning_rate, check_every : float, int
-    selection : {"worst_inferred", "pooled"}
+    stop_by : {"worst_inferred", "pooled"}
         What chooses among k, alpha, lambda and iterations: the worst inferred
         environment, or all validation rows.
     final : {"best", "last"}
@@ -117,7 +117,7 @@ class _KerHRM(InvariantEstimator):
         window: int = 50,
         learning_rate: float = 1e-3,
         check_every: int | None = 25,
-        selection: Literal["worst_inferred", "pooled"] = "worst_inferred",
+        stop_by: Literal["worst_inferred", "pooled"] = "worst_inferred",
         final: Literal["best", "last"] = "best",
         pretest: bool | HeterogeneityOptions = True,
         if_not_detected: Literal["erm", "fit"] = "erm",

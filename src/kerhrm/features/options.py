@@ -18,3 +18,26 @@ class NystroemOptions(Options):
     oversampling: Annotated[float, Field(ge=1, allow_inf_nan=False), Number] = option(
         1.5, "directions that are found first, in units of k"
     )
+
+
+class FeatureOptions(Options):
+    """How many features a data set has, and how they are found."""
+
+    k: Count = option(25, "numbers of reduced features that are kept")
+    n_landmarks: Count | None = option(
+        None,
+        "training points by way of which they are found; null: by the whole kernel "
+        "matrix",
+    )
+    oversampling: Annotated[float, Field(ge=1, allow_inf_nan=False), Number] = option(
+        1.5, "with landmarks, directions that are found first, in units of k"
+    )
+
+    @property
+    def landmarks(self) -> NystroemOptions | None:
+        """Options of the reduction by landmarks; None: there are none."""
+        if self.n_landmarks is None:
+            return None
+        return NystroemOptions(
+            n_landmarks=self.n_landmarks, oversampling=self.oversampling
+        )

@@ -99,7 +99,7 @@ def fit_auxiliary(
 
 
 def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
-    """Outputs ``linear``, in the features, and with ``options.network`` a trained
+    """Outputs ``linear``, in the features, and with ``options.training`` a trained
     ``network``."""
     problem = inputs.require_problem()
     z, z_validation = (
@@ -115,11 +115,11 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     if fit.result is not None:
         chosen["p_value"] = fit.result.p_value
     networks: dict[str, Network] = {}
-    if options.network is not None:
+    if options.training is not None:
         points = inputs.x, inputs.x_validation
         known = () if fit.iteration is None else fit.iteration.environments
         trained = train_network(
-            inputs.network, *points, problem, direction, known, options.network
+            inputs.network, *points, problem, direction, known, options.training
         )
         networks["network"], chosen["cosine_weight"] = (
             trained.network,

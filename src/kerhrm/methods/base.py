@@ -44,6 +44,8 @@ class Method:
         Whether hyperparameters may be chosen by the environments that it infers.
     tasks : tuple of str
         What it can learn.
+    iterates : bool
+        Whether it tells what each iteration has left.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Method:
     needs_features: bool = False
     infers: bool = False
     tasks: tuple[Task, ...] = ("classification", "regression")
+    iterates: bool = False
 
     @property
     def criteria(self) -> list[str]:

@@ -8,7 +8,7 @@ from kerhrm.algorithm import loop
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import all_memberships, erm_direction
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Directions, Environments
+from kerhrm.algorithm.records import Directions, Memberships
 from kerhrm.heterogeneity.test import test_problem
 from kerhrm.methods.inputs import Fitted, Inputs
 
@@ -36,7 +36,7 @@ def train_kerhrm(inputs: Inputs, options: KerHRMOptions) -> Fitted:
 def finish(
     inputs: Inputs,
     options: KerHRMOptions,
-    environments: Sequence[Environments],
+    environments: Sequence[Memberships],
     directions: Sequence[Directions],
 ) -> Fitted:
     """Use that :func:`train_kerhrm` makes of the iterations of Algorithm 1."""

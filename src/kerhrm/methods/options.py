@@ -186,7 +186,7 @@ class AsPrintedOptions(KerHRMOptions):
     )
     steps: Count = option(600, "of Adam at most, full batch")
     check_every: Count | None = option(None, "null: the network of the last step")
-    selection: Literal["worst_inferred", "pooled"] = option(
+    stop_by: Literal["worst_inferred", "pooled"] = option(
         "pooled", "what picks k, alpha and lambda: the paper's rule"
     )
     final: Literal["best", "last"] = option("last", "iteration that predicts")

@@ -1,6 +1,6 @@
 """References, which tell what a method's result is worth."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from torch.nn.functional import one_hot, pad
 from kerhrm.algorithm.invariance import environment_risks, learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import minimisers
-from kerhrm.algorithm.records import Environments
+from kerhrm.algorithm.records import Memberships
 from kerhrm.methods.erm import train_erm
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.kerhrm import finish
@@ -50,15 +50,8 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
         .expand(len(options.k), -1, -1)
         for part in numbers
     )
-    # M_p reads k, memberships and whether these are degenerate, and nothing of a
-    # mixture.
-    record = {
-        field.name: train.new_zeros(len(options.k)) for field in fields(Environments)
-    }
-    record |= {"k": torch.tensor(options.k), "train": train, "validation": validation}
-    environments = [
-        Environments(**record | {"degenerate": record["degenerate"].bool()})
-    ]
+    none = torch.zeros(len(options.k), dtype=torch.bool)
+    environments = [Memberships(torch.tensor(options.k), train, validation, none)]
     directions = [learn_directions(problem, environments, options)]
     return finish(inputs, options, environments, directions)
 

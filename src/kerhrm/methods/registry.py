@@ -43,6 +43,7 @@ from kerhrm.plugins import Lazy, Registry, check_by_name
 _FEATURES: dict[str, Any] = {
     "needs_features": True,
     "infers": True,
+    "iterates": True,
     "outputs": ("network", "linear", "first"),
 }
 _BUILT_IN = (
@@ -133,6 +134,7 @@ _BUILT_IN = (
         Lazy("kerhrm.methods.released:train_released"),
         AS_RELEASED,
         needs_features=True,
+        iterates=True,
     ),
     Method(
         "true_environments",
@@ -170,7 +172,7 @@ CRITERIA = {
     AS_RELEASED: None,
     NONE: None,
 }
-FLAGS = ("needs_environments", "needs_features", "infers")
+FLAGS = ("needs_environments", "needs_features", "infers", "iterates")
 
 
 def _check(name: str, method: Any) -> None:

@@ -1,7 +1,6 @@
 """M_p of an iteration: all candidates' directions, their scores, and the choices."""
 
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from kerhrm.algorithm.invariance import (
 from kerhrm.algorithm.loop import select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.algorithm.records import Directions, Environments, Problem
+from kerhrm.algorithm.records import Directions, Memberships, Problem
 from kerhrm.options import Task
 
 N, M, K_MAX = 40, 16, 5
@@ -39,21 +38,17 @@ def random_problem(
     return Problem(*(torch.from_numpy(a) for a in arrays), task, seed)
 
 
-def given_environments(train: Tensor, validation: Tensor, k: list[int]) -> Environments:
-    """Environments (n, K), (m, K) for every k; the rest of the record
-    does not matter."""
-    blank: dict[str, Any] = {f.name: torch.zeros(len(k)) for f in fields(Environments)}
-    parts = {
-        "train": train.expand(len(k), -1, -1),
-        "validation": validation.expand(len(k), -1, -1),
-    }
-    degenerate = torch.zeros(len(k), dtype=torch.bool)
-    return Environments(
-        **blank | parts | {"k": torch.tensor(k), "degenerate": degenerate}
+def given_environments(train: Tensor, validation: Tensor, k: list[int]) -> Memberships:
+    """Memberships (n, K), (m, K) for every k."""
+    return Memberships(
+        k=torch.tensor(k),
+        train=train.expand(len(k), -1, -1),
+        validation=validation.expand(len(k), -1, -1),
+        degenerate=torch.zeros(len(k), dtype=torch.bool),
     )
 
 
-def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Environments:
+def environments(k: list[int], seed: int = 0, n_environments: int = 2) -> Memberships:
     """Arbitrary soft environments, other ones for every k."""
     rng = np.random.default_rng(seed)
     train, validation = (
@@ -143,7 +138,7 @@ def test_the_score_is_the_worst_environment_of_any_iteration(task: Task) -> None
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_pooled_validation_picks_where_it_is_the_rule(task: Task) -> None:
     problem = random_problem(5, task)
-    settings = KerHRMOptions(alpha=ALPHAS, selection="pooled")
+    settings = KerHRMOptions(alpha=ALPHAS, stop_by="pooled")
     directions = learn_directions(problem, [environments([2, 5])], settings)
     psi, y = problem.psi_validation.numpy(), problem.y_validation.numpy()
     f = directions.theta.numpy() @ psi.T + problem.f0_validation.numpy()
@@ -185,7 +180,7 @@ def test_a_degenerate_clustering_is_chosen_only_if_there_is_no_other(
 
 
 def test_degenerate_environments_do_not_score() -> None:
-    def marked(e: Environments, *flags: bool) -> Environments:
+    def marked(e: Memberships, *flags: bool) -> Memberships:
         return replace(e, degenerate=torch.tensor(flags))
 
     first, second = environments([2, 5], 1), environments([2], 2)
@@ -221,7 +216,7 @@ def test_the_iteration_is_chosen_by_all_environments() -> None:
     learned = [environments([5], seed) for seed in range(3)]
 
     def chosen(
-        environments: list[Environments], *thetas: list[float], final: str = "best"
+        environments: list[Memberships], *thetas: list[float], final: str = "best"
     ) -> int:
         options = KerHRMOptions(final=final)
         return select_iteration(problem, environments, ends(*thetas), options).iteration

@@ -230,7 +230,7 @@ def test_the_selection_rule_chooses_the_cosine_weight(run: Run, rule: str) -> No
     alone = [run.train(cosine_weight=[w]).network for w in OPTIONS.cosine_weight]
     scores = [(run.worst if rule == "worst_inferred" else run.pooled)(n) for n in alone]
     best = int(np.argmax(scores))  # the first among equals
-    trained = run.train(selection=rule)
+    trained = run.train(stop_by=rule)
     assert trained.cosine_weight == OPTIONS.cosine_weight[best]
     assert trained.score == pytest.approx(scores[best])
     assert [row["score"] for row in trained.history] == pytest.approx(scores)

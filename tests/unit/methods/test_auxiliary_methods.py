@@ -72,7 +72,7 @@ def test_a_network_is_trained_along_the_direction() -> None:
     how = KerHRMOptions(
         cosine_weight=[1e4], steps=400, check_every=None, learning_rate=1e-2
     )
-    fitted = train_auxiliary(inputs, OPTIONS.model_copy(update={"network": how}))
+    fitted = train_auxiliary(inputs, OPTIONS.model_copy(update={"training": how}))
     x, _ = tensors["test"]
     outputs = fitted.predict(x, *features.transform(x))
     network, linear = (

@@ -73,11 +73,11 @@ def cases() -> Iterator[Any]:
         quick = {key: value for key, value in QUICK.items() if key in known}
         if "k" in known:
             quick["k"] = K if isinstance(known["k"].default, int) else [3, K]
-        if "network" in known:
+        if "training" in known:
             steps = {
                 key: QUICK[key] for key in QUICK if key in KerHRMOptions.model_fields
             }
-            quick["network"] = KerHRMOptions(**steps)
+            quick["training"] = KerHRMOptions(**steps)
         for loss in ("squared", "logistic") if "loss" in known else ("",):
             options = method.options(**quick, **({"loss": loss} if loss else {}))
             for task in method.tasks[: 1 if loss == "logistic" else 2]:
