@@ -21,7 +21,11 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators import DataWarning
 from kerhrm.estimators._data import Units, read_features
-from kerhrm.estimators._distinct import DistinctRows, column_order
+from kerhrm.estimators._distinct import (
+    DistinctRows,
+    alike_by_chance,
+    column_order,
+)
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
 from kerhrm.estimators._settings import computation
 from kerhrm.estimators._settings import cores as cores
@@ -39,6 +43,10 @@ from kerhrm.options import Task
 BLOCK = 2**12  #: points that are predicted at a time
 #: share of a column's range by which a value may lie outside it without a word
 BEYOND = 0.5
+#: share of rows with the inputs of others above which it is told
+REPEATED = 0.1
+#: columns from which on one that is nearly constant may be a pixel
+PIXELS = 100
 
 
 def _classifies(estimator: Any) -> bool:
@@ -151,14 +159,15 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 def _limits(x: np.ndarray) -> np.ndarray:
     """Least and largest value of columns (n, d): (2, d).
 
-    A column that has one value in half of the rows, as a pixel or an indicator, has no
-    limits.
+    A constant column has no limits, since it does not predict.  Nor has one of very
+    many that has one value in half of the rows: a pixel.
     """
     limits = np.stack([x.min(0), x.max(0)])
-    ordered = np.sort(x, axis=0)
-    half = (len(x) + 1) // 2
-    most = (ordered[half - 1 :] == ordered[: len(x) - half + 1]).any(0)
-    limits[:, most] = np.array([[-np.inf], [np.inf]])
+    free = limits[0] == limits[1]
+    if x.shape[1] > PIXELS:
+        ordered, half = np.sort(x, axis=0), (len(x) + 1) // 2
+        free |= (ordered[half - 1 :] == ordered[: len(x) - half + 1]).any(0)
+    limits[:, free] = np.array([[-np.inf], [np.inf]])
     return limits
 
 
@@ -256,6 +265,8 @@ def start(
     beside += [] if labels is None else [labels.numpy()]
     fixed = network_options.module is not None  # its columns may be pixels
     columns, distinct = _distinct_rows(x, target, beside, weights, fixed=fixed)
+    if (text := _repeated_inputs(x[distinct.first])) is not None:
+        warnings.warn(text, DataWarning, stacklevel=4)
     of_distinct = target[distinct.first]
     if len(distinct) > 1 and (of_distinct == of_distinct[0]).all():
         what = "class" if task == "classification" else "value of the target"
@@ -302,6 +313,24 @@ def start(
         units=on(drawn.units),
     )
     return inputs, drawn.positions
+
+
+def _repeated_inputs(x: np.ndarray) -> str | None:
+    """How many of distinct rows (n, d) differ in the target alone; None: so few that
+    they may be so by chance.
+
+    As several measurements of one patient, or a joined table: such rows tell each
+    other's target, so that a model that repeats it looks best.  Rows are sorted by
+    their inputs, so that equal ones are neighbours.
+    """
+    same = np.zeros(len(x) + 1, dtype=bool)  # as the row before it
+    same[1:-1] = (x[1:] == x[:-1]).all(axis=1)
+    shared = int((same[:-1] | same[1:]).sum())
+    if shared <= REPEATED * len(x) or alike_by_chance(x[~same[:-1]]):
+        return None
+    text = f"{shared} of {len(x)} rows have the inputs of another row with another"
+    hint = "give one row for each unit, as the mean of its targets"
+    return f"{text} target, and are taken for independent; {hint}"
 
 
 def _distinct_rows(

@@ -194,7 +194,8 @@ class Units:
         if task == "classification":
             return cls(*inputs, classes=np.unique(y))
         mean, scale = _mean_and_scale(y[:, None], weights)
-        return cls(*inputs, float(mean[0]), float(scale[0]))
+        unit = float(scale[0]) if np.isfinite(scale[0]) else 1.0
+        return cls(*inputs, float(mean[0]), unit)
 
     def inputs(self, x: np.ndarray) -> Tensor:
         """(m, d), float32."""
@@ -231,8 +232,12 @@ def _ascending(columns: np.ndarray) -> bool:
 def _mean_and_scale(
     x: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Moments of columns (n, d), by StandardScaler; powers of two avoid underflow."""
+    """Moments of columns (n, d), by StandardScaler; powers of two avoid underflow.
+
+    The scale of a constant column is infinite, so that it says nothing of other rows,
+    either: what it does where it varies no row has shown.
+    """
     size = np.ldexp(1.0, np.frexp(np.abs(x).max(0))[1] - 1)
     scaler = StandardScaler().fit(x / size, sample_weight=weights)
-    scale = np.where(np.ptp(x, axis=0) == 0, 1.0, scaler.scale_ * size)
+    scale = np.where(np.ptp(x, axis=0) == 0, np.inf, scaler.scale_ * size)
     return scaler.mean_ * size, scale

@@ -204,7 +204,10 @@ def facts(model: Any) -> dict[str, str]:
         **chosen
     )
     if (costs := price(model.report_)) is not None:
-        lines["price"] = costs
+        unit = (
+            " (shares of the target's variance)" if model._task == "regression" else ""
+        )
+        lines["price"] = f"{costs}{unit}"
     if model._found.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"
     lines["assumed"] = assumed

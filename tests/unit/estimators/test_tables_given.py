@@ -269,6 +269,42 @@ def test_validation_rows_that_are_refused(validation: Any, words: str) -> None:
         model.fit(X if words.startswith("X has") else FRAME, Y, validation=validation)
 
 
+@pytest.mark.parametrize("estimator", [TangentRidge, KerHRMClassifier])
+def test_a_column_that_is_constant_in_the_fit_does_not_predict(estimator: Any) -> None:
+    """As a year of the training rows, or an indicator of what none of them is."""
+    options: dict[str, Any] = {"network": (8,), "random_state": 0}
+    own = {TangentRidge: {"task": "classification"}}
+    options |= own.get(estimator, {"if_not_better": "fit"})
+    model = estimator(**options).fit(FRAME.assign(year=2023, none=0), LABELS)
+    expected = model.decision_function(FRAME.assign(year=2023, none=0))
+    other = FRAME.assign(year=2030, none=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(model.decision_function(other), expected)
+
+
+@pytest.mark.parametrize("value", [2025, 2027])
+def test_a_column_that_is_nearly_constant_has_limits(value: int) -> None:
+    year = np.where(np.arange(N) < 2, 2022, 2023)
+    model = TangentRidge(task="regression", network=(4,), random_state=0)
+    model.fit(FRAME.assign(year=year), Y)
+    with pytest.warns(DataWarning, match=r"column 'year': 2022 to 2023 there"):
+        model.predict(FRAME.assign(year=value))
+
+
+def test_rows_that_differ_in_the_target_alone_are_told() -> None:
+    """Two measurements of each of many units."""
+    twice = np.repeat(X, 2, axis=0)
+    y = np.repeat(Y, 2) + 0.01 * RANDOM.normal(size=2 * N)
+    model = TangentRidge(task="regression", network=(), random_state=0)
+    with pytest.warns(DataWarning, match="120 of 120 rows have the inputs of another"):
+        model.fit(twice, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(twice, np.repeat(Y, 2))  # copies are one row
+        model.fit(np.repeat([[0.0, 1.0], [1.0, 0.0]], N, axis=0), np.r_[Y, Y])
+
+
 def test_validation_rows_that_were_not_scaled_are_told() -> None:
     model = TangentRidge(task="regression", network=())
     pipeline = make_pipeline(StandardScaler(), model)
