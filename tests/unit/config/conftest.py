@@ -12,9 +12,7 @@ from kerhrm.paper.config.strict_yaml import merge
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
-    """Write the small configuration, with changes by file, and load it
-    without a cache."""
-    monkeypatch.setenv("KERHRM_CACHE_DIR", "none")
+    """Write the small configuration, with changes by file, and load it."""
     monkeypatch.chdir(tmp_path)
 
     def load(changes: dict[str, Any] | None = None, **overrides: Any) -> Config:

@@ -4,10 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-from kerhrm.paper.config import Config
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.config import Config, load_config
 
+A = "made+r2=0.7"  #: data of both tables
+B = "made+r2=0.8"  #: data of the first table, on which `at` changes options
+ERM = {"method": "erm", "titles": {"model": "ERM"}}  #: another learner, without more
 TREE: dict[str, Any] = {
     "config.yaml": {"preset": "paper"},
     "presets/paper.yaml": {},
@@ -19,11 +24,9 @@ TREE: dict[str, Any] = {
         "seeds": 3,
         "options": {"n_train_per_environment": 40},
         "network": {"widths": [8]},
-        "tuning": {"settings": ["a"], "n_seeds": 2},
-        "settings": {
-            "a": {},
-            "b": {"options": {"r2": 0.8}, "network": {"widths": [4]}},
-        },
+        "features": {"k": 5},
+        "at": {B: {"network": {"widths": [4]}}},
+        "tuning": {"data": [A], "seeds": 2},
     },
     "learners.yaml": {
         "erm": {
@@ -31,34 +34,33 @@ TREE: dict[str, Any] = {
             "titles": {"model": "ERM"},
             "options": {"evaluate_every": 5},
             "grid": {"learning_rate": [0.1, 0.2], "steps": [10, 20]},
-            "at": {"made/b": {"options": {"evaluate_every": 7}}},
+            "at": {B: {"options": {"evaluate_every": 7}}},
         },
-        "erm_short": {"like": "erm", "mark": "steps=1", "options": {"steps": 1}},
         "kerhrm": {
             "method": "kerhrm",
             "titles": {"network": "KerHRM", "linear": "linear"},
-            "steps": True,
+            "checkpoint_iterations": True,
             "options": {"k": 5},
         },
     },
     "selected/made.yaml": {
-        "erm": {"pooled validation": {"steps": 20, "learning_rate": 0.1}}
+        "erm": {
+            "pooled": {"steps": 20, "learning_rate": 0.1},
+            "oracle": {"steps": 10, "learning_rate": 0.2},
+        }
     },
     "tables/one.yaml": {
         "title": "One",
-        "learners": ["erm", "erm_short"],
-        "settings": {
-            "made/a": {},
-            "made/b": {"label": "B", "learners": ["erm", "kerhrm"]},
-        },
+        "learners": ["erm", "erm+steps=1"],
+        "data": {A: {}, B: {"label": "B", "learners": ["erm", "kerhrm"]}},
     },
     "tables/other.yaml": {
         "title": "Other",
         "in_all": False,
         "choices": ["erm"],
         "learners": ["erm", "kerhrm"],
-        "outputs": {"kerhrm*": ["linear"]},
-        "settings": ["made/a"],
+        "outputs": {"kerhrm": ["linear"]},
+        "data": [A],
     },
     "choices.yaml": {
         "start": {
@@ -68,24 +70,9 @@ TREE: dict[str, Any] = {
             "default": "Ten.",
             "because": "Optima.",
             "alternatives": [
-                {
-                    "to": "one",
-                    "where": ["made"],
-                    "mark": "n_init=1",
-                    "set": {"n_init": 1},
-                },
-                {
-                    "to": "fewer",
-                    "where": ["made"],
-                    "mark": "n_test=20",
-                    "data": {"n_test": 20},
-                },
-                {
-                    "to": "wider",
-                    "where": ["made"],
-                    "network": {"widths": [16]},
-                    "mark": "wide",
-                },
+                {"to": "one", "where": ["made"], "learner": "kerhrm+n_init=1"},
+                {"to": "fewer", "data": "made+n_test=20"},
+                {"to": "wider", "data": "made+network.widths=16"},
             ],
         }
     },
@@ -99,9 +86,23 @@ def write(folder: Path, tree: dict[str, Any]) -> Path:
     for name, content in tree.items():
         path = folder / "config" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            content
-            if isinstance(content, str)
-            else yaml.safe_dump(content, sort_keys=False)
-        )
+        text = content
+        if not isinstance(content, str):
+            text = yaml.safe_dump(content, sort_keys=False)
+        path.write_text(text)
     return folder
+
+
+def options(config: Config, learner: str, data: str = A) -> dict[str, Any]:
+    """Options of a learner that are in force."""
+    return config.learner(data, learner).options.model_dump(mode="json")
+
+
+def refused(load: Load, content: dict[str, Any]) -> KerhrmError:
+    """The error, in one line, that a further file makes."""
+    load()  # writes the small configuration
+    Path("mine.yaml").write_text(yaml.safe_dump(content))
+    with pytest.raises(KerhrmError) as error:
+        load_config({}, ["mine.yaml"], Path())
+    assert len(str(error.value).splitlines()) == 1
+    return error.value

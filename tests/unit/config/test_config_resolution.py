@@ -1,286 +1,316 @@
-"""What the files say together: parameters of settings, learners and tables."""
+"""What the files say together of data and learners, and of a run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from small_config import TREE, Load, write
+from small_config import ERM, TREE, A, B, Load, options, write
 
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.dro import DROOptions
 from kerhrm.paper.config import load_config
+from kerhrm.paper.config.files import Sources
+from kerhrm.paper.config.resolve import resolved
+from kerhrm.paper.config.strict_yaml import merge
+
+# --- data -----------------------------------------------------------------------------
 
 
 def test_options_of_the_data_are_merged_and_have_their_defaults(load: Load) -> None:
-    made = load().params("made", "b")
-    assert made["options"]["r2"] == 0.8
-    assert made["options"]["n_train_per_environment"] == 40
-    assert made["options"]["r_test"] == [0.1]  # the generator's default
-    assert made["network"]["widths"] == [4]
-    assert load().params("made", "a")["network"]["widths"] == [8]
-    assert (made["task"], made["raw"], made["features"]) == (
-        "classification",
-        None,
-        None,
-    )
+    config = load()
+    made = config.data(B)
+    values = made.options.model_dump()
+    assert values["r2"] == 0.8
+    assert values["n_train_per_environment"] == 40
+    assert values["r_test"] == [0.1]  # the generator's default
+    assert (made.network.widths, config.data(A).network.widths) == ([4], [8])
+    assert (made.task, made.raw, made.n_points) == ("classification", None, 80)
+    assert (made.base, made.generator) == ("made", "classification")
+
+
+def test_a_name_may_give_any_option_of_data(load: Load) -> None:
+    made = load().data(f"{A}+d=3+network.widths=4_2+features.k=7+seeds=2")
+    assert (made.options.d, made.network.widths, made.features.k) == (3, [4, 2], 7)
+    assert len(made.seeds) == 2
 
 
 def test_later_files_win(load: Load, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("data: {made: {options: {n_test: 7}}}")
-    assert load(preset="small").params("made", "a")["options"]["n_test"] == 10
+    assert load(preset="small").data(A).options.n_test == 10
     both = load_config({"preset": "small"}, ["mine.yaml"], tmp_path)
-    assert both.params("made", "a")["options"]["n_test"] == 7
+    assert both.data(A).options.n_test == 7
     top = {"preset": "small", "data": {"made": {"options": {"n_test": 5}}}}
-    assert (
-        load_config(top, ["mine.yaml"], tmp_path).params("made", "a")["options"][
-            "n_test"
-        ]
-        == 5
-    )
+    config = load_config(top, ["mine.yaml"], tmp_path)
+    assert config.data(A).options.n_test == 5
+    assert config.data(f"{A}+n_test=3").options.n_test == 3
     assert both.run == Path("results/small")
 
 
+# --- precedence -----------------------------------------------------------------------
+
+DATA_LAYERS = [
+    # what is added, and the number of test points then
+    ({}, 1000),
+    ({"data/made.yaml": {"options": {"n_test": 1}}}, 1),
+    ({"data/made.yaml": {"at": {A: {"options": {"n_test": 2}}}}}, 2),
+    ({"presets/paper.yaml": {"data": {"made": {"options": {"n_test": 3}}}}}, 3),
+    (
+        {
+            "presets/paper.yaml": {
+                "data": {"made": {"at": {A: {"options": {"n_test": 4}}}}}
+            }
+        },
+        4,
+    ),
+]
+
+
+def test_of_data_a_later_layer_wins(load: Load, tmp_path: Path) -> None:
+    """Generator, data set, its `at`, preset, further file, command line, name."""
+    changes: dict[str, Any] = {}
+    for change, n_test in DATA_LAYERS:
+        for file, content in change.items():
+            changes[file] = merge(changes.get(file, {}), content)
+        assert load(changes).data(A).options.n_test == n_test
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("data: {made: {at: {made: {options: {n_test: 5}}}}}")
+    assert load_config({}, [mine], tmp_path).data(A).options.n_test == 5
+    given = {"data": {"made": {"at": {"made": {"options": {"n_test": 6}}}}}}
+    config = load_config(given, [mine], tmp_path)
+    assert config.data(A).options.n_test == 6
+    assert config.data(f"{A}+n_test=7").options.n_test == 7
+
+
+def test_of_a_learner_a_later_layer_wins(load: Load, tmp_path: Path) -> None:
+    """Method, learner, selected, `at`, preset, further file, command line, name."""
+
+    def steps(content: dict[str, Any]) -> dict[str, Any]:
+        return {"learners": {"new": content}}
+
+    new: dict[str, Any] = {**ERM, "grid": {"learning_rate": [0.1, 0.2]}}
+    table = {"title": "T", "learners": ["new"], "data": [A]}
+    changes: dict[str, Any] = {
+        "learners.yaml": {"new": new},
+        "tables/new.yaml": table,
+        "selected/made.yaml": {"new": {"pooled": {"learning_rate": 0.1}}},
+    }
+    default = load(changes)
+    assert options(default, "new")["steps"] != 2
+    new["options"] = {"steps": 2}
+    assert options(load(changes), "new")["steps"] == 2
+    changes["selected/made.yaml"]["new"]["pooled"]["steps"] = 3
+    assert options(load(changes), "new")["steps"] == 3
+    new["at"] = {A: {"options": {"steps": 4}}}
+    assert options(load(changes), "new")["steps"] == 4
+    changes["presets/paper.yaml"] = steps({"options": {"steps": 5}})
+    assert options(load(changes), "new")["steps"] == 5
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("learners: {new: {options: {steps: 6}}}")
+    assert options(load_config({}, [mine], tmp_path), "new")["steps"] == 6
+    config = load_config(steps({"options": {"steps": 7}}), [mine], tmp_path)
+    assert options(config, "new")["steps"] == 7
+    assert options(config, "new+steps=8")["steps"] == 8
+    assert options(config, "new+steps=8")["learning_rate"] == 0.1
+
+
+def test_the_users_options_win_over_conditions_of_the_preset(load: Load) -> None:
+    at = {A: {"options": {"n_test": 3, "d": 4}, "features": {"k": 6}}}
+    of_erm = {A: {"options": {"steps": 3, "evaluate_every": 2}}}
+    preset = {"data": {"made": {"at": at}}, "learners": {"erm": {"at": of_erm}}}
+    changes = {"presets/paper.yaml": preset}
+    config = load(
+        changes,
+        data={"made": {"options": {"n_test": 7}}},
+        learners={"erm": {"options": {"steps": 7}}},
+    )
+    data, learner = config.data(A), config.learner(A, "erm")
+    assert (data.options.n_test, data.options.d, data.features.k) == (7, 4, 6)
+    assert (learner.options.steps, learner.options.evaluate_every) == (7, 2)
+
+
+def test_the_users_conditions_win_over_those_of_the_preset(load: Load) -> None:
+    of_preset = {A: {"options": {"steps": 3}}, "made": {"options": {"steps": 4}}}
+    changes = {"presets/paper.yaml": {"learners": {"erm": {"at": of_preset}}}}
+    assert options(load(changes), "erm")["steps"] == 4
+    of_user = {A: {"options": {"steps": 5}}}
+    config = load(changes, learners={"erm": {"at": of_user}})
+    assert options(config, "erm")["steps"] == 5
+    assert options(config, "erm", B)["steps"] == 4
+
+
+def test_a_part_of_a_group_leaves_the_rest_as_the_preset_has_it(load: Load) -> None:
+    pretest = {A: {"options": {"pretest": {"level": 0.1, "n_permutations": 29}}}}
+    changes = {"presets/paper.yaml": {"learners": {"kerhrm": {"at": pretest}}}}
+    own = {"kerhrm": {"options": {"pretest": {"level": 0.2}}}}
+    found = options(load(changes, learners=own), "kerhrm")["pretest"]
+    assert (found["level"], found["n_permutations"]) == (0.2, 29)
+
+
+def test_it_is_told_where_an_option_stands(load: Load) -> None:
+    places = load().resolved.resolver.explained(B, "erm+steps=3")
+    assert places == {
+        "evaluate_every": ("learners", "erm", "at", B, "options", "evaluate_every"),
+        "learning_rate": ("selected", "made", "erm", "pooled", "learning_rate"),
+        "steps": f"{B}/erm+steps=3",
+    }
+
+
+# --- conditions -----------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
-    ("seeds", "data", "network", "names"),
+    ("condition", "data", "fits"),
     [
-        (2, [0, 1], [0, 1], [0, 1]),
-        ([4, 7], [4, 7], [4, 7], [4, 7]),
-        (
-            [[3, 0, 5], [3, 1, 5]],
-            [3, 3],
-            [0, 1],
-            ["data=3,network=0,clustering=5", "data=3,network=1,clustering=5"],
-        ),
+        ("made", "made", True),
+        ("made", "made+r2=0.75", True),
+        ("made+r2=0.7", "made+r2=0.7", True),
+        ("made+r2=0.7", "made+r2=0.75", False),
+        ("made+r2=0.7", "made", True),  # the default
+        ("made+r2=0.7", "made+r2=0.7+d=3", True),
+        ("made+r2=0.7+d=3", "made+r2=0.7", False),
+        ("made+r2=0.7+d=3", "made+r2=0.7+d=3", True),
+        ("made+r_test=0.1", "made", True),
+        ("made+r_test=0.1", "made+r_test=0.1_0.2", False),
+        ("made+r_test=0.1_0.2", "made+r_test=0.1_0.2", True),
+        ("made+network.widths=empty", "made", False),
+        ("made+network.widths=empty", "made+network.widths=empty", True),
+        ("made+network.widths=8", "made", True),  # of the file
+        ("made+network.module=none", "made", True),
+        ("made+features.k=5", "made", True),
+        ("made+features.k=5", "made+features.k=6", False),
+        ("made+scramble=fixed", "made+scramble=identity", False),
     ],
 )
-def test_seeds_may_be_a_number_a_list_or_streams(
-    load, seeds, data, network, names
+def test_at_has_conditions_on_values(
+    load: Load, condition: str, data: str, fits: bool
 ) -> None:
-    params = load({"data/made.yaml": {"seeds": seeds}}).params("made", "a")
-    assert (params["seeds"]["data"], params["seeds"]["network"]) == (data, network)
-    assert params["replicates"] == names
+    changes = {"learners.yaml": {"erm": {"at": {condition: {"options": {"steps": 3}}}}}}
+    assert (options(load(changes), "erm", data)["steps"] == 3) == fits
+
+
+def test_conditions_of_data_look_at_values_without_at(load: Load) -> None:
+    """So that the order of conditions decides between them, and nothing else."""
+    at = {
+        B: {"features": {"k": 6}},
+        "made+features.k=6": {"options": {"d": 9}},
+        "made+features.k=5": {"options": {"d": 8}},
+    }
+    assert load({"data/made.yaml": {"at": at}}).data(B).options.d == 8
+
+
+def test_of_conditions_the_last_one_wins(load: Load) -> None:
+    at = {
+        "made": {"options": {"steps": 3, "evaluate_every": 1}},
+        A: {"options": {"steps": 4}},
+    }
+    learner = {**ERM, "at": at}
+    changes = {"learners.yaml": {"new": learner}}
+    assert options(load(changes), "new")["steps"] == 4
+    assert options(load(changes), "new")["evaluate_every"] == 1
+    changes = {"learners.yaml": {"new": {**ERM, "at": dict(reversed(at.items()))}}}
+    assert options(load(changes), "new")["steps"] == 3
+
+
+def test_a_learner_may_know_some_data_alone(load: Load) -> None:
+    at = {A: {"options": {"steps": 3}}}
+    changes = {"learners.yaml": {"new": {**ERM, "at": at, "at_only": True}}}
+    config = load(changes)
+    assert options(config, "new")["steps"] == 3
+    with pytest.raises(
+        KerhrmError, match=f"none for .*{B}; it knows {A}".replace("+", r"\+")
+    ):
+        config.learner(B, "new")
+
+
+# --- seeds ----------------------------------------------------------------------------
+
+
+def test_seeds_are_a_number_or_a_map_of_cells(load: Load) -> None:
+    assert load().data(A).seeds.names == [0, 1, 2]
+    seeds = {"made": 2, B: 4, f"{A}/erm": 5, f"{B}/kerhrm": 3}
+    config = load({"data/made.yaml": {"seeds": None}}, data={"made": {"seeds": seeds}})
+    numbers = {
+        (data, learner): config.learner(data, learner).n_seeds
+        for data in (A, B, "made+r2=0.9")
+        for learner in ("erm", "kerhrm")
+    }
+    assert numbers == {
+        (A, "erm"): 5,
+        (A, "kerhrm"): 2,
+        (B, "erm"): 4,
+        (B, "kerhrm"): 3,
+        ("made+r2=0.9", "erm"): 2,
+        ("made+r2=0.9", "kerhrm"): 2,
+    }
+    # data have as many as any learner on them
+    assert [len(config.data(data).seeds) for data in (A, B)] == [5, 4]
+
+
+def test_a_map_without_a_number_for_some_data_is_refused(load: Load) -> None:
+    with pytest.raises(KerhrmError, match=r"no number is for .*; add made: NUMBER"):
+        load({"data/made.yaml": {"seeds": {B: 4}}})
+
+
+def test_data_of_a_name_may_have_their_own_seeds(load: Load) -> None:
+    config = load(seed_offset=10)
+    few = config.data(f"{A}+seeds=2")
+    assert few.seeds.data == few.seeds.network == few.seeds.clustering == (10, 11)
+    assert config.learner(few.name, "erm").n_seeds == 2
+
+
+def test_crossed_seeds_are_all_combinations(load: Load) -> None:
+    config = load(seed_offset=10)
+    seeds = config.data(f"{A}+crossed=2").seeds
+    assert len(seeds) == 8
+    assert (seeds.data[0], seeds.data[-1]) == (10, 11)
+    assert seeds.names[1] == "data=10,network=10,clustering=11"
+    assert len({*zip(seeds.data, seeds.network, seeds.clustering, strict=True)}) == 8
+    assert config.learner(f"{A}+crossed=2", "erm").n_seeds == 8
 
 
 def test_an_offset_shifts_the_seeds_of_tables_alone(load: Load) -> None:
-    config = load(seed_offset=1000)
-    assert config.params("made", "a")["replicates"] == [1000, 1001, 1002]
-    assert config.tuning("made")["seeds"] == [100, 101]
+    assert load(seed_offset=1000).data(A).seeds.names == [1000, 1001, 1002]
+    config = load(seed_offset=1000, preset="tuning")
+    assert config.data(A).seeds.names == [100, 101]
 
 
-def test_some_learners_may_have_more_seeds(load: Load) -> None:
-    config = load({"data/made.yaml": {"more_seeds": {"seeds": 5, "learners": ["erm"]}}})
-    assert len(config.params("made", "a")["replicates"]) == 5
-    assert len(config.params("made", "a", "erm")["replicates"]) == 5
-    assert config.params("made", "a", "erm_short")["replicates"] == [0, 1, 2]
+# --- the rest -------------------------------------------------------------------------
 
 
-def test_a_learner_has_what_was_selected_then_its_options_then_those_of_the_place(
-    load,
-) -> None:
+def test_unknown_cells_are_told_the_nearest_name(load: Load) -> None:
     config = load()
-    a, b = (config.params("made", s, "erm")["candidates"][0] for s in "ab")
-    assert (a["steps"], a["learning_rate"], a["evaluate_every"]) == (20, 0.1, 5)
-    assert b["evaluate_every"] == 7
-    short = config.params("made", "a", "erm_short")
-    assert [c["steps"] for c in short["candidates"]] == [1]
-    # selected for the one that it is like
-    assert short["candidates"][0]["learning_rate"] == 0.1
-    assert (short["shown"], short["titles"]) == (
-        {"pooled validation": 0},
-        {"model": "ERM"},
-    )
-
-
-def test_an_option_with_one_value_in_the_grid_has_it_though_none_was_selected(
-    load: Load,
-) -> None:
-    dro = {
-        "method": "dro",
-        "titles": {"model": "DRO"},
-        "grid": {"rho": [0.1, 0.2], "steps": [7]},
-    }
-    changes = {"learners.yaml": {"dro": dro}, "tables/one.yaml": {"learners": ["dro"]}}
-    changes["selected/made.yaml"] = {"dro": {"pooled validation": {"rho": 0.1}}}
-    one = load(changes).params("made", "a", "dro")
-    steps = {
-        name: one["candidates"][number]["steps"]
-        for name, number in one["shown"].items()
-    }
-    assert steps == {"pooled validation": 7, "library defaults": DROOptions().steps}
-
-
-def test_every_criterion_is_trained_and_the_own_one_comes_first(load: Load) -> None:
-    chosen = {
-        "worst inferred environment": {"steps": 10, "learning_rate": 0.3},
-        "pooled validation": {"steps": 20, "learning_rate": 0.1},
-    }
-    changes = {"selected/made.yaml": {"erm": chosen}}
-    b = load(changes).params("made", "b", "erm")
-    own, other, defaults = (
-        "pooled validation",
-        "worst inferred environment",
-        "library defaults",
-    )
-    assert b["shown"] == {own: 0, other: 1, defaults: 2}
-    assert [c["learning_rate"] for c in b["candidates"]] == [0.1, 0.3, 1e-3]
-    for change in (
-        {"data/made.yaml": {"criteria": "own"}},
-        {"learners.yaml": {"erm": {"criteria": "own"}}},
+    for data, learner, told in (
+        ("maed", "erm", "did you mean 'made'"),
+        ("made+r3=1", "erm", "kerhrm options made lists them"),
+        (A, "kerhr", "did you mean 'kerhrm'"),
+        (A, "kerhrm+kk=3", "did you mean 'k'"),
     ):
-        assert load(changes | change).params("made", "b", "erm")["shown"] == {own: 0}
-    others = load(changes | {"learners.yaml": {"erm": {"criteria": "others"}}})
-    assert others.params("made", "b", "erm")["shown"] == {other: 1, defaults: 2}
+        with pytest.raises(KerhrmError, match=told) as error:
+            config.learner(data, learner)
+        assert len(str(error.value).splitlines()) == 1
 
 
-def test_a_search_trains_all_candidates_at_its_settings_and_seeds(load: Load) -> None:
-    config = load(preset="tuning")
-    search = config.tuning("made")
-    assert (search["settings"], search["learners"]) == (["a"], ["erm"])
-    params = config.params("made", "a", "erm")
-    assert len(params["candidates"]) == 4
-    assert (
-        params["replicates"] == config.params("made", "a")["replicates"] == [100, 101]
-    )
-    assert (config.tables, params["shown"]) == ({}, {})
-
-
-def test_options_that_nobody_has_selected_yet_are_missed_by_the_job_alone(
-    load: Load,
-) -> None:
-    config = load({"selected/made.yaml": "{}"})
-    with pytest.raises(
-        KerhrmError, match=r"config/selected/made\.yaml.*; run snakemake select"
-    ):
-        config.params("made", "a", "erm")
-    assert load({"selected/made.yaml": "{}"}, preset="tuning").params(
-        "made", "a", "erm"
-    )
-
-
-def test_options_may_be_selected_on_other_data(load: Load) -> None:
-    changes = {
-        "data/made.yaml": {"settings": {"b": {"selected_from": "there"}}},
-        "data/there.yaml": TREE["data/made.yaml"],
-        "selected/there.yaml": {"erm": {"pooled validation": {"learning_rate": 0.9}}},
-    }
-    config = load(changes)
-    assert config.params("made", "b", "erm")["candidates"][0]["learning_rate"] == 0.9
-    assert config.params("made", "a", "erm")["candidates"][0]["learning_rate"] == 0.1
-
-
-def test_a_table_is_its_cells_in_order_with_their_labels(load: Load) -> None:
-    table = load().tables["one"]
-    assert table.cells == [
-        ("made", "a", "erm"),
-        ("made", "a", "erm_short"),
-        ("made", "b", "erm"),
-        ("made", "b", "kerhrm"),
-    ]
-    labels = [table.label(*cell) for cell in table.cells]
-    assert labels == ["a", "a,steps=1", "B", "B"]
-    assert (table.kind, table.in_all, table.criteria) == ("accuracy", True, "all")
-    marked = load({"tables/one.yaml": {"marks": {"erm_short": "M"}}}).tables["one"]
-    assert marked.label("made", "a", "erm_short") == "a,M"
-
-
-def test_outputs_are_made_where_some_table_shows_them(load: Load) -> None:
-    config = load()
-    assert config.tables["other"].outputs["kerhrm"] == ["linear"]
-    assert list(config.params("made", "a", "kerhrm")["titles"]) == ["linear"]
-    assert list(config.params("made", "b", "kerhrm")["titles"]) == ["network", "linear"]
-
-
-def test_features_have_the_largest_dimension_of_their_learners(load: Load) -> None:
-    config = load(
-        {
-            "choices.yaml": {
-                "start": {
-                    "alternatives": [
-                        {
-                            "to": "more",
-                            "where": ["made"],
-                            "mark": "k=9",
-                            "set": {"k": [9]},
-                        }
-                    ]
-                }
-            }
-        }
-    )
-    assert config.params("made", "a")["k_max"] == 9
-    assert config.params("made", "b")["k_max"] == 5
-    assert (
-        load(
-            {"tables/one.yaml": {"settings": {"made/b": {"learners": ["erm"]}}}}
-        ).params("made", "b")["k_max"]
-        is None
-    )
-
-
-def test_choices_become_learners_settings_and_rows_of_their_table(load: Load) -> None:
-    config = load()
-    table = config.tables["other"]
-    assert ("made", "a", "kerhrm_n_init_1") in table.cells
-    assert table.label("made", "a", "kerhrm_n_init_1") == "a,n_init=1"
-    one = config.params("made", "a", "kerhrm_n_init_1")
-    assert one["candidates"][0] == config.params("made", "a", "kerhrm")["candidates"][
-        0
-    ] | {"n_init": 1}
-    assert config.params("made", "a+n_test=20")["options"]["n_test"] == 20
-    assert config.params("made", "a+wide")["network"]["widths"] == [16]
-    assert [cell[2] for cell in table.cells if cell[1] == "a+wide"] == ["erm"]
-    names = [one["name"] for one in config.choices["start"]]
-    assert names == ["n_init=1", "n_test=20", "wide"]
-    assert {f"a,{name}" for name in names} <= {
-        table.label(*cell) for cell in table.cells
-    }
-
-
-def test_null_leaves_an_entry_out(load: Load) -> None:
-    config = load(tables={"other": None, "one": {"settings": {"made/b": None}}})
-    assert list(config.tables) == ["one"]
-    assert config.tables["one"].settings == [("made", "a")]
-
-
-def test_unknown_places_are_told(load: Load) -> None:
-    for place in (
-        ("none", "a"),
-        ("made", "c"),
-        ("made", "a", "kerhr"),
-        ("made", "b", "erm_short"),
-    ):
-        with pytest.raises(KerhrmError, match="/".join(place)):
-            load().params(*place)
-
-
-def test_what_is_read_is_what_was_resolved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the second call of Snakemake would see other parameters, and write them
+def test_two_calls_resolve_the_same() -> None:
+    """Else the second call of Snakemake would see other parameters, and run jobs
     again."""
-    monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path))
-    first, second = (load_config({"preset": "smoke"}).merged for _ in range(2))
-    assert repr(first) == repr(second)
+    first, second = (load_config({"preset": "smoke"}) for _ in range(2))
+    assert repr(first.written) == repr(second.written)
+    assert first.tables == second.tables
+    assert first.groups == second.groups
 
 
-def test_the_cache_knows_what_it_depends_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_a_run_notes_is_resolved_to_the_same_cells(
+    load: Load, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("KERHRM_CACHE_DIR", str(tmp_path / "cache"))
-    root = write(tmp_path / "root", TREE)
-
-    def n_test(**overrides: object) -> int:
-        return load_config(overrides, root=root).params("made", "a")["options"][
-            "n_test"
-        ]
-
-    assert n_test() == n_test() == 1000
-    assert n_test(preset="small") == 10
-    write(root, {"presets/paper.yaml": {"data": {"made": {"options": {"n_test": 3}}}}})
-    assert n_test() == 3
-    assert len(list((tmp_path / "cache/config").glob("*.json"))) == 3
-    (tmp_path / "cache").rename(tmp_path / "gone")
-    (tmp_path / "cache").touch()  # nowhere to write
-    assert n_test() == 3
+    """A grid of the user's, the preset and the selected options keep their order."""
+    given = {"learners": {"erm": {"grid": {"learning_rate": [0.5]}}}}
+    config = load(preset="small", **given)
+    written = dict(config.written)
+    changes, _ = written.pop("changes"), written.pop("mark")
+    sources = Sources([("config.yaml", (), written), ("", (), changes)], preset_at=1)
+    again = resolved(sources, write(tmp_path, TREE) / "config").resolver
+    for data, learner in config.tables["one"].cells:
+        assert again.data(data) == config.data(data)
+        assert again.learner(data, learner) == config.learner(data, learner)
 
 
 def test_a_run_of_other_options_is_marked(load: Load) -> None:

@@ -11,6 +11,7 @@ import yaml
 
 from kerhrm.methods.registry import METHODS
 from kerhrm.paper.config import CHECKOUT, Config, load_config
+from kerhrm.paper.config.spelling import LONGEST, spell
 from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.paper.evaluation.tables import PRINTED_AS
 
@@ -29,17 +30,42 @@ def paper() -> Config:
     return load_config({"preset": "paper"})
 
 
-def cells(config: Config) -> set[tuple[str, str, str]]:
-    return {cell for table in config.tables.values() for cell in table.cells}
+def cells(config: Config) -> list[tuple[str, str]]:
+    """Data and learner of every row, and of what is trained for it."""
+    every = [cell for table in config.tables.values() for cell in table.cells]
+    for table in config.tables.values():
+        every += [(row.data, row.learner) for row in table.rows]
+    for search in config.searches.values():
+        every += search.cells
+    return sorted({*every})
 
 
 def test_every_cell_of_every_preset_has_parameters(config: Config) -> None:
-    for cell in cells(config):
-        params = config.params(*cell)
-        base = config.params(*cell[:2])
-        assert set(params["shown"].values()) <= set(range(len(params["candidates"])))
-        assert params["replicates"] == base["replicates"][: len(params["replicates"])]
-        assert json.loads(json.dumps(params)) == params
+    assert len(cells(config)) > 100
+    for data, learner in cells(config):
+        made, cell = config.data(data), config.learner(data, learner)
+        assert 0 < cell.n_seeds <= len(made.seeds)
+        for params in (cell.params(), made.replication.params()):
+            assert json.loads(json.dumps(params)) == params
+
+
+def test_every_name_is_the_one_spelling_of_its_options(config: Config) -> None:
+    resolver = config.resolved.resolver
+    for data, learner in cells(config):
+        base, values = resolver.parse_data(data)
+        assert spell(base, values, resolver.data_schema(base)) == data
+        base, values = resolver.parse_learner(learner)
+        assert spell(base, values, resolver.learner_schema(base)) == learner
+        assert max(len(data), len(learner)) <= LONGEST
+
+
+def test_what_a_table_shows_has_the_options_of_what_is_trained(config: Config) -> None:
+    for table in config.tables.values():
+        for row in table.rows:
+            shown = config.learner(row.data, row.learner)
+            trained = config.learner(row.data, row.trained)
+            assert shown.options == trained.options
+            assert trained.n_seeds >= shown.n_seeds
 
 
 def test_the_tables_of_the_paper_are_made_by_all(paper: Config) -> None:
@@ -53,40 +79,41 @@ def test_smoke_has_every_data_set_method_table_and_figure(paper: Config) -> None
     in_all = {n for n, t in smoke.tables.items() if t.in_all}
     assert in_all == set(HEADLINE)
     assert set(paper.tables) <= set(smoke.tables)
-    params = [
-        smoke.params(*c)
+    shown = [
+        cell
         for name in (*in_all, "auxiliary", "mechanism")
-        for c in smoke.tables[name].cells
+        for cell in smoke.tables[name].cells
     ]
-    assert {one["method"] for one in params} == set(METHODS)
-    assert {one["generator"] for one in params} == set(DATA_SETS)
-    assert max(len(one["replicates"]) for one in params) == 2
+    learners = [smoke.learner(*cell) for cell in shown]
+    assert {one.method for one in learners} == set(METHODS)
+    assert {smoke.data(data).generator for data, _ in shown} == set(DATA_SETS)
+    assert max(one.n_seeds for one in learners) == 2
 
 
 def test_fresh_seeds_are_nobody_elses(paper: Config) -> None:
     fresh = load_config({"preset": "fresh"})
     assert cells(fresh) == cells(paper)
-    for data, setting in {cell[:2] for cell in cells(paper)}:
-        new, old = (c.params(data, setting)["seeds"] for c in (fresh, paper))
-        for stream, seeds in new.items():
-            assert min(seeds) >= 3000
-            n = len(old[stream])
-            assert [seed - 3000 for seed in seeds[:n]] == old[stream]
+    for data in {data for data, _ in cells(paper)}:
+        new, old = (one.data(data).seeds for one in (fresh, paper))
+        for stream in ("data", "network", "clustering"):
+            of_fresh, of_paper = getattr(new, stream), getattr(old, stream)
+            assert min(of_fresh) >= 3000
+            first = of_fresh[: len(of_paper)]
+            assert [seed - 3000 for seed in first] == [*of_paper[: len(first)]]
 
 
 def test_every_method_is_tuned_with_as_many_candidates() -> None:
     tuning = load_config({"preset": "tuning"})
-    found = []
-    for data in tuning.data_sets:
-        search = tuning.tuning(data)
-        for setting in search["settings"] if search else ():
-            for learner in search["learners"]:
-                found.append(len(tuning.params(data, setting, learner)["candidates"]))
-    assert set(found) == {8}
+    found: dict[tuple[str, str], int] = {}
+    for search in tuning.searches.values():
+        for data, learner in search.cells:
+            key = data, learner.partition("+")[0]
+            found[key] = found.get(key, 0) + 1
+    assert set(found.values()) == {8}
     assert len(found) > 40
 
 
-def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(
+def test_what_was_selected_is_a_candidate_and_has_the_best_score(
     paper: Config,
 ) -> None:
     tuning = load_config({"preset": "tuning"})
@@ -94,38 +121,29 @@ def test_what_was_selected_is_among_the_candidates_and_has_the_best_score(
         chosen = yaml.safe_load(path.read_text())
         with path.with_suffix(".csv").open() as file:
             rows = list(csv.DictReader(file))
-        search = tuning.tuning(path.stem)
-        assert set(chosen) == set(search["learners"])
-        for learner, criteria in chosen.items():
-            possible = METHODS[paper_method(paper, path.stem, learner)].criteria
-            assert set(criteria) == {*possible, "oracle"}
-            own = [row for row in rows if row["learner"] == learner]
-            tried = tuning.params(path.stem, search["settings"][0], learner)[
-                "candidates"
-            ]
+        tried = {name for _, name in tuning.searches[path.stem].cells}
+        assert {row["learner"] for row in rows} == tried
+        assert {*chosen} == {name.partition("+")[0] for name in tried}
+        for base, criteria in chosen.items():
+            known = paper.resolved.resolver.criteria(base)
+            assert {*criteria, "none"} == {*known}
+            own = [row for row in rows if row["learner"].partition("+")[0] == base]
             for criterion, options in criteria.items():
                 best = max(own, key=lambda row: float(row[criterion]))
-                assert json.loads(best["options"]) == options, (
-                    path.stem,
-                    learner,
-                    criterion,
-                )
-                assert options.items() <= tried[int(best["candidate"])].items()
-
-
-def paper_method(config: Config, data: str, learner: str) -> str:
-    return config.params(data, config.tuning(data)["settings"][0], learner)["method"]
+                named = json.loads(best["options"])
+                assert options.items() <= named.items(), (path.stem, base, criterion)
+                _, of_name = tuning.resolved.resolver.parse_learner(best["learner"])
+                assert of_name == named
 
 
 def test_every_number_of_the_paper_has_its_cell(paper: Config) -> None:
     printed = yaml.safe_load((CONFIG / "paper_values.yaml").read_text())
     count = 0
     for name, settings in printed.items():
-        table = paper.tables[name]
         rows = {
-            (table.label(*cell), PRINTED_AS.get(title, title))
-            for cell in table.cells
-            for title in paper.params(*cell)["titles"].values()
+            (row.setting, PRINTED_AS.get(title, title))
+            for row in paper.tables[name].rows
+            for title in row.titles.values()
         }
         for setting, methods in settings.items():
             for method, metrics in methods.items():
@@ -135,16 +153,16 @@ def test_every_number_of_the_paper_has_its_cell(paper: Config) -> None:
 
 
 def test_every_measured_choice_has_its_rows(paper: Config) -> None:
-    tables = [
-        table for name, table in paper.tables.items() if name.startswith("choices_")
-    ]
-    labels = {(cell[0], table.label(*cell)) for table in tables for cell in table.cells}
-    for name, alternatives in paper.choices.items():
-        for one in alternatives:
-            for data in () if one["title"] else one["where"]:
-                assert any(
-                    d == data and t.endswith(f",{one['name']}") for d, t in labels
-                ), name
+    assert len(paper.choices) > 30
+    for effect in paper.choices:
+        rows = paper.tables[effect.table].rows
+        if effect.changed_data:
+            assert any(row.data == effect.changed_data for row in rows), effect
+        if effect.changed_learner:
+            changed = effect.data, effect.changed_learner
+            assert any((row.data, row.learner) == changed for row in rows), effect
+        titles = {title for row in rows for title in row.titles.values()}
+        assert {effect.only, effect.title, effect.instead} - {None} <= titles, effect
 
 
 def test_the_reference_has_every_key_of_every_method(tmp_path: Path) -> None:

@@ -1,18 +1,26 @@
 """Names that would share a folder, a file or a rule; names that match nothing."""
 
+import dataclasses
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small_config import TREE, Load, write
+from pydantic import create_model
+from small_config import TREE, A, Load, write
 
 from kerhrm.errors import KerhrmError
+from kerhrm.methods.registry import METHODS
+from kerhrm.networks.options import NetworkOptions
+from kerhrm.options import Options
 from kerhrm.paper.config import CHECKOUT, load_config
 from kerhrm.paper.config.layout import reserved, tracked
+from kerhrm.paper.config.names import check_case
+from kerhrm.paper.data.registry import DATA_SETS
 
-TABLE = {"title": "T", "settings": ["made/a"], "learners": ["erm"]}
-DATA = {"title": "D", "generator": "classification", "seeds": 1, "settings": {"x": {}}}
+TABLE = {"title": "T", "data": [A], "learners": ["erm"]}
+DATA = {"title": "D", "generator": "classification", "seeds": 1}
+ERM = TREE["learners.yaml"]["erm"]
 
 
 def refused(load: Load, content: dict[str, Any], *words: str) -> None:
@@ -22,6 +30,9 @@ def refused(load: Load, content: dict[str, Any], *words: str) -> None:
     text = str(error.value)
     assert all(word in text for word in words), text
     assert len(text.splitlines()) == 1
+
+
+# --- names of the workflow -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -51,10 +62,16 @@ def test_a_data_set_has_no_name_of_a_runs_folder(load: Load, name: str) -> None:
     refused(load, {"data": {name: DATA}}, f"--config: data.{name}", "reserved")
 
 
-def test_a_learner_has_no_name_of_a_settings_folder(load: Load) -> None:
+def test_a_learner_has_no_name_of_a_folder_of_data(load: Load) -> None:
     for name in ("data", "Features", "iterations"):
-        content = {"learners": {name: {"like": "erm"}}}
+        content = {"learners": {name: ERM}}
         refused(load, content, f"--config: learners.{name}", "reserved")
+
+
+@pytest.mark.parametrize("name", ["a+b", "a=b", "a/b", "..", "-a", "x" * 81, "a b"])
+def test_a_base_leaves_room_for_options(load: Load, name: str) -> None:
+    refused(load, {"learners": {name: ERM}}, f"--config: learners.{name}")
+    refused(load, {"data": {name: DATA}}, f"--config: data.{name}")
 
 
 def test_a_new_rule_reserves_the_names_of_its_files(tmp_path: Path) -> None:
@@ -81,7 +98,64 @@ def test_a_new_rule_reserves_the_names_of_its_files(tmp_path: Path) -> None:
     assert not pattern.fullmatch("quality")  # a learner may be called so
 
 
-def test_presets_leave_published_folders_alone(tmp_path: Path) -> None:
+# --- names of options ----------------------------------------------------------------
+
+
+def with_option(options: type[Options], option: str, kind: Any = int) -> type[Options]:
+    """The options with one more."""
+    value = kind() if kind is not int else 1
+    return create_model("Mine", __base__=options, **{option: (kind, value)})
+
+
+@pytest.mark.parametrize("option", ["select", "select_on", "größe"])
+def test_a_plugins_method_has_no_reserved_option(
+    load: Load, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    erm = METHODS["erm"]
+    mine = dataclasses.replace(
+        erm, name="mine", options=with_option(erm.options, option)
+    )
+    monkeypatch.setattr(METHODS, "_plugins", {"mine": mine})
+    refused(load, {}, "kerhrm.methods: mine: the option name", option, "rename it")
+
+
+@pytest.mark.parametrize(
+    ("option", "kind"),
+    [
+        ("seeds", int),
+        ("crossed", int),
+        ("network", NetworkOptions),
+        ("features", NetworkOptions),
+    ],
+)
+def test_a_plugins_data_set_has_no_reserved_option(
+    load: Load, monkeypatch: pytest.MonkeyPatch, option: str, kind: Any
+) -> None:
+    made = DATA_SETS["classification"]
+    mine = dataclasses.replace(made, options=with_option(made.options, option, kind))
+    monkeypatch.setattr(DATA_SETS, "_plugins", {"mine": mine})
+    told = f"'{option}' is reserved; rename it; reserved are crossed, seeds, network"
+    refused(load, {}, "kerhrm.data_sets: mine: the option name", told)
+
+
+def test_a_plugins_other_options_can_be_named(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erm = METHODS["erm"]
+    options = with_option(erm.options, "speed")
+    mine = dataclasses.replace(erm, name="mine", options=options)
+    monkeypatch.setattr(METHODS, "_plugins", {"mine": mine})
+    learner = {"method": "mine", "titles": {"model": "Mine"}}
+    config = load({"learners.yaml": {"new": learner}})
+    assert config.learner(A, "new+speed=7").options.speed == 7
+    with pytest.raises(KerhrmError, match="did you mean 'speed'"):
+        config.learner(A, "new+sped=7")
+
+
+# --- presets -------------------------------------------------------------------------
+
+
+def test_presets_leave_published_folders_alone() -> None:
     history = tracked(CHECKOUT)
     if not history:
         pytest.skip("needs git")
@@ -104,12 +178,14 @@ def test_a_preset_is_no_published_folder(
     assert load_config({"preset": "mine"}, root=tmp_path).preset == "mine"
 
 
+# --- case ----------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     "content",
     [
         {"data": {"Made": DATA}},
-        {"data": {"made": {"settings": {"A": {}}}}},
-        {"learners": {"ERM": {"like": "erm"}}},
+        {"learners": {"ERM": ERM}},
         {"tables": {"One": TABLE}},
     ],
 )
@@ -122,40 +198,77 @@ def test_presets_differ_in_more_than_case(load: Load) -> None:
         load({"presets/Small.yaml": {}}, preset="small")
 
 
+@pytest.fixture
+def networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Two networks that only the case of a letter tells apart."""
+    text = "from kerhrm.networks.modules import small_cnn as net\nNet = net\n"
+    (tmp_path / "mine_cased.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    start = f"{A}+network.module=mine_cased."
+    return f"{start}net", f"{start}Net"
+
+
+def test_cells_of_tables_differ_in_more_than_case(
+    load: Load, networks: tuple[str, str]
+) -> None:
+    data = {name: {"label": str(number)} for number, name in enumerate(networks)}
+    table = {"title": "T", "data": data, "learners": ["erm"]}
+    told = f"'{networks[0]}' and '{networks[1]}' differ in case alone"
+    refused(load, {"tables": {"new": table}}, "--config: tables.new.data.", told)
+    both = {
+        name: {**TABLE, "data": [one]} for name, one in zip("xy", networks, strict=True)
+    }
+    refused(load, {"tables": both}, "--config: tables.y.data.", told)
+
+
+def test_a_cell_that_is_asked_for_differs_in_more_than_case(
+    load: Load, networks: tuple[str, str]
+) -> None:
+    config = load(tables={"new": {**TABLE, "data": [networks[0]]}})
+    assert config.data(networks[0])
+    for ask in (config.data, lambda name: config.learner(name, "erm")):
+        with pytest.raises(KerhrmError, match="differ in case alone"):
+            ask(networks[1])
+    check_case("A", {"b": "b"})
+    with pytest.raises(KerhrmError, match="'a' and 'A' differ in case alone"):
+        check_case("A", {"a": "a"})
+
+
+# --- names of nothing ----------------------------------------------------------------
+
 UNKNOWN: list[tuple[dict[str, Any], str, str]] = [
     ({"learners": {"erm": {"at": {"maed": {}}}}}, "erm.at.maed", "'made'"),
-    ({"learners": {"erm": {"at": {"made/c*": {}}}}}, "erm.at.made/c*", "'made/"),
-    ({"learners": {"erm": {"selected": "emr"}}}, "erm.selected", "'erm'"),
-    ({"learners": {"new": {"like": "emr"}}}, "new.like", "'erm'"),
+    ({"learners": {"erm": {"at": {"made+r3=1": {}}}}}, "erm.at.made+r3=1", "options"),
+    ({"learners": {"erm": {"tuned_as": "emr"}}}, "erm.tuned_as", "'erm'"),
     ({"tables": {"one": {"outputs": {"kerhm": ["linear"]}}}}, "outputs", "'kerhrm'"),
-    ({"tables": {"other": {"outputs": {"erm_s*": ["x"]}}}}, "outputs", "erm"),
+    ({"tables": {"other": {"outputs": {"erm+s": ["x"]}}}}, "outputs", "erm"),
     (
         {"tables": {"one": {"outputs": {"kerhrm": ["network", "linaer"]}}}},
         "outputs.kerhrm",
         "'linear'",
     ),
-    ({"tables": {"one": {"marks": {"kerhm": "x"}}}}, "marks.kerhm", "'kerhrm'"),
-    ({"tables": {"other": {"marks": {"erm_short": "x"}}}}, "marks", "erm, kerhrm"),
-    ({"tables": {"one": {"learners": ["emr"]}}}, "one.learners.0", "'erm'"),
-    ({"tables": {"other": {"choices": ["emr"]}}}, "other.choices", "'erm'"),
+    ({"tables": {"one": {"labels": {"stepz": "x"}}}}, "labels.stepz", "'steps'"),
+    ({"labels": {"stepz=1": "x"}}, "labels.stepz=1", "'steps'"),
+    ({"tables": {"one": {"learners": ["emr"]}}}, "one.learners", "'erm'"),
+    ({"tables": {"one": {"data": {"maed": {}}}}}, "one.data.maed", "'made'"),
     (
-        {"data": {"made": {"more_seeds": {"seeds": 9, "learners": ["emr"]}}}},
-        "more_seeds.learners.0",
+        {"tables": {"one": {"data": {A: {"learners": ["emr"]}}}}},
+        f"one.data.{A}.learners",
         "'erm'",
     ),
-    ({"data": {"made": {"selected_from": "maed"}}}, "selected_from", "'made'"),
+    ({"tables": {"other": {"choices": ["emr"]}}}, "other.choices", "'erm'"),
+    ({"data": {"made": {"select_on": "maed"}}}, "select_on", "'made'"),
     ({"data": {"maed": {"seeds": 2}}}, "data.maed", "'made'"),
-    ({"data": {"made": {"settings": {"bb": {}}}}}, "settings.bb", "'b'"),
     ({"selected": {"maed": {}}}, "selected.maed", "'made'"),
     ({"selected": {"made": {"emr": {}}}}, "selected.made.emr", "'erm'"),
     (
-        {"selected": {"made": {"erm": {"pooled validaton": {}}}}},
+        {"selected": {"made": {"erm": {"poled": {}}}}},
         "selected.made.erm",
-        "'pooled validation'",
+        "'pooled'",
     ),
     ({"learners": {"ermm": {"options": {}}}}, "learners.ermm", "'erm'"),
     ({"tables": {"onee": {"in_all": False}}}, "tables.onee.title", "'one'"),
-    ({"learners": {"erm_short": {"options": {"step": 1}}}}, "options.step", "'steps'"),
+    ({"learners": {"erm": {"options": {"step": 1}}}}, "options.step", "'steps'"),
     ({"learners": {"erm": {"grid": {"step": [1]}}}}, "grid.step", "'steps'"),
     ({"learners": {"kerhrm": {"candidates": [{"kk": 1}]}}}, "candidates.0.kk", "'k'"),
     (
@@ -164,26 +277,12 @@ UNKNOWN: list[tuple[dict[str, Any], str, str]] = [
         "'steps'",
     ),
     (
-        {"learners": {"erm_short": {"at": {"made/a": {"options": {"steps": 0}}}}}},
-        "at.made/a.options.steps = 0",
+        {"learners": {"erm": {"at": {A: {"options": {"steps": 0}}}}}},
+        f"at.{A}.options.steps = 0",
         "greater than 0",
     ),
     ({"learners": {"erm": {"grid": {"steps": [5, 0]}}}}, "grid.steps", "greater"),
     ({"data": {"made": {"options": {"r2": 2}}}}, "made.options.r2 = 2", "equal to 1"),
-    (
-        {
-            "data": {
-                "made": {"more_seeds": {"seeds": [7, 8, 9, 1], "learners": ["erm"]}}
-            }
-        },
-        "more_seeds.seeds",
-        "those of made/a",
-    ),
-    (
-        {"data": {"made": {"more_seeds": {"seeds": 2, "learners": ["erm"]}}}},
-        "more_seeds.seeds = 2",
-        "those of made/a",
-    ),
     ({"n_environmentz": 3}, "n_environmentz", "'n_environments'"),
 ]
 
@@ -195,25 +294,26 @@ def test_a_name_that_matches_nothing_is_told(
     refused(load, content, "--config: ", key, near)
 
 
-@pytest.mark.parametrize("key", ["where", "learner", "title", "instead", "selection"])
+@pytest.mark.parametrize("key", ["where", "title", "instead", "select", "only"])
 def test_alternatives_name_what_is_there(load: Load, key: str) -> None:
-    row = {"title": "ERM", "instead": "linear"}
-    content: dict[str, Any] = {"to": "x", "where": ["made"]}
-    content |= {"mark": "m", "set": {"steps": 1}} if key == "learner" else row
-    if key == "selection":
+    content: dict[str, Any] = {"to": "x", "where": ["made"], "title": "ERM"}
+    content |= {"instead": "linear"}
+    if key == "select":
         del content["instead"]
     content[key] = ["maed"] if key == "where" else "emr"
     choice = dict(TREE["choices.yaml"]["start"]) | {"alternatives": [content]}
-    refused(load, {"choices": {"start": choice}}, "start.alternatives.0", "unknown")
+    place = f"choices.start.alternatives.0.{key}"
+    refused(load, {"choices": {"start": choice}}, f"--config: {place}")
 
 
 def test_what_another_file_leaves_out_is_no_error(load: Load) -> None:
-    """Of a learner's `at` for a data set, or a table's outputs, that are gone."""
-    config = load(
-        data={"made": {"settings": {"b": None}}},
-        tables={"one": {"settings": {"made/b": None}}},
-    )
+    """Outputs of a learner that a later file takes out of the table, and others."""
+    config = load(tables={"other": {"learners": ["erm"]}}, choices={"start": None})
     assert list(config.tables) == ["one", "other"]
+    changes = {"labels.yaml": {"new": "n"}, "data/new.yaml": DATA}
+    changes["selected/new.yaml"] = {"erm": {"pooled": {"steps": 3}}}
+    assert load(changes).data_sets == ["made", "new"]
+    assert load(changes, data={"new": None}).data_sets == ["made"]
 
 
 @pytest.mark.parametrize("name", ["mine.yml", "mine.YAML", "more/mine.yaml"])
@@ -231,8 +331,8 @@ def test_two_tables_have_no_alternatives_on_one_data_set(load: Load) -> None:
         load(tables={"one": {"choices": ["erm"]}})
 
 
-def test_alternatives_on_one_data_set_have_marks_of_their_own(load: Load) -> None:
-    content = {"to": "x", "where": ["made"], "learner": "erm", "set": {"steps": 1}}
+def test_an_alternative_is_measured_once_on_a_data_set(load: Load) -> None:
     choice = TREE["choices.yaml"]["start"]
-    more = {**choice, "alternatives": [{**content, "mark": "N_init=1"}]}
-    refused(load, {"choices": {"x": more}}, "x.alternatives.0", "N_init=1")
+    content = {"to": "x", "where": ["made"], "learner": "kerhrm+n_init=1"}
+    more = {**choice, "alternatives": [content]}
+    refused(load, {"choices": {"x": more}}, "x.alternatives.0", "kerhrm+n_init=1")

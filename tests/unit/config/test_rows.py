@@ -4,30 +4,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_config import Load
+from small_config import TREE, A, B, Load
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.rows import REFERENCES
 from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.paper.evaluation import metrics
 
-SETTINGS = {"made/a": {"label": "same"}, "made/b": {"label": "x"}}
-COPY = {"title": "C", "generator": "classification", "seeds": 1, "settings": {"a": {}}}
+COPY = TREE["data/made.yaml"] | {"at": {}, "tuning": None, "title": "Copy"}
 
 
-def table(settings: Any, learners: list[str], **more: Any) -> dict[str, Any]:
-    content = {"title": "T", "settings": settings, "learners": learners, **more}
+def table(data: Any, learners: list[str], **more: Any) -> dict[str, Any]:
+    content = {"title": "T", "data": data, "learners": learners, **more}
     return {"tables": {"two": content}}
 
 
 def labelled(a: str, b: str) -> dict[str, Any]:
-    return table({"made/a": {"label": a}, "made/b": {"label": b}}, ["kerhrm"])
+    return table({A: {"label": a}, B: {"label": b}}, ["kerhrm"])
 
 
 def mine(**content: Any) -> dict[str, Any]:
-    """A learner like KerHRM beside it."""
-    learner = {"learners": {"mine": {"like": "kerhrm", **content}}}
-    return learner | table(["made/a"], ["kerhrm", "mine"])
+    """Another learner than KerHRM, of the same method and titles."""
+    learner = {**TREE["learners.yaml"]["kerhrm"], **content}
+    return {"learners": {"mine": learner}, **table([A], ["kerhrm", "mine"])}
 
 
 SHARED = {
@@ -35,7 +34,7 @@ SHARED = {
     "case": labelled("same", "Same"),
     "spaces": labelled(" the same", "the  same"),
     "letters that look alike": labelled("same", "\uff53ame"),
-    "another setting's name": table({"made/a": {"label": "b"}, "made/b": {}}, ["erm"]),
+    "another name": table({A: {"label": "r2=0.8"}, B: {}}, ["erm"]),
     "one title": mine(),
     "a title in another case": mine(titles={"network": "kerhrm", "linear": "L"}),
     "a title with a character of no width": mine(
@@ -43,32 +42,34 @@ SHARED = {
     ),
     "a title with a blank letter": mine(titles={"network": "KerHRM\u3164"}),
     "a title of another method's": {
-        "learners": {"new": {"method": "ridge", "titles": {"model": "KerHRM"}}},
-        **table(["made/a"], ["kerhrm", "new"]),
+        "learners": {"new": {"method": "zin", "titles": {"model": "KerHRM"}}},
+        **table([A], ["kerhrm", "new"]),
     },
     "two outputs of one title": mine(titles={"network": "X", "linear": "X"}),
-    "a mark that makes another setting's label": {
-        **mine(mark="two"),
-        **table({"made/a": {}, "made/b": {"label": "a,two"}}, ["kerhrm", "mine"]),
-    },
-    "a mark of the table's": table(
-        {"made/a": {"label": "x,1"}, "made/b": {"label": "x"}},
-        ["erm", "erm_short"],
-        marks={"erm_short": "1"},
+    "an option that makes another label": table(
+        {A: {}, B: {"label": "r2=0.7,k=3"}}, ["kerhrm", "kerhrm+k=3"]
     ),
-    "settings of two data sets": {
+    "a label of the table's": table(
+        {A: {"label": "x,1"}, B: {"label": "x"}},
+        ["erm", "erm+steps=1"],
+        labels={"steps=1": "1"},
+    ),
+    "an option that labels leave out": table(
+        [A], ["erm", "erm+steps=1"], labels={"steps": ""}
+    ),
+    "data of two data sets": {
         "data": {"copy": COPY},
-        **table(["made/a", "copy/a"], ["kerhrm"]),
+        **table([A, "copy+r2=0.7"], ["kerhrm"]),
     },
     # rows that are called like test environments or iterations
-    "environments": {**table(["made/a", "made/b"], ["erm"], kind="shift")},
-    "iterations": table(["made/a", "made/b"], ["kerhrm"], kind="iterations"),
+    "environments": {**table([A, B], ["erm"], kind="shift")},
+    "iterations": table([A, B], ["kerhrm"], kind="iterations"),
 }
 
 
 @pytest.mark.parametrize("name", SHARED)
 def test_two_cells_are_not_one_row(load: Load, name: str) -> None:
-    with pytest.raises(KerhrmError, match=r"--config: tables\.two\.settings") as error:
+    with pytest.raises(KerhrmError, match=r"--config: tables\.two\.data") as error:
         load(**SHARED[name])
     assert "its row '" in str(error.value)
     assert len(str(error.value).splitlines()) == 1
@@ -77,10 +78,16 @@ def test_two_cells_are_not_one_row(load: Load, name: str) -> None:
 DIFFERENT = {
     "labels": labelled("same", "other"),
     "numbers": labelled("1", "1.0"),
-    "marks": mine(mark="K=3"),
+    "options": table([A], ["kerhrm", "kerhrm+n_environments=3"]),
     "titles": mine(titles={"network": "Mine", "linear": "Mine (linear)"}),
-    "environments with marks": table(
-        {"made/a": {"label": "x"}, "made/b": {"label": "x,b"}}, ["erm"], kind="shift"
+    "labels of data sets": {
+        "data": {"copy": COPY},
+        "labels": {"copy": "copy"},
+        **table([A, "copy+r2=0.7"], ["kerhrm"]),
+    },
+    "criteria": table([A], ["erm"], select=["own", "oracle", "none"]),
+    "environments with options": table(
+        {A: {"label": "x"}, B: {"label": "x,b"}}, ["erm"], kind="shift"
     ),
 }
 
@@ -92,7 +99,7 @@ def test_cells_that_differ_are_rows(load: Load, name: str) -> None:
 
 @pytest.mark.parametrize("label", ["method", "Selection", "setting", " "])
 def test_a_label_names_no_column(load: Load, label: str) -> None:
-    with pytest.raises(KerhrmError, match=r"two\.settings\.made/a\.label = "):
+    with pytest.raises(KerhrmError, match=r"two\.data\.made\+r2=0\.7\.label = "):
         load(**labelled(label, "x"))
 
 
@@ -102,6 +109,11 @@ def test_a_label_names_no_column(load: Load, label: str) -> None:
 def test_a_title_names_no_column_and_no_reference(load: Load, title: str) -> None:
     with pytest.raises(KerhrmError, match=r"learners\.mine\.titles\.linear = "):
         load(**mine(titles={"linear": title}))
+
+
+def test_a_table_of_iterations_shows_learners_that_have_some(load: Load) -> None:
+    with pytest.raises(KerhrmError, match="erm has no iterations, which this kind"):
+        load(**table([A], ["erm"], kind="iterations"))
 
 
 def test_the_references_are_those_that_scoring_makes() -> None:

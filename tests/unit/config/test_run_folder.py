@@ -86,3 +86,20 @@ def test_a_run_lies_in_no_folder_of_the_checkout(root: Path) -> None:
             check_run_folder(run_folder(results, "smoke"), root)
     for results in ("results", ".", "other", "results/mine"):
         check_run_folder(run_folder(results, "smoke"), root)
+
+
+def test_a_folder_of_the_older_layout_is_named(root: Path) -> None:
+    """DATA/SETTING/data/train.npz; now it is DATA/data/train.npz."""
+    old = root / "results/paper/made/r2=0.70/data"
+    old.mkdir(parents=True)
+    (root / "results/paper" / TEMPORARY).mkdir()
+    (old / "train.npz").touch()
+    with pytest.raises(KerhrmError, match="the layout of an earlier version") as error:
+        run(root, "results")
+    assert "made/r2=0.70/data" in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    new = root / "new/paper/made+r2=0.7/data"
+    new.mkdir(parents=True)
+    (root / "new/paper" / TEMPORARY).mkdir()
+    (new / "train.npz").touch()
+    assert run(root, "new") == Path("new/paper")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config.models import Whole
 from kerhrm.paper.config.own_table import OwnTable
+from kerhrm.paper.config.schema import Whole
 from kerhrm.paper.config.strict_yaml import (
     OWN_KEYS,
     TEXTS,

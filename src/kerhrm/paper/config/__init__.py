@@ -1,4 +1,4 @@
-"""The configuration: files of ``config/`` resolved to the parameters of every job."""
+"""The configuration: files of ``config/``, and what they say of every cell."""
 
 # ruff: noqa: E402  # what is needed is checked before it is imported
 
@@ -8,5 +8,5 @@ needs("workflow", "yaml")
 
 from kerhrm.paper.config.config import CHECKOUT as CHECKOUT
 from kerhrm.paper.config.config import Config as Config
-from kerhrm.paper.config.config import Table as Table
 from kerhrm.paper.config.config import load_config as load_config
+from kerhrm.paper.config.tables import TableView as TableView

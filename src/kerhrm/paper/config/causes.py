@@ -21,6 +21,7 @@ def leaves(tree: Any, above: str = "") -> Iterator[str]:
 def cause(
     error: KerhrmError,
     layers: list[tuple[str, Key, Tree]],
+    preset_at: int | None,
     names: Collection[str],
     resolve: Callable[[Sources], Any],
 ) -> KerhrmError:
@@ -32,6 +33,8 @@ def cause(
         Of all files together.
     layers : list
         The files, as :class:`Sources` has them.
+    preset_at : int, optional
+        Number of the preset among them.
     names : collection of str
         Those that the user has written.  An error that names one of them stays.
     resolve : callable
@@ -44,7 +47,8 @@ def cause(
         if name not in names or place or not content:
             continue
         try:
-            resolve(Sources([other for other in layers if other is not layer]))
+            others = [other for other in layers if other is not layer]
+            resolve(Sources(others, preset_at=preset_at))
         except KerhrmError:
             continue
         every = list(leaves(content))

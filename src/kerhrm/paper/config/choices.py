@@ -1,103 +1,108 @@
-"""Alternatives of ``choices.yaml`` become learners, settings and rows of the tables
-choices_*."""
+"""Alternatives of ``choices.yaml``: pairs of cells whose difference is an effect."""
 
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from kerhrm.paper.config.alternatives import Alternative
-from kerhrm.paper.config.fields import nearest
-from kerhrm.paper.config.files import Key, Sources, Tree
-from kerhrm.paper.config.models import Whole
+from kerhrm.paper.config.resolve import Resolved
+from kerhrm.paper.config.resolver import WORDS
+from kerhrm.paper.config.schema import Table
+from kerhrm.paper.config.tables import Tables
 
 
-def choice_tables(sources: Sources, whole: Whole) -> dict[str, str]:
-    """The table that measures the alternatives on a data set, by data set.
+@dataclass(frozen=True)
+class Effect:
+    """An alternative on a data set: which rows of a table it changes, into which.
 
-    Raises KerhrmError if two tables do for one data set, or for an unknown learner.
+    Attributes
+    ----------
+    choice, alternative : str
+        Key of the choice, and name of the alternative.
+    table, base : str
+        The table that measures it, and its data set.
+    data : str
+        The table's own data.
+    learners : tuple of str
+        The table's own learners.
+    changed_data, changed_learner : str, optional
+        Data, or learner, that take the place of the table's own.
+    learner : str, optional
+        The table's own learner whose place the changed one takes.
+    only, title, instead : str, optional
+        Row that changes alone; row that another one takes the place of.
+    selection : str, optional
+        Criterion, in words, that takes the place of the row's own.
     """
-    tables: dict[str, str] = {}
-    learners = {*whole.learners}
-    learners |= {one.learner_name for _, one in _alternatives(whole) if one.set}
-    for name, table in whole.tables.items():
-        for learner in table.choices:
-            if learner not in learners:
-                problem = f"'{learner}' is unknown"
-                hint = nearest(learner, sorted(learners))
-                raise sources.error(("tables", name, "choices"), problem, hint)
-        for place in table.settings if table.choices else ():
-            data = place.split("/")[0]
-            if tables.setdefault(data, name) != name:
-                problem = f"{tables[data]} has the alternatives on {data} already"
-                hint = "let one of the tables have no choices"
-                raise sources.error(("tables", name, "choices"), problem, hint)
-    return tables
+
+    choice: str
+    alternative: str
+    table: str
+    base: str
+    data: str
+    learners: tuple[str, ...]
+    changed_data: str | None = None
+    changed_learner: str | None = None
+    learner: str | None = None
+    only: str | None = None
+    title: str | None = None
+    instead: str | None = None
+    selection: str | None = None
+
+    def params(self) -> dict[str, Any]:
+        """All of it as plain values, for a job."""
+        return asdict(self)
 
 
-def add_choices(sources: Sources, whole: Whole) -> None:
-    """Add what each alternative stands for, as if a file of its own said it.
+def effects(resolved: Resolved) -> list[Effect]:
+    """What the tables of the configuration measure, in the order of the choices.
 
-    Raises KerhrmError if there is a learner or a setting of that name already.
+    Raises KerhrmError if two tables do for one data set.
     """
-    tables = choice_tables(sources, whole)
-    taken: set[Key] = {("learners", name) for name in whole.learners}
-    for name, data_set in whole.data.items():
-        taken.update(("data", name, "settings", s) for s in data_set.settings)
-    rows: dict[str, dict[str, Tree]] = {}
+    tables: dict[str, tuple[str, Table]] = {}
+    for name, table in resolved.whole.tables.items():
+        if not table.choices or name not in resolved.tables:
+            continue
+        base = next(iter(table.data)).partition("+")[0]
+        if base in tables:
+            problem = f"{tables[base][0]} has the alternatives on {base} already"
+            hint = "let one of the tables have no choices"
+            raise resolved.sources.error(("tables", name, "choices"), problem, hint)
+        tables[base] = name, table
+    found = [
+        one for name, table in tables.values() for one in _of(resolved, name, table)
+    ]
+    order = [*resolved.whole.choices]
+    return sorted(found, key=lambda effect: order.index(effect.choice))
 
-    def add(key: Key, place: Key, content: Tree) -> None:
-        if place in taken:
-            raise sources.error(
-                key, f"{'.'.join(place)} exists already", "choose another mark"
+
+def _of(resolved: Resolved, name: str, table: Table) -> Iterator[Effect]:
+    """Effects that a table measures."""
+    place, one = next(iter(table.data.items()))
+    learners = [*(one.learners if one.learners is not None else table.learners)]
+    tables = Tables(resolved.sources, resolved.whole, resolved.resolver)
+    base = place.partition("+")[0]
+    for key, alternative in tables.alternatives(base):
+        changes: dict[str, Any] = {}
+        if alternative.data is not None:
+            changes["changed_data"] = tables.changed_data(key, alternative.data, place)
+        if alternative.learner is not None:
+            changed = tables.changed_learner(key, alternative.learner, learners)
+            changes["changed_learner"] = changed
+            own = alternative.learner.partition("+")[0]
+            changes["learner"] = next(
+                (n for n in learners if n.partition("+")[0] == own), own
             )
-        taken.add(place)
-        source = f"{sources.find(key)[0]}: {key[1]}.alternatives.{key[3]}"
-        sources.layers.append((source, place, content))
-
-    for key, alternative in _alternatives(whole):
-        name = alternative.learner_name
-        if alternative.set:
-            add(key, ("learners", name), _learner(alternative))
-        for data in () if alternative.title else alternative.where:
-            if data not in tables:
-                continue
-            table = whole.tables[tables[data]]
-            base, cells = next(iter(table.settings.items()))
-            learners = [*(cells.learners or table.learners)]
-            shown = rows.setdefault(tables[data], {base: {"learners": learners}})
-            if alternative.set:
-                shown[base]["learners"].append(name)
-                continue
-            setting = f"{base.split('/')[1]}+{alternative.name.replace(',', '+')}"
-            changed = _setting(whole, alternative, base)
-            add(key, ("data", data, "settings", setting), changed)
-            label = f"{table.labels[base]},{alternative.name}"
-            shown[f"{data}/{setting}"] = {"label": label, "learners": table.choices}
-    for name, settings in rows.items():
-        sources.layers.append(("choices.yaml", ("tables", name, "settings"), settings))
-
-
-def _alternatives(whole: Whole) -> Iterator[tuple[Key, Alternative]]:
-    """Every alternative with its key."""
-    for name, choice in whole.choices.items():
-        for number, alternative in enumerate(choice.alternatives):
-            yield ("choices", name, "alternatives", number), alternative
-
-
-def _learner(alternative: Alternative) -> Tree:
-    """The learner whose options an alternative changes."""
-    return {
-        "like": alternative.learner,
-        "mark": alternative.name,
-        "options": alternative.set,
-        "criteria": "own",
-    }
-
-
-def _setting(whole: Whole, alternative: Alternative, base: str) -> Tree:
-    """The setting ``base`` with the data's or network's options of an alternative."""
-    data, name = base.split("/")
-    setting = whole.data[data].settings[name]
-    content = setting.model_dump(exclude_unset=True)
-    content["options"] = setting.options | alternative.data
-    if alternative.network:
-        content["network"] = alternative.network
-    return content
+        if alternative.select is not None:
+            changes["selection"] = WORDS[alternative.select]
+        yield Effect(
+            str(key[1]),
+            alternative.name,
+            name,
+            base,
+            place,
+            tuple(learners),
+            only=alternative.only,
+            title=alternative.title,
+            instead=alternative.instead,
+            **changes,
+        )

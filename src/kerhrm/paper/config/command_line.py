@@ -33,6 +33,8 @@ OF_RULES = (
     "set_resources",
     "set_threads",
 )
+#: how rules are called that train several learners
+TOGETHER = "train_"
 #: options whose words may be called like a target
 FREE = ("quiet",)
 #: options that Snakemake takes and does nothing for
@@ -159,6 +161,8 @@ class CommandLine:
             for value in values:
                 self._check_value(action, word, value, targets)
                 name = re.split("[=:]", value)[0]
+                if name == "train" and action.dest in (*NAMING, *OF_RULES):
+                    _check_alone(word, action.dest, rules)
                 if action.dest in CUTTING and value in targets:
                     self._check_needed(word, value)
                 if action.dest in NAMING and value not in rules:
@@ -208,6 +212,16 @@ class CommandLine:
             cut = f"name a rule or a file that {' '.join(targets)} needs"
             raise KerhrmError(problem, cut if value == "all" else f"{hint}, or {cut}")
 
+    def files(self, run: str) -> list[Path]:
+        """Files of the run that are named, as targets or by an option, from its
+        folder."""
+        wanted = list(self.targets)
+        for action, _, values in self.options:
+            wanted += values if action.dest in NAMING else []
+        top = os.path.abspath(run)
+        places = (Path(os.path.abspath(name)) for name in wanted if os.sep in name)
+        return [place.relative_to(top) for place in places if place.is_relative_to(top)]
+
     def asks_for(self, rule: str, folder: str) -> bool:
         """Whether a rule or a file in its folder is among the targets."""
         wanted = list(self.targets)
@@ -218,6 +232,18 @@ class CommandLine:
             name == rule or Path(os.path.abspath(name)).is_relative_to(place)
             for name in wanted
         )
+
+
+def _check_alone(word: str, option: str, rules: Collection[str]) -> None:
+    """Refuse `train` where other rules train several learners each, and would be left
+    out; what is set of its resources and threads is set of theirs, too."""
+    together = [
+        name for name in rules if name.startswith(TOGETHER) and name != "train_network"
+    ]
+    if together and option not in ("set_resources", "set_threads"):
+        problem = f"{word} train leaves out {len(together)} rules that train several"
+        hint = f"name files, as RUN/DATA/LEARNER/predictions.npz, or {together[0]}"
+        raise KerhrmError(f"{problem} learners each", hint)
 
 
 def _check_file(name: str, run: str, presets: Collection[str]) -> None:

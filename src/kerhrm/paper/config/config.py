@@ -3,123 +3,106 @@
 What the workflow, the evaluation and the reports ask for.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.config.cells import DataCell, LearnerCell
+from kerhrm.paper.config.choices import Effect, effects
 from kerhrm.paper.config.layout import CHECKOUT as CHECKOUT
-from kerhrm.paper.config.layout import rule_files
+from kerhrm.paper.config.names import check_case
+from kerhrm.paper.config.resolve import Resolved, Search, resolve
 from kerhrm.paper.config.run_folder import check_run_folder, run_folder
 from kerhrm.paper.config.strict_yaml import OWN_KEYS
-from kerhrm.paper.runs import cache
-from kerhrm.plugins import installed
-
-
-@dataclass(frozen=True)
-class Table:
-    """A view of settings x learners."""
-
-    name: str
-    title: str
-    kind: str  #: accuracy, mean_error, period or iterations
-    in_all: bool
-    criteria: str  #: "all" or "own": selection criteria that it shows
-    outputs: dict[str, list[str]]  #: outputs that it shows, by learner
-    #: (data, setting, learner), in the order of its rows
-    cells: list[tuple[str, str, str]]
-    labels: dict[str, str] = field(default_factory=dict)  #: by "DATA/SETTING"
-    marks: dict[str, str] = field(default_factory=dict)  #: by learner
-
-    def label(self, data: str, setting: str, learner: str | None = None) -> str:
-        """Text of the column ``setting``.
-
-        ``r2=0.80``, or ``r2=0.80,K=3`` for a learner's mark.
-        """
-        mark = self.marks.get(learner, "") if learner else ""
-        return ",".join(filter(None, (self.labels[f"{data}/{setting}"], mark)))
-
-    @property
-    def settings(self) -> list[tuple[str, str]]:
-        """Data sets and settings, in order."""
-        return list(dict.fromkeys((data, setting) for data, setting, _ in self.cells))
+from kerhrm.paper.config.tables import Group, TableView
 
 
 class Config:
-    """Resolved configuration, of the content that ``resolve`` returns.
+    """Resolved configuration.
 
-    Besides the run's keys, as in :class:`kerhrm.paper.config.models.Whole`: ``run``,
-    its folder; ``mark``, how it differs from the published options, empty if it does
-    not; ``data_sets``, names of the settings by data set; ``tables``, none in a search;
-    ``with_steps``, learners whose iterations are jobs; ``choices``, alternatives whose
-    effects are measured, in the tables ``choice_tables``; ``merged``, the files without
-    the choices: what differs from the defaults; ``own_table``, keys of the target of
-    that name.
+    Parameters
+    ----------
+    resolved : Resolved
+        Files, validated.
+    own_table : mapping, optional
+        Keys of the target of that name.
+
+    Attributes
+    ----------
+    preset, device, threads, raw_dir, on_missing
+        As in :class:`kerhrm.paper.config.schema.Whole`.
+    run : Path
+        Its folder.
+    mark : str
+        How it differs from the published options; empty if it does not.
+    tables : mapping of str to TableView
+        None in a search.
+    searches : mapping of str to Search
+        By data set, in a search.
+    groups : list of Group
+        Cells that one job trains together.
+    choices : list of Effect
+        Alternatives whose effects are measured.
     """
 
     def __init__(
-        self, content: dict[str, Any], own_table: Mapping[str, Any] | None = None
+        self, resolved: Resolved, own_table: Mapping[str, Any] | None = None
     ) -> None:
-        self._content = content
-        self.own_table: dict[str, Any] = content["own_table"] | dict(own_table or {})
-        self.preset: str = content["preset"]
-        self.mark: str = content["mark"]
-        self.run = run_folder(content["results"], self.preset)
-        self.device: str = content["device"]
-        self.threads: int = content["threads"]
-        self.raw_dir: str | None = content["raw_dir"]
-        self.on_missing: str = content["on_missing"]
-        self.choices: dict[str, Any] = content["choices"]
-        self.choice_tables: list[str] = content["choice_tables"]
-        self.merged: dict[str, Any] = content["merged"]
-        cells = content["cells"].items()
-        self.with_steps = sorted(
-            {key.split("/")[2] for key, one in cells if one["steps"]}
-        )
-        self.data_sets = {
-            name: list(one["settings"]) for name, one in content["data"].items()
-        }
-        self.tables = {
-            name: Table(name, **one | {"cells": [tuple(cell) for cell in one["cells"]]})
-            for name, one in content["tables"].items()
-        }
+        whole = resolved.whole
+        self.resolved = resolved
+        self.own_table = resolved.sources.own_table | dict(own_table or {})
+        self.preset: str = whole.preset
+        self.device: str = whole.device
+        self.threads: int = whole.threads
+        self.raw_dir: str | None = whole.raw_dir
+        self.on_missing: str = whole.on_missing
+        self.mark: str = resolved.mark
+        self.run: Path = run_folder(whole.results, whole.preset)
+        self.tables: dict[str, TableView] = resolved.tables
+        self.searches: dict[str, Search] = resolved.searches
+        self.groups: list[Group] = resolved.groups
+        self.choices: list[Effect] = effects(resolved)
+        self.data_sets: list[str] = [*whole.data]
+        self.learners: list[str] = [*whole.learners]
+        cells = [cell for table in self.tables.values() for cell in table.cells]
+        cells += [cell for search in self.searches.values() for cell in search.cells]
+        self._spelled = {name.casefold(): name for cell in cells for name in cell}
 
-    def params(
-        self, data: str, setting: str, learner: str | None = None
-    ) -> dict[str, Any]:
-        """Parameters of a setting, or of a learner in it.
+    @property
+    def choice_tables(self) -> list[str]:
+        """Tables that measure alternatives."""
+        tables = self.resolved.whole.tables
+        return [name for name in self.tables if tables[name].choices]
 
-        Of a setting ``generator``, ``options``, ``seeds`` (lists ``data``, ``network``,
-        ``clustering``), ``replicates`` (their names), ``network``, ``features``,
-        ``k_max`` (None: no learner needs features), ``task``, ``raw``.  Of a learner
-        besides ``method``, ``steps``, ``candidates`` (options), ``shown`` (index of the
-        candidate by selection criterion, its own first), ``selected`` (options that
-        each criterion has selected on the data ``selected_on``), ``titles`` (of the
-        outputs to make).  Its replicates are the first ones of the setting, fewer only
-        with ``more_seeds``.
+    @property
+    def written(self) -> dict[str, Any]:
+        """What a run notes of its configuration, without the choices' words."""
+        changes = self.resolved.resolver.changes
+        merged = self.resolved.sources.tree()
+        merged.pop("choices", None)
+        kept = {key: changes[key] for key in ("data", "learners") if key in changes}
+        return {"preset": self.preset, "mark": self.mark, **merged, "changes": kept}
 
-        Raises KerhrmError if there is no such data set, setting or learner, or its
-        options are not selected yet.
+    def data(self, name: str) -> DataCell:
+        """Data of a name; KerhrmError if it is none."""
+        cell = self.resolved.resolver.data(name)
+        check_case(name, self._spelled)
+        return cell
+
+    def learner(self, data: str, name: str) -> LearnerCell:
+        """A learner of a name, on data of a name.
+
+        Raises KerhrmError if it is none, or its options are not selected yet.
         """
-        where = "/".join(filter(None, (data, setting, learner)))
-        settings = self._content["data"].get(data, {}).get("settings", {})
-        if setting not in settings:
-            hint = f"add it to config/data/{data}.yaml"
-            raise KerhrmError(f"{where}: the setting does not exist", hint)
-        if learner is None:
-            return dict(settings[setting])
-        if where not in self._content["cells"]:
-            problem = f"{where}: no table has this learner at this setting"
-            raise KerhrmError(problem, "add it to a table in config/tables")
-        own = self._content["cells"][where]
-        if own["missing"]:
-            raise KerhrmError(
-                own["missing"], "run snakemake select --config preset=tuning"
-            )
-        return dict(settings[setting] | own)
+        cell = self.resolved.resolver.learner(data, name)
+        check_case(data, self._spelled)
+        check_case(name, self._spelled)
+        if cell.missing is not None:
+            hint = "run snakemake select --config preset=tuning"
+            raise KerhrmError(f"{data}/{name}: {cell.missing}", hint)
+        return cell
 
     def selected(self, *tables: str) -> list[list[Any]]:
         """What criteria have selected for the learners of some tables.
@@ -128,21 +111,13 @@ class Config:
         first output, the criterion, and the options.
         """
         rows: dict[tuple[str, str, str], list[Any]] = {}
-        for cell in (cell for name in tables for cell in self.tables[name].cells):
-            params = self.params(*cell)
-            title = next(iter(params["titles"].values()))
-            for criterion, options in params["selected"].items():
-                key = (params["selected_on"], title, criterion)
-                if options:
-                    rows.setdefault(key, [*key, options])
+        for row in (row for name in tables for row in self.tables[name].rows):
+            cell = self.learner(row.data, row.learner)
+            title = next(iter(cell.titles.values()))
+            key = (cell.selected_on, title, cell.selection)
+            if cell.selected:
+                rows.setdefault(key, [*key, dict(cell.selected)])
         return list(rows.values())
-
-    def tuning(self, data: str) -> dict[str, Any] | None:
-        """``settings``, ``learners`` and ``seeds`` of a search; None.
-
-        Nothing is selected.
-        """
-        return self._content["data"][data]["tuning"]
 
 
 def load_config(
@@ -150,7 +125,7 @@ def load_config(
     files: Sequence[str | Path] = (),
     root: str | Path = CHECKOUT,
 ) -> Config:
-    """Resolve the configuration, or read what an earlier call has resolved.
+    """Resolve the configuration.
 
     ``overrides``, keys of the command line, go before ``files``, and these before the
     files of ``config/`` in ``root``.
@@ -160,18 +135,7 @@ def load_config(
     given = {key: one for key, one in (overrides or {}).items() if key not in OWN_KEYS}
     own = {key: one for key, one in (overrides or {}).items() if key in OWN_KEYS}
     paths, folder = [Path(f) for f in files], Path(root) / "config"
-    file = _cache_file(given, paths, folder)
-    content = cache.load(file) if file else None
-    if content is None:
-        # imports all methods, and with them PyTorch
-        from kerhrm.paper.config.resolve import resolve
-
-        content = resolve(given, paths, folder)
-        if file:
-            cache.save(file, content)
-        # the same lists whether it was read or resolved
-        content = json.loads(json.dumps(content))
-    config = Config(content, own)
+    config = Config(resolve(given, paths, folder), own)
     check_run_folder(config.run, Path(root))
     return config
 
@@ -180,23 +144,3 @@ def page_name(csv: str) -> str:
     """Name of the page of a table of your own, without its ending."""
     name = re.sub(r"[^\w.-]", "_", Path(csv).stem)
     return name.encode()[:200].decode(errors="ignore")
-
-
-def _cache_file(
-    overrides: Mapping[str, Any], files: list[Path], folder: Path
-) -> Path | None:
-    """File of the resolved configuration, named by all that it depends on; None: it is
-    not kept."""
-    kinds = ("methods", "penalties", "data_sets")
-    if any(installed(f"kerhrm.{kind}") for kind in kinds):  # their code may change
-        return None
-    yaml = [*files, *sorted(folder.rglob("*.yaml")), *rule_files(folder.parent)]
-    try:
-        texts = [(str(path), path.read_text("utf-8")) for path in yaml]
-        stats = {
-            str(f): f.stat() for f in sorted(Path(__file__).parents[2].rglob("*.py"))
-        }
-        code = [(file, stat.st_mtime_ns, stat.st_size) for file, stat in stats.items()]
-        return cache.cache_file("config", [overrides, str(Path.cwd()), texts, code])
-    except (OSError, TypeError, ValueError):  # resolve says what is wrong
-        return None

@@ -1,36 +1,21 @@
-"""Types of values in the configuration's files.
+"""Types of values in the configuration's files."""
 
-A name that refers to something is checked against the validation's context, the names
-of all files: ``learners``, ``data``, ``settings`` (as ``DATA/SETTING``), ``titles`` and
-``criteria``.  Without a context nothing is checked.
-"""
-
-import fnmatch
-import itertools
 import re
-from collections.abc import Callable, Collection
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Collection
+from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    TypeAdapter,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from kerhrm.options import Natural, NonEmpty, Some, similar
+from kerhrm.options import NonEmpty, Number, similar
 from kerhrm.paper.config.run_folder import no_folder
 
 MAX_SEEDS = 10_000
 MAX_THREADS = 256
 DEVICES = "auto, cpu, cuda or cuda:N"
-NOBODY = "none"  #: in the place of a learner whose options are taken
 MANY = 12  #: names that an error does not list
 
 Item = TypeVar("Item")
 Values = dict[str, Any]
-Cell = tuple[str, str, str]  #: data set, setting, learner
 
 
 def check_name(name: str) -> str:
@@ -42,6 +27,15 @@ def check_name(name: str) -> str:
     if name.endswith("."):
         raise ValueError("must not end with a full stop")
     return name
+
+
+def check_base(name: str) -> str:
+    """Refuse a name to which no options could be added."""
+    if "+" in name or "=" in name:
+        raise ValueError(
+            "options follow a + behind the name; choose one without + and ="
+        )
+    return check_name(name)
 
 
 def matching(pattern: str, text: str) -> AfterValidator:
@@ -100,42 +94,6 @@ def _listed(names: Collection[str]) -> str:
     return f"known are: {shown} and {len(names) - MANY} more"
 
 
-def _known(kind: str, free: str = "") -> AfterValidator:
-    """Refuse a name that is not among those of a kind, nor the ``free`` one."""
-
-    def check(name: str, info: ValidationInfo) -> str:
-        names = info.context
-        if names is None or name in names[kind] or name == free:
-            return name
-        raise ValueError(f"'{name}' is unknown; {nearest(name, names[kind])}")
-
-    return AfterValidator(check)
-
-
-def _matches(
-    kind: str, matches: Callable[[str, str], bool], other: str = ""
-) -> AfterValidator:
-    """Refuse a pattern that ``matches`` no name of a kind.
-
-    Names of the ``other`` kind are proposed, too.
-    """
-
-    def check(pattern: str, info: ValidationInfo) -> str:
-        names = info.context
-        if names is None or any(matches(name, pattern) for name in names[kind]):
-            return pattern
-        hint = nearest(pattern, [*names.get(other, ()), *names[kind]])
-        raise ValueError(f"'{pattern}' matches nothing; {hint}")
-
-    return AfterValidator(check)
-
-
-def is_at(place: str, pattern: str) -> bool:
-    """Whether a pattern, or a data set, has the place ``DATA/SETTING``."""
-    whole = pattern if "/" in pattern else f"{pattern}/*"
-    return fnmatch.fnmatchcase(place, whole)
-
-
 def _without_null(entries: Any) -> Any:
     """Leave out entries that a file sets to null."""
     if not isinstance(entries, dict):
@@ -150,29 +108,6 @@ def _differ(items: list[Item]) -> list[Item]:
     return items
 
 
-def _spell_out(seeds: Any) -> Any:
-    """``10``: 0 to 9, the same in every stream; ``crossed: 4``: all combinations of
-    four each."""
-    if isinstance(seeds, int) and not isinstance(seeds, bool):
-        if not 0 < seeds <= MAX_SEEDS:
-            raise ValueError(f"write a number from 1 to {MAX_SEEDS}")
-        seeds = list(range(seeds))
-    if isinstance(seeds, dict) and set(seeds) == {"crossed"}:
-        n = TypeAdapter(Annotated[int, Field(gt=0, le=20)]).validate_python(
-            seeds["crossed"]
-        )
-        return list(itertools.product(range(n), repeat=3))
-    if not isinstance(seeds, list):
-        raise ValueError("write a number, a list of seeds, or crossed: N")
-    return [seed if isinstance(seed, list | tuple) else (seed,) * 3 for seed in seeds]
-
-
-def _differing_seeds(seeds: list[Any]) -> list[Any]:
-    if len(set(seeds)) < len(seeds):
-        raise ValueError("a seed is given twice; write each once")
-    return seeds
-
-
 def _check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
     if wrong := no_folder(folder):
@@ -181,25 +116,13 @@ def _check_there(folder: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(check_name)]
-Place = Annotated[str, matching("[^/]+/[^/]+", "must be DATA/SETTING")]
-DataName = Annotated[str, _known("data")]
-LearnerName = Annotated[str, _known("learners")]
-Selected = Annotated[str, _known("learners", NOBODY)]
-Title = Annotated[str, _known("titles")]
-Criterion = Annotated[str, _known("criteria")]
-#: as ``classification``, ``classification/r2=0.70`` or ``regression/*r=1.5``
-PlacePattern = Annotated[str, _matches("settings", is_at, "data")]
-LearnerPattern = Annotated[str, _matches("learners", fnmatch.fnmatchcase)]
+BaseName = Annotated[str, AfterValidator(check_base)]
+SeedNumber = Annotated[int, Field(gt=0, le=MAX_SEEDS), Number]
 Differing = AfterValidator(_differ)
 WithoutNull = BeforeValidator(_without_null)
+ByName = Annotated[dict[str, Item], WithoutNull]
 Entries = Annotated[dict[Name, Item], NonEmpty, WithoutNull]
-Criteria = Literal["all", "own"]
-Shown = Literal["all", "own", "others"]
-#: seeds of the data, of the initial weights w_0 and of all random initialisations
-Replicate = tuple[Natural, Natural, Natural]
-Seeds = Annotated[
-    Some[Replicate], BeforeValidator(_spell_out), AfterValidator(_differing_seeds)
-]
+Bases = Annotated[dict[BaseName, Item], NonEmpty, WithoutNull]
 Folder = Annotated[str, AfterValidator(_check_there)]
 FolderName = Annotated[
     str,

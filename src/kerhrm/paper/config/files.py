@@ -17,14 +17,37 @@ from kerhrm.paper.config.strict_yaml import read_yaml as read_yaml
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 ABSENT: Any = object()
+#: parts of the place of a pydantic error that stand in no file
+NO_KEYS = ("[key]", "[number]", "[map]")
 #: keys that may be taken for keys of the whole configuration, and where they stand in
 #: a data set
 OF_DATA: dict[str, Key] = {
-    name: (name,)
-    for name in ("seeds", "more_seeds", "network", "features", "generator")
+    name: (name,) for name in ("seeds", "network", "features", "generator")
 }
 OF_DATA |= {"n_seeds": ("seeds",)}
 OF_DATA |= {name: ("network", name) for name in ("widths", "module")}
+#: keys of earlier versions, and what takes their place
+ENDED = {
+    "like": "name the options: LEARNER+option=value in a table or a path",
+    "mark": "name the options; labels: {option: SYMBOL} changes what tables show",
+    "marks": "labels: {option: SYMBOL} says what tables show",
+    "steps": "write checkpoint_iterations: true",
+    "criteria": "write select: [own, pooled, oracle, none] in the table",
+    "selected": "name it: LEARNER+select=none, or LEARNER+select_on=DATA",
+    "selected_from": "write select_on: DATA",
+    "settings": "name the data: DATA+option=value",
+    "more_seeds": "write seeds: {DATA: 5, DATA/LEARNER: 20}",
+    "n_seeds": "write seeds: NUMBER",
+    "set": "name it: learner: LEARNER+option=value",
+    "selection": "write select: CRITERION",
+    "candidates": "write it in learners.yaml: LEARNER: {candidates: [...]}",
+}
+#: keys of those that mean something else at the top of a file
+OTHERWISE = (*OF_DATA, "steps", "set")
+
+
+class PlacedError(KerhrmError):
+    """An error that names the file and the key that it comes from."""
 
 
 @dataclass
@@ -35,11 +58,13 @@ class Sources:
     layers: list[tuple[str, Key, Tree]] = field(default_factory=list)
     changes: Tree = field(default_factory=dict)  #: by further files and --config
     own_table: Tree = field(default_factory=dict)  #: keys of that target in these files
+    #: number of the preset among the layers: what follows it is the user's
+    preset_at: int | None = None
 
-    def tree(self) -> Tree:
-        """All files merged."""
+    def tree(self, start: int | None = None, stop: int | None = None) -> Tree:
+        """All files merged, or some of them."""
         whole: Tree = {}
-        for _, place, content in self.layers:
+        for _, place, content in self.layers[start:stop]:
             for part in reversed(place):
                 content = {part: content}
             whole = merge(whole, content)
@@ -80,12 +105,12 @@ class Sources:
         text = ".".join(map(str, key[len(place) :]))
         if text and value is not ABSENT and not isinstance(value, Mapping):
             text += f" = {value!r}"
-        return KerhrmError(": ".join(filter(None, (name, text, problem))), hint)
+        return PlacedError(": ".join(filter(None, (name, text, problem))), hint)
 
     def invalid(self, above: Key, error: ValidationError) -> KerhrmError:
         """One-line error of a validation below the key ``above``."""
         first = error.errors()[0]
-        loc = tuple(part for part in first["loc"] if part != "[key]")
+        loc = tuple(part for part in first["loc"] if part not in NO_KEYS)
         problem, hint = worded(first)
         if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
             problem = "write 'key: value' lines"
@@ -93,16 +118,22 @@ class Sources:
             first["input"], str | int | float
         ):
             hint = f"write [{first['input']}]"
+        if first["type"] == "int_type":
+            hint = hint or f"write {loc[-1]}: NUMBER"
         if first["type"] == "missing":
             problem, hint = "it is missing", self.alike((*above, *loc[:-1]))
+        key = (*above, *loc)
+        ended = key[-1] in ENDED and (len(key) > 1 or key[-1] not in OTHERWISE)
+        if first["type"] == "misfit" and ended:
+            return self.error(key, problem, ENDED[key[-1]])
         if first["type"] == "misfit" and (name := self._learner(loc)):
             hint = (
                 "options of a method: learners: "
                 f"{{{name}: {{options: {{KEY: VALUE}}}}}}"
             )
         elif first["type"] == "misfit":
-            hint = self._cure((*above, *loc)) or hint
-        return self.error((*above, *loc), problem, hint)
+            hint = self._cure(key) or hint
+        return self.error(key, problem, hint)
 
     def _cure(self, key: Key) -> str | None:
         """Hint for a key that belongs elsewhere."""
@@ -118,9 +149,8 @@ class Sources:
             return f"write 'data{sign}{' '.join(text.split())}'"
         if len(key) == 1:
             return closest(last, OWN_KEYS)
-        if len(key) == 5 and key[0] == "data" and last in ("label", "mark"):
-            place = f"{key[1]}/{key[3]}"
-            return f"it is of a table: settings: {{{place}: {{label: TEXT}}}}"
+        if len(key) == 3 and key[0] == "data" and last == "label":
+            return f"it is of a table: data: {{{key[1]}: {{label: TEXT}}}}"
         return None
 
     def alike(self, key: Key) -> str | None:
@@ -176,7 +206,7 @@ def read_sources(
     for name in ("data", "tables", "selected"):
         for path in _files(folder / name):
             sources.layers.append((shown(path), (name, path.stem), read_yaml(path)))
-    for name in ("learners", "choices"):
+    for name in ("learners", "choices", "labels"):
         path = folder / f"{name}.yaml"
         if path.exists():
             sources.layers.append((shown(path), (name,), read_yaml(path)))
@@ -202,4 +232,5 @@ def read_sources(
         )
         raise KerhrmError(problem, "delete the key preset")
     sources.layers.insert(place, (shown(presets[preset]), (), own))
+    sources.preset_at = place
     return sources

@@ -1,39 +1,13 @@
 """Two things of the configuration are never one, and a name always means something."""
 
-import fnmatch
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from kerhrm.methods.registry import METHODS
-from kerhrm.paper.config.fields import nearest
+from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.files import Key, Sources
 from kerhrm.paper.config.layout import reserved, tracked
-from kerhrm.paper.config.models import Whole
-
-DEFAULTS = "library defaults"  #: in the place of a criterion: nothing was selected
-ORACLE = "oracle"  #: the criterion that sees test points
-
-
-def context(sources: Sources, whole: Whole) -> dict[str, list[str]]:
-    """Names that the files may refer to, by kind.
-
-    Entries that a file leaves out by null are among them: what another file says of
-    these is no error.
-    """
-    data = sources.names("data")
-    titles = (title for one in whole.learners.values() for title in one.titles.values())
-    criteria = (name for method in METHODS.values() for name in method.criteria)
-    return {
-        "learners": sources.names("learners"),
-        "data": data,
-        "settings": [
-            f"{name}/{setting}"
-            for name in data
-            for setting in sources.names("data", name, "settings")
-        ],
-        "titles": list(dict.fromkeys(titles)),
-        "criteria": list(dict.fromkeys([*criteria, ORACLE, DEFAULTS])),
-    }
+from kerhrm.paper.config.schema import Whole
+from kerhrm.paper.config.views import TableView
 
 
 def check_names(sources: Sources, whole: Whole, root: Path) -> None:
@@ -54,6 +28,34 @@ def check_names(sources: Sources, whole: Whole, root: Path) -> None:
                 problem = f"'{other}' and '{name}' differ in case alone"
                 raise sources.error((*key, name), problem, "rename one of them")
     _check_preset(sources, whole.preset, root)
+
+
+def check_cells(sources: Sources, tables: Mapping[str, TableView]) -> None:
+    """Refuse data or learners of tables that differ in case alone.
+
+    Their folders would be one on a system that ignores case.
+    """
+    spelled: dict[str, str] = {}
+    for table, view in tables.items():
+        for row in view.rows:
+            for name in (row.data, row.learner, row.trained):
+                try:
+                    check_case(name, spelled)
+                except KerhrmError as error:
+                    key = ("tables", table, "data", row.data)
+                    raise sources.error(key, error.problem, error.hint) from error
+                spelled[name.casefold()] = name
+
+
+def check_case(name: str, spelled: Mapping[str, str]) -> None:
+    """Refuse a name that differs in case alone from another one.
+
+    ``spelled`` are the others by what they are without case.
+    """
+    other = spelled.get(name.casefold(), name)
+    if other != name:
+        problem = f"'{other}' and '{name}' differ in case alone"
+        raise KerhrmError(problem, "rename one of them")
 
 
 def _check_preset(sources: Sources, preset: str, root: Path) -> None:
@@ -79,35 +81,3 @@ def _siblings(whole: Whole) -> Iterator[tuple[Key, Iterable[str]]]:
     yield ("data",), whole.data
     yield ("learners",), whole.learners
     yield ("tables",), whole.tables
-    for name, data in whole.data.items():
-        yield ("data", name, "settings"), data.settings
-
-
-def check_used(sources: Sources, whole: Whole) -> None:
-    """Refuse a new setting in no table that may be another one in another spelling."""
-    shown = {place for table in whole.tables.values() for place in table.settings}
-    for name, data in sources.changes.get("data", {}).items():
-        tuning = whole.data[name].tuning if name in whole.data else None
-        for setting in (data or {}).get("settings") or ():
-            files = list(sources.given(("data", name, "settings", setting)))
-            used = f"{name}/{setting}" in shown or len(files) > 1
-            if used or (tuning and setting in tuning.settings):
-                continue
-            key = ("data", name, "settings", setting)
-            if hint := sources.alike(key):
-                raise sources.error(key, "no table has this setting", hint)
-
-
-def check_shown(sources: Sources, whole: Whole) -> None:
-    """Refuse outputs and marks of a table for learners that no file gives it."""
-    for name, table in whole.tables.items():
-        at = ("tables", name)
-        learners = {*sources.names(*at, "learners"), *table.choices}
-        for place in sources.names(*at, "settings"):
-            learners.update(sources.names(*at, "settings", place, "learners"))
-        for key, patterns in (("outputs", table.outputs), ("marks", table.marks)):
-            for pattern in patterns:
-                if not fnmatch.filter(learners, pattern):
-                    problem = f"'{pattern}' is not a learner of the table"
-                    hint = nearest(pattern, sorted(learners))
-                    raise sources.error((*at, key, pattern), problem, hint)

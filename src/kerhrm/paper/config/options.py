@@ -6,13 +6,14 @@ from typing import Any, get_origin
 
 from pydantic import ValidationError
 
-from kerhrm.options import Options, suggest
+from kerhrm.errors import KerhrmError
+from kerhrm.options import Options, suggest, worded
 from kerhrm.paper.config.fields import closest
 from kerhrm.paper.config.files import Key, Sources, Tree
 from kerhrm.paper.config.strict_yaml import merge
 
-#: options, and the key where they stand; later ones win
-Places = list[tuple[Key, Tree]]
+#: options, and the key where they stand, or the name; later ones win
+Places = list[tuple[Key | str, Tree]]
 
 
 def numbers(value: Any) -> list[int | float]:
@@ -21,22 +22,31 @@ def numbers(value: Any) -> list[int | float]:
     return [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
 
 
-def place_of(places: Places, name: Any) -> Key:
+def place_of(places: Places, name: Any) -> Key | str:
     """The last place that gives a key, else the last one."""
     return ([key for key, given in places if name in given] or [places[-1][0]])[-1]
 
 
-def dump(sources: Sources, model: type[Options], places: Places) -> Tree:
+def dump(
+    sources: Sources, model: type[Options], places: Places, prefix: str = ""
+) -> Tree:
     """Options with their defaults.
 
-    An error names the file of the last place with the key.
+    An error names the file of the last place with the key, or the name that gives it,
+    where the key has the prefix.
     """
     values: Tree = functools.reduce(merge, (given for _, given in places), {})
     try:
         return model(**_listed(model, values)).model_dump(mode="json")
     except ValidationError as error:
-        key = next(iter(error.errors()[0]["loc"]), None)
-        raise sources.invalid(place_of(places, key), error) from error
+        first = error.errors()[0]
+        place = place_of(places, next(iter(first["loc"]), None))
+        if not isinstance(place, str):
+            raise sources.invalid(place, error) from error
+        key = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
+        key = f"{prefix}{key}" if key else "options"
+        problem, hint = worded(first)
+        raise KerhrmError(f"{place}: {key}: {problem}", hint) from error
 
 
 def check_fields(

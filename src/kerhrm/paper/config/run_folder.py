@@ -9,6 +9,8 @@ from kerhrm.paper.runs.locks import TEMPORARY
 from kerhrm.paper.runs.provenance import PROVENANCE
 
 HINT = "let results= name another folder"
+#: files that only earlier versions have made: DATA/SETTING/data/train.npz
+OLDER = "*/*/data/train.npz"
 
 
 def no_folder(name: str) -> str:
@@ -50,6 +52,10 @@ def check_run_folder(run: Path, root: Path) -> None:
         for folder in whole.parents:
             if (folder / TEMPORARY).is_dir() and (folder / PROVENANCE).is_dir():
                 raise KerhrmError(f"{where}: {folder} is another run's folder", HINT)
+        if older := next(whole.glob(OLDER), None):
+            problem = f"{where}: {run} has the layout of an earlier version"
+            problem += f", as {older.parent.relative_to(whole)}"
+            raise KerhrmError(problem, f"{HINT}, or delete {run}")
         if whole.is_dir() and not _is_run(whole) and (names := os.listdir(whole)):
             problem = f"{where}: {run} has files that no run has made, as {min(names)}"
             raise KerhrmError(problem, f"{HINT}, or choose another preset")

@@ -53,12 +53,12 @@ Bias = Annotated[Finite, AfterValidator(_beyond_one)]
 class RegressionData(Options):
     """Regression with selection bias (paper, section 5.1 and appendix)."""
 
+    scenario: Annotated[Literal[1, 2], Number] = option(2, "1: H = I; 2: H orthogonal")
     r: Bias = option(1.5, "selection bias of the first training environment")
     r_second: Bias = option(-1.1, "selection bias of the second one")
     test_r: Annotated[Some[Bias], named_by("g")] = option(
         [-2.9, -2.7, -2.5, -2.3, -2.1, -1.9], "of the test environments"
     )
-    scenario: Annotated[Literal[1, 2], Number] = option(2, "1: H = I; 2: H orthogonal")
     scramble: Literal["fixed", "per_seed"] = option(
         "fixed", "H of scenario 2: one, or one a seed"
     )

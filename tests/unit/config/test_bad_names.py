@@ -1,0 +1,102 @@
+"""Names in files that mean nothing are refused in one line with the nearest one."""
+
+from typing import Any
+
+import pytest
+from small_config import TREE, A, Load, refused
+
+from kerhrm.errors import KerhrmError
+
+NAMES = [
+    # data of a table, or a learner; what is told
+    ("made+r3=0.7", "no option is called 'r3'"),
+    ("made+R2=0.7", "did you mean 'r2'?"),
+    ("Made", "did you mean 'made'?"),
+    ("maed+r2=0.7", "did you mean 'made'?"),
+    ("made+r2=0.70", "write made+r2=0.7"),
+    ("made+r2=x", "r2=x: it must be a number"),
+    ("made+r2=1.5", "r2: must be less than or equal to 1"),
+    ("made+r2=", "r2 has no value"),
+    ("made+", "an option is missing behind a +"),
+    ("made+r2=0.7+r2=0.8", "r2 is given twice"),
+    ("made+d=3+r2=0.7", "write made+r2=0.7+d=3"),
+    ("made+k=5", "no option is called 'k'"),
+    ("made+..", "must be a name"),
+    ("../made", "must be a name"),
+    ("made/r2=0.7", "write made+r2=0.7"),
+    ("made+r2=" + "7" * 300, "has 308 characters, more than 100"),
+    ("made+seeds=0", "seeds: must be greater than 0"),
+    ("made+crossed=21", "crossed: must be less than or equal to 20"),
+    ("made+crossed=2+seeds=3", "crossed says how many seeds there are"),
+    ("made+features.k=0", "features.k: must be greater than 0"),
+    (
+        "made+network.widths=8+network.module=kerhrm.networks.modules.small_cnn",
+        "has widths of its own; leave network.widths out",
+    ),
+    ("erm+stepz=1", "did you mean 'steps'?"),
+    ("erm+rho=0.1", "no option is called 'rho'"),  # of another learner
+    ("ermm+steps=1", "did you mean 'erm'?"),
+    ("ERM", "did you mean 'erm'?"),
+    ("erm+steps=010", "write erm+steps=10"),
+    ("erm+steps=0", "steps: must be greater than 0"),
+    ("erm+select=orcale", "erm has no criterion 'orcale'; did you mean 'oracle'?"),
+    ("erm+select=worst_inferred", "known are: pooled, oracle, none"),
+    ("erm+select_on=maed", "no data set is called 'maed'; did you mean 'made'?"),
+    ("kerhrm+select=oracle", "nothing is selected for kerhrm; leave select out"),
+    ("kerhrm+select_on=made", "nothing is selected for kerhrm; leave select_on out"),
+    ("kerhrm+k=6", f"{A} has 5 features; lower it, or name data with features.k=6"),
+    ("kerhrm+method=erm", "no option is called 'method'"),
+]
+
+
+@pytest.mark.parametrize(("name", "told"), NAMES)
+def test_a_bad_name_is_refused_in_one_line(load: Load, name: str, told: str) -> None:
+    table: dict[str, Any] = {"title": "T", "data": [A], "learners": ["erm"]}
+    kind = "data" if "made" in name.casefold().partition("+")[0] else "learners"
+    kind = "data" if name.startswith("maed") else kind
+    table[kind] = [name]
+    error = refused(load, {"tables": {"new": table}})
+    assert str(error).startswith(f"mine.yaml: tables.new.{kind}")
+    assert told in str(error)
+    config = load()
+    with pytest.raises(KerhrmError) as asked:  # as a path on the command line
+        config.learner(name, "erm") if kind == "data" else config.learner(A, name)
+    assert told in str(asked.value)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["made/r2=0.7", "made/*", "made*", "made+r2=0.7*", "made+r3=1", "made+seeds=2"],
+)
+def test_a_condition_is_a_name_of_data(load: Load, condition: str) -> None:
+    content = {"learners": {"erm": {"at": {condition: {"options": {"steps": 1}}}}}}
+    error = refused(load, content)
+    assert str(error).startswith(f"mine.yaml: learners.erm.at.{condition}: ")
+    if "*" in condition:
+        assert error.hint == "write DATA+option=value, or DATA for all of its data"
+    if condition == "made/r2=0.7":
+        assert error.hint == "write made+r2=0.7"
+
+
+def test_conditions_of_data_are_of_the_same_data(load: Load) -> None:
+    other = TREE["data/made.yaml"] | {"at": {}, "tuning": None}
+    content = {"data": {"other": other, "made": {"at": {"other": {}}}}}
+    error = refused(load, content)
+    assert "data.made.at.other: these are other data; write made+..." in str(error)
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("other", "no data set is called 'other'"),
+        ("made+r3=1", "no option is called 'r3'"),
+        (f"{A}/ermm", "did you mean 'erm'?"),
+        (f"{A}/erm/x", "must be a name"),
+    ],
+)
+def test_seeds_are_of_cells_that_can_be(load: Load, place: str, told: str) -> None:
+    changes = {"data/made.yaml": {"seeds": {"made": 2, place: 4}}}
+    with pytest.raises(KerhrmError) as error:
+        load(changes)
+    assert str(error.value).startswith(f"config/data/made.yaml: seeds.{place} = 4: ")
+    assert told in str(error.value)

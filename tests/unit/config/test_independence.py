@@ -1,0 +1,173 @@
+"""What a job is given depends on its name, the data and the learners alone."""
+
+from typing import Any
+
+import pytest
+from small_config import A, B, Load
+
+from kerhrm.paper.config import CHECKOUT, Config, load_config
+
+NEW: dict[str, Any] = {
+    "a learner with another option": {
+        "title": "T",
+        "data": [A, B],
+        "learners": ["kerhrm+k=3", "erm+steps=2"],
+    },
+    "other data": {"title": "T", "data": ["made+r2=0.9"], "learners": ["erm"]},
+    "fewer seeds and another label": {
+        "title": "T",
+        "seeds": 1,
+        "labels": {"r2": "r"},
+        "data": {B: {"label": "one"}},
+        "learners": ["erm", "kerhrm", "kerhrm+n_init=2"],
+        "outputs": {"kerhrm": ["network"]},
+    },
+    "more cells of a group": {
+        "title": "T",
+        "data": [A],
+        "learners": ["erm", "erm+steps=1", "erm+steps=2", "erm+steps=3"],
+    },
+    "a table that `all` makes, with cells of one that it does not": {
+        "title": "T",
+        "data": [f"{A}+n_test=20"],
+        "learners": ["erm", "erm+learning_rate=0.3"],
+    },
+    "every criterion": {
+        "title": "T",
+        "data": [A, B],
+        "learners": ["erm"],
+        "select": ["own", "oracle", "none"],
+    },
+}
+
+
+def cells(config: Config) -> list[tuple[str, str]]:
+    """Data and learner of everything that tables train."""
+    every = [cell for table in config.tables.values() for cell in table.cells]
+    return list(dict.fromkeys(every))
+
+
+def jobs(config: Config, of: list[tuple[str, str]]) -> dict[str, Any]:
+    """What jobs are given for some cells, and with which others they are trained."""
+    together = {
+        (group.data, learner): (group.name, group.learners)
+        for group in config.groups
+        for learner in group.learners
+    }
+    return {
+        f"{data}/{learner}": (
+            config.data(data),
+            config.data(data).replication.params(),
+            config.learner(data, learner),
+            config.learner(data, learner).params(),
+            together.get((data, learner)),
+        )
+        for data, learner in of
+    }
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_a_table_that_is_added_changes_no_job(load: Load, name: str) -> None:
+    before = load()
+    every = cells(before)
+    after = load(tables={"added": NEW[name]})
+    assert set(cells(after)) >= set(every)
+    assert jobs(after, every) == jobs(before, every)
+
+
+def test_a_table_that_all_makes_takes_no_cells_of_one_that_it_does_not(
+    load: Load,
+) -> None:
+    shown = {"data": {A: None, "made+r2=0.9": {}}, "select": ["own", "oracle", "none"]}
+    before = load(tables={"other": shown})
+    added = {"title": "T", "data": ["made+r2=0.9"], "learners": ["erm"]}
+    added["select"] = ["own", "oracle"]
+    after = load(tables={"other": shown, "added": added})
+    assert not before.tables["other"].in_all
+    assert after.tables["added"].in_all
+    assert jobs(after, cells(before)) == jobs(before, cells(before))
+
+
+def test_without_a_table_the_jobs_of_others_stay(load: Load) -> None:
+    one = load(tables={"other": None}, choices={"start": None})
+    every = cells(one)
+    assert len(every) == 4
+    assert jobs(load(), every) == jobs(one, every)
+
+
+def test_a_cell_that_no_table_has_is_resolved_like_one_of_a_table(load: Load) -> None:
+    """As a path on the command line names it."""
+    alone = load()
+    shown = load(tables={"new": {"title": "T", "data": ["made"], "learners": ["erm"]}})
+    assert alone.data("made") == shown.data("made")
+    assert alone.learner("made", "erm") == shown.learner("made", "erm")
+
+
+def test_another_learner_changes_no_job(load: Load) -> None:
+    before = load()
+    new = {"method": "kerhrm", "titles": {"network": "New"}, "options": {"k": 30}}
+    after = load({"learners.yaml": {"new": new}})
+    assert jobs(after, cells(before)) == jobs(before, cells(before))
+
+
+def test_the_order_in_which_cells_are_asked_for_is_none_of_them(load: Load) -> None:
+    first, second = load(), load()
+    every = cells(first)
+    reversed_jobs = jobs(second, every[::-1])
+    assert jobs(first, every) == reversed_jobs
+
+
+def test_of_this_repository_another_table_changes_no_job() -> None:
+    mechanism = {"title": "T", "data": ["classification+r2=0.7"]}
+    mechanism["learners"] = ["kerhrm+k=20", "kerhrm+alpha=0.0", "erm"]
+    before = load_config({"preset": "smoke"}, [], CHECKOUT)
+    after = load_config({"preset": "smoke", "tables": {"added": mechanism}})
+    every = cells(before)
+    assert len(every) > 100
+    assert len(cells(after)) == len(every) + 1
+    assert jobs(after, every) == jobs(before, every)
+
+
+def test_a_learner_that_a_table_gets_changes_no_job(load: Load) -> None:
+    before = load(tables={"one": {"select": ["own", "oracle", "none"]}})
+    learners = ["erm+steps=2", "erm", "erm+steps=1", "kerhrm+k=2"]
+    changed = {"select": ["own", "oracle", "none"], "learners": learners}
+    after = load(tables={"one": changed})
+    assert jobs(after, cells(before)) == jobs(before, cells(before))
+
+
+def test_a_group_is_a_learner_by_several_criteria(load: Load) -> None:
+    config = load(tables={"one": {"select": ["own", "oracle", "none"]}})
+    names = ("erm", "erm+select=oracle", "erm+select=none")
+    assert {(group.data, group.learners) for group in config.groups} == {
+        (A, names),
+        (B, names),
+    }
+    assert len({group.name for group in config.groups}) == 2
+    given = load(tables={"one": {"learners": ["erm+steps=1", "erm+steps=2"]}})
+    assert given.groups == []
+
+
+def test_learners_whose_iterations_are_jobs_are_in_no_group(load: Load) -> None:
+    tuned = {"kerhrm": {"grid": {"alpha": [1.0, 2.0]}}}
+    selected = {"kerhrm": {"worst_inferred": {"alpha": 1.0}, "oracle": {"alpha": 2.0}}}
+    changes: dict[str, Any] = {
+        "learners.yaml": tuned,
+        "selected/made.yaml": selected,
+        "tables/one.yaml": {"select": ["own", "oracle", "none"]},
+    }
+    names = ("kerhrm+select=oracle", "kerhrm+select=none")
+    found = [g.learners for g in load(changes).groups if "kerhrm" in g.learners[0]]
+    assert found == [names]
+    off = {"kerhrm": {"checkpoint_iterations": False}}
+    groups = load(changes, learners=off).groups
+    found = [g.learners for g in groups if "kerhrm" in g.learners[0]]
+    assert found == [("kerhrm", *names)]
+
+
+def test_a_search_trains_candidates_of_one_base_together(load: Load) -> None:
+    config = load(preset="tuning")
+    (group,) = config.groups
+    assert group.data == A
+    assert len(group.learners) == 4
+    assert set(config.searches["made"].cells) == {(A, name) for name in group.learners}

@@ -1,0 +1,197 @@
+"""What is tried, what a criterion has selected, and names of one cell."""
+
+from typing import Any
+
+import pytest
+from small_config import ERM, TREE, A, B, Load, options
+
+from kerhrm.errors import KerhrmError
+from kerhrm.methods.options import DROOptions
+
+# --- selection ------------------------------------------------------------------------
+
+
+def test_a_learner_has_what_its_own_criterion_selected(load: Load) -> None:
+    config = load()
+    cell = config.learner(A, "erm")
+    assert (options(config, "erm")["steps"], cell.selection) == (
+        20,
+        "pooled validation",
+    )
+    assert cell.selected == {"steps": 20, "learning_rate": 0.1}
+    assert options(config, "erm", B)["evaluate_every"] == 7
+    assert options(config, "erm")["evaluate_every"] == 5
+
+
+def test_a_name_may_take_another_criterion(load: Load) -> None:
+    config = load()
+    oracle = config.learner(A, "erm+select=oracle")
+    assert (oracle.options.steps, oracle.options.learning_rate) == (10, 0.2)
+    assert oracle.selection == "oracle"
+    none = config.learner(A, "erm+select=none")
+    assert none.options == type(none.options)(evaluate_every=5)
+    assert (none.selection, none.selected) == ("library defaults", {})
+    both = config.learner(A, "erm+steps=7+select=oracle")
+    assert (both.options.steps, both.options.learning_rate) == (7, 0.2)
+
+
+def test_an_option_with_one_value_in_the_grid_has_it_though_none_was_selected(
+    load: Load,
+) -> None:
+    dro = {
+        "method": "dro",
+        "titles": {"model": "DRO"},
+        "grid": {"rho": [0.1, 0.2], "steps": [7]},
+    }
+    changes = {"learners.yaml": {"dro": dro}, "tables/one.yaml": {"learners": ["dro"]}}
+    changes["selected/made.yaml"] = {"dro": {"pooled": {"rho": 0.1}}}
+    config = load(changes)
+    assert options(config, "dro")["steps"] == 7
+    assert options(config, "dro+select=none")["steps"] == DROOptions().steps
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        {"grid": {"learning_rate": [0.5]}},
+        {"at": {A: {"grid": {"learning_rate": [0.5]}}}},
+        {"options": {"learning_rate": 0.5}},
+    ],
+)
+def test_a_users_grid_of_one_value_is_like_an_option(
+    load: Load, learner: dict[str, Any]
+) -> None:
+    """It wins over what was selected, which is 0.1."""
+    config = load(learners={"erm": learner})
+    assert options(config, "erm")["learning_rate"] == 0.5
+    assert options(config, "erm+learning_rate=0.4")["learning_rate"] == 0.4
+
+
+def test_a_users_grid_of_several_values_is_that_of_a_search(load: Load) -> None:
+    grid = {"learning_rate": [0.5, 0.6]}
+    config = load(learners={"erm": {"grid": grid}})
+    assert options(config, "erm")["learning_rate"] == 0.1
+
+
+def test_options_may_be_selected_on_other_data(load: Load) -> None:
+    changes = {
+        "data/there.yaml": TREE["data/made.yaml"] | {"at": {}, "tuning": None},
+        "selected/there.yaml": {"erm": {"pooled": {"learning_rate": 0.9}}},
+    }
+    config = load(changes)
+    assert options(config, "erm+select_on=there")["learning_rate"] == 0.9
+    assert options(config, "erm")["learning_rate"] == 0.1
+    assert config.learner(A, "erm+select_on=there").selected_on == "there"
+    config = load(changes | {"data/made.yaml": {"select_on": "there"}})
+    assert options(config, "erm")["learning_rate"] == 0.9
+    assert options(config, "erm+select_on=made")["learning_rate"] == 0.1
+
+
+def test_a_learner_may_take_what_was_selected_for_another_one(load: Load) -> None:
+    config = load({"learners.yaml": {"new": {**ERM, "tuned_as": "erm"}}})
+    assert options(config, "new")["learning_rate"] == 0.1
+    place = config.resolved.resolver.explained(A, "new")["learning_rate"]
+    assert place == ("selected", "made", "erm", "pooled", "learning_rate")
+
+
+def test_a_search_trains_all_candidates_at_its_data_and_seeds(load: Load) -> None:
+    config = load(preset="tuning")
+    assert config.searches["made"].data == (A,)
+    assert set(config.searches["made"].cells) == {
+        (A, f"erm+steps={steps}+learning_rate={rate}")
+        for steps in (10, 20)
+        for rate in (0.1, 0.2)
+    }
+    assert config.data(A).seeds.names == [100, 101]
+    assert config.tables == {}
+    cell = config.learner(A, "erm+steps=10+learning_rate=0.2")
+    assert (cell.options.steps, cell.options.learning_rate, cell.n_seeds) == (
+        10,
+        0.2,
+        2,
+    )
+    assert cell.selected == {}
+
+
+def test_candidates_may_be_given_one_by_one(load: Load) -> None:
+    candidates = [{"steps": 3}, {"steps": 4, "learning_rate": 1}]
+    grid = {"steps": None, "learning_rate": None}
+    erm = {"grid": grid, "candidates": candidates}
+    config = load({"learners.yaml": {"erm": erm}}, preset="tuning")
+    assert [learner for _, learner in config.searches["made"].cells] == [
+        "erm+steps=3",
+        "erm+steps=4+learning_rate=1.0",
+    ]
+
+
+def test_at_may_change_the_grid(load: Load) -> None:
+    at = {A: {"grid": {"steps": [1], "evaluate_every": [1, 2]}}}
+    config = load({"learners.yaml": {"erm": {"at": at}}}, preset="tuning")
+    names = [learner for _, learner in config.searches["made"].cells]
+    assert sorted(names) == [
+        f"erm+steps=1+learning_rate={rate}+evaluate_every={every}"
+        for rate in (0.1, 0.2)
+        for every in (1, 2)
+    ]
+
+
+def test_options_that_nobody_has_selected_yet_are_missed_by_the_job_alone(
+    load: Load,
+) -> None:
+    config = load({"selected/made.yaml": "{}"})
+    with pytest.raises(
+        KerhrmError, match=r"config/selected/made\.yaml.*; run snakemake select"
+    ):
+        config.learner(A, "erm")
+    assert config.learner(A, "erm+select=none")
+
+
+# --- names of one cell ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "trained"),
+    [
+        ("erm", "erm"),
+        ("erm+steps=20", "erm"),  # selected
+        ("erm+steps=10", "erm+steps=10"),
+        ("erm+evaluate_every=5", "erm"),
+        ("erm+steps=20+learning_rate=0.1+evaluate_every=5", "erm"),
+        ("erm+steps=20+learning_rate=0.3", "erm+learning_rate=0.3"),
+        ("erm+select=pooled", "erm"),
+        ("erm+select=oracle", "erm+select=oracle"),
+        ("erm+steps=20+learning_rate=0.1+select=oracle", "erm"),
+        ("erm+select_on=made", "erm"),
+        ("kerhrm+k=5", "kerhrm"),
+    ],
+)
+def test_equal_options_are_trained_once_under_the_shortest_name(
+    load: Load, name: str, trained: str
+) -> None:
+    config = load()
+    assert config.resolved.resolver.trained_as(A, name) == trained
+    assert config.learner(A, name).options == config.learner(A, trained).options
+
+
+def test_a_name_with_more_seeds_than_a_shorter_one_is_trained_itself(
+    load: Load,
+) -> None:
+    seeds = {"made": 2, f"{A}/erm+steps=20": 4}
+    config = load(data={"made": {"seeds": seeds}})
+    trained_as = config.resolved.resolver.trained_as
+    assert trained_as(A, "erm+steps=20") == "erm+steps=20"
+    assert trained_as(B, "erm+steps=20") == "erm"
+
+
+def test_two_rows_of_a_table_may_be_one_cell(load: Load) -> None:
+    oracle = TREE["selected/made.yaml"]["erm"]["pooled"]
+    changes = {
+        "selected/made.yaml": {"erm": {"oracle": oracle}},
+        "tables/one.yaml": {"select": ["own", "oracle"]},
+    }
+    table = load(changes).tables["one"]
+    rows = [row for row in table.rows if row.data == A and row.setting == "r2=0.7"]
+    assert [row.learner for row in rows] == ["erm", "erm+select=oracle"]
+    assert [row.trained for row in rows] == ["erm", "erm"]
+    assert [row.selection for row in rows] == ["pooled validation", "oracle"]
+    assert table.cells.count((A, "erm")) == 1

@@ -1,0 +1,139 @@
+"""Tables: their rows, labels, outputs and alternatives."""
+
+import pytest
+from small_config import A, B, Load, options
+
+from kerhrm.errors import KerhrmError
+
+
+def test_a_table_is_its_cells_in_order_with_their_labels(load: Load) -> None:
+    table = load().tables["one"]
+    assert table.cells == [(A, "erm"), (A, "erm+steps=1"), (B, "erm"), (B, "kerhrm")]
+    settings = [row.setting for row in table.rows]
+    assert settings == ["r2=0.7", "r2=0.7,steps=1", "B", "B"]
+    assert (table.kind, table.in_all, table.n_seeds) == ("accuracy", True, None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "settings"),
+    [
+        ({}, ["made", "r2=0.8,scramble=identity", "made,steps=3"]),
+        ({"steps": "T"}, ["made", "r2=0.8,scramble=identity", "made,T=3"]),
+        ({"steps=3": "three"}, ["made", "r2=0.8,scramble=identity", "made,three"]),
+        ({"steps": ""}, None),  # two rows would have one name
+        ({"made": "M"}, ["M", "M,r2=0.8,scramble=identity", "M,steps=3"]),
+        (
+            {"scramble": "H", "scramble=identity": "H=I"},
+            ["made", "r2=0.8,H=I", "made,steps=3"],
+        ),
+        ({"r2": ""}, ["made", "scramble=identity", "made,steps=3"]),
+    ],
+)
+def test_labels_say_what_a_table_shows(
+    load: Load, labels: dict[str, str], settings: list[str] | None
+) -> None:
+    data = {"made": {"learners": ["erm", "erm+steps=3"]}}
+    data["made+r2=0.8+scramble=identity"] = {"learners": ["erm"]}
+    table = {"title": "T", "data": data}
+    for place in ({"tables": {"new": table | {"labels": labels}}}, {"labels": labels}):
+        given = {"tables": {"new": table}} | place
+        if settings is None:
+            with pytest.raises(KerhrmError, match=r"its row '.*', 'ERM' is of"):
+                load(**given)
+            continue
+        rows = load(**given).tables["new"].rows
+        shown = [rows[0].setting, rows[2].setting, rows[1].setting]
+        assert shown == settings
+
+
+def test_labels_of_a_table_go_before_those_of_all(load: Load) -> None:
+    changes = {
+        "labels.yaml": {"steps": "all", "r2": "r"},
+        "tables/one.yaml": {"labels": {"steps": "one"}},
+    }
+    settings = [row.setting for row in load(changes).tables["one"].rows]
+    assert settings[:2] == ["r=0.7", "r=0.7,one=1"]
+
+
+def test_a_table_shows_a_row_for_each_criterion_of_a_plain_name(load: Load) -> None:
+    changes = {"tables/one.yaml": {"select": ["own", "oracle", "none"]}}
+    rows = [row for row in load(changes).tables["one"].rows if row.data == A]
+    assert [(row.learner, row.selection) for row in rows] == [
+        ("erm", "pooled validation"),
+        ("erm+select=oracle", "oracle"),
+        ("erm+select=none", "library defaults"),
+        ("erm+steps=1", "pooled validation"),
+    ]
+
+
+def test_criteria_that_a_learner_does_not_have_make_no_row(load: Load) -> None:
+    changes = {"tables/one.yaml": {"select": ["own", "worst_inferred", "pooled"]}}
+    rows = [row for row in load(changes).tables["one"].rows if row.data == B]
+    assert [row.learner for row in rows] == ["erm", "kerhrm"]
+
+
+def test_data_of_a_table_may_have_criteria_of_their_own(load: Load) -> None:
+    changes = {"tables/one.yaml": {"data": {B: {"select": ["oracle"]}}}}
+    rows = [row for row in load(changes).tables["one"].rows if row.data == B]
+    assert [row.learner for row in rows] == ["erm+select=oracle"]
+
+
+def test_outputs_are_those_of_the_longest_name_that_fits(load: Load) -> None:
+    config = load()
+    titles = {r.learner: [*r.titles] for r in config.tables["other"].rows}
+    assert titles["kerhrm"] == titles["kerhrm+n_init=1"] == ["linear"]
+    titles = {r.learner: [*r.titles] for r in config.tables["one"].rows}
+    assert titles["kerhrm"] == ["network", "linear"]
+    outputs = {"kerhrm": ["linear"], "kerhrm+n_init=1": ["network"]}
+    changed = load(tables={"other": {"outputs": outputs}}).tables["other"]
+    titles = {r.learner: [*r.titles] for r in changed.rows}
+    assert titles["kerhrm+n_init=1"] == ["network"]
+    assert titles["kerhrm"] == ["linear"]
+
+
+def test_jobs_make_all_outputs_whatever_tables_show(load: Load) -> None:
+    assert load().learner(A, "kerhrm").params()["outputs"] == ["network", "linear"]
+
+
+def test_a_table_may_show_fewer_seeds(load: Load) -> None:
+    table = load(tables={"one": {"seeds": 2}}).tables["one"]
+    assert table.n_seeds == 2
+
+
+def test_choices_become_learners_data_and_rows_of_their_table(load: Load) -> None:
+    config = load()
+    table = config.tables["other"]
+    assert (A, "kerhrm+n_init=1") in table.cells
+    default, changed = (options(config, n) for n in ("kerhrm", "kerhrm+n_init=1"))
+    assert changed == default | {"n_init": 1}
+    fewer, wider = f"{A}+n_test=20", f"{A}+network.widths=16"
+    assert config.data(fewer).options.n_test == 20
+    assert config.data(wider).network.widths == [16]
+    assert [c for c in table.cells if c[0] in (fewer, wider)] == [
+        (fewer, "erm"),
+        (wider, "erm"),
+    ]
+    assert {row.setting for row in table.rows} == {
+        "r2=0.7",
+        "r2=0.7,n_init=1",
+        "r2=0.7,n_test=20",
+        "r2=0.7,network.widths=16",
+    }
+    found = [
+        (one.alternative, one.changed_data, one.changed_learner)
+        for one in config.choices
+    ]
+    assert found == [
+        ("kerhrm+n_init=1", None, "kerhrm+n_init=1"),
+        ("made+n_test=20", fewer, None),
+        ("made+network.widths=16", wider, None),
+    ]
+
+
+def test_alternatives_change_the_tables_own_names(load: Load) -> None:
+    """An option that the table's learner has stays."""
+    learners = ["erm", "kerhrm+n_iterations=1"]
+    config = load(tables={"other": {"learners": learners}})
+    effect = config.choices[0]
+    assert effect.learner == "kerhrm+n_iterations=1"
+    assert effect.changed_learner == "kerhrm+n_iterations=1+n_init=1"

@@ -1,0 +1,51 @@
+"""Files that are asked for by name: of cells that can be, or refused in one line."""
+
+from pathlib import Path
+
+import pytest
+from small_config import A, Load
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.config import CHECKOUT
+from kerhrm.paper.config.targets import check_target
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        f"{A}/erm/predictions.npz",
+        f"{A}/erm/scores.csv",
+        f"{A}/erm+steps=3+select=oracle/predictions.npz",
+        "made+r2=0.6+d=3+seeds=2/kerhrm+n_environments=3/scores.csv",
+        f"{A}/kerhrm/iterations/1/environments.npz",
+        f"{A}/kerhrm+n_iterations=1/iterations/1/directions.npz",
+        f"{A}/data/train.npz",
+        f"{A}/features/features.npz",
+        "tables/one.csv",
+        "report.html",
+    ],
+)
+def test_files_of_cells_are_made(load: Load, file: str) -> None:
+    check_target(load(), CHECKOUT, Path(file).parts)
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("maed/erm/scores.csv", "did you mean 'made'"),
+        ("made+r2=0.70/erm/scores.csv", "write made+r2=0.7"),
+        (f"{A}/ERM/scores.csv", "did you mean 'erm'"),
+        (f"{A}/erm+stepz=3/scores.csv", "did you mean 'steps'"),
+        (f"{A}/erm+steps=0/scores.csv", "steps: must be greater than 0"),
+        (f"{A}/kerhrm+k=6/scores.csv", "name data with features.k=6"),
+        (f"{A}/erm/score.csv", "did you mean 'scores.csv'"),
+        (f"{A}/erm/iterations/1/environments.npz", "its iterations are no jobs"),
+        (f"{A}/kerhrm/iterations/9/environments.npz", "has no iteration 9"),
+        ("made/r2=0.70/erm/predictions.npz", "no learner is called 'r2=0.70'"),
+    ],
+)
+def test_files_of_no_cell_are_refused(load: Load, file: str, told: str) -> None:
+    with pytest.raises(KerhrmError) as error:
+        check_target(load(), CHECKOUT, Path(file).parts)
+    assert told in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
