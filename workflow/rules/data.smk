@@ -2,10 +2,9 @@
 
 #: where raw data come from, by their name
 RAW = {
-    params["raw"]: params["data_entries"]["raw"]
-    for data, settings in CONFIG.data_sets.items()
-    for params in (parameters(data, settings[0]),)
-    if params["raw"]
+    data.raw: data.entries["raw"]
+    for data in (checked(CONFIG.data, name) for name in CONFIG.data_sets)
+    if data.raw
 }
 
 
@@ -31,7 +30,7 @@ rule write_configuration:
         "<run>/benchmarks/write_configuration.tsv"
     localrule: True
     params:
-        config={"preset": CONFIG.preset, "mark": CONFIG.mark} | CONFIG.merged,
+        config=CONFIG.written,
         code=code("write_configuration"),
     message:
         "Write the resolved configuration"
@@ -63,24 +62,24 @@ rule generate_data:
     input:
         raw=raw_of,
     output:
-        train="<run>/{data}/{setting}/data/train.npz",
-        validation="<run>/{data}/{setting}/data/validation.npz",
-        environments="<run>/{data}/{setting}/data/environments.npz",
-        test_inputs="<run>/{data}/{setting}/data/test_inputs.npz",
-        test_labels="<run>/{data}/{setting}/data/test_labels.npz",
+        train="<run>/{data}/data/train.npz",
+        validation="<run>/{data}/data/validation.npz",
+        environments="<run>/{data}/data/environments.npz",
+        test_inputs="<run>/{data}/data/test_inputs.npz",
+        test_labels="<run>/{data}/data/test_labels.npz",
     log:
-        "<run>/logs/generate_data/{data}/{setting}.log",
+        "<run>/logs/generate_data/{data}.log",
     benchmark:
-        "<run>/benchmarks/generate_data/{data}/{setting}.tsv"
+        "<run>/benchmarks/generate_data/{data}.tsv"
     localrule: True
     params:
-        generator=of("generator"),
-        task=of("task"),
-        entries=of("data_entries"),
-        options=of("options"),
-        seeds=of("seeds"),
-        code=code_of("generate_data", "data_entries"),
+        generator=lambda w: data_of(w).generator,
+        task=lambda w: data_of(w).task,
+        entries=lambda w: dict(data_of(w).entries),
+        options=lambda w: data_of(w).options.model_dump(mode="json"),
+        seeds=lambda w: list(data_of(w).seeds.data),
+        code=code_of_data("generate_data"),
     message:
-        "Generate data: {wildcards.data}/{wildcards.setting}"
+        "Generate data: {wildcards.data}"
     script:
         "../scripts/generate_data.py"

@@ -4,16 +4,16 @@
 
 rule extract_features:
     input:
-        train="<run>/{data}/{setting}/data/train.npz",
-        validation="<run>/{data}/{setting}/data/validation.npz",
-        test_inputs="<run>/{data}/{setting}/data/test_inputs.npz",
+        train="<run>/{data}/data/train.npz",
+        validation="<run>/{data}/data/validation.npz",
+        test_inputs="<run>/{data}/data/test_inputs.npz",
     output:
-        training="<run>/{data}/{setting}/features/training.npz",
-        test="<run>/{data}/{setting}/features/test.npz",
+        training="<run>/{data}/features/training.npz",
+        test="<run>/{data}/features/test.npz",
     log:
-        "<run>/logs/extract_features/{data}/{setting}.log",
+        "<run>/logs/extract_features/{data}.log",
     benchmark:
-        "<run>/benchmarks/extract_features/{data}/{setting}.tsv"
+        "<run>/benchmarks/extract_features/{data}.tsv"
     priority: 1
     group:
         "features"
@@ -23,15 +23,11 @@ rule extract_features:
         runtime=minutes(60),
         gpu=GPU,
     params:
-        network=of("network"),
-        features=of("features"),
-        k=of("k_max"),
-        task=of("task"),
-        seeds=of("seeds"),
+        data=replication,
         device=CONFIG.device,
         threads=THREADS,
-        code=code_of("extract_features"),
+        code=lambda w: code("extract_features", *module_of(data_of(w))),
     message:
-        "Extract features: {wildcards.data}/{wildcards.setting}"
+        "Extract features: {wildcards.data}"
     script:
         "../scripts/extract_features.py"

@@ -23,6 +23,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import load_config
 from kerhrm.paper.config.run_folder import no_folder
 from kerhrm.paper.config.strict_yaml import read_overrides
+from kerhrm.paper.config.targets import check_target
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.code_hash import code_hash, keep
 from kerhrm.paper.runs.locks import hold_run
@@ -71,6 +72,20 @@ THREADS = CONFIG.threads
 GPU = 0 if CONFIG.device == "cpu" else 1
 
 
+#: rules that train several learners, by name; without wildcards they win over `train`
+TOGETHER = {re.sub(r"\W+", "_", group.name): group for group in CONFIG.groups}
+if len(TOGETHER) < len(CONFIG.groups):
+    raise WorkflowError("two groups of learners have the same rule")
+# What a command or a profile says of the resources of `train` is said of these, too: before the
+# first rule, at which Snakemake reads it.
+for overwritten in (
+    workflow.resource_settings.overwrite_resources,
+    workflow.resource_settings.overwrite_threads,
+):
+    if "train" in overwritten:
+        overwritten.update(dict.fromkeys(TOGETHER, overwritten["train"]))
+
+
 pathvars:
     run=RUN,
 
@@ -82,31 +97,28 @@ def any_of(names):
 
 wildcard_constraints:
     data=r"[^/]+",
-    setting=r"[^/]+",
     learner=r"[^/]+",
     table=any_of(TABLES),
-    t=r"\d+",
+    t=r"[1-9]\d*",
 
 
 onstart:
     checked(hold_run, RUN)
 
 
-@functools.cache
-def parameters(data, setting, learner=None):
-    """Parameters of a setting, or of a learner in it."""
-    return checked(CONFIG.params, data, setting, learner)
+def data_of(wildcards):
+    """The data of a job, by their name."""
+    return checked(CONFIG.data, wildcards.data)
 
 
-def of(key):
-    """Parameter function: one of the parameters of a job's wildcards."""
-    return lambda wildcards: parameters(**at(wildcards))[key]
+def learner_of(wildcards):
+    """The learner of a job, by its name and that of the data."""
+    return checked(CONFIG.learner, wildcards.data, wildcards.learner)
 
 
-def at(wildcards):
-    """Data, setting and learner of a job, as far as it has them."""
-    names = ("data", "setting", "learner")
-    return {name: wildcards[name] for name in names if name in wildcards.keys()}
+def replication(wildcards):
+    """Parameter function: task, network, features and seeds of the data."""
+    return data_of(wildcards).replication.params()
 
 
 @functools.cache
@@ -115,15 +127,29 @@ def code(script, *modules):
     return checked(code_hash, ROOT / "workflow" / "scripts" / f"{script}.py", *modules)
 
 
-def code_of(script, *keys):
-    """Parameter function: :func:`code` with what the configuration names by module."""
+def code_of_data(script):
+    """Parameter function: :func:`code` with the generator and the network of the data."""
 
     def value(wildcards):
-        found = parameters(**at(wildcards))
-        names = [name for key in keys for name in found[key].values()]
-        return code(script, *filter(None, [*names, found["network"].get("module")]))
+        data = data_of(wildcards)
+        return code(script, *data.entries.values(), *module_of(data))
 
     return value
+
+
+def code_of_learners(script, learners_of):
+    """Parameter function: :func:`code` with the methods and the network of a job."""
+
+    def value(wildcards):
+        modules = [m for one in learners_of(wildcards) for m in one.entries.values()]
+        return code(script, *dict.fromkeys(modules), *module_of(data_of(wildcards)))
+
+    return value
+
+
+def module_of(data):
+    """Module of a network that is no multilayer perceptron, in a list."""
+    return list(filter(None, [data.network.module]))
 
 
 def memory(mb):
@@ -142,14 +168,15 @@ def minutes(number):
 
 
 def raw_of(wildcards):
-    """The raw file that a setting's data are made from, if any."""
-    raw = parameters(wildcards.data, wildcards.setting)["raw"]
+    """The raw file that data are made from, if any."""
+    raw = data_of(wildcards).raw
     return f"<run>/raw/{raw}.npz" if raw else []
 
 
 def iterations(name, first, last):
     """Input function: a file of some iterations; ``last`` is a function of the wildcards."""
-    path = f"<run>/{{data}}/{{setting}}/{{learner}}/iterations/{{t}}/{name}.npz"
+    path = f"<run>/{{data}}/{{learner}}/iterations/{{t}}/{name}.npz"
     return lambda wildcards: [
-        path.format(t=t, **at(wildcards)) for t in range(first, last(wildcards) + 1)
+        path.format(t=t, data=wildcards.data, learner=wildcards.learner)
+        for t in range(first, last(wildcards) + 1)
     ]

@@ -1,49 +1,56 @@
-# Algorithm 1 for learners with `steps: true`, whose iterations are jobs:
+# Algorithm 1 for learners with `checkpoint_iterations: true`, whose iterations are jobs:
 #     learn_environments   M_c: environments_t from what iterations 1, ..., t - 1 have left
 #     learn_direction      M_p: theta_t from all environments so far
 # Both files are what iteration t + 1 starts from, and any of them can be made again:
-#     snakemake -f results/paper/classification/r2=0.70/kerhrm/iterations/2/environments.npz
+#     snakemake -f results/paper/classification+r2=0.7/kerhrm/iterations/2/environments.npz
 
-WITH_STEPS = any_of(CONFIG.with_steps)
-
-
-def shows_iterations(wildcards):
-    """Whether a table shows every iteration of a learner."""
-    cell = tuple(at(wildcards).values())
-    return any(
-        cell in table.cells for table in TABLES.values() if table.kind == "iterations"
-    )
+CHECKPOINTED = [
+    name
+    for name, learner in CONFIG.resolved.whole.learners.items()
+    if learner.checkpoint_iterations and not CONFIG.resolved.whole.search
+]
+#: names of them, but for those of another selection criterion, which one job trains
+WITH_ITERATIONS = (
+    rf"(?:{any_of(CHECKPOINTED)})(?:\+(?!select=)[^/+]+)*" if CHECKPOINTED else "(?!)"
+)
 
 
 def last_iteration(wildcards):
-    return options_of(wildcards)["n_iterations"]
-
-
-def options_of(wildcards):
-    """Options of a learner that has one candidate."""
-    return parameters(**at(wildcards))["candidates"][0]
+    return learner_of(wildcards).options.n_iterations
 
 
 def pretest_of(wildcards):
     """The test for heterogeneity, where there is one: binary labels cannot be tested."""
-    pretest = options_of(wildcards)["pretest"]
-    if pretest is None or parameters(**at(wildcards))["task"] != "regression":
+    if learner_of(wildcards).options.pretest is None:
         return []
-    return "<run>/{data}/{setting}/{learner}/heterogeneity.npz".format(**at(wildcards))
+    if data_of(wildcards).task != "regression":
+        return []
+    return f"<run>/{wildcards.data}/{wildcards.learner}/heterogeneity.npz"
+
+
+def penalty_of(wildcards):
+    """Penalty of M_p, whose code it runs, in a list."""
+    entries = learner_of(wildcards).entries
+    return [entries["penalty"]] if "penalty" in entries else []
+
+
+def learner_params(wildcards):
+    """Parameter function: what a job needs to know of its learner."""
+    return learner_of(wildcards).params()
 
 
 rule test_heterogeneity:
     input:
-        features="<run>/{data}/{setting}/features/training.npz",
-        train="<run>/{data}/{setting}/data/train.npz",
+        features="<run>/{data}/features/training.npz",
+        train="<run>/{data}/data/train.npz",
     output:
-        "<run>/{data}/{setting}/{learner}/heterogeneity.npz",
+        "<run>/{data}/{learner}/heterogeneity.npz",
     log:
-        "<run>/logs/test_heterogeneity/{data}/{setting}/{learner}.log",
+        "<run>/logs/test_heterogeneity/{data}/{learner}.log",
     benchmark:
-        "<run>/benchmarks/test_heterogeneity/{data}/{setting}/{learner}.tsv"
+        "<run>/benchmarks/test_heterogeneity/{data}/{learner}.tsv"
     wildcard_constraints:
-        learner=WITH_STEPS,
+        learner=WITH_ITERATIONS,
     group:
         "kerhrm"
     threads: THREADS
@@ -51,31 +58,31 @@ rule test_heterogeneity:
         mem_mb=memory(4000),
         runtime=minutes(15),
     params:
-        pretest=lambda wildcards: options_of(wildcards)["pretest"],
-        seeds=of("seeds"),
+        pretest=lambda w: learner_of(w).options.pretest.model_dump(mode="json"),
+        n_seeds=lambda w: learner_of(w).n_seeds,
         threads=THREADS,
         code=code("test_heterogeneity"),
     message:
-        "Test for heterogeneity: {wildcards.data}/{wildcards.setting}/{wildcards.learner}"
+        "Test for heterogeneity: {wildcards.data}/{wildcards.learner}"
     script:
         "../scripts/test_heterogeneity.py"
 
 
 rule learn_environments:
     input:
-        features="<run>/{data}/{setting}/features/training.npz",
-        train="<run>/{data}/{setting}/data/train.npz",
-        validation="<run>/{data}/{setting}/data/validation.npz",
+        features="<run>/{data}/features/training.npz",
+        train="<run>/{data}/data/train.npz",
+        validation="<run>/{data}/data/validation.npz",
         environments=iterations("environments", 1, lambda w: int(w.t) - 1),
         directions=iterations("directions", 1, lambda w: int(w.t) - 1),
     output:
-        "<run>/{data}/{setting}/{learner}/iterations/{t}/environments.npz",
+        "<run>/{data}/{learner}/iterations/{t}/environments.npz",
     log:
-        "<run>/logs/learn_environments/{data}/{setting}/{learner}/{t}.log",
+        "<run>/logs/learn_environments/{data}/{learner}/{t}.log",
     benchmark:
-        "<run>/benchmarks/learn_environments/{data}/{setting}/{learner}/{t}.tsv"
+        "<run>/benchmarks/learn_environments/{data}/{learner}/{t}.tsv"
     wildcard_constraints:
-        learner=WITH_STEPS,
+        learner=WITH_ITERATIONS,
     priority: 1
     group:
         "kerhrm"
@@ -85,29 +92,28 @@ rule learn_environments:
         runtime=minutes(15),
         gpu=GPU,
     params:
-        options=options_of,
-        seeds=of("seeds"),
+        learner=learner_params,
         device=CONFIG.device,
         threads=THREADS,
         code=code("learn_environments"),
     message:
-        "M_c, iteration {wildcards.t}: {wildcards.data}/{wildcards.setting}/{wildcards.learner}"
+        "M_c, iteration {wildcards.t}: {wildcards.data}/{wildcards.learner}"
     script:
         "../scripts/learn_environments.py"
 
 
 rule learn_direction:
     input:
-        features="<run>/{data}/{setting}/features/training.npz",
+        features="<run>/{data}/features/training.npz",
         environments=iterations("environments", 1, lambda w: int(w.t)),
     output:
-        "<run>/{data}/{setting}/{learner}/iterations/{t}/directions.npz",
+        "<run>/{data}/{learner}/iterations/{t}/directions.npz",
     log:
-        "<run>/logs/learn_direction/{data}/{setting}/{learner}/{t}.log",
+        "<run>/logs/learn_direction/{data}/{learner}/{t}.log",
     benchmark:
-        "<run>/benchmarks/learn_direction/{data}/{setting}/{learner}/{t}.tsv"
+        "<run>/benchmarks/learn_direction/{data}/{learner}/{t}.tsv"
     wildcard_constraints:
-        learner=WITH_STEPS,
+        learner=WITH_ITERATIONS,
     group:
         "kerhrm"
     threads: THREADS
@@ -116,35 +122,34 @@ rule learn_direction:
         runtime=minutes(5),
         gpu=GPU,
     params:
-        options=options_of,
-        seeds=of("seeds"),
+        learner=learner_params,
         device=CONFIG.device,
         threads=THREADS,
-        code=code_of("learn_direction", "penalties"),
+        code=lambda w: code("learn_direction", *penalty_of(w)),
     message:
-        "M_p, iteration {wildcards.t}: {wildcards.data}/{wildcards.setting}/{wildcards.learner}"
+        "M_p, iteration {wildcards.t}: {wildcards.data}/{wildcards.learner}"
     script:
         "../scripts/learn_direction.py"
 
 
 rule train_network:
     input:
-        train="<run>/{data}/{setting}/data/train.npz",
-        validation="<run>/{data}/{setting}/data/validation.npz",
-        test_inputs="<run>/{data}/{setting}/data/test_inputs.npz",
-        features="<run>/{data}/{setting}/features/training.npz",
-        test_features="<run>/{data}/{setting}/features/test.npz",
+        train="<run>/{data}/data/train.npz",
+        validation="<run>/{data}/data/validation.npz",
+        test_inputs="<run>/{data}/data/test_inputs.npz",
+        features="<run>/{data}/features/training.npz",
+        test_features="<run>/{data}/features/test.npz",
         environments=iterations("environments", 1, last_iteration),
         directions=iterations("directions", 1, last_iteration),
         heterogeneity=pretest_of,
     output:
-        "<run>/{data}/{setting}/{learner}/predictions.npz",
+        "<run>/{data}/{learner}/predictions.npz",
     log:
-        "<run>/logs/train_network/{data}/{setting}/{learner}.log",
+        "<run>/logs/train_network/{data}/{learner}.log",
     benchmark:
-        "<run>/benchmarks/train_network/{data}/{setting}/{learner}.tsv"
+        "<run>/benchmarks/train_network/{data}/{learner}.tsv"
     wildcard_constraints:
-        learner=WITH_STEPS,
+        learner=WITH_ITERATIONS,
     group:
         "kerhrm"
     threads: THREADS
@@ -153,16 +158,12 @@ rule train_network:
         runtime=minutes(60),
         gpu=GPU,
     params:
-        options=options_of,
-        outputs=lambda w: list(parameters(**at(w))["titles"]),
-        task=of("task"),
-        iterations=shows_iterations,
-        network=of("network"),
-        seeds=of("seeds"),
+        data=replication,
+        learners=lambda w: [learner_params(w)],
         device=CONFIG.device,
         threads=THREADS,
-        code=code_of("train_network"),
+        code=lambda w: code("train_network", *module_of(data_of(w))),
     message:
-        "Train the network: {wildcards.data}/{wildcards.setting}/{wildcards.learner}"
+        "Train the network: {wildcards.data}/{wildcards.learner}"
     script:
         "../scripts/train_network.py"

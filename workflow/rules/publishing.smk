@@ -63,56 +63,47 @@ rule verify:
 
 
 # The preset tuning trains all candidates: a choice by each criterion, and the scores of all.
-def searched(name):
-    """Input function: a file of each setting and learner of a search."""
+SEARCHES = CONFIG.searches
 
-    def paths(wildcards):
-        search = CONFIG.tuning(wildcards.data)
-        return [
-            f"<run>/{wildcards.data}/{setting}/{learner}/{name}"
-            for setting in search["settings"]
-            for learner in search["learners"]
-        ]
 
-    return paths
+def searched(wildcards):
+    """Input function: predictions of every candidate of a search."""
+    cells = SEARCHES[wildcards.data].cells
+    return [f"<run>/{data}/{learner}/predictions.npz" for data, learner in cells]
 
 
 def searched_data(name):
-    """Input function: a file of each setting of a search."""
+    """Input function: a file of each data of a search."""
     return lambda wildcards: [
-        f"<run>/{wildcards.data}/{setting}/data/{name}"
-        for setting in CONFIG.tuning(wildcards.data)["settings"]
+        f"<run>/{data}/data/{name}.npz" for data in SEARCHES[wildcards.data].data
     ]
 
 
 def searched_cells(wildcards):
-    """What the search has to know of each setting and learner."""
+    """What the search has to know of each candidate, by DATA/LEARNER."""
     cells = {}
-    for setting in CONFIG.tuning(wildcards.data)["settings"]:
-        for learner in CONFIG.tuning(wildcards.data)["learners"]:
-            found = parameters(wildcards.data, setting, learner)
-            cells[f"{wildcards.data}/{setting}/{learner}"] = {
-                "criteria": found["criteria"],
-                "candidates": found["candidates"],
-                "outputs": list(found["titles"]),
-            }
+    for data, learner in SEARCHES[wildcards.data].cells:
+        cell = checked(CONFIG.learner, data, learner)
+        cells[f"{data}/{learner}"] = {
+            "outputs": list(cell.titles),
+            "criteria": CONFIG.resolved.resolver.criteria(cell.base)[:-2],
+            "options": candidate_options(learner),
+        }
     return cells
 
 
-SEARCHED = [
-    data
-    for data in CONFIG.data_sets
-    if CONFIG.preset == "tuning" and CONFIG.tuning(data)
-]
+def candidate_options(learner):
+    """Options that the name of a candidate has."""
+    return CONFIG.resolved.resolver.parse_learner(learner)[1]
 
 
 rule select_hyperparameters:
     input:
-        predictions=searched("predictions.npz"),
-        train=searched_data("train.npz"),
-        validation=searched_data("validation.npz"),
-        environments=searched_data("environments.npz"),
-        test_labels=searched_data("test_labels.npz"),
+        predictions=searched,
+        train=searched_data("train"),
+        validation=searched_data("validation"),
+        environments=searched_data("environments"),
+        test_labels=searched_data("test_labels"),
     output:
         selected="<run>/selected/{data}.yaml",
         scores="<run>/selected/{data}.csv",
@@ -120,6 +111,8 @@ rule select_hyperparameters:
         "<run>/logs/select_hyperparameters/{data}.log",
     benchmark:
         "<run>/benchmarks/select_hyperparameters/{data}.tsv"
+    wildcard_constraints:
+        data=any_of(SEARCHES),
     localrule: True
     params:
         cells=searched_cells,
@@ -133,7 +126,7 @@ rule select_hyperparameters:
 rule select:
     """What each criterion selects of every learner's candidates, for config/selected."""
     input:
-        [f"<run>/selected/{data}.{end}" for data in SEARCHED for end in ("yaml", "csv")],
+        [f"<run>/selected/{data}.{end}" for data in SEARCHES for end in ("yaml", "csv")],
     localrule: True
 
 

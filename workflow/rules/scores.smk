@@ -1,30 +1,46 @@
 # predictions -> scores: the only rule that reads test labels
 
-import dataclasses
-
 
 def predictions_of(wildcards):
-    return [
-        f"<run>/{'/'.join(cell)}/predictions.npz"
-        for cell in TABLES[wildcards.table].cells
-    ]
+    cells = TABLES[wildcards.table].cells
+    return [f"<run>/{data}/{learner}/predictions.npz" for data, learner in cells]
 
 
 def labels_of(name):
-    """Input function: a file of data of each setting of a table."""
+    """Input function: a file of each data of a table."""
     return lambda wildcards: [
-        f"<run>/{data}/{setting}/data/{name}.npz"
-        for data, setting in TABLES[wildcards.table].settings
+        f"<run>/{data}/data/{name}.npz" for data in TABLES[wildcards.table].data
     ]
 
 
-def scored(wildcards):
-    """What scoring has to know of each cell of a table."""
-    keys = "titles candidates shown replicates generator options".split()
+def facts_of(table):
+    """What scoring has to know of the data of a table, by name."""
+    found = {}
+    for name in table.data:
+        data = checked(CONFIG.data, name)
+        found[name] = {
+            "generator": data.generator,
+            "options": data.options.model_dump(mode="json"),
+            "replicates": list(data.seeds.names),
+        }
+    return found
+
+
+def seeds_of(table):
+    """How many replicates each cell of a table has, as DATA/LEARNER."""
     return {
-        "/".join(cell): {key: parameters(*cell)[key] for key in keys}
-        for cell in TABLES[wildcards.table].cells
+        f"{row.data}/{row.learner}": checked(
+            CONFIG.learner, row.data, row.learner
+        ).n_seeds
+        for row in table.rows
     }
+
+
+def single(wildcards):
+    """The table of a single cell."""
+    from kerhrm.paper.evaluation.scores import table_of
+
+    return table_of(data_of(wildcards), learner_of(wildcards))
 
 
 rule score:
@@ -40,10 +56,35 @@ rule score:
         "<run>/benchmarks/score/{table}.tsv"
     localrule: True
     params:
-        cells=scored,
-        table=lambda w: dataclasses.asdict(TABLES[w.table]),
+        data=lambda w: facts_of(TABLES[w.table]),
+        n_seeds=lambda w: seeds_of(TABLES[w.table]),
+        table=lambda w: TABLES[w.table].params(),
         code=code("score"),
     message:
         "Score: {wildcards.table}"
+    script:
+        "../scripts/score.py"
+
+
+# One cell, whatever its options are: no table need have it.
+rule score_cell:
+    input:
+        predictions="<run>/{data}/{learner}/predictions.npz",
+        train="<run>/{data}/data/train.npz",
+        test_labels="<run>/{data}/data/test_labels.npz",
+    output:
+        "<run>/{data}/{learner}/scores.csv",
+    log:
+        "<run>/logs/score_cell/{data}/{learner}.log",
+    benchmark:
+        "<run>/benchmarks/score_cell/{data}/{learner}.tsv"
+    localrule: True
+    params:
+        data=lambda w: facts_of(single(w)),
+        n_seeds=lambda w: seeds_of(single(w)),
+        table=lambda w: single(w).params(),
+        code=code("score"),
+    message:
+        "Score: {wildcards.data}/{wildcards.learner}"
     script:
         "../scripts/score.py"

@@ -5,7 +5,7 @@ from kerhrm.paper.config.files import read_yaml
 # Figures need no window, whatever backend the user has chosen.
 os.environ["MPLBACKEND"] = "agg"
 DECLARED = checked(read_yaml, ROOT / "config/endpoints.yaml")["tables"]
-for name in DECLARED.keys() - CONFIG.merged["tables"].keys():
+for name in DECLARED.keys() - CONFIG.resolved.whole.tables.keys():
     raise WorkflowError(f"config/endpoints.yaml: tables.{name}: no table has this name")
 ENDPOINTS = [name for name in DECLARED if name in TABLES]
 
@@ -34,9 +34,11 @@ def products(table):
 def missing(tables):
     """Removed files that what stands of some tables was made of, and that a rule still makes."""
     files = [file.replace("<run>", RUN) for table in tables for file in products(table)]
-    cells = {"/".join(cell) for table in tables for cell in TABLES[table].cells}
+    cells = {
+        f"{data}/{learner}" for name in tables for data, learner in TABLES[name].cells
+    }
     parts = {
-        f"{'/'.join(cell.split('/')[:2])}/{part}"
+        f"{cell.partition('/')[0]}/{part}"
         for cell in cells
         for part in ("data", "features")
     }

@@ -1,4 +1,4 @@
-"""One setting's data, all seeds; labels of test points go to a file of their own."""
+"""Data, all seeds; labels of test points go to a file of their own."""
 
 from kerhrm.paper.data.dataset import check_generated
 from kerhrm.paper.runs.job import job
@@ -7,7 +7,7 @@ from kerhrm.plugins import load_entry, origin
 with job(snakemake):
     entries = snakemake.params.entries
     options = load_entry(entries["options"])(**snakemake.params.options)
-    generate, seeds = load_entry(entries["generate"]), snakemake.params.seeds["data"]
+    generate, seeds = load_entry(entries["generate"]), snakemake.params.seeds
     raw = [load_entry(entries["raw"]).load(file) for file in snakemake.input]
     made = generate(options, seeds, *raw)
     where = origin("kerhrm.data_sets", snakemake.params.generator)

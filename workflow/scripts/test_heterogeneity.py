@@ -16,6 +16,6 @@ with job(snakemake) as checkpoint:
         checkpoint.once(
             f"seed={s}", lambda s=s: test_problem(problems[s], x[s], options).arrays()
         )
-        for s in range(len(snakemake.params.seeds["network"]))
+        for s in range(snakemake.params.n_seeds)
     ]
     save_stacked(snakemake.output[0], units)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kerhrm.paper.config import load_config
 from kerhrm.paper.runs import cache
 
 CONTENT = {"a": [1, 2.5, None], "b": {"c": "ü\n"}}
@@ -73,20 +72,6 @@ def test_what_is_damaged_counts_as_absent(folder: Path, damage: Any) -> None:
     assert cache.load(file()) is None
     cache.save(file(), CONTENT)  # no error, where a folder is in the way
     assert cache.load(file()) == (None if damage is make_folder else CONTENT)
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_configuration_is_resolved_again(folder: Path, damage: Any) -> None:
-    whole = load_config({"preset": "smoke"})
-    (kept,) = folder.glob("config/*.json")
-    before = kept.read_bytes()
-    damage(kept)
-    again = load_config({"preset": "smoke"})
-    assert again.merged == whole.merged
-    assert again.params("classification", "r2=0.70") == whole.params(
-        "classification", "r2=0.70"
-    )
-    assert damage is make_folder or kept.read_bytes() == before
 
 
 def test_nothing_is_kept_where_nothing_can_be(

@@ -10,9 +10,9 @@ from kerhrm.paper.runs.costs import COLUMNS, estimate, measured, place, planned,
 
 COSTS = pd.DataFrame(
     [
-        ("train", "houses/houses/erm", 10.0, 500.0),
-        ("train", "houses/houses/irm", 30.0, 700.0),
-        ("train", "classification/r2=0.70/erm", 100.0, 300.0),
+        ("train", "houses/erm", 10.0, 500.0),
+        ("train", "houses/irm", 30.0, 700.0),
+        ("train", "classification+r2=0.7/erm", 100.0, 300.0),
         ("score", "table1", 2.0, 100.0),
     ],
     columns=COLUMNS,
@@ -20,13 +20,13 @@ COSTS = pd.DataFrame(
 
 
 def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
-    path = tmp_path / "benchmarks/train/houses/h=1.5/erm.tsv"
+    path = tmp_path / "benchmarks/train/houses+h=1.5/erm.tsv"
     path.parent.mkdir(parents=True)
     path.write_text("s\th:m:s\tmax_rss\n12.5\t0:00:12\t345.6\n")
     path.with_name("irm.tsv").write_text("s\th:m:s\tmax_rss\n0.5\t0:00:00\tNA\n")
     assert measured(tmp_path).to_numpy().tolist() == [
-        ["train", "houses/h=1.5/erm", 12.5, 345.6],
-        ["train", "houses/h=1.5/irm", 0.5, 0.0],
+        ["train", "houses+h=1.5/erm", 12.5, 345.6],
+        ["train", "houses+h=1.5/irm", 0.5, 0.0],
     ]
     assert stored(tmp_path / "nothing.tsv").empty
     (tmp_path / "costs.tsv").write_text("rule\tseconds\ntrain\tlong\n")
@@ -36,11 +36,11 @@ def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
 
 def test_the_nearest_job_counts() -> None:
     jobs = [
-        ("train", "houses/houses/erm"),  # known
-        ("train", "houses/houses/dro"),  # as those on houses
-        ("train", "regression/r=1.5/erm"),  # as all of the rule
+        ("train", "houses/erm"),  # known
+        ("train", "houses/dro"),  # as those on houses
+        ("train", "regression+r=1.5/erm"),  # as all of the rule
         ("score", "table2"),
-        ("train_network", "houses/houses/kerhrm"),
+        ("train_network", "houses/kerhrm"),
     ]
     known, unknown = estimate(jobs, COSTS)
     assert known["seconds"].tolist() == pytest.approx([10, 20, 140 / 3, 2])
@@ -52,12 +52,12 @@ def test_the_nearest_job_counts() -> None:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("a/paper/houses/h=1.5/data/train.npz", "houses/h=1.5"),
+        ("a/paper/houses+h=1.5/data/train.npz", "houses+h=1.5"),
         (
-            "a/paper/houses/h=1.5/kerhrm/iterations/2/environments.npz",
-            "houses/h=1.5/kerhrm/2",
+            "a/paper/houses+h=1.5/kerhrm/iterations/2/environments.npz",
+            "houses+h=1.5/kerhrm/2",
         ),
-        ("a/paper/houses/h=1.5/erm/predictions.npz", "houses/h=1.5/erm"),
+        ("a/paper/houses+h=1.5/erm/predictions.npz", "houses+h=1.5/erm"),
         ("a/paper/scores/table1.csv.gz", "table1"),
     ],
 )

@@ -1,7 +1,6 @@
 """What a job gives a method, and what it takes from one."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,20 @@ import torch
 
 from kerhrm import NetworkOptions, NTFMap, Problem, build
 from kerhrm.errors import KerhrmError
-from kerhrm.methods.base import POOLED, WORST_INFERRED
+from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.inputs import Fitted
-from kerhrm.paper.runs.arrays import save_arrays, save_stacked
-from kerhrm.paper.runs.training import Replicates
+from kerhrm.paper.runs.arrays import load_records, save_arrays, save_stacked
+from kerhrm.paper.runs.predictions import Predictions, aligned, predict
+from kerhrm.paper.runs.replicates import Replicates
+from kerhrm.paper.runs.replication import Replication, Seeds
+from kerhrm.paper.runs.training import inputs_of
 
 N, M, TEST, D, K = 12, 7, 5, 3, 4
-NETWORK = {"widths": [6]}
+NETWORK = NetworkOptions(widths=[6])
+LEARNER = {"name": "mine", "outputs": ["model"], "infers": False, "iterates": False}
 
 
-def replicates(
-    folder: Path, features: bool = False, **params: Any
-) -> tuple[Replicates, Any]:
+def replicates(folder: Path, features: bool = False) -> tuple[Replicates, Any]:
     """Two seeds of a small regression, as a job reads them."""
     random = np.random.default_rng(0)
     sizes = {"train": N, "validation": M, "test_inputs": TEST}
@@ -36,7 +37,7 @@ def replicates(
         x, x_validation, x_test = (
             torch.from_numpy(one["x"][0]) for one in arrays.values()
         )
-        found = NTFMap.fit(build(NetworkOptions(**NETWORK), 0, D), x, K)
+        found = NTFMap.fit(build(NETWORK, 0, D), x, K)
         labels = x[:, 0], x_validation[:, 0], "regression", 0
         problem = Problem.from_features(found, x_validation, *labels).arrays()
         files["features"] = str(folder / "features.npz")
@@ -44,48 +45,64 @@ def replicates(
         psi, f0 = (one.numpy() for one in found.transform(x_test))
         files["test_features"] = str(folder / "test_features.npz")
         save_stacked(files["test_features"], [{"psi": psi, "f0": f0}] * 2)
-    given = {
-        "seeds": {"network": [0, 1], "clustering": [0, 1]},
-        "network": NETWORK,
-        "task": "regression",
-        "outputs": ["model"],
-    }
-    bag = SimpleNamespace(**given | params)
-    bag.get = lambda name, default=None: getattr(bag, name, default)
-    return Replicates(files, bag, torch.device("cpu"), "mine"), arrays
+    seeds = Seeds.alike(2, 0)
+    of = Replication("data", "regression", NETWORK, FeatureOptions(k=K), seeds)
+    return Replicates(files, of, torch.device("cpu")), arrays
 
 
 def test_what_a_method_writes_stays_with_it(tmp_path: Path) -> None:
     """Inputs are copies: the next candidate sees the data as they were."""
     ours, arrays = replicates(tmp_path, features=True)
-    first, problem = ours.inputs(0), ours.problems[0]
+    first, problem = inputs_of(ours, 0), ours.problems[0]
     before = problem.psi_train.clone()
     for tensor in (first.x, first.y, first.x_validation, first.auxiliary):
         tensor.fill_(7.0)
     first.problem.u.fill_(7.0)
     first.problem.y.fill_(7.0)
-    again = ours.inputs(0)
+    again = inputs_of(ours, 0)
     for name, file in (("x", "train"), ("y", "train"), ("auxiliary", "train")):
         assert np.array_equal(getattr(again, name).numpy(), arrays[file][name][0])
     assert np.array_equal(again.x_validation.numpy(), arrays["validation"]["x"][0])
     assert torch.equal(again.problem.psi_train, before)
     assert torch.equal(ours.problems[0].psi_train, before)
     fitted = Fitted(directions={"model": torch.ones(K)})
-    outputs = ours.predictions(0, fitted)["model/train"]
+    outputs = predict(ours, 0, fitted, LEARNER).output("model", "train")
     expected = problem.f0_train + before @ torch.ones(K, dtype=before.dtype)
     np.testing.assert_allclose(outputs, expected.numpy(), rtol=1e-6)
 
 
-def test_outputs_of_all_parts(tmp_path: Path) -> None:
+def test_outputs_of_all_parts_come_back_from_disk(tmp_path: Path) -> None:
     ours, arrays = replicates(tmp_path)
     environments, chosen = torch.ones(N + M, 2), {"a": 2, "b": torch.tensor(3.0)}
-    first = {"model": lambda x: x[:, 0]}
-    found = ours.predictions(1, Fitted(first, {}, environments, chosen))
+    first = {"model": lambda x: x[:, 0], "other": lambda x: x[:, 1]}
+    learner = LEARNER | {"outputs": ["other", "model"]}
+    made = predict(ours, 1, Fitted(first, {}, environments, chosen), learner)
+    path = tmp_path / "predictions.npz"
+    save_stacked(path, aligned([made.arrays()]))
+    (found,) = load_records(Predictions, path)
     for part in ("train", "validation", "test"):
         x = arrays["test_inputs" if part == "test" else part]["x"][1]
-        assert np.array_equal(found[f"model/{part}"], x[:, 0])
-    assert found["environments"].shape == (N + M, 2)
-    assert (float(found["chosen/a"]), float(found["chosen/b"])) == (2.0, 3.0)
+        assert np.array_equal(found.output("model", part), x[:, 0])
+        assert np.array_equal(found.output("other", part), x[:, 1])
+    assert found.memberships is not None
+    assert found.memberships.shape == (N + M, 2)
+    assert found.chosen.tolist() == ["a", "b"]
+    assert found.choices.tolist() == [2.0, 3.0]
+    assert found.iterations is None
+
+
+def test_replicates_that_infer_and_choose_less_are_filled_up(tmp_path: Path) -> None:
+    ours, _ = replicates(tmp_path)
+    one = fitted(environments=torch.ones(N + M, 1), chosen={"a": 1.0})
+    two = fitted(environments=torch.ones(N + M, 2), chosen={"b": 2.0})
+    units = [predict(ours, s, f, LEARNER).arrays() for s, f in enumerate((one, two))]
+    save_stacked(tmp_path / "predictions.npz", aligned(units))
+    first, second = load_records(Predictions, tmp_path / "predictions.npz")
+    assert first.memberships is not None
+    assert first.memberships.sum(0).tolist() == [N + M, 0]
+    assert first.chosen.tolist() == second.chosen.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(first.choices, [1.0, np.nan])
+    np.testing.assert_array_equal(second.choices, [np.nan, 2.0])
 
 
 def network(x: torch.Tensor) -> torch.Tensor:
@@ -129,6 +146,14 @@ WRONG: dict[str, tuple[Any, str]] = {
         fitted(environments=torch.ones(N + M)),
         f"must be a tensor of shape ({N + M}, K), a row for each training and",
     ),
+    "memberships that are no numbers": (
+        fitted(environments=torch.full((N + M, 2), torch.nan)),
+        "environments of its Fitted must be finite; got NaN",
+    ),
+    "complex outputs": (
+        fitted(networks={"model": lambda x: x[:, 0] * 1j}),
+        "output model must hold real numbers; got torch.complex64",
+    ),
     "NumPy memberships": (fitted(environments=np.ones((N + M, 2))), "got ndarray"),
     "choices": (fitted(chosen={"k": [1, 2]}), "chosen['k'] must be a number; got [1"),
     "choice": (fitted(chosen={"k": "many"}), "must be a number; got 'many'"),
@@ -141,7 +166,7 @@ def test_what_is_no_trained_method_is_refused(
 ) -> None:
     ours, _ = replicates(tmp_path)
     with pytest.raises(KerhrmError) as error:
-        ours.predictions(0, returned)
+        predict(ours, 0, returned, LEARNER)
     text = str(error.value)
     assert text.startswith("learner mine: ")
     assert problem in text
@@ -153,17 +178,28 @@ def test_what_is_no_trained_method_is_refused(
 def test_a_direction_has_a_number_for_each_feature(theta: Any, tmp_path: Path) -> None:
     ours, _ = replicates(tmp_path, features=True)
     with pytest.raises(KerhrmError, match=rf"must be a tensor of shape \({K},\); got"):
-        ours.predictions(0, Fitted(directions={"model": theta}))
+        predict(ours, 0, Fitted(directions={"model": theta}), LEARNER)
 
 
-def test_environments_that_a_criterion_needs_are_there(tmp_path: Path) -> None:
-    ours, _ = replicates(tmp_path, criteria=[POOLED, WORST_INFERRED])
+def test_environments_that_are_declared_are_there(tmp_path: Path) -> None:
+    ours, _ = replicates(tmp_path)
+    learner = LEARNER | {"infers": True}
     with pytest.raises(KerhrmError, match=r"no environments, but .* infers=True; add"):
-        ours.predictions(0, fitted())
-    ours.predictions(0, fitted(environments=torch.ones(N + M, 1)))
+        predict(ours, 0, fitted(), learner)
+    predict(ours, 0, fitted(environments=torch.ones(N + M, 1)), learner)
 
 
-def test_iterations_that_a_table_shows_are_there(tmp_path: Path) -> None:
-    ours, _ = replicates(tmp_path, features=True, iterations=True)
+def test_iterations_that_are_declared_are_there(tmp_path: Path) -> None:
+    ours, _ = replicates(tmp_path, features=True)
+    learner, theta = LEARNER | {"iterates": True}, torch.ones(K)
     with pytest.raises(KerhrmError, match="learner mine: its Fitted has no iterations"):
-        ours.predictions(0, Fitted(directions={"model": torch.ones(K)}))
+        predict(ours, 0, Fitted(directions={"model": theta}), learner)
+    steps = {0: (theta, None), 1: (2 * theta, torch.ones(N, 2))}
+    directions = {"model": 2 * theta}
+    found = predict(ours, 0, Fitted({}, directions, iterations=steps), learner)
+    assert found.iterations is not None
+    assert found.iterations.tolist() == [0, 1]
+    assert found.iteration_train is not None
+    np.testing.assert_allclose(found.iteration_train[1], found.output("model", "train"))
+    assert found.iteration_memberships is not None
+    assert found.iteration_memberships.sum((1, 2)).tolist() == [0, 2 * N]

@@ -2,8 +2,8 @@
 
 The jobs of a dry run x seconds of earlier ones.
 
-Costs are tables of :data:`COLUMNS`: a rule, the ``DATA/SETTING/LEARNER`` of its job as
-far as it has them, and what the job took.
+Costs are tables of :data:`COLUMNS`: a rule, the ``DATA/LEARNER`` of its job as far as
+it has them, and what the job took.
 """
 
 import io
@@ -27,6 +27,8 @@ SNAKEFILES = (
     "workflow/Snakefile",
     "workflow/snakefile",
 )
+#: how rules that train several learners are called
+TOGETHER = "train_"
 #: a finished run lists its jobs here
 BENCHMARKS = "benchmarks"
 
@@ -68,7 +70,9 @@ def estimate(
         if own.empty:
             unknown[rule] += 1
             continue
-        alike = own[own["place"].str.partition("/")[0] == place.partition("/")[0]]
+        base = place.partition("/")[0].partition("+")[0]
+        bases = own["place"].str.partition("/")[0].str.partition("+")[0]
+        alike = own[bases == base]
         same = own[own["place"] == place]
         others = next(rows for rows in (same, alike, own) if len(rows))
         known.append((rule, others["seconds"].mean(), others["memory_mb"].max()))
@@ -99,9 +103,12 @@ def planned(
         raise KerhrmError(problem, "check the targets and --config")
     files = pd.read_csv(io.StringIO(done.stdout), sep="\t")
     files = files[files["plan"] == "update pending"]
-    return list(
-        dict.fromkeys(zip(files["rule"], files["output_file"].map(place), strict=True))
-    )
+    # several learners are one job, whose place is the first one's
+    together = files["rule"].str.startswith(TOGETHER)
+    together &= files["rule"] != "train_network"
+    files = files[~together | ~files["rule"].duplicated()]
+    rules = files["rule"].where(~together[files.index], "train")
+    return list(dict.fromkeys(zip(rules, files["output_file"].map(place), strict=True)))
 
 
 def place(file: str) -> str:
@@ -109,11 +116,11 @@ def place(file: str) -> str:
     path = PurePath(file)
     parts = path.parent.parts
     if parts[-1] in ("data", "features"):
-        return "/".join(parts[-3:-1])  # DATA/SETTING
+        return parts[-2]  # DATA
     if parts[-2] == "iterations":
-        return "/".join([*parts[-5:-2], parts[-1]])  # DATA/SETTING/LEARNER/T
-    if path.name in ("predictions.npz", "heterogeneity.npz"):
-        return "/".join(parts[-3:])
+        return "/".join([*parts[-4:-2], parts[-1]])  # DATA/LEARNER/T
+    if path.name in ("predictions.npz", "heterogeneity.npz", "scores.csv"):
+        return "/".join(parts[-2:])
     return path.name.partition(".")[0]
 
 
