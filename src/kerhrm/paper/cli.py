@@ -1,4 +1,4 @@
-"""The command ``kerhrm``: check, explain, verify, publish, cost, claims."""
+"""The command ``kerhrm``: check, explain, options, verify, publish, cost, claims."""
 
 import argparse
 import contextlib
@@ -135,6 +135,9 @@ def _parser() -> argparse.ArgumentParser:
     cost.add_argument(
         "--config", nargs="*", action="extend", default=[], metavar="KEY=VALUE"
     )
+    options = add("options", _options, "what a name can say of a learner or of data")
+    options.add_argument("name", help="as kerhrm, or classification")
+    options.add_argument("--preset", default="paper", help="default: %(default)s")
     _add_check_options(add("check", _check, "whether KerHRM helps on a CSV file"))
     claims = add("claims", _claims, "how the paper's claims fared in a run")
     claims.add_argument("run", type=Path, nargs="?", default=REFERENCE)
@@ -202,6 +205,13 @@ def _publish(options: argparse.Namespace) -> None:
     from kerhrm.paper.reporting.run import Run
 
     print(publish(Run(options.run), options.reference, options.tables))
+
+
+def _options(options: argparse.Namespace) -> None:
+    from kerhrm.paper.config import load_config
+    from kerhrm.paper.reporting.option_list import table
+
+    print(table(load_config({"preset": options.preset}), options.name))
 
 
 def _cost(options: argparse.Namespace) -> None:

@@ -155,11 +155,9 @@ def test_every_cell_that_a_claim_names_is_configured(
     titles: dict[str, set[str]] = {}
     labels: dict[str, set[str]] = {}
     for name, table in config.tables.items():
-        for cell in table.cells:
-            titles.setdefault(name, set()).update(
-                config.params(*cell)["titles"].values()
-            )
-            labels.setdefault(name, set()).add(table.label(*cell))
+        for row in table.rows:
+            titles.setdefault(name, set()).update(row.titles.values())
+            labels.setdefault(name, set()).add(row.setting)
 
     def look(
         self: check.Evidence, table: str, setting: str, method: str, metric: str

@@ -11,68 +11,106 @@ from kerhrm.paper.evaluation.choices import COLUMNS, measure, outcome
 from kerhrm.paper.evaluation.statistics import holm
 
 PERIODS = ("1900-1919", "1920-1939", "1940-1959")
-NONE = {"only": None, "title": None, "instead": None, "selection": None}
-MARKED = NONE | {"name": "x=1", "where": ["a", "b"]}
+OWN = ["erm", "kerhrm"]
+NOTHING = dict.fromkeys(
+    (
+        "changed_data",
+        "changed_learner",
+        "learner",
+        "only",
+        "title",
+        "instead",
+        "selection",
+    )
+)
+#: learners of a table on its own data, and on data with an alternative
+ROWS = [
+    ("erm", "ERM", "own", 0.0),
+    ("erm+select=pooled", "ERM", "other", 0.0),
+    ("kerhrm", "KerHRM", "own", 0.0),
+    ("kerhrm", "KerHRM (first iteration)", "own", 0.0),
+    ("kerhrm+k=5", "KerHRM", "own", 0.2),
+    ("", "ref: majority", "none", 0.0),
+]
 
 
 def scores(data: str, metric: str, settings: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = [
         (
-            data,
-            f"{setting}{mark}",
+            f"{data}{changed}",
+            f"{setting}{label}{',k=5' if '+k' in learner else ''}",
+            learner,
             method,
             seed,
             metric,
-            0.5 + rng.normal(shift, 0.01),
+            0.5 + rng.normal(shift + more, 0.01),
             selection,
         )
         for setting in settings
-        for mark, shift in (("", 0.0), (",x=1", 0.1))
-        for method, selection in (
-            ("ERM", "own"),
-            ("ERM", "other"),
-            ("KerHRM", "own"),
-            ("KerHRM (first iteration)", "own"),
-            ("ref: majority", "none"),
-        )
+        for changed, label, shift in (("", "", 0.0), ("+x=1", ",x=1", 0.1))
+        for learner, method, selection, more in ROWS
+        if not (changed and "+" in learner)
         for seed in range(6)
     ]
-    names = ["data", "setting", "method", "seed", "metric", "value", "selection"]
-    return pd.DataFrame(rows, columns=names).assign(data_source="synthetic", reason="")
+    names = ["data", "setting", "learner", "method", "seed", "metric", "value"]
+    frame = pd.DataFrame(rows, columns=[*names, "selection"])
+    return frame.assign(data_source="synthetic", reason="")
 
 
 TABLES = {
-    "choices_a": scores("a", "test_acc", ["r2=0.80"]),
+    "choices_a": scores("a", "test_acc", ["r2=0.8"]),
     "choices_b": scores("b", "mse", [f"period={p}" for p in PERIODS]),
 }
 
 
-def effects(**alternative: Any) -> pd.DataFrame:
-    return measure(TABLES, {"entry": [MARKED | alternative]})
+def effect(base: str, **changes: Any) -> dict[str, Any]:
+    return NOTHING | {
+        "choice": "entry",
+        "alternative": "other",
+        "table": f"choices_{base}",
+        "base": base,
+        "data": base,
+        "learners": [*OWN, "erm+select=pooled"],
+        **changes,
+    }
 
 
-def test_a_marked_setting_is_compared_with_the_default_seed_by_seed() -> None:
-    found = effects()
+def on_data(**changes: Any) -> list[dict[str, Any]]:
+    return [effect(base, changed_data=f"{base}+x=1", **changes) for base in "ab"]
+
+
+def test_other_data_are_compared_with_the_default_seed_by_seed() -> None:
+    found = measure(TABLES, on_data())
     assert list(found.columns) == COLUMNS
     assert set(found["method"]) == {"ERM", "KerHRM"}
     table = TABLES["choices_a"]
     for row in found[found["data"] == "a"].itertuples():
-        own = table[(table["method"] == row.method) & (table["selection"] == "own")]
+        own = table[(table["method"] == row.method) & table["learner"].isin(OWN)]
         changed, base = (
-            own.loc[own["setting"] == s, "value"].to_numpy()
-            for s in ("r2=0.80,x=1", "r2=0.80")
+            own.loc[own["data"] == d, "value"].to_numpy() for d in ("a+x=1", "a")
         )
         expected = scipy.stats.ttest_rel(changed, base)
         assert (row.p, row.n_seeds) == (pytest.approx(expected.pvalue), 6)
         assert (row.base, row.changed) == pytest.approx((base.mean(), changed.mean()))
         assert row.outcome == "changes"
-    assert set(effects(only="ERM")["method"]) == {"ERM"}
+    assert set(measure(TABLES, on_data(only="ERM"))["method"]) == {"ERM"}
+
+
+def test_another_learner_takes_the_place_of_the_tables_own() -> None:
+    (row,) = measure(
+        TABLES, [effect("a", learner="kerhrm", changed_learner="kerhrm+k=5")]
+    ).itertuples()
+    table = TABLES["choices_a"]
+    here = table[(table["data"] == "a") & (table["method"] == "KerHRM")]
+    means = here.groupby("learner")["value"].mean()
+    assert row.method == "KerHRM"
+    assert row.difference == pytest.approx(means["kerhrm+k=5"] - means["kerhrm"])
 
 
 def test_holm_is_over_the_results_on_one_data_set() -> None:
     """Of periods, the mean of the later ones."""
-    found = effects()
+    found = measure(TABLES, on_data())
     of_b = found[found["data"] == "b"]
     assert set(of_b["setting"]) == {*(f"period={p}" for p in PERIODS), "period=later"}
     later = of_b[of_b["setting"] == "period=later"]
@@ -86,16 +124,20 @@ def test_holm_is_over_the_results_on_one_data_set() -> None:
 
 
 def test_rows_of_the_table_are_alternatives_too() -> None:
-    instead = effects(name="ERM: KerHRM", title="ERM", instead="KerHRM", where=["a"])
-    assert instead["method"].tolist() == ["ERM"]
+    (instead,) = measure(
+        TABLES, [effect("a", title="ERM", instead="KerHRM")]
+    ).itertuples()
+    assert instead.method == "ERM"
     table = TABLES["choices_a"]
-    default = table[(table["setting"] == "r2=0.80") & (table["selection"] == "own")]
-    means = default.groupby("method")["value"].mean()
-    assert instead["difference"].item() == pytest.approx(means["KerHRM"] - means["ERM"])
-    other = effects(name="ERM: other", title="ERM", selection="other", where=["a"])
-    rows = table[(table["setting"] == "r2=0.80") & (table["method"] == "ERM")]
+    own = table[(table["data"] == "a") & table["learner"].isin(OWN)]
+    means = own.groupby("method")["value"].mean()
+    assert instead.difference == pytest.approx(means["KerHRM"] - means["ERM"])
+    (other,) = measure(
+        TABLES, [effect("a", title="ERM", selection="other")]
+    ).itertuples()
+    rows = table[(table["data"] == "a") & (table["method"] == "ERM")]
     means = rows.groupby("selection")["value"].mean()
-    assert other["difference"].item() == pytest.approx(means["other"] - means["own"])
+    assert other.difference == pytest.approx(means["other"] - means["own"])
 
 
 @pytest.mark.parametrize(
@@ -115,5 +157,5 @@ def test_outcomes(effect: tuple[float, float, float], expected: str) -> None:
 
 def test_stand_ins_have_no_outcome() -> None:
     tables = {n: one.assign(data_source="fallback:digits") for n, one in TABLES.items()}
-    found = measure(tables, {"entry": [MARKED]})
+    found = measure(tables, on_data())
     assert set(found["outcome"]) == {"stand-ins"}

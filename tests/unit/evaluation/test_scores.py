@@ -1,6 +1,7 @@
 """From predictions on disk to rows of scores, and from these to tables."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,15 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config.config import Table
+from kerhrm.paper.config.tables import Row, TableView
 from kerhrm.paper.evaluation.metrics import accuracy, divergence
 from kerhrm.paper.evaluation.scores import COLUMNS, closed_forms, score_table
 from kerhrm.paper.evaluation.tables import COLUMNS as CELL_COLUMNS
 from kerhrm.paper.evaluation.tables import load_paper_values, make_table
-from kerhrm.paper.runs.arrays import save_arrays
+from kerhrm.paper.runs.arrays import save_arrays, save_stacked
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
-SEEDS, C, SIDE = ["4", "0", "9"], 3, 2
+SEEDS, SIDE = ["4", "0", "9"], 2
 S = len(SEEDS)
 INFERRED, POOLED = "worst inferred environment", "pooled validation"
 TASKS = {
@@ -57,46 +58,58 @@ def write_data(folder: Path, task: str) -> None:
         save_arrays(folder / "data" / f"{name}.npz", arrays, **facts)
 
 
-def outputs(seed: int, *names: str, candidates: int = 1) -> dict[str, np.ndarray]:
+def outputs(seed: int, *names: str) -> dict[str, dict[str, np.ndarray]]:
+    """Outputs (S, points) by name and part."""
     rng = np.random.default_rng(seed)
     return {
-        f"{name}/{part}": rng.standard_normal((S, candidates, n))
+        name: {part: rng.standard_normal((S, n)) for part, n in SIZES.items()}
         for name in names
-        for part, n in SIZES.items()
     }
 
 
-PARAMS = {
-    "replicates": SEEDS,
-    "generator": "colored_mnist",
-    "options": {},
-    "candidates": [{}],
-}
-ERM = PARAMS | {"titles": {"model": "ERM"}, "shown": {POOLED: 0}}
-KERHRM = PARAMS | {
-    "titles": {"network": "KerHRM", "linear": "Linear"},
-    "shown": {INFERRED: 0},
-}
-TUNED = KERHRM | {"shown": {POOLED: 2, "oracle": 1}, "candidates": [{}, {}, {}]}
-
-
-def table(kind: str = "accuracy", **more: Any) -> Table:
-    cells = [
-        ("d", "s,x=1", "erm"),
-        ("d", "s,x=1", "kerhrm"),
-        ("d", "s,x=1", "kerhrm_tuned"),
+def save_predictions(
+    path: Path, made: dict[str, dict[str, np.ndarray]], **more: np.ndarray
+) -> None:
+    """What a job that trains writes."""
+    n_seeds = len(next(iter(made.values()))["train"])
+    units = [
+        {
+            "outputs": np.array([*made]),
+            **{p: np.stack([one[p][s] for one in made.values()]) for p in SIZES},
+            "chosen": np.array([], dtype=str),
+            "choices": np.array([]),
+            **{name: array[s] for name, array in more.items()},
+        }
+        for s in range(n_seeds)
     ]
-    values = {
+    save_stacked(path, units)
+
+
+DATA = "d+s=1"
+FACTS = {
+    DATA: {"replicates": SEEDS, "generator": "colored_mnist", "options": {}},
+}
+BOTH = {"network": "KerHRM", "linear": "Linear"}
+ROWS_OF_TABLE = (
+    Row(DATA, "erm", "erm", "s,x=1", {"model": "ERM"}, POOLED),
+    Row(DATA, "kerhrm", "kerhrm", "s,x=1", BOTH, INFERRED),
+    Row(DATA, "kerhrm+select=pooled", "kerhrm+k=5", "s,x=1", BOTH, POOLED),
+    Row(DATA, "kerhrm+select=oracle", "kerhrm", "s,x=1", BOTH, "oracle"),
+)
+N_SEEDS = {f"{row.data}/{row.learner}": S for row in ROWS_OF_TABLE}
+
+
+def table(kind: str = "accuracy", **more: Any) -> TableView:
+    values: dict[str, Any] = {
         "name": "t",
         "title": "T",
         "kind": kind,
         "in_all": True,
-        "criteria": "all",
-        "outputs": None,
-        "cells": cells,
-        "labels": {"d/s,x=1": "s,x=1"},
+        "n_seeds": None,
+        "labels": {DATA: "s,x=1"},
+        "rows": ROWS_OF_TABLE,
     }
-    return Table(**values | more)
+    return TableView(**values | more)
 
 
 @pytest.fixture
@@ -105,20 +118,17 @@ def run(tmp_path: Path) -> Path:
 
 
 def write(run: Path, task: str) -> Path:
-    folder = run / "d" / "s,x=1"
+    folder = run / DATA
     write_data(folder, task)
-    save_arrays(folder / "erm/predictions.npz", outputs(0, "model"))
-    save_arrays(folder / "kerhrm/predictions.npz", outputs(1, "network", "linear"))
-    tuned = outputs(2, "network", "linear", candidates=C)
-    save_arrays(folder / "kerhrm_tuned/predictions.npz", tuned)
+    save_predictions(folder / "erm/predictions.npz", outputs(0, "model"))
+    own, other = (outputs(seed, "network", "linear") for seed in (1, 2))
+    save_predictions(folder / "kerhrm/predictions.npz", own)
+    save_predictions(folder / "kerhrm+k=5/predictions.npz", other)
     return run
 
 
-CELLS = {"d/s,x=1/erm": ERM, "d/s,x=1/kerhrm": KERHRM, "d/s,x=1/kerhrm_tuned": TUNED}
-
-
 def test_every_output_under_every_criterion(run: Path) -> None:
-    scores = score_table(table(), CELLS, run)
+    scores = score_table(table(), FACTS, N_SEEDS, run)
     assert list(scores.columns) == COLUMNS
     assert list(
         dict.fromkeys(zip(scores["method"], scores["selection"], strict=True))
@@ -127,8 +137,8 @@ def test_every_output_under_every_criterion(run: Path) -> None:
         ("KerHRM", INFERRED),
         ("Linear", INFERRED),
         ("KerHRM", POOLED),
-        ("KerHRM", "oracle"),
         ("Linear", POOLED),
+        ("KerHRM", "oracle"),
         ("Linear", "oracle"),
         ("ref: majority", "none"),
     ]
@@ -137,42 +147,36 @@ def test_every_output_under_every_criterion(run: Path) -> None:
     ]
     assert len(cells) == 8 * 4 * S
     assert not cells.index.has_duplicates
-    y, tuned = (
-        labels("classification")["test"],
-        outputs(2, "network", "linear", candidates=C),
-    )
-    reached = accuracy(tuned["linear/test"], y[:, None])
+    y = labels("classification")["test"]
+    own, other = (outputs(seed, "network", "linear") for seed in (1, 2))
     for b, seed in enumerate(SEEDS):
-        own = accuracy(outputs(1, "network", "linear")["network/test"][b, 0], y[b])
-        assert cells["kerhrm", "KerHRM", INFERRED, "test_acc", seed] == own
-        assert (
-            cells["kerhrm_tuned", "Linear", POOLED, "test_acc", seed] == reached[b, 2]
-        )
-        assert (
-            cells["kerhrm_tuned", "Linear", "oracle", "test_acc", seed] == reached[b, 1]
-        )
+        expected = accuracy(own["network"]["test"][b], y[b])
+        assert cells["kerhrm", "KerHRM", INFERRED, "test_acc", seed] == expected
+        # the predictions of another name with the same options
+        expected = accuracy(other["linear"]["test"][b], y[b])
+        named = "kerhrm+select=pooled"
+        assert cells[named, "Linear", POOLED, "test_acc", seed] == expected
 
 
-def test_tables_choose_outputs_criteria_and_labels(run: Path) -> None:
-    chosen = table(
-        criteria="own",
-        outputs={"kerhrm": ["linear"], "kerhrm_tuned": ["network"]},
-        labels={"d/s,x=1": "S"},
-        marks={"kerhrm": "K=2"},
+def test_tables_choose_outputs_and_labels(run: Path) -> None:
+    rows = (
+        replace(ROWS_OF_TABLE[0], setting="S"),
+        replace(ROWS_OF_TABLE[1], setting="S,K=2", titles={"linear": "Linear"}),
     )
-    scores = score_table(chosen, CELLS, run)
-    rows = scores[["setting", "learner", "method", "selection"]].drop_duplicates()
-    assert [tuple(row) for row in rows.to_numpy()] == [
-        ("S", "erm", "ERM", POOLED),
-        ("S,K=2", "kerhrm", "Linear", INFERRED),
-        ("S", "kerhrm_tuned", "KerHRM", POOLED),
-        ("S", "", "ref: majority", "none"),
+    chosen = table(rows=rows, labels={DATA: "S"})
+    scores = score_table(chosen, FACTS, N_SEEDS, run)
+    found = scores[["data", "setting", "learner", "method"]].drop_duplicates()
+    assert [tuple(row) for row in found.to_numpy()] == [
+        (DATA, "S", "erm", "ERM"),
+        (DATA, "S,K=2", "kerhrm", "Linear"),
+        (DATA, "S", "", "ref: majority"),
     ]
 
 
 @pytest.mark.parametrize("kind", ["mean_error", "period"])
 def test_kinds_have_their_settings_and_constants(tmp_path: Path, kind: str) -> None:
-    scores = score_table(table(kind), CELLS, write(tmp_path, TASKS[kind]))
+    run = write(tmp_path, TASKS[kind])
+    scores = score_table(table(kind), FACTS, N_SEEDS, run)
     settings = list(scores["setting"].unique())
     expected = {"mean_error": ["s,x=1"], "period": ["period=a,x=1", "period=b,x=1"]}
     assert settings == expected[kind]
@@ -180,44 +184,49 @@ def test_kinds_have_their_settings_and_constants(tmp_path: Path, kind: str) -> N
     assert f"ref: {constant[kind]}" in set(scores["method"])
 
 
-def test_replicates_are_the_first_ones_of_the_settings(run: Path) -> None:
+def replicates_of(scores: pd.DataFrame) -> dict[tuple[str, str], int]:
+    of = scores[scores["metric"] == "test_acc"].groupby(["method", "selection"])
+    return of["seed"].nunique().to_dict()
+
+
+def test_replicates_are_the_first_ones_of_the_data(run: Path) -> None:
     """A learner with fewer seeds than others; reference rows have all."""
-    few = ERM | {"replicates": SEEDS[:2]}
-    arrays = {name: array[:2] for name, array in outputs(0, "model").items()}
-    save_arrays(run / "d/s,x=1/erm/predictions.npz", arrays)
-    scores = score_table(table(), CELLS | {"d/s,x=1/erm": few}, run)
-    n = (
-        scores[scores["metric"] == "test_acc"]
-        .groupby(["method", "selection"])["seed"]
-        .nunique()
-    )
-    assert (n["ERM", POOLED], n["KerHRM", INFERRED], n["ref: majority", "none"]) == (
-        2,
-        3,
-        3,
-    )
+    few = {part: a[:2] for part, a in outputs(0, "model")["model"].items()}
+    save_predictions(run / DATA / "erm/predictions.npz", {"model": few})
+    scores = score_table(table(), FACTS, N_SEEDS | {f"{DATA}/erm": 2}, run)
+    n = replicates_of(scores)
+    assert (n["ERM", POOLED], n["KerHRM", INFERRED]) == (2, 3)
+    assert n["ref: majority", "none"] == 3
+
+
+def test_a_table_may_show_the_first_replicates_alone(run: Path) -> None:
+    whole = score_table(table(), FACTS, N_SEEDS, run)
+    scores = score_table(table(n_seeds=2), FACTS, N_SEEDS, run)
+    assert {*replicates_of(scores).values()} == {2}
+    first = whole[whole["seed"].isin(SEEDS[:2])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(scores, first)
 
 
 def test_predictions_that_are_not_complete_are_refused(run: Path) -> None:
-    path, arrays = run / "d/s,x=1/erm/predictions.npz", outputs(0, "model")
-    for broken in (
-        {n: a for n, a in arrays.items() if n != "model/test"},
-        {n: a[:2] for n, a in arrays.items()},
-        {n: np.repeat(a, 2, axis=1) for n, a in arrays.items()},
-    ):
-        save_arrays(path, broken)
+    path, made = run / DATA / "erm/predictions.npz", outputs(0, "model")
+    few = {"model": {part: array[:2] for part, array in made["model"].items()}}
+    for broken in ({"other": made["model"]}, few):
+        save_predictions(path, broken)
         with pytest.raises(KerhrmError, match=r"erm.predictions\.npz"):
-            score_table(table(), CELLS, run)
+            score_table(table(), FACTS, N_SEEDS, run)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(KerhrmError, match=r"erm.predictions\.npz is damaged"):
+        score_table(table(), FACTS, N_SEEDS, run)
     path.unlink()
     with pytest.raises(KerhrmError, match="does not exist"):
-        score_table(table(), CELLS, run)
+        score_table(table(), FACTS, N_SEEDS, run)
 
 
 def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
-    arrays = outputs(0, "model")
-    arrays["model/validation"][1, 0, 0] = math.nan  # no metric uses it
-    save_arrays(run / "d/s,x=1/erm/predictions.npz", arrays)
-    rows = score_table(table(), CELLS, run)
+    made = outputs(0, "model")
+    made["model"]["validation"][1, 0] = math.nan  # no metric uses it
+    save_predictions(run / DATA / "erm/predictions.npz", made)
+    rows = score_table(table(), FACTS, N_SEEDS, run)
     rows = rows[rows["method"] == "ERM"]
     failed = rows["seed"] == SEEDS[1]
     assert rows.loc[failed, "value"].isna().all()
@@ -230,19 +239,19 @@ def test_a_diverged_seed_has_a_reason_and_no_value(run: Path) -> None:
 @pytest.mark.parametrize("generator", ["colored_mnist", "classification"])
 def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> None:
     rng, n = np.random.default_rng(3), 3
-    members = rng.dirichlet(np.ones(2), (S, 1, n, SIZES["train"]))
-    arrays = outputs(1, "linear") | {
-        "iterations/number": np.broadcast_to(np.arange(n), (S, 1, n)),
-        "iterations/memberships": members,
-        **{
-            f"iterations/{p}": rng.standard_normal((S, 1, n, SIZES[p]))
-            for p in ("train", "test")
-        },
-    }
-    save_arrays(run / "d/s,x=1/kerhrm/predictions.npz", arrays)
-    params = KERHRM | {"titles": {"linear": "Linear"}, "generator": generator}
-    chosen = table("iterations", cells=[("d", "s,x=1", "kerhrm")])
-    scores = score_table(chosen, {"d/s,x=1/kerhrm": params}, run)
+    members = rng.dirichlet(np.ones(2), (S, n, SIZES["train"]))
+    after = {p: rng.standard_normal((S, n, SIZES[p])) for p in ("train", "test")}
+    save_predictions(
+        run / DATA / "kerhrm/predictions.npz",
+        outputs(1, "linear"),
+        iterations=np.broadcast_to(np.arange(n), (S, n)),
+        iteration_train=after["train"],
+        iteration_test=after["test"],
+        iteration_memberships=members,
+    )
+    row = replace(ROWS_OF_TABLE[1], titles={"linear": "Linear"})
+    facts = {DATA: FACTS[DATA] | {"generator": generator}}
+    scores = score_table(table("iterations", rows=(row,)), facts, N_SEEDS, run)
     cells = scores.set_index(["setting", "metric", "seed"])["value"]
     coloured = generator == "colored_mnist"
     assert len(cells) == (2 * n + coloured * (n - 1)) * S
@@ -250,19 +259,17 @@ def test_iterations_have_rows_and_the_divergence(run: Path, generator: str) -> N
     for t in range(n):
         for b, seed in enumerate(SEEDS):
             for part in ("train", "test"):
-                expected = accuracy(arrays[f"iterations/{part}"][b, 0, t], y[part][b])
+                expected = accuracy(after[part][b, t], y[part][b])
                 assert cells[f"iteration={t},x=1", f"{part}_acc", seed] == expected
         if coloured and t:
-            expected = divergence(members[:, 0, t], y["train"], channels())
+            expected = divergence(members[:, t], y["train"], channels())
             found = [cells[f"iteration={t},x=1", "d_kl", seed] for seed in SEEDS]
             np.testing.assert_allclose(found, expected)
 
 
 def test_closed_forms_have_a_row_per_seed(run: Path) -> None:
     known = {"generator": "classification", "options": {"r2": 0.8}}
-    rows = score_table(
-        table(), {name: cell | known for name, cell in CELLS.items()}, run
-    )
+    rows = score_table(table(), {DATA: FACTS[DATA] | known}, N_SEEDS, run)
     rows = rows[(rows["learner"] == "") & (rows["method"] != "ref: majority")]
     assert rows.set_index(["method", "metric", "seed"])["value"].to_dict() == {
         (name, metric, seed): value
@@ -342,7 +349,7 @@ def test_a_failed_seed_fails_its_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["table1: {r2=0.70: {ERM: 3}}", "a: [", "- 1", "a: {b: {c: {d: x}}}"]
+    "text", ["table1: {r2=0.7: {ERM: 3}}", "a: [", "- 1", "a: {b: {c: {d: x}}}"]
 )
 def test_malformed_values_of_the_paper_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "paper.yaml").write_text(text)

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.evaluation.selection import CRITERIA, best, search
-from kerhrm.paper.runs.arrays import save_arrays
+from kerhrm.paper.evaluation.selection import CRITERIA, best, candidates, search
+from kerhrm.paper.runs.arrays import load_arrays, save_arrays, save_stacked
 
 S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
 N_ENVIRONMENTS = 3
@@ -184,19 +184,19 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
     }
 
 
-M, SETTINGS = 8, ("r2=0.70", "r2=0.75")
+M, DATA = 8, ("d+r2=0.7", "d+r2=0.75")
 CANDIDATES: dict[str, list[dict[str, Any]]] = {
     "dro": [{"rho": 0.1}, {"rho": 0.5}, {"rho": 1.0}],
     "irm": [{"penalty_weight": 1e3}, {"penalty_weight": 1e4}],
 }
-HAVE = {"dro": [POOLED], "irm": [TRUE, POOLED]}
+HAVE = {"dro": ["pooled"], "irm": ["worst_true", "pooled"]}
 #: how many of the points every seed's candidates get right, (S, C)
 HITS = {
-    ("dro", "r2=0.70"): np.array([[3, 5, 4], [4, 4, 4]]),
-    ("dro", "r2=0.75"): np.array([[8, 7, 7], [5, 7, 8]]),
+    ("dro", "d+r2=0.7"): np.array([[3, 5, 4], [4, 4, 4]]),
+    ("dro", "d+r2=0.75"): np.array([[8, 7, 7], [5, 7, 8]]),
     # only environment 0, the first half of the points, is ever missed
-    ("irm", "r2=0.70"): np.array([[8, 7], [8, 7]]),
-    ("irm", "r2=0.75"): np.array([[4, 7], [7, 7]]),
+    ("irm", "d+r2=0.7"): np.array([[8, 7], [8, 7]]),
+    ("irm", "d+r2=0.75"): np.array([[4, 7], [7, 7]]),
 }
 
 
@@ -205,12 +205,35 @@ def right(count: np.ndarray) -> np.ndarray:
     return np.where(np.arange(M) >= M - count[..., None], 1.0, -1.0)
 
 
+def named(learner: str, candidate: int) -> str:
+    (option,) = CANDIDATES[learner][candidate].items()
+    return f"{learner}+{option[0]}={option[1]}"
+
+
+def save_predictions(path: Path, outputs: dict[str, dict[str, np.ndarray]]) -> None:
+    """Outputs (S, points) by name and part."""
+    parts = ("train", "validation", "test")
+    n_seeds = len(next(iter(outputs.values()))["train"])
+    memberships = np.ones((n_seeds, 2 * M, 1))
+    units = [
+        {
+            "outputs": np.array([*outputs]),
+            **{p: np.stack([one[p][s] for one in outputs.values()]) for p in parts},
+            "chosen": np.array([], dtype=str),
+            "choices": np.array([]),
+            "memberships": memberships[s],
+        }
+        for s in range(n_seeds)
+    ]
+    save_stacked(path, units)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run of the preset tuning in two settings."""
-    for setting in SETTINGS:
+    """A run of the preset tuning on two data."""
+    for data in DATA:
         folder, environment = (
-            tmp_path / "d" / setting,
+            tmp_path / data,
             np.stack([np.arange(M) // (M // 2)] * 2),
         )
         save_arrays(
@@ -224,66 +247,62 @@ def run(tmp_path: Path) -> Path:
         save_arrays(folder / "data/environments.npz", {"validation": environment})
         test = {"y": np.ones((2, M)), "unit": np.ones(2)}
         save_arrays(folder / "data/test_labels.npz", test, task="classification")
-        for learner in CANDIDATES:
-            outputs = {"model/validation": right(HITS[learner, setting])}
-            outputs["model/test"] = outputs["model/validation"][:, ::-1]
-            save_arrays(folder / learner / "predictions.npz", outputs)
+        for learner, tried in CANDIDATES.items():
+            for c in range(len(tried)):
+                hits = right(HITS[learner, data][:, c])
+                reverse = right(HITS[learner, data][:, ::-1][:, c])
+                parts = {"train": hits, "validation": hits, "test": reverse}
+                path = folder / named(learner, c) / "predictions.npz"
+                save_predictions(path, {"model": parts})
     return tmp_path
 
 
 def cells() -> dict[str, dict[str, Any]]:
     return {
-        f"d/{s}/{m}": {
-            "candidates": CANDIDATES[m],
+        f"{data}/{named(learner, c)}": {
             "outputs": ["model"],
-            "criteria": HAVE[m],
+            "criteria": HAVE[learner],
+            "options": options,
         }
-        for m in CANDIDATES
-        for s in SETTINGS
+        for learner, tried in CANDIDATES.items()
+        for data in DATA
+        for c, options in enumerate(tried)
     }
 
 
-def mean(learner: str, setting: str, candidate: int, criterion: str) -> float:
-    hits = HITS[learner, setting]
+def mean(learner: str, data: str, candidate: int, criterion: str) -> float:
+    hits = HITS[learner, data]
     count = (hits[:, ::-1] if criterion == ORACLE else hits)[:, candidate]
-    if criterion == TRUE:  # the worst environment is the one with all misses
+    if criterion == "worst_true":  # the worst environment is the one with all misses
         return float(np.mean((count - M / 2) / (M / 2)))
     return float(np.mean(count / M))
 
 
-def test_the_search_has_a_row_per_learner_and_candidate(run: Path) -> None:
+def test_the_search_has_a_row_per_candidate(run: Path) -> None:
     scores = search(cells(), run)
-    keys = ["learner", "candidate", "options"]
-    assert [tuple(row) for row in scores[keys].to_numpy()] == [
-        (m, c, json.dumps(options))
-        for m in CANDIDATES
-        for c, options in enumerate(CANDIDATES[m])
+    assert [tuple(row) for row in scores[["learner", "options"]].to_numpy()] == [
+        (named(learner, c), json.dumps(options))
+        for learner, tried in CANDIDATES.items()
+        for c, options in enumerate(tried)
     ]
-    for row in scores.to_dict("records"):
-        for criterion in (*HAVE[row["learner"]], ORACLE):
-            each = [
-                mean(row["learner"], s, row["candidate"], criterion) for s in SETTINGS
-            ]
+    rows = scores.to_dict("records")
+    numbers = [(m, c) for m, every in CANDIDATES.items() for c in range(len(every))]
+    for row, (learner, c) in zip(rows, numbers, strict=True):
+        for criterion in (*HAVE[learner], ORACLE):
+            each = [mean(learner, data, c, criterion) for data in DATA]
             assert row[criterion] == pytest.approx(np.mean(each))
 
 
-def test_options_that_all_candidates_share_are_left_out(run: Path) -> None:
-    shared = cells()
-    for cell in shared.values():
-        cell["candidates"] = [{"steps": 5, **one} for one in cell["candidates"]]
-    pd.testing.assert_frame_equal(search(shared, run), search(cells(), run))
-
-
-def test_the_best_mean_over_settings_is_selected(run: Path) -> None:
+def test_the_best_mean_over_data_is_selected(run: Path) -> None:
     found = best(search(cells(), run))
-    for learner, candidates in CANDIDATES.items():
+    for learner, tried in CANDIDATES.items():
         for criterion in (*HAVE[learner], ORACLE):
             means = [
-                np.mean([mean(learner, s, c, criterion) for s in SETTINGS])
-                for c in range(len(candidates))
+                np.mean([mean(learner, data, c, criterion) for data in DATA])
+                for c in range(len(tried))
             ]
-            assert found[learner][criterion] == candidates[int(np.argmax(means))]
-    assert found["dro"][POOLED] == CANDIDATES["dro"][1]  # the best in no setting
+            assert found[learner][criterion] == tried[int(np.argmax(means))]
+    assert found["dro"]["pooled"] == CANDIDATES["dro"][1]  # the best on no data
 
 
 def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(
@@ -291,11 +310,9 @@ def test_a_permutation_of_the_test_labels_leaves_every_choice_but_the_oracles(
 ) -> None:
     """The oracle's flips, so that the permutation is one that matters."""
     before = best(search(cells(), run))
-    for setting in SETTINGS:
+    for data in DATA:
         test = {"y": -np.ones((2, M)), "unit": np.ones(2)}
-        save_arrays(
-            run / "d" / setting / "data/test_labels.npz", test, task="classification"
-        )
+        save_arrays(run / data / "data/test_labels.npz", test, task="classification")
     after = best(search(cells(), run))
     for learner in CANDIDATES:
         oracles = before[learner].pop(ORACLE), after[learner].pop(ORACLE)
@@ -310,21 +327,41 @@ def test_a_candidate_serves_both_outputs_of_a_learner(run: Path) -> None:
         [[8, 0], [0, 8]],
         [[4, 6], [2, 8]],
     )
-    arrays: dict[str, np.ndarray] = {"environments": np.ones((2, 2, 2 * M, 1))}
-    for i, output in enumerate(("network", "linear")):
-        arrays[f"{output}/train"] = np.stack([right(np.array(both[i]))] * 2)
-        arrays[f"{output}/validation"] = np.stack([right(np.array(held_out[i]))] * 2)
-        arrays[f"{output}/test"] = arrays[f"{output}/validation"]
-    save_arrays(run / "d/r2=0.70/kerhrm/predictions.npz", arrays)
-    params = {
-        "candidates": [{"k": 10}, {"k": 20}],
-        "outputs": ["network", "linear"],
-        "criteria": [INFERRED, POOLED],
-    }
-    scores = search({"d/r2=0.70/kerhrm": params}, run)
-    assert list(scores[POOLED]) == pytest.approx([(4 + 2) / 2 / M, (6 + 8) / 2 / M])
+    params = {}
+    for c, k in enumerate((10, 20)):
+        outputs = {}
+        for i, output in enumerate(("network", "linear")):
+            validation = np.stack([right(np.array(held_out[i][c]))] * 2)
+            train = np.stack([right(np.array(both[i][c]))] * 2)
+            outputs[output] = {
+                "train": train,
+                "validation": validation,
+                "test": validation,
+            }
+        cell = f"d+r2=0.7/kerhrm+k={k}"
+        save_predictions(run / cell / "predictions.npz", outputs)
+        params[cell] = {
+            "options": {"k": [k]},
+            "outputs": ["network", "linear"],
+            "criteria": ["worst_inferred", "pooled"],
+        }
+    scores = search(params, run)
+    assert list(scores["pooled"]) == pytest.approx([(4 + 2) / 2 / M, (6 + 8) / 2 / M])
     inferred = [(4 + (0 + 2) / 2) / 2 / M, (6 + (8 + 8) / 2) / 2 / M]
-    assert list(scores[INFERRED]) == pytest.approx(inferred)
+    assert list(scores["worst_inferred"]) == pytest.approx(inferred)
+
+
+def test_candidates_may_infer_different_numbers_of_environments(tmp_path: Path) -> None:
+    ones = {part: np.ones((2, M)) for part in ("train", "validation", "test")}
+    paths = [tmp_path / f"{number}.npz" for number in range(2)]
+    for path in paths:
+        save_predictions(path, {"model": ones})
+    arrays, _ = load_arrays(paths[1])
+    arrays["memberships"] = np.repeat(arrays["memberships"], 3, axis=-1)
+    save_arrays(paths[1], arrays)
+    found = candidates(paths)["environments"]
+    assert found.shape == (2, 2, 2 * M, 3)
+    assert found.sum((0, 2)).tolist() == [[4 * M, 0, 0], [4 * M] * 3]
 
 
 @pytest.mark.parametrize(
@@ -342,7 +379,6 @@ def test_equals_go_to_the_first_candidate(
 ) -> None:
     means = np.mean(values, axis=0)
     options = [json.dumps(one) for one in CANDIDATES["dro"]]
-    table = pd.DataFrame({"learner": "dro", "candidate": range(3), "options": options})
-    table[POOLED] = means
-    expected = {"dro": {POOLED: CANDIDATES["dro"][winner]}}
-    assert best(table) == best(table.iloc[::-1]) == expected
+    names = [named("dro", c) for c in range(3)]
+    table = pd.DataFrame({"learner": names, "options": options, "pooled": means})
+    assert best(table) == {"dro": {"pooled": CANDIDATES["dro"][winner]}}

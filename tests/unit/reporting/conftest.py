@@ -44,13 +44,13 @@ def scores() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     methods = [
         ("erm", "ERM", "pooled validation"),
-        ("erm", "ERM", "oracle"),
+        ("erm+select=oracle", "ERM", "oracle"),
         ("kerhrm", "KerHRM", "worst inferred environment"),
         ("", "ref: majority", "none"),
     ]
     rows = [
         (
-            "classification",
+            f"classification+{setting}",
             setting,
             learner,
             method,
@@ -61,7 +61,7 @@ def scores() -> pd.DataFrame:
             "synthetic",
             "",
         )
-        for setting in ("r2=0.70", "r2=0.80")
+        for setting in ("r2=0.7", "r2=0.8")
         for learner, method, selection in methods
         for metric in ("train_acc", "test_acc")
         for seed in range(3)

@@ -12,13 +12,14 @@ import pytest
 import yaml
 
 from kerhrm.paper.config import Config, load_config
+from kerhrm.paper.config.resolver import WORDS
 from kerhrm.paper.config.strict_yaml import read_overrides
 from kerhrm.paper.reporting.explain import explain
 from kerhrm.paper.reporting.options import RunOptions
 from kerhrm.paper.reporting.run import Run
 from kerhrm.paper.reporting.tables import hyperparameters
 from kerhrm.paper.runs import provenance
-from kerhrm.paper.runs.arrays import save_arrays
+from kerhrm.paper.runs.arrays import save_stacked
 from kerhrm.paper.runs.locks import TEMPORARY
 
 ROOT = Path(__file__).parents[3]
@@ -26,6 +27,7 @@ REFERENCE = ROOT / "results" / "reference"
 CHANGED = {"preset": "smoke", "learners": {"erm": {"options": {"steps": 7}}}}
 SELECTED = "selected: config/selected/classification.yaml: "
 SMOKE = "config/presets/smoke.yaml: "
+DATA = "classification+r2=0.7"
 Make = Callable[..., Path]
 
 
@@ -44,17 +46,28 @@ def run(
     """A run with an option from the command line."""
     monkeypatch.chdir(ROOT)  # files are named from here
     folder = make_run(scores, "smoke")
-    content = {"preset": config.preset, "mark": config.mark} | config.merged
-    (folder / "config.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
+    text = yaml.safe_dump(config.written, sort_keys=False)
+    (folder / "config.yaml").write_text(text)
     return Run(folder)
 
 
 def cell(run: Run, method: str, **how: Any) -> dict[str, Any]:
-    return explain(run, "table1", "r2=0.70", method, "test_acc", root=ROOT, **how)
+    return explain(run, "table1", "r2=0.7", method, "test_acc", root=ROOT, **how)
 
 
 def values(options: dict[str, Any]) -> dict[str, Any]:
     return {name: one["value"] for name, one in options.items()}
+
+
+def prediction(**chosen: float) -> dict[str, np.ndarray]:
+    """Arrays of one replicate, of which a method has chosen something."""
+    points = np.zeros((1, 4), dtype=np.float32)
+    return {
+        "outputs": np.array(["network"]),
+        **dict.fromkeys(("train", "validation", "test"), points),
+        "chosen": np.array([*chosen], dtype=str),
+        "choices": np.array([*chosen.values()], dtype=float),
+    }
 
 
 def test_every_option_has_its_owner_and_origin(run: Run) -> None:
@@ -64,9 +77,9 @@ def test_every_option_has_its_owner_and_origin(run: Run) -> None:
         "from": "--config or --configfile: learners.erm.options.steps",
     }
     origins = {
-        ("learner", "learning_rate"): f"{SELECTED}erm.pooled validation.learning_rate",
+        ("learner", "learning_rate"): f"{SELECTED}erm.pooled.learning_rate",
         ("learner", "evaluate_every"): f"{SMOKE}learners.erm.options.evaluate_every",
-        ("data", "r2"): "config/data/classification.yaml: settings.r2=0.70.options.r2",
+        ("data", "r2"): "name: classification+r2=0.7",
         ("data", "n_test"): f"{SMOKE}data.classification.options.n_test",
         ("data", "d"): "default of the data set classification",
         ("network", "widths"): f"{SMOKE}data.classification.network.widths",
@@ -88,13 +101,12 @@ def test_the_values_are_those_of_the_jobs(
 ) -> None:
     found = cell(run, method)
     assert found["learner"] == (learner or None)
-    params = config.params("classification", "r2=0.70")
-    assert values(found["options"]["data"]) == params["options"]
-    assert values(found["options"]["network"]) == params["network"]
+    data = config.data(DATA)
+    assert values(found["options"]["data"]) == data.options.model_dump(mode="json")
+    assert values(found["options"]["network"]) == data.network.model_dump(mode="json")
     if learner:
-        own = config.params("classification", "r2=0.70", learner)
-        used = own["candidates"][own["shown"][found["cell"]["selection"]]]
-        assert values(found["options"]["learner"]) == used
+        own = config.learner(DATA, learner).options
+        assert values(found["options"]["learner"]) == own.model_dump(mode="json")
 
 
 def test_each_criterion_has_its_own_choice(run: Run) -> None:
@@ -106,8 +118,9 @@ def test_each_criterion_has_its_own_choice(run: Run) -> None:
     }
     chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
     for selection, rate in rates.items():
-        assert rate["value"] == chosen["erm"][selection]["learning_rate"]
-        assert rate["from"] == f"{SELECTED}erm.{selection}.learning_rate"
+        name = {"pooled validation": "pooled"}.get(selection, selection)
+        assert rate["value"] == chosen["erm"][name]["learning_rate"]
+        assert rate["from"] == f"{SELECTED}erm.{name}.learning_rate"
 
 
 def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
@@ -118,17 +131,16 @@ def test_the_command_makes_the_cell(run: Run, config: Config) -> None:
     again = load_config(read_overrides(words[5:]), root=ROOT)
     assert again.run == run.folder
     assert (again.preset, again.mark) == (config.preset, config.mark)
-    where = ("classification", "r2=0.70", "erm")
-    assert again.params(*where) == config.params(*where)
+    assert again.data(DATA) == config.data(DATA)
+    assert again.learner(DATA, "erm") == config.learner(DATA, "erm")
     # what is not the cell's is not in its command
     words = shlex.split(cell(run, "KerHRM")["command"])
     assert words[5:] == ["preset=smoke", f"results={run.folder.parent}"]
 
 
 def test_what_a_method_has_chosen_on_each_seed(run: Run) -> None:
-    chosen = {"k": [5, 10], "alpha": [0.0, 1.0]}
-    arrays = {f"chosen/{name}": np.array(one)[:, None] for name, one in chosen.items()}
-    save_arrays(run.folder / "classification/r2=0.70/kerhrm/predictions.npz", arrays)
+    units = [prediction(k=5, alpha=0.0), prediction(k=10, alpha=1.0)]
+    save_stacked(run.folder / DATA / "kerhrm" / "predictions.npz", units)
     seeds = cell(run, "KerHRM")["seeds"]
     assert [one.get("chosen") for one in seeds] == [
         {"k": 5, "alpha": 0.0},
@@ -138,11 +150,11 @@ def test_what_a_method_has_chosen_on_each_seed(run: Run) -> None:
 
 
 def test_what_the_jobs_have_noted_counts(run: Run, config: Config) -> None:
-    own = config.params("classification", "r2=0.70", "erm")
-    used = [one | {"steps": 8} for one in own["candidates"]]
-    noted = {"classification/r2=0.70/erm": own | {"candidates": used}}
-    file = run.folder / "scores" / "table1.csv.gz"
-    provenance.write(run.folder, "score", [file], {}, {"cells": noted})
+    own = config.learner(DATA, "erm").params()
+    used = own | {"options": own["options"] | {"steps": 8}}
+    file = run.folder / DATA / "erm" / "predictions.npz"
+    save_stacked(file, [prediction()])
+    provenance.write(run.folder, "train", [file], {}, {"learners": [used]})
     learner = cell(run, "ERM")["options"]["learner"]
     assert learner["steps"] == {
         "value": 8,
@@ -154,7 +166,7 @@ def test_what_the_jobs_have_noted_counts(run: Run, config: Config) -> None:
 def test_outside_of_a_checkout_values_are_known_and_files_are_not(
     run: Run, tmp_path: Path
 ) -> None:
-    found = explain(run, "table1", "r2=0.70", "ERM", "test_acc", root=tmp_path)
+    found = explain(run, "table1", "r2=0.7", "ERM", "test_acc", root=tmp_path)
     learner = found["options"]["learner"]
     assert learner["steps"] == {
         "value": 7,
@@ -183,12 +195,12 @@ def test_keys_of_an_earlier_version_do_no_harm(run: Run) -> None:
 
 def test_the_published_table_shows_what_was_selected() -> None:
     run = Run(REFERENCE)
-    found = explain(run, "table1", "r2=0.70", "KerHRM", "test_acc", root=ROOT)
+    found = explain(run, "table1", "r2=0.7", "KerHRM", "test_acc", root=ROOT)
     chosen = yaml.safe_load((ROOT / "config/selected/classification.yaml").read_text())
     (expected,) = (
         one
-        for criterion, one in chosen["kerhrm_tuned"].items()
-        if criterion == found["cell"]["selection"]
+        for criterion, one in chosen["kerhrm"].items()
+        if WORDS[criterion] == found["cell"]["selection"]
     )
     learner = found["options"]["learner"]
     assert {name: learner[name]["value"] for name in expected} == expected
@@ -196,7 +208,7 @@ def test_the_published_table_shows_what_was_selected() -> None:
     rows = RunOptions(run, ROOT).config.selected("table1")
     shown = hyperparameters(rows).set_index("method")
     assert set(shown["selected on"]) == {"classification"}
-    rate = chosen["erm"]["pooled validation"]["learning_rate"]
+    rate = chosen["erm"]["pooled"]["learning_rate"]
     assert shown.loc["ERM", "pooled validation"] == f"learning_rate={rate:g}"
     assert shown.loc["ERM", "worst true environment"] == ""
     assert shown.loc["KerHRM", "oracle"].startswith("alpha=")

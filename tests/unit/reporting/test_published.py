@@ -3,6 +3,7 @@ cell."""
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.cli import main
+from kerhrm.paper.config import load_config
+from kerhrm.paper.config.spelling import spell
 from kerhrm.paper.evaluation.statistics import difference
 from kerhrm.paper.evaluation.tables import CRITERIA, primary
 from kerhrm.paper.reporting.explain import explain
@@ -31,7 +34,7 @@ WORSE = {
     ("table3", "EIIL"),
     ("table3", "KerHRM"),
 }
-CELL = ("table1", "r2=0.70", "ERM", "test_acc")
+CELL = ("table1", "r2=0.7", "ERM", "test_acc")
 
 
 def complete(folder: Path) -> Run:
@@ -160,11 +163,11 @@ def test_a_cell_is_explained_by_its_seeds_and_files(
     run = Run(make_run(scores, "paper"))
     folder = run.folder
     parts = {
-        "classification/r2=0.70/erm/predictions.npz": [],
-        "classification/r2=0.70/kerhrm_x/predictions.npz": [],
+        "classification+r2=0.7/erm/predictions.npz": [],
+        "classification+r2=0.7/kerhrm_x/predictions.npz": [],
         "scores/table1.csv.gz": [
-            "classification/r2=0.70/erm/predictions.npz",
-            "classification/r2=0.70/kerhrm_x/predictions.npz",
+            "classification+r2=0.7/erm/predictions.npz",
+            "classification+r2=0.7/kerhrm_x/predictions.npz",
         ],
         "tables/table1.csv": ["scores/table1.csv.gz"],
     }
@@ -193,14 +196,14 @@ def test_a_cell_that_is_not_there_names_the_nearest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     where = ["--run", str(REFERENCE)]
-    assert main(["explain", "table1", "r2=0.7", "KerHRM", "test_acc", *where]) == 1
-    assert "no setting 'r2=0.7'; it has r2=0.70; r2=0.75" in capsys.readouterr().err
-    assert main(["explain", "table1", "r2=0.70", "KerHRM", "test_acc", *where]) == 0
+    assert main(["explain", "table1", "r2=0.70", "KerHRM", "test_acc", *where]) == 1
+    assert "no setting 'r2=0.70'; it has r2=0.7; r2=0.75" in capsys.readouterr().err
+    assert main(["explain", "table1", "r2=0.7", "KerHRM", "test_acc", *where]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["seeds"]) == found["cell"]["n_seeds"] == 20
     assert found["commit"]
-    assert main(["explain", "tabel1", "r2=0.70", "KerHRM", "test_acc", *where]) == 1
-    assert "tabel1.csv does not exist" in capsys.readouterr().err
+    assert main(["explain", "tabel1", "r2=0.7", "KerHRM", "test_acc", *where]) == 1
+    assert "has no table 'tabel1'; it has table1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "a\x00,b\n1", "preset: [", "- 1"])
@@ -239,3 +242,28 @@ def test_latex_fits_a_page(table: str) -> None:
     # of 55 settings
     assert len(text.splitlines()) <= (70 if table == "mechanism" else 60)
     assert text.count(r"\begin") == text.count(r"\end") == 3
+
+
+def published_names() -> list[tuple[str, str]]:
+    """Data and learner of every published value."""
+    frames = [pd.read_csv(path) for path in sorted(REFERENCE.glob("scores/*.csv.gz"))]
+    names = pd.concat(frames)[["data", "learner"]].fillna("").drop_duplicates()
+    return [(str(data), str(learner)) for data, learner in names.to_numpy()]
+
+
+def test_every_published_name_is_one_of_the_configuration() -> None:
+    """Read, and spelled again, it is the same; each part of it is declared once."""
+    config = load_config({"preset": "fresh"}, root=ROOT)
+    resolver = config.resolved.resolver
+    names = published_names()
+    assert len(names) > 300
+    for data, learner in names:
+        base, options = resolver.parse_data(data)
+        assert spell(base, options, resolver.data_schema(base)) == data
+        assert (ROOT / "config/data" / f"{base}.yaml").is_file()
+        if learner:
+            base, options = resolver.parse_learner(learner)
+            assert spell(base, options, resolver.learner_schema(base)) == learner
+            assert config.learner(data, learner).name == learner
+            text = (ROOT / "config/learners.yaml").read_text()
+            assert len(re.findall(rf"^{re.escape(base)}:", text, re.M)) == 1

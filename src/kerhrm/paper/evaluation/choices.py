@@ -4,7 +4,7 @@ An alternative has the seeds of the default, and with them its data, initial wei
 initialisations, as far as it leaves these alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,12 @@ LATER = "period=later"  #: setting with the mean over the periods after the firs
 
 
 def measure(
-    scores: Mapping[str, pd.DataFrame], choices: Mapping[str, Any]
+    scores: Mapping[str, pd.DataFrame], effects: Sequence[Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Measure the effect of every alternative of the configuration's ``choices`` in
-    every setting.
+    """Measure every alternative, in every test environment of its data set.
+
+    ``effects`` are of :meth:`kerhrm.paper.config.choices.Effect.params`, ``scores`` by
+    table.
 
     Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p``
     are of the alternative less the default, by the paired t test; ``p_holm`` is
@@ -55,67 +57,74 @@ def measure(
     the metric, ``negligible`` if the interval is within the margin, ``inconclusive``,
     ``failed``, or ``stand-ins`` where the data are not the real ones.
     """
-    whole = _prepare(pd.concat(scores.values(), ignore_index=True))
+    prepared = {name: _prepare(rows) for name, rows in scores.items()}
     rows = [
-        {"choice": choice, "alternative": one["name"], "data": data, **row}
-        for choice, alternatives in choices.items()
-        for one in alternatives
-        for data in one["where"]
-        for row in _effects(one, whole[whole["data"] == data])
+        {
+            "choice": one["choice"],
+            "alternative": one["alternative"],
+            "data": one["base"],
+            **row,
+        }
+        for one in effects
+        for row in _effects(one, prepared[one["table"]])
     ]
-    effects = pd.DataFrame(rows, columns=COLUMNS)
-    effects["p_holm"] = np.nan
-    later = ~effects["setting"].str.startswith("period=") | (
-        effects["setting"] == LATER
-    )
-    for _, family in effects[effects["metric"].isin(RESULTS) & later].groupby("data"):
-        effects.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
-    return effects
+    found = pd.DataFrame(rows, columns=COLUMNS)
+    found["p_holm"] = np.nan
+    later = ~found["setting"].str.startswith("period=") | (found["setting"] == LATER)
+    for _, family in found[found["metric"].isin(RESULTS) & later].groupby("data"):
+        found.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
+    return found
 
 
 def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
-    """Rows of trained methods with their settings' marks, and means of the later
-    periods."""
+    """Rows of trained methods, ``setting`` without the data's and the learner's
+    options, and means of the later periods."""
     reference = scores["method"].str.startswith("ref: ") | (
         scores["method"] == FIRST_ITERATION
     )
     scores = scores[~reference & scores["metric"].isin(RESULTS + OTHERS)]
-    setting, _, mark = (scores["setting"].str.partition(",")[i] for i in range(3))
-    scores = scores.assign(own=primary(scores), setting=setting, mark=mark)
+    setting = scores["setting"].str.partition(",")[0]
+    scores = scores.assign(own=primary(scores), setting=setting)
     periods = scores[scores["setting"].str.startswith("period=")]
     later = periods[periods["setting"] != periods["setting"].min()]
     keys = [
         "data",
-        "mark",
+        "learner",
         "method",
-        "seed",
         "metric",
         "selection",
         "own",
         "data_source",
+        "seed",
     ]
-    means = later.groupby(keys, sort=False)["value"].agg(
+    means = later.groupby(keys, as_index=False, sort=False)["value"].agg(
         lambda values: values.mean(skipna=False)
     )
-    return pd.concat(
-        [scores, means.reset_index().assign(setting=LATER)], ignore_index=True
-    )
+    return pd.concat([scores, means.assign(setting=LATER)], ignore_index=True)
 
 
 def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of one alternative on one data set."""
-    base = scores[scores["own"] & (scores["mark"] == "")]
-    if one["title"] is None:
-        changed = scores[scores["own"] & (scores["mark"] == one["name"])]
-        if one["only"] is not None:
-            changed = changed[changed["method"] == one["only"]]
+    """Rows of one alternative."""
+    here = scores["data"] == one["data"]
+    base = scores[here & scores["learner"].isin(one["learners"])]
+    keys = ["setting", "method", "metric"]
+    join = [*keys, "seed"]
+    if one["learner"] is not None:
+        base = base[base["learner"] == one["learner"]]
+        changed = scores[here & (scores["learner"] == one["changed_learner"])]
+    elif one["changed_data"] is not None:
+        changed = scores[scores["data"] == one["changed_data"]]
+        join.append("learner")
     elif one["instead"] is not None:
+        base = base[base["own"]]
         changed = base[base["method"] == one["instead"]].assign(method=one["title"])
     else:
-        chosen = (scores["mark"] == "") & (scores["selection"] == one["selection"])
-        changed = scores[chosen & (scores["method"] == one["title"])]
-    keys = ["setting", "method", "metric"]
-    both = changed.merge(base, on=[*keys, "seed"], suffixes=("_changed", "_base"))
+        chosen = base["selection"] == one["selection"]
+        changed = base[chosen & (base["method"] == one["title"])]
+        base = base[base["own"]]
+    if one["only"] is not None:
+        changed = changed[changed["method"] == one["only"]]
+    both = changed.merge(base, on=join, suffixes=("_changed", "_base"))
     rows = []
     for values, group in both.groupby(keys, sort=False):
         after, before = (

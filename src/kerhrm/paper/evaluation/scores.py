@@ -3,18 +3,22 @@
 The only code of the workflow that reads test labels.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config.config import Table
+from kerhrm.paper.config.cells import DataCell, LearnerCell
+from kerhrm.paper.config.schema import KINDS
+from kerhrm.paper.config.tables import Row, TableView
 from kerhrm.paper.data.closed_forms import Rows
 from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.paper.evaluation import metrics as m
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm.paper.runs.arrays import load_records
+from kerhrm.paper.runs.predictions import Predictions, stack
 
 COLUMNS = [
     "data",
@@ -29,84 +33,104 @@ COLUMNS = [
     "reason",
 ]
 NONE = "none"  #: selection of rows that nothing was chosen for
-Row = dict[str, Any]
+Values = dict[str, Any]
 
 
 def score_table(
-    table: Table, cells: Mapping[str, Mapping[str, Any]], run: str | Path
+    table: TableView,
+    data: Mapping[str, Mapping[str, Any]],
+    n_seeds: Mapping[str, int],
+    run: str | Path,
 ) -> pd.DataFrame:
-    """Score every predictor of a table by every selection criterion that it shows.
+    """Score every row of a table.
 
-    ``cells`` has by ``DATA/SETTING/LEARNER`` the parameters of the configuration,
-    ``run`` is the folder of the run.
+    Parameters
+    ----------
+    table : TableView
+        Its rows, and how many replicates it shows.
+    data : mapping of str to mapping
+        By name of the data the ``generator``, its ``options`` and the names of its
+        ``replicates``.
+    n_seeds : mapping of str to int
+        Replicates of each cell, by ``DATA/LEARNER``.
+    run : path
+        Folder of the run.
 
-    Returns columns :data:`COLUMNS`, one row per seed. A seed whose outputs are not
-    finite has the value NaN and a reason.
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`, one row per seed.  A seed whose outputs are not finite
+        has the value NaN and a reason.
 
-    Raises KerhrmError if a prediction is missing, or has other seeds or candidates than
-    the configuration.
+    Raises
+    ------
+    KerhrmError
+        If a prediction is missing, or lacks replicates or an output.
     """
-    rows: list[Row] = []
-    for data, setting in table.settings:
-        learners = [cell for cell in table.cells if cell[:2] == (data, setting)]
-        for cell in learners:
-            rows += _score_learner(table, cell, cells["/".join(cell)], Path(run))
+    rows: list[Values] = []
+    for name in table.data:
+        facts, most = data[name], 0
+        for row in (row for row in table.rows if row.data == name):
+            cell = f"{row.data}/{row.learner}"
+            n = min(n_seeds[cell], table.n_seeds or n_seeds[cell])
+            most = max(n, most)
+            rows += _score_row(table, row, facts, n, Path(run))
         if table.kind in m.CONSTANTS:
-            every = [cells["/".join(cell)] for cell in learners]
-            longest = max(every, key=lambda params: len(params["replicates"]))
-            rows += _references(table, data, setting, longest, Path(run))
+            rows += _references(table, name, facts, most, Path(run))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _score_learner(
-    table: Table, cell: tuple[str, str, str], params: Mapping[str, Any], run: Path
-) -> Iterator[Row]:
-    """Rows of one learner in one setting."""
-    data, setting, learner = cell
-    folder, replicates = run / data / setting, params["replicates"]
-    path = folder / learner / "predictions.npz"
-    arrays, _ = load_arrays(path)
-    labels = m.Labels.load(folder, len(replicates))
-    expected = len(replicates), len(params["candidates"])
-    for output in (table.outputs or {}).get(learner) or params["titles"]:
-        found = getattr(arrays.get(f"{output}/test"), "shape", (0, 0))[:2]
-        if found != expected:
-            sizes = "has {} seeds and {} candidates, the configuration {} and {}"
-            problem = f"{path} {sizes.format(*found, *expected)}"
-            raise KerhrmError(problem, "delete it and run again")
-        shown = list(params["shown"].items())
-        if table.criteria == "own":
-            shown = shown[:1]
-        for criterion, number in shown:
-            head = _head(
-                cell,
-                table,
-                labels,
-                method=params["titles"][output],
-                selection=criterion,
-            )
-            if table.kind == "iterations":
-                attribute = DATA_SETS[params["generator"]].attribute
-                yield from _iterations(
-                    head, arrays, number, labels, replicates, attribute
-                )
-                continue
-            own = (name for name in arrays if name.startswith(f"{output}/"))
-            parts = {name.partition("/")[2]: arrays[name][:, number] for name in own}
-            yield from _rows(head, parts, labels, table.kind, replicates)
+def table_of(data: DataCell, learner: LearnerCell) -> TableView:
+    """The table of a single cell: the main metrics of its task."""
+    name = f"{data.name}/{learner.name}"
+    row = Row(
+        data.name,
+        learner.name,
+        learner.name,
+        name,
+        dict(learner.titles),
+        learner.selection,
+    )
+    kind, labels = KINDS[data.task][0], {data.name: data.name}
+    return TableView(name, name, kind, False, None, labels, (row,))
 
 
-def _head(
-    cell: tuple[str, str, str], table: Table, labels: m.Labels, **more: str
-) -> Row:
-    """What the rows of a predictor have in common."""
-    facts = {"data": cell[0], "setting": table.label(*cell), "learner": cell[2]}
-    return facts | {"data_source": labels.source, "reason": ""} | more
+def _score_row(
+    table: TableView, row: Row, facts: Mapping[str, Any], n: int, run: Path
+) -> Iterator[Values]:
+    """Values of the first n replicates of a learner on some data."""
+    path, replicates = run / row.predictions, facts["replicates"][:n]
+    found = load_records(Predictions, path)[:n]
+    labels = m.Labels.load(run / row.data, n)
+    known = found[0].outputs.tolist() if found else []
+    if len(found) < n or not {*row.titles} <= {*known}:
+        problem = f"{path} has {len(found)} replicates of {', '.join(known)}, and the "
+        problem += f"configuration {n} of {', '.join(row.titles)}"
+        raise KerhrmError(problem, "delete it and run again")
+    for output, title in row.titles.items():
+        head = {
+            "data": row.data,
+            "setting": row.setting,
+            "learner": row.learner,
+            "method": title,
+            "selection": row.selection,
+            "data_source": labels.source,
+            "reason": "",
+        }
+        if table.kind == "iterations":
+            attribute = DATA_SETS[facts["generator"]].attribute
+            yield from _iterations(head, found, labels, replicates, attribute)
+            continue
+        parts = {
+            part: np.stack([one.output(output, part) for one in found])
+            for part in ("train", "validation", "test")
+        }
+        yield from _rows(head, parts, labels, table.kind, replicates)
 
 
 def _rows(
-    head: Row, outputs: m.Outputs, labels: m.Labels, kind: str, replicates: list[Any]
-) -> Iterator[Row]:
+    head: Values, outputs: m.Outputs, labels: m.Labels, kind: str, replicates: list[Any]
+) -> Iterator[Values]:
     """Rows of outputs (S, points); test environments with their own rows are in the
     setting."""
     reasons = m.failures(outputs)
@@ -122,28 +146,26 @@ def _rows(
             }
 
 
-def _marked(head: Row, setting: str) -> Row:
+def _marked(head: Values, setting: str) -> Values:
     """Rows of a part of the setting, with the setting's mark."""
     return head | {"setting": setting + "".join(head["setting"].partition(",")[1:])}
 
 
 def _iterations(
-    head: Row,
-    arrays: m.Outputs,
-    number: int,
+    head: Values,
+    found: Sequence[Predictions],
     labels: m.Labels,
     replicates: list[Any],
     attribute: Any,
-) -> Iterator[Row]:
+) -> Iterator[Values]:
     """Rows of every iteration: accuracies and, of Colored MNIST, the divergence
     ``d_kl``.
 
     Iteration 0 is ERM on the same features, which has no environments.
     """
-    for i, t in enumerate(arrays["iterations/number"][0, number].astype(int)):
+    for i, t in enumerate(stack(found, "iterations")[0].astype(int)):
         outputs = {
-            part: arrays[f"iterations/{part}"][:, number, i]
-            for part in ("train", "test")
+            part: stack(found, f"iteration_{part}")[:, i] for part in ("train", "test")
         }
         where = _marked(head, f"iteration={t}")
         for row in _rows(where, outputs, labels, "accuracy", replicates):
@@ -151,31 +173,38 @@ def _iterations(
                 yield row
         if attribute is None or t == 0:
             continue
-        memberships = arrays["iterations/memberships"][:, number, i]
+        memberships = stack(found, "iteration_memberships")[:, i]
         values = m.divergence(memberships, labels.train, attribute(labels.x))
         for seed, value in zip(replicates, values.tolist(), strict=True):
             yield where | {"seed": seed, "metric": "d_kl", "value": value}
 
 
 def _references(
-    table: Table, data: str, setting: str, params: Mapping[str, Any], run: Path
-) -> Iterator[Row]:
+    table: TableView, name: str, facts: Mapping[str, Any], n: int, run: Path
+) -> Iterator[Values]:
     """Rows that no training makes: a constant prediction, and closed forms."""
-    replicates = params["replicates"]
-    labels = m.Labels.load(run / data / setting, len(replicates))
+    replicates, labels = facts["replicates"][:n], m.Labels.load(run / name, n)
+    head: Values = {
+        "data": name,
+        "setting": table.labels[name],
+        "learner": "",
+        "selection": NONE,
+        "data_source": labels.source,
+        "reason": "",
+    }
     shown = m.metrics(m.constant_outputs(labels, None), labels, table.kind)
     for title, outputs in m.references(labels, table.kind).items():
-        head = _head((data, setting, ""), table, labels, method=title, selection=NONE)
-        yield from _rows(head, outputs, labels, table.kind, replicates)
-    for title, values in closed_forms(params["generator"], params["options"]).items():
-        head = _head((data, setting, ""), table, labels, method=title, selection=NONE)
-        for name, metric in filter(shown.__contains__, values):
-            where = _marked(head, name) if name else head
+        here = head | {"method": title}
+        yield from _rows(here, outputs, labels, table.kind, replicates)
+    for title, values in closed_forms(facts["generator"], facts["options"]).items():
+        for environment, metric in filter(shown.__contains__, values):
+            where = head | {"method": title}
+            where = _marked(where, environment) if environment else where
             for seed in replicates:
                 yield where | {
                     "seed": seed,
                     "metric": metric,
-                    "value": values[name, metric],
+                    "value": values[environment, metric],
                 }
 
 

@@ -7,7 +7,7 @@ uses those seeds.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,9 @@ import pandas as pd
 import torch
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm.paper.config.resolver import WORDS
+from kerhrm.paper.runs.arrays import load_arrays, load_records
+from kerhrm.paper.runs.predictions import Predictions, stack
 
 ORACLE = "oracle"
 
@@ -41,8 +43,8 @@ class Criterion:
 
         -inf where an output is not finite.
 
-        ``arrays`` are those of ``predictions.npz``; in ``folder``, ``DATA/SETTING``,
-        only files that the criterion names are opened.
+        ``arrays`` are of :func:`candidates`; in ``folder``, that of the data, only
+        files that the criterion names are opened.
         """
         parts = (self.linear_parts if output == "linear" else ()) or self.parts
         outputs = np.concatenate(
@@ -92,35 +94,66 @@ CRITERIA = {
 }
 
 
+def candidates(paths: Sequence[str | Path]) -> dict[str, np.ndarray]:
+    """Predictions of C candidates together, as :meth:`Criterion.score` takes them.
+
+    By ``OUTPUT/PART`` the outputs (S, C, points) and, of candidates that infer some,
+    ``environments``, memberships (S, C, n + m, K).
+    """
+    found = [load_records(Predictions, path) for path in paths]
+    names = found[0][0].outputs.tolist()
+    arrays = {
+        f"{name}/{part}": np.stack(
+            [[one.output(name, part) for one in each] for each in found], axis=1
+        )
+        for name in names
+        for part in ("train", "validation", "test")
+    }
+    if all(each[0].memberships is not None for each in found):
+        inferred = [stack(each, "memberships") for each in found]
+        most = max(one.shape[-1] for one in inferred)
+        padding = [(0, 0), (0, 0)]
+        arrays["environments"] = np.stack(
+            [np.pad(a, [*padding, (0, most - a.shape[-1])]) for a in inferred], axis=1
+        )
+    return arrays
+
+
 def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFrame:
     """Score every candidate of every learner by every criterion that it can have, and
     the oracle.
 
-    ``cells`` has by ``DATA/SETTING/LEARNER`` its ``candidates``, ``outputs`` and
-    ``criteria``, ``run`` is the folder of the run of the preset ``tuning``.
+    ``cells`` has by ``DATA/LEARNER`` its ``outputs``, ``criteria`` and the ``options``
+    of its name; ``run`` is the folder of the run of the preset ``tuning``.
 
-    Returns one row per learner and candidate: its options without those that all
-    candidates share, and its mean score over settings and seeds by every criterion.
-    The score of a learner with two outputs is the mean of both: one candidate has to
-    serve both.
+    Returns one row per candidate: its name, its options as JSON, and its mean score
+    over data and seeds by every criterion.  The score of a learner with several outputs
+    is the mean of all: one candidate has to serve all.
     """
-    rows, keys = [], ["learner", "candidate", "options"]
-    for cell, params in cells.items():
-        data, setting, learner = cell.split("/")
-        arrays, _ = load_arrays(Path(run, cell, "predictions.npz"))
-        folder, every = Path(run, data, setting), params["candidates"]
-        for name in (*params["criteria"], ORACLE):
-            parts = [CRITERIA[name].score(arrays, o, folder) for o in params["outputs"]]
-            for number, score in enumerate(np.mean(parts, axis=0).T):
-                own = {
-                    k: v
-                    for k, v in every[number].items()
-                    if any(one[k] != v for one in every)
-                }
-                options = json.dumps(own, sort_keys=True)
-                rows.append((learner, number, options, name, float(score.mean())))
+    together: dict[tuple[str, str], list[str]] = {}
+    for cell in cells:
+        data, learner = cell.split("/")
+        together.setdefault((data, base_of(learner)), []).append(cell)
+    rows, keys = [], ["learner", "options"]
+    for (data, _), names in together.items():
+        arrays = candidates([Path(run, name, "predictions.npz") for name in names])
+        folder, facts = Path(run, data), cells[names[0]]
+        for criterion in (*facts["criteria"], ORACLE):
+            parts = [
+                CRITERIA[WORDS[criterion]].score(arrays, output, folder)
+                for output in facts["outputs"]
+            ]
+            for name, score in zip(names, np.mean(parts, axis=0).T, strict=True):
+                options = json.dumps(cells[name]["options"], sort_keys=True)
+                learner = name.split("/")[1]
+                rows.append((learner, options, criterion, float(score.mean())))
     scores = pd.DataFrame(rows, columns=[*keys, "selection", "score"])
     return scores.pivot_table("score", keys, "selection", sort=False).reset_index()
+
+
+def base_of(learner: str) -> str:
+    """A learner's name without options."""
+    return learner.partition("+")[0]
 
 
 def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
@@ -131,10 +164,9 @@ def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     ``table`` is of :func:`search`.
     """
     chosen: dict[str, dict[str, dict[str, Any]]] = {}
-    for learner, group in table.groupby("learner", sort=False):
-        group = group.sort_values("candidate")
-        for criterion in group.columns[3:]:
+    for base, group in table.groupby(table["learner"].map(base_of), sort=False):
+        for criterion in group.columns[2:]:
             if group[criterion].notna().any():
                 winner = group.loc[group[criterion].idxmax(), "options"]
-                chosen.setdefault(str(learner), {})[criterion] = json.loads(winner)
+                chosen.setdefault(str(base), {})[criterion] = json.loads(winner)
     return chosen

@@ -35,6 +35,9 @@ def explain(
 
     Raises KerhrmError if there is no such cell; the hint has those that are there.
     """
+    if table not in run.tables:
+        problem = f"{run.folder} has no table '{table}'"
+        raise KerhrmError(problem, f"it has {', '.join(run.tables) or 'none'}")
     cells = run.cells(table)
     wanted = dict(zip(KEYS, (setting, method, metric, selection), strict=True))
     for key, value in wanted.items():
@@ -55,21 +58,20 @@ def explain(
     scores = run.scores(table)
     rows = scores[(scores[KEYS] == pd.Series(cell)[KEYS]).all(axis=1)]
     data, learner = rows[["data", "learner"]].iloc[0]
+    found |= {"data": data, "learner": learner or None}
     found["seeds"] = rows[["seed", "value"]].to_dict("records")
     try:
         options = RunOptions(run, root)
-        place = options.setting(table, data, cell["setting"], learner)
+        found["command"] = options.command(table, data, learner)
+        found["options"] = options.of_data(data)
+        if learner:
+            found["options"]["learner"] = options.of_learner(table, data, learner)
+            chosen = options.chosen(table, data, learner)
+            for seed, one in zip(found["seeds"], chosen, strict=False):
+                seed["chosen"] = one
+            learner = options.trained(table, data, learner)
     except KerhrmError as error:
         found["options"] = f"unknown: {error}"
-    else:
-        found |= {"data": data, "setting": place, "learner": learner or None}
-        found["command"] = options.command(table, data, place, learner)
-        found["options"] = options.of_data(data, place)
-        if learner:
-            where = (table, data, place, learner, cell["selection"])
-            found["options"]["learner"] = options.of_learner(*where)
-            for seed, one in zip(found["seeds"], options.chosen(*where), strict=False):
-                seed["chosen"] = one
     found["files"] = _files(run, f"tables/{table}.csv", f"{data}/", f"/{learner}/")
     return found
 

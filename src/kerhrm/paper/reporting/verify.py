@@ -64,6 +64,9 @@ def verify(run: Run, reference: Path) -> Verification:
     Raises KerhrmError if nothing is published at that preset, or the run has none of
     those tables.
     """
+    if run.folder.resolve().is_relative_to(reference.resolve()):
+        problem = f"{run.folder} is published itself"
+        raise KerhrmError(problem, "name the folder of a run, as results/fresh")
     published = stored(reference, run.preset())
     tables = [table for table in published if table in run.tables]
     if not tables:

@@ -1,0 +1,55 @@
+"""The command ``kerhrm options``: what a name can say, as the classes declare it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kerhrm.errors import KerhrmError
+from kerhrm.paper.cli import main
+from kerhrm.paper.config import Config, load_config
+from kerhrm.paper.reporting.option_list import table
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load_config({"preset": "paper"}, root=ROOT)
+
+
+@pytest.mark.parametrize("name", ["kerhrm", "classification", "kerhrm+k=10", "irm"])
+def test_every_option_has_a_line_and_its_default_is_a_name(
+    config: Config, name: str
+) -> None:
+    """With the default, unless a name cannot give it."""
+    resolver, (base, *_) = config.resolved.resolver, name.split("+")
+    is_data = base in config.data_sets
+    schema = (resolver.data_schema if is_data else resolver.learner_schema)(base)
+    parse = resolver.parse_data if is_data else resolver.parse_learner
+    _, *lines = table(config, name).splitlines()
+    assert len(lines) == len(schema)
+    for key, line in zip(schema, lines, strict=True):
+        (default,) = re.findall(rf"^  \+{re.escape(key)}=(\S+) ", line)
+        if default != "VALUE":
+            assert parse(f"{base}+{key}={default}") == (
+                base,
+                {key: schema[key].default},
+            )
+
+
+def test_types_ranges_and_meanings_are_shown(config: Config) -> None:
+    text = table(config, "kerhrm")
+    (line,) = (one for one in text.splitlines() if one.startswith("  +min_share="))
+    assert "a number, >= 0, <= 1" in line
+    assert line.endswith("below: an environment counts as empty and is dropped")
+    assert "soft, hard" in text
+
+
+def test_an_unknown_name_is_one_line(
+    config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(KerhrmError, match="called 'kerhrn'; did you mean 'kerhrm'"):
+        table(config, "kerhrn")
+    assert main(["options", "clasification"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
