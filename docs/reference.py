@@ -3,37 +3,40 @@
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, get_type_hints
 
-from kerhrm.features.options import NystroemOptions
+from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
-from kerhrm.paper.config import models as m
+from kerhrm.paper.config import schema as m
 from kerhrm.paper.data.registry import DATA_SETS
 
+README = Path(__file__).parents[1] / "config" / "README.md"
 KEYS: dict[str, list[type[Options]]] = {
     "`config.yaml`, `presets/NAME.yaml`, `--configfile`, `--config`": [m.Whole],
-    "`data/NAME.yaml`": [m.DataSet, m.Setting, m.MoreSeeds, m.Tuning],
-    "`learners.yaml`": [m.Learner, m.At],
-    "`tables/NAME.yaml`": [m.Table, m.Cells],
+    "`data/NAME.yaml`": [m.DataSet, m.DataAt, m.Tuning],
+    "`learners.yaml`": [m.Learner, m.LearnerAt],
+    "`tables/NAME.yaml`": [m.Table, m.TableData],
     "`choices.yaml`": [m.Choice, m.Alternative],
 }
 OPTIONS: dict[str, Mapping[str, Any]] = {
     "data": {name: one.options for name, one in DATA_SETS.items()},
-    "networks and features": {"network": NetworkOptions, "features": NystroemOptions},
+    "networks and features": {"network": NetworkOptions, "features": FeatureOptions},
     "methods": {name: one.options for name, one in METHODS.items()},
 }
 
 
 def reference() -> str:
-    """All keys of all files, and the options of generators, networks, features and
-    methods."""
+    """What ``config/README.md`` says, all keys of all files, and the options of
+    generators, networks, features and methods."""
     groups = {
         file: {kind.__name__: kind for kind in kinds} for file, kinds in KEYS.items()
     }
     groups |= {f"Options of the {what}": {**kinds} for what, kinds in OPTIONS.items()}
-    lines = ["# Configuration reference", ""]
+    _, _, text = README.read_text("utf-8").partition("\n")
+    lines = ["# Configuration reference", text]
     for title, kinds in groups.items():
         lines += [f"## {title}", ""]
         for name, kind in kinds.items():

@@ -1,6 +1,7 @@
 """Least mean loss of the worst share of the points (Rockafellar & Uryasev 2000)."""
 
-from kerhrm.methods.inputs import Fitted, Inputs, Method
+from kerhrm.methods.base import Method
+from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.training import train
 from kerhrm.options import Count, Options, PositiveFloat, Probability, option
 
