@@ -19,6 +19,18 @@ WITH = $(if $(CONFIG),--config $(CONFIG))
 configured = $(or $(patsubst $(1)=%,%,$(filter $(1)=%,$(CONFIG))),$(2))
 RUN = $(call configured,results,results)/$(call configured,preset,paper)
 
+# What a target does not take would be lost without a word.
+OF_smoke = CORES PROFILE
+OF_reproduce = CORES PROFILE
+OF_recover = CORES PROFILE CONFIG TARGET
+OF_report = CORES PROFILE CONFIG
+OF_test = WORKFLOW_TESTS
+OF_dag = WORKFLOW_TESTS
+GOALS := $(or $(MAKECMDGOALS),help)
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+LOST := $(filter-out PYTHON TORCH BIN $(foreach goal,$(GOALS),$(OF_$(goal))),$(GIVEN))
+$(if $(LOST),$(error make $(GOALS) does not take $(LOST); `make help` lists what it takes))
+
 .PHONY: help env smoke reproduce recover test lint unit dag lock site report bench clean
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18

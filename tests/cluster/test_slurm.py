@@ -16,10 +16,10 @@ from local_slurm import Slurm
 pytestmark = pytest.mark.cluster
 
 TABLE_1_JOBS = 60
-SETTING = "classification/r2=0.70"
-FEATURES = f"results/smoke/{SETTING}/features/training.npz"
-ERM = f"results/smoke/{SETTING}/erm/predictions.npz"
-LOG = f"results/smoke/logs/train/{SETTING}/erm.log"
+DATA = "classification+r2=0.7"
+FEATURES = f"results/smoke/{DATA}/features/training.npz"
+ERM = f"results/smoke/{DATA}/erm/predictions.npz"
+LOG = f"results/smoke/logs/train/{DATA}/erm.log"
 STEPS = 20_000  # ten seconds
 
 

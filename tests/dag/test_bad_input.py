@@ -14,7 +14,7 @@ from kerhrm.paper.runs.arrays import load_arrays
 pytestmark = pytest.mark.dag
 
 PRESET = "config/presets/smoke.yaml"
-SETTING = "results/smoke/classification/r2=0.70"
+DATA = "results/smoke/classification+r2=0.7"
 
 
 def complaints(output: str) -> list[str]:
@@ -72,7 +72,7 @@ def test_command_line(
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
-        (("-R", "train", "table1"), ["snakemake table1 -R ..."]),
+        (("-R", "score", "table1"), ["snakemake table1 -R ..."]),
         (("results/paper/tables/table1.csv",), ["add --config preset=paper"]),
     ],
 )
@@ -81,6 +81,36 @@ def test_a_target_that_would_be_lost(
 ) -> None:
     refused(checkout.snakemake(*options, *SMOKE), parts)
     assert not (checkout.folder / "results").joinpath("smoke").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("classification+r2=0.70/erm", ["write classification+r2=0.7"]),
+        ("classification+r=0.7/erm", ["no option is called 'r'"]),
+        ("clasification/erm", ["did you mean 'classification'"]),
+        ("classification/kerhrm+k=10+k=10", ["k is given twice"]),
+        ("classification/kerhrm+alpha=0.0+k=5", ["write kerhrm+k=5+alpha=0.0"]),
+        ("classification/erm+rho=0.5", ["no option is called 'rho'"]),
+        ("classification/erm+steps=", ["steps has no value", "a whole number"]),
+        ("classification/kerhrm+n_init=0", ["n_init"]),
+        ("classification/Erm", ["did you mean 'erm'"]),
+        ("classification/erm+steps=" + "1" * 300, ["more than 100"]),
+        ("houses/kerhrm_authors_code", ["it knows classification+r2=0.7"]),
+        ("classification/kerhrm+k=50", ["name data with features.k=50"]),
+    ],
+)
+def test_names_of_cells(checkout: Checkout, name: str, parts: list[str]) -> None:
+    refused(checkout.snakemake(f"results/smoke/{name}/scores.csv", *SMOKE), parts)
+    assert not (checkout.folder / "results" / "smoke").exists()
+
+
+def test_a_folder_of_an_earlier_layout(checkout: Checkout) -> None:
+    older = checkout.folder / "results/smoke/classification/r2=0.70/data/train.npz"
+    older.parent.mkdir(parents=True)
+    older.touch()
+    refused(checkout.snakemake("table1", *SMOKE), ["layout of an earlier version"])
+    assert [*(checkout.folder / "results/smoke").iterdir()] == [older.parents[2]]
 
 
 def test_no_target_is_all(checkout: Checkout) -> None:
@@ -122,7 +152,7 @@ def test_configuration_files(
 
 
 def test_device_that_is_not_there(checkout: Checkout) -> None:
-    target = f"{SETTING}/features/training.npz"
+    target = f"{DATA}/features/training.npz"
     done = checkout.snakemake(target, *SMOKE, "device=cuda:99", cores=1)
     refused(done, ["cuda:99", "device=cpu"])
     assert not (checkout.folder / target).exists()
@@ -132,8 +162,10 @@ def test_truncated_files_are_refused(smoke: Checkout, tmp_path: Path) -> None:
     """By the next step, also where they could be read."""
     copy = smoke.copy(tmp_path / "copy")
     steps = {
-        f"{SETTING}+H=I/data/train.npz": f"{SETTING}+H=I/erm/predictions.npz",
-        f"{SETTING}/features/training.npz": f"{SETTING}/kerhrm_tuned/predictions.npz",
+        f"{DATA}+scramble=identity/data/train.npz": (
+            f"{DATA}+scramble=identity/erm/predictions.npz"
+        ),
+        f"{DATA}/features/training.npz": f"{DATA}/kerhrm_as_printed/predictions.npz",
         "results/smoke/scores/table3.csv.gz": "results/smoke/tables/table3.csv",
         "results/smoke/tables/figure2.csv": "results/smoke/notebooks/figure2.ipynb",
     }
@@ -172,7 +204,7 @@ def test_two_runs_in_one_folder(checkout: Checkout) -> None:
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        target = f"{SETTING}/data/train.npz"
+        target = f"{DATA}/data/train.npz"
         done = checkout.snakemake(target, *SMOKE)
         assert done.returncode != 0
         assert "results/smoke" in done.stdout

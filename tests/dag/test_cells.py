@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from expected import CONFIG, METRICS, TABLES, params
+from expected import CONFIG, METRICS, TABLES
 
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm.paper.runs.arrays import load_arrays, load_records
+from kerhrm.paper.runs.predictions import Predictions
 
 pytestmark = pytest.mark.dag
 
@@ -98,33 +99,29 @@ def test_scores_are_those_of_the_predictions(
         tuple(key): v for *key, v in scores[[*keys, "value"]].itertuples(index=False)
     }
     checked = 0
-    for data, setting, learner in CONFIG.tables[name].cells:
-        chosen = params(data, setting, learner)
-        label = CONFIG.tables[name].label(data, setting, learner)
-        arrays, _ = load_arrays(results / data / setting / learner / "predictions.npz")
-        for output, title in chosen["titles"].items():
-            numbers = dict(chosen["shown"])
-            for criterion, number in numbers.items():
-                for seed, replicate in enumerate(chosen["replicates"]):
-                    outputs = {
-                        part: arrays[f"{output}/{part}"][seed, number]
-                        for part in ("train", "test")
-                    }
-                    folder = results / data / setting / "data"
-                    for (where, metric), value in values_again(
-                        kind, outputs, folder, seed
-                    ).items():
-                        match = [
-                            v
-                            for (d, le, s, m, sel, met, rep), v in found.items()
-                            if (d, le, m, sel, met, rep)
-                            == (data, learner, title, criterion, metric, replicate)
-                            and (where or s == label)
-                            and (not where or where in s)
-                        ]
-                        assert match, (data, setting, learner, title, criterion, metric)
-                        assert any(
-                            v == pytest.approx(value, rel=1e-6, abs=1e-9) for v in match
-                        )
-                        checked += 1
+    for row in CONFIG.tables[name].rows:
+        predicted = load_records(Predictions, results / row.predictions)
+        replicates = CONFIG.data(row.data).seeds.names
+        folder = results / row.data / "data"
+        for output, title in row.titles.items():
+            for seed, (one, replicate) in enumerate(
+                zip(predicted, replicates, strict=True)
+            ):
+                outputs = {part: one.output(output, part) for part in ("train", "test")}
+                again = values_again(kind, outputs, folder, seed)
+                for (where, metric), value in again.items():
+                    key = (row.data, row.learner, title, row.selection, metric)
+                    match = [
+                        v
+                        for (d, le, s, m, sel, met, rep), v in found.items()
+                        if (d, le, m, sel, met) == key
+                        and rep == replicate
+                        and (where or s == row.setting)
+                        and (not where or where in s)
+                    ]
+                    assert match, key
+                    assert any(
+                        v == pytest.approx(value, rel=1e-6, abs=1e-9) for v in match
+                    )
+                    checked += 1
     assert checked >= 18

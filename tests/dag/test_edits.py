@@ -24,7 +24,7 @@ from dagtools import (
 pytestmark = pytest.mark.dag
 
 PRESET = "config/presets/smoke.yaml"
-SETTING = "results/smoke/classification/r2=0.70"
+DATA = "results/smoke/classification+r2=0.7"
 
 
 def starts(rule: str, *parts: str) -> Callable[[Job], bool]:
@@ -64,9 +64,13 @@ def test_an_edited_module_reruns_its_importers(
 def test_an_edited_method_reruns_its_learners(smoke: Checkout) -> None:
     with edited(smoke.folder / "src/kerhrm/methods/dro.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
-    assert {job.output[0].split("/")[4] for job in planned if job.rule == "train"} == {
-        "dro"
+    trained = {
+        file.split("/")[3].partition("+")[0]
+        for job in planned
+        if job.rule == "train"
+        for file in job.output
     }
+    assert trained == {"dro"}
     assert not rules(planned) & {
         "generate_data",
         "extract_features",
@@ -79,7 +83,9 @@ def test_an_edited_data_set_reruns_that_data_set(smoke: Checkout) -> None:
         planned = smoke.plan(*TARGETS, *SMOKE)
     changed = [job for job in planned if "Params have changed" in job.reason]
     generated = {
-        job.output[0].split("/")[2] for job in changed if job.rule == "generate_data"
+        job.output[0].split("/")[2].partition("+")[0]
+        for job in changed
+        if job.rule == "generate_data"
     }
     assert generated == {"classification"}
 
@@ -128,11 +134,11 @@ def test_one_data_sets_sizes_rerun_that_data_set(
         dag,
         lambda job: (
             job.rule == "write_configuration"
-            or starts("generate_data", "/regression/")(job)
+            or starts("generate_data", "/regression+")(job)
         ),
     )
     assert names(planned) == expected
-    assert not any("/classification/" in job.name for job in planned)
+    assert not any("/classification" in job.name for job in planned)
 
 
 def test_paper_values_rerun_tables_and_notebooks(smoke: Checkout) -> None:
@@ -152,9 +158,37 @@ def test_paper_values_rerun_tables_and_notebooks(smoke: Checkout) -> None:
 def test_a_single_rule_is_rerun(smoke: Checkout, tmp_path: Path) -> None:
     """And gives the same bytes."""
     copy = smoke.copy(tmp_path / "copy")
-    target = f"{SETTING}/kerhrm/iterations/1/environments.npz"
+    target = f"{DATA}/kerhrm/iterations/1/environments.npz"
     path = copy.folder / target
     before, time = path.read_bytes(), path.stat().st_mtime_ns
     copy.run("--force", target, *SMOKE)
     assert path.stat().st_mtime_ns > time
     assert path.read_bytes() == before
+
+
+#: a table with a cell that nothing has, beside one of table 1
+NEW = """tables:
+  mine:
+    title: Mine
+    in_all: false
+    select: [own, pooled, oracle, none]
+    data: [classification+r2=0.7, classification+r2=0.65]
+    learners: [erm, erm+learning_rate=0.5, kerhrm+k=5, eiil]
+"""
+
+
+def test_a_new_cell_plans_no_job_of_an_old_one(smoke: Checkout, tmp_path: Path) -> None:
+    """Neither one that is asked for by its path, nor those of a table."""
+    target = f"{DATA}/kerhrm+n_environments=3+alpha=0.0/scores.csv"
+    planned = smoke.plan(target, *SMOKE)
+    assert {job.output[0].split("/")[3] for job in planned if job.output} == {
+        "kerhrm+n_environments=3+alpha=0.0"
+    }
+    file = tmp_path / "mine.yaml"
+    file.write_text(NEW)
+    planned = smoke.plan("mine", "table1", "--configfile", str(file), *SMOKE)
+    made = {file for job in planned for file in job.output if file.endswith(".npz")}
+    there = {str(p.relative_to(smoke.folder)) for p in smoke.folder.rglob("*.npz")}
+    assert made
+    assert not made & there
+    assert f"{DATA}/erm+learning_rate=0.5/predictions.npz" in made

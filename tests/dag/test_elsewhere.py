@@ -81,7 +81,7 @@ def test_another_workflow_takes_this_one_as_a_module(
         assert found >= {"extract_features", "train", "score", "make_table"}
         assert all(file.startswith(f"{place}/") for job in jobs for file in job.output)
     targets = [
-        f"{place}/classification/r2=0.70/data/train.npz" for place in places.values()
+        f"{place}/classification+r2=0.7/data/train.npz" for place in places.values()
     ]
     caller.run(*targets)  # with the scripts of the checkout
     assert all((tmp_path / target).is_file() for target in targets)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from dagtools import Job, rules, with_ancestors, with_descendants
-from expected import LABELLED, TRAINING, params
+from expected import CONFIG, LABELLED, TRAINING
 
 from kerhrm.paper.runs.arrays import load_arrays
 
@@ -23,8 +23,8 @@ def readers(dag: Iterable[Job], pattern: str) -> list[Job]:
 
 
 def method_of(job: Job) -> str:
-    data, setting, learner = job.output[0].split("/")[2:5]
-    return params(data, setting, learner)["method"]
+    data, learner = job.output[0].split("/")[2:4]
+    return CONFIG.learner(data, learner).method
 
 
 def test_the_dag_is_whole(dag: list[Job]) -> None:
@@ -84,7 +84,7 @@ def test_algorithm_1_has_one_file_with_what_it_may_know(dag: list[Job]) -> None:
 
 
 def test_that_file_holds_no_test_points(results: Path) -> None:
-    files = list(results.glob("*/*/features/training.npz"))
+    files = list(results.glob("*/features/training.npz"))
     assert len(files) > 2
     for file in files:
         known, test = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from expected import CELLS, params
+from expected import CELLS, CONFIG
 from threadpoolctl import threadpool_limits
 
 from kerhrm.algorithm.loop import fit
@@ -15,19 +15,18 @@ from kerhrm.paper.runs.arrays import load_arrays, load_records
 
 pytestmark = pytest.mark.dag
 
-STAGED = sorted({cell for cell in CELLS if params(*cell)["steps"]})
+STAGED = [cell for cell in CELLS if CONFIG.learner(*cell).checkpointed]
 
 
 @pytest.mark.parametrize("cell", STAGED, ids="/".join)
 def test_the_loop_in_memory_is_the_workflows(
-    results: Path, cell: tuple[str, str, str]
+    results: Path, cell: tuple[str, str]
 ) -> None:
     """Algorithm 1 by one call, and by one job for each of its steps."""
-    data, setting, _ = cell
-    options = KerHRMOptions(**params(*cell)["candidates"][0])
-    problems = load_records(
-        Problem, results / data / setting / "features/training.npz", "cpu"
-    )
+    options = CONFIG.learner(*cell).options
+    assert isinstance(options, KerHRMOptions)
+    features = results / cell[0] / "features/training.npz"
+    problems = load_records(Problem, features, "cpu")
     iterations = results.joinpath(*cell, "iterations")
     threads = torch.get_num_threads()
     with threadpool_limits(1), torch.inference_mode():

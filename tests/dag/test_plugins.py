@@ -16,7 +16,7 @@ pytestmark = pytest.mark.dag
 #: a method in one module with the page's penalties
 TWIN = """
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.methods.inputs import Method
+from kerhrm.methods.base import Method
 from kerhrm.methods.kerhrm import train_kerhrm
 
 
@@ -90,7 +90,7 @@ def test_the_page_about_extending(copy: Checkout, tmp_path: Path) -> None:
     jobs = copy.plan(*options)
     assert "learn_direction" in {job.rule for job in jobs}
     made = {file for job in jobs for file in job.output}
-    assert "results/smoke/flipped/few/twin/predictions.npz" in made
+    assert "results/smoke/flipped+share=0.1/twin/predictions.npz" in made
 
 
 def test_a_broken_package_is_reported(copy: Checkout, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dagtools import SMOKE, Checkout
-from expected import LABELLED, params
+from expected import CONFIG, LABELLED
 
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.arrays import load_arrays, save_arrays
@@ -13,7 +13,7 @@ from kerhrm.paper.runs.arrays import load_arrays, save_arrays
 pytestmark = pytest.mark.dag
 
 #: every method, both tasks, the pre-test: the others would repeat them
-SETTINGS = ("classification/r2=0.70", "houses/houses")
+DATA = ("classification+r2=0.7", "houses")
 #: what is learned, or chosen, without a look at the data of test points
 LEARNED = (
     "features/training.npz",
@@ -34,17 +34,17 @@ def change(run: Path, path: Path, **arrays: np.ndarray) -> None:
 
 def parts(arrays: Arrays, *, of_test: bool) -> dict[str, bytes]:
     """Arrays of a file, those of test points or all others."""
-    return {n: a.tobytes() for n, a in arrays.items() if n.endswith("/test") == of_test}
+    return {n: a.tobytes() for n, a in arrays.items() if n.endswith("test") == of_test}
 
 
 def test_learning_needs_no_test_data(smoke: Checkout, tmp_path: Path) -> None:
-    """All of two settings again with other test points and without test labels.
+    """All of two data sets again with other test points and without test labels.
 
     True environments are wrong, too.
     """
     copy = smoke.copy(tmp_path / "copy")
     run = copy.folder / "results/smoke"
-    places = [run / name for name in SETTINGS]
+    places = [run / name for name in DATA]
     found = [
         path for pattern in LEARNED for place in places for path in place.glob(pattern)
     ]
@@ -67,7 +67,7 @@ def test_learning_needs_no_test_data(smoke: Checkout, tmp_path: Path) -> None:
         change(run, folder / "environments.npz", **new)
         if any((old[part] != new[part]).any() for part in old):
             misled.add(folder.parent)
-    assert run / SETTINGS[0] in misled
+    assert run / DATA[0] in misled
 
     files = [str(path.relative_to(copy.folder)) for path in (*learned, *predictions)]
     copy.run(*files, *SMOKE)
@@ -79,8 +79,8 @@ def test_learning_needs_no_test_data(smoke: Checkout, tmp_path: Path) -> None:
         }, path
     for path, arrays in predictions.items():
         after, _ = load_arrays(path)
-        data, setting, learner, _ = path.relative_to(run).parts
-        labelled = params(data, setting, learner)["method"] in LABELLED
+        data, learner, _ = path.relative_to(run).parts
+        labelled = CONFIG.learner(data, learner).method in LABELLED
         same = parts(after, of_test=False) == parts(arrays, of_test=False)
-        assert same == (not (labelled and run / data / setting in misled)), path
+        assert same == (not (labelled and run / data in misled)), path
         assert parts(after, of_test=True) != parts(arrays, of_test=True), path

@@ -20,8 +20,8 @@ def test_one_thing_is_changed_and_its_table_is_marked(
     smoke: Checkout, tmp_path: Path
 ) -> None:
     copy = smoke.copy(tmp_path / "kerhrm")
-    setting, learners = map(halves, blocks(PAGE, "diff"))
-    assert setting[0] in (ROOT / "config/data/classification.yaml").read_text()
+    data, learners = map(halves, blocks(PAGE, "diff"))
+    assert data[0] in (ROOT / "config/tables/table1.yaml").read_text()
     (mine,) = files(PAGE).values()
     assert learners[0] in mine
     (copy.folder / "mine.yaml").write_text(mine.replace(*learners))
@@ -29,7 +29,7 @@ def test_one_thing_is_changed_and_its_table_is_marked(
         if words[:2] == ["snakemake", "--cores"]:
             copy.run(*words[3:])
     table = (copy.folder / "results/smoke/tables/mine.md").read_text()
-    assert "KerHRM without penalty" in table
-    assert (
-        "smoke sizes; options differ from the published: data.classification" in table
-    )
+    assert "r2=0.6,K=3" in table
+    assert "One more r2: smoke sizes" in table
+    cell = copy.folder / "results/smoke/classification+r2=0.6/erm/scores.csv"
+    assert "test_acc" in cell.read_text()

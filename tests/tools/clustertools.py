@@ -14,7 +14,7 @@ QUICK = ("--seconds-between-status-checks=1", "--latency-wait=5")
 QUICK_SLURM = (*QUICK, "--slurm-init-seconds-before-status-checks=1")
 
 #: a part of the DAG with every group of rules, one of several trainings, and a figure
-TARGETS = ("figure2", "results/smoke/colored_mnist/cmnist/grayscale/predictions.npz")
+TARGETS = ("figure2", "results/smoke/colored_mnist/grayscale/predictions.npz")
 
 
 class Cluster(Checkout):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -117,7 +118,7 @@ class Checkout:
         """Jobs that Snakemake would run, from its dry run."""
         return [
             Job(
-                rule=line["rule_name"],
+                rule=_plain(line["rule_name"]),
                 input=tuple(line["input"]),
                 output=tuple(line["output"]),
                 log=tuple(line["log"]),
@@ -144,6 +145,12 @@ class Checkout:
         """All of it, results and Snakemake's memory included, elsewhere."""
         shutil.copytree(self.folder, folder)
         return Checkout(folder, self.environment.get("KERHRM_RAW_DIR"))
+
+
+def _plain(rule: str) -> str:
+    """Name of a rule; `train`, of those that train several learners together."""
+    together = re.search(r"(^|_)train_(?!network$)", rule)
+    return f"{rule[: together.start()]}{together[1]}train" if together else rule
 
 
 def contents(run: Path) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ from kerhrm.paper.config import load_config
 
 CONFIG = load_config({"preset": "smoke"}, root=Path(__file__).parents[2])
 TABLES = sorted(name for name, table in CONFIG.tables.items() if table.in_all)
-#: every (data set, setting, learner) of `all`
+#: every (data, learner) that `all` trains
 CELLS = sorted({cell for name in TABLES for cell in CONFIG.tables[name].cells})
 METRICS = {
     "accuracy": ["train_acc", "test_acc", "generalisation_gap"],
@@ -24,7 +24,3 @@ TRAINING = {
     "train_network",
     "train",
 }
-
-
-def params(data: str, setting: str, learner: str | None = None) -> dict:
-    return CONFIG.params(data, setting, learner)
