@@ -41,7 +41,8 @@ def values_of(option: Nameable) -> st.SearchStrategy[Any]:
         return st.sampled_from([None, MODULE])
     if option.values.startswith("a name"):
         return st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
-    return st.from_type(option.annotation).filter(is_finite)
+    drawn = st.from_type(option.annotation).filter(is_finite)
+    return drawn.map(lambda value: [*value] if isinstance(value, tuple) else value)
 
 
 def is_finite(value: Any) -> bool:
