@@ -26,6 +26,7 @@ from kerhrm.estimators._distinct import (
     alike_by_chance,
     column_order,
 )
+from kerhrm.estimators._oddities import gives_away
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
 from kerhrm.estimators._settings import computation
 from kerhrm.estimators._settings import cores as cores
@@ -261,6 +262,8 @@ def start(
     weights = read_weights(sample_weight, len(x), X)
     labels = None if environments is None else environments(len(x))
     z = None if auxiliary is None else auxiliary(len(x))
+    if z is not None and (text := _telling_auxiliary(z, target, estimator)):
+        warnings.warn(text, DataWarning, stacklevel=4)
     beside = [] if z is None else [*z.T]
     beside += [] if labels is None else [labels.numpy()]
     fixed = network_options.module is not None  # its columns may be pixels
@@ -283,6 +286,9 @@ def start(
         points = read_features(estimator, X_validation, reset=False)
         how = {"varies": False, "table": X_validation}
         others = points, read_target(y_validation, len(points), task, **how)
+        rows = distinct.first
+        if text := _rows_of_the_fit((x[rows], target[rows]), others):
+            warnings.warn(text, DataWarning, stacklevel=4)
     check_size(network_options, x.shape[1])
     units = estimator._units = Units.of(
         columns, x[train], target[train], task, drawn.weights
@@ -331,6 +337,39 @@ def _repeated_inputs(x: np.ndarray) -> str | None:
     text = f"{shared} of {len(x)} rows have the inputs of another row with another"
     hint = "give one row for each unit, as the mean of its targets"
     return f"{text} target, and are taken for independent; {hint}"
+
+
+def _rows_of_the_fit(
+    rows: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray]
+) -> str | None:
+    """How many validation rows are among the distinct rows (inputs and targets) of the
+    fit; None: so few that they may be so by chance."""
+    n = len(rows[0])
+    codes = np.unique(np.concatenate([rows[1], validation[1]]), return_inverse=True)[1]
+    table = np.column_stack([codes, np.concatenate([rows[0], validation[0]])])
+    table += 0.0  # -0.0 is 0.0
+    hashes = [hash(row.tobytes()) for row in table]
+    known = set(hashes[:n])
+    again, m = sum(one in known for one in hashes[n:]), len(table) - n
+    if again <= REPEATED * m or alike_by_chance(table[:n]):
+        return None
+    text = f"{again} of {m} validation rows are rows of the fit"
+    hint = "leave validation out, or give rows of their own"
+    return f"{text}, which cannot tell how it does on others; {hint}"
+
+
+def _telling_auxiliary(z: np.ndarray, target: np.ndarray, estimator: Any) -> str | None:
+    """The first of auxiliary columns (n, c) that gives the target (n,) away."""
+    regression = estimator._task == "regression"
+    y = target if regression else np.unique(target, return_inverse=True)[1]
+    for j, values in enumerate(z.T):
+        if gives_away("number", values, y, regression):
+            name = estimator._columns.columns[j].name
+            column = f"auxiliary column {j if name is None else shown(name)}"
+            hint = "give a column that says when, where or how a row came about"
+            text = f"{column} gives the target away, so that environments are parts"
+            return f"{text} of the target; {hint}"
+    return None
 
 
 def _distinct_rows(

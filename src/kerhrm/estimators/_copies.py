@@ -1,7 +1,9 @@
-"""Copies of rows, which would train and test the same model.
+"""Rows that are alike, which would train and test the same model.
 
 Where a few categories are all that rows hold, rows are alike by chance.  Where columns
-vary so much that not even one pair is expected to be alike, such rows are copies.
+vary so much that not even one pair is expected to be alike, rows that are alike in all
+columns are copies, and rows that differ only in the target are measurements of one
+unit, as a patient.
 """
 
 import numpy as np
@@ -15,6 +17,11 @@ def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
     """Whether rows (n,), with their target, occur more than once and not by chance."""
     table = features.set_axis(range(features.shape[1]), axis=1)
     table[features.shape[1]] = y
+    return repeated(table)
+
+
+def repeated(table: pd.DataFrame) -> pd.Series:
+    """Whether rows (n,) of a table occur more than once and not by chance."""
     rows = _hashes(table)
     twice = rows.duplicated(keep=False)
     distinct = table[~rows.duplicated().to_numpy()]
@@ -29,17 +36,17 @@ def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:
 def split(
     features: pd.DataFrame,
     labels: pd.Series | None,
-    twice: pd.Series,
+    together: pd.Series,
     share: float,
     random_state: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of rows that train, and of a share that tests.
 
-    Rows with the features of a copy, ``twice``, are on the side of the copy.  Labels,
-    if given, keep their shares if they can.
+    If any rows are to be ``together`` with those that have their features, all are.
+    Labels, if given, keep their shares if they can.
     """
     groups = np.arange(len(features))
-    if twice.any():
+    if together.any():
         groups = pd.factorize(_hashes(features))[0]
     first = np.unique(groups, return_index=True)[1]
     if labels is not None:
@@ -48,7 +55,7 @@ def split(
     sides = train_test_split(
         groups[first], test_size=share, random_state=random_state, stratify=labels
     )
-    if not twice.any():
+    if not together.any():
         return sides[0], sides[1]
     train, test = (np.flatnonzero(np.isin(groups, side)) for side in sides)
     return train, test

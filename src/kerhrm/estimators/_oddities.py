@@ -8,6 +8,7 @@ import pandas as pd
 
 from kerhrm.estimators._almost import almost_dates, almost_numbers
 from kerhrm.estimators._cells import counted, flag, is_text
+from kerhrm.estimators._copies import repeated
 from kerhrm.estimators._dates import date_options, digit_dates
 from kerhrm.estimators.columns import column_values
 
@@ -34,7 +35,7 @@ def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
     for name, column in features.items():
         kind, values = column_values(column)
         told = [notes.get(str(name)), _odd(column, kind, values)]
-        if searches and _gives_away(kind, values[searched], target, regression):
+        if searches and gives_away(kind, values[searched], target, regression):
             hint = f"{flag('--drop', name)} unless it is known beforehand"
             told.append(f"it gives the target away; {hint}")
         if texts := [text for text in told if text]:
@@ -49,9 +50,14 @@ def without_notes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _searched(features: pd.DataFrame, y: pd.Series) -> np.ndarray:
-    """Rows (m,) of which no two are alike, unless hardly any are left."""
+    """Rows (m,) of which no two are alike, unless hardly any are left.
+
+    Nor do two differ in the target alone, where that is no chance: measurements of one
+    unit have nearly the same target, which any column that names the unit would tell.
+    """
     table = features.set_axis(range(features.shape[1]), axis=1)
-    table[features.shape[1]] = y.to_numpy()
+    if not repeated(table).any():
+        table[features.shape[1]] = y.to_numpy()
     rows = np.flatnonzero(~table.duplicated())
     if len(rows) < MIN_ROWS:
         rows = np.arange(len(table))
@@ -114,13 +120,14 @@ def _sentinel(values: np.ndarray) -> int | None:
     return None
 
 
-def _gives_away(
+def gives_away(
     kind: str, values: np.ndarray, target: np.ndarray, regression: bool
 ) -> bool:
     """Whether a column predicts the target of each row (m,) by that of the others.
 
     Of rows with the same value the mean, of a number without such rows the value
-    between those of its neighbours.
+    between those of its neighbours.  The least and the largest number have no two of
+    them; such rows do not count.
     """
     if kind == "text":
         values = pd.factorize(values)[0]
@@ -130,11 +137,15 @@ def _gives_away(
     alone = counts[codes] == 1
     predicted = (sums[codes] - target) / np.maximum(counts[codes] - 1, 1)
     predicted[alone] = target.mean()
+    judged = np.ones(len(target), dtype=bool)
     known = levels < np.inf
     if kind != "text" and known.sum() > 2:
         means = np.full(len(levels), target.mean())
-        means[known] = _by_neighbours(levels[known], (sums / counts)[known])
+        last = int(known.sum()) - 1
+        means[1:last] = _by_neighbours(levels[known], (sums / counts)[known])
         predicted[alone] = means[codes[alone]]
+        judged = ~(alone & np.isin(codes, [0, last]))
+    target, predicted = target[judged], predicted[judged]
     if regression:
         errors = ((target - predicted) ** 2).mean()
         return bool(errors < (1 - GIVEN_AWAY) * target.var())
@@ -145,8 +156,7 @@ def _gives_away(
 
 
 def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Means (m,) at ascending levels, each on the line through two neighbours."""
-    left = np.r_[1, np.arange(len(levels) - 2), -3]
-    right = np.r_[2, np.arange(2, len(levels)), -2]
-    share = (levels - levels[left]) / (levels[right] - levels[left])
-    return (1 - share) * means[left] + share * means[right]
+    """Means (m - 2,) at the inner ones of ascending levels (m,), each on the line
+    through its two neighbours."""
+    share = (levels[1:-1] - levels[:-2]) / (levels[2:] - levels[:-2])
+    return (1 - share) * means[:-2] + share * means[2:]

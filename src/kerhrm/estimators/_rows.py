@@ -44,6 +44,10 @@ class FittedInvariant(TableEstimator):
             if auxiliary is not None:
                 problem = "the fit had no auxiliary columns, and these rows have some"
                 raise KerhrmError(problem, "leave auxiliary out")
+            if y is None:
+                problem = "environments are told by rows and their targets; y is None"
+                hint = "give y, or fit with auxiliary columns"
+                raise KerhrmError(problem, hint)
             target = read_target(y, len(x), **self._like(X))
             if self._found is None:
                 self._units.target(target)  # which refuses what is no label

@@ -22,7 +22,7 @@ from kerhrm.estimators._cells import (
     read_cells,
     visible,
 )
-from kerhrm.estimators._copies import copied, split
+from kerhrm.estimators._copies import copied, repeated, split
 from kerhrm.estimators._csv import check_name
 from kerhrm.estimators._csv import read_names as read_names
 from kerhrm.estimators._csv import read_table as read_table
@@ -111,9 +111,9 @@ def check(
         features[name] = features[name].astype(object).map(str, na_action="ignore")
         note = "its whole numbers are too large for float64: each is a category"
         cells.notes[name] = "; ".join(filter(None, [cells.notes.get(name), note]))
-    twice = copied(features, y)
+    twice, shared = copied(features, y), repeated(features)
     labels = None if is_regression(y) else y
-    train, test = split(features, labels, twice, TEST_SHARE, random_state)
+    train, test = split(features, labels, twice | shared, TEST_SHARE, random_state)
     test, left_out = _known_only(z, train, test)
     if labels is not None:
         _check_labels(y.iloc[train])
@@ -141,6 +141,9 @@ def check(
     if twice.any():
         copies = f"{counted(int(twice.sum()))} occur more than once"
         facts["copies"] = f"{copies}; all copies of a row train, or all test"
+    if (differ := shared & ~twice).any():
+        text = f"{counted(int(differ.sum()))} differ from others in the target alone"
+        facts["repeated rows"] = f"{text}; such rows all train, or all test"
     features.attrs["notes"] = notes = table.attrs.get("notes", {}) | cells.notes
     odd = dict(oddities(features, y))
     for name in dict.fromkeys((target, *others)):

@@ -44,6 +44,9 @@ class Parser(argparse.ArgumentParser):
             text = "no file is left: an option of several columns takes all words after"
             text += f" it; write {self.prog} FILE before the options"
             self.exit(2, f"kerhrm: error: {text}\n")
+        if message.startswith("argument --") and message.endswith("one argument"):
+            option = message.split()[1].rstrip(":").partition("/")[0]
+            message += f"; write one that begins with - as {option}=-name"
         super().error(message)
 
 

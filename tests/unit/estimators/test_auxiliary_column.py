@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from kerhrm import KerHRMClassifier, TangentRidge
+from kerhrm import KerHRMClassifier, KerHRMRegressor, TangentRidge
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import DataWarning, HeterogeneityNotDetectedWarning
 
@@ -47,6 +47,17 @@ def test_an_auxiliary_column_tells_which_feature_is_spurious(kind: str) -> None:
     np.testing.assert_array_equal(proba, model.environment_proba_)
     with pytest.raises(KerhrmError, match="give auxiliary"):
         model.predict_environment_proba(x)
+
+
+@pytest.mark.filterwarnings("ignore:.*predicting as ERM")
+def test_a_column_that_is_the_target_is_told() -> None:
+    x, y, time = by_time(300, 0)
+    copy = pd.DataFrame({"when": time, "label": np.where(y > 0, "p", "q")})
+    with pytest.warns(DataWarning, match="column 'label' gives the target away"):
+        KerHRMClassifier(**SMALL).fit(x, y, auxiliary=copy)
+    number = y + np.linspace(0, 1, 300)
+    with pytest.warns(DataWarning, match="column 0 gives the target away"):
+        KerHRMRegressor(**SMALL).fit(x, number, auxiliary=3 * number - 1)
 
 
 def test_a_column_that_does_not_matter_leaves_erm() -> None:

@@ -289,6 +289,18 @@ def test_copies_of_rows_are_on_one_side_of_the_split(plain: pd.DataFrame) -> Non
     assert len(set(found.X_test["a"])) * 2 == len(found.X_test)
 
 
+def test_rows_that_differ_in_the_target_alone_are_on_one_side() -> None:
+    random, unit = np.random.default_rng(0), np.repeat(np.arange(40), 4)
+    table = pd.DataFrame(random.normal(size=(40, 3)), columns=[*"abc"]).iloc[unit]
+    table["y"] = random.normal(size=40)[unit] + 0.1 * random.normal(size=160)
+    found = check(table, "y")
+    assert found.report.facts["repeated rows"].startswith("160 rows differ from others")
+    assert found.X_test["a"].value_counts().eq(4).all()
+    # an unknown unit's target is not known: no better than a constant
+    assert found.report.errors.loc["all rows", "KerHRM"] > 0.8 * table["y"].std()
+    assert not [name for name in found.report.facts if name.startswith("column")]
+
+
 def test_rows_of_few_categories_are_alike_by_chance(plain: pd.DataFrame) -> None:
     table = (plain > 0).astype(int)
     facts = check(table, "y").report.facts
@@ -354,6 +366,9 @@ def test_columns_that_give_the_target_away() -> None:
     assert {name for name, text in told.items() if "away" in text} == {"curve", "day"}
     told = dict(oddities(table, pd.Series(label)))
     assert {name for name, text in told.items() if "away" in text} == {"code", "sign"}
+    tailed = np.append(number, 40.0)  # one row has most of the variance
+    told = dict(oddities(pd.DataFrame({"x": tailed**3}), pd.Series(tailed)))
+    assert "away" in told["x"]
     twice = pd.concat([table[["noise"]]] * 2)
     assert not dict(oddities(twice, pd.Series(np.tile(number, 2), twice.index)))
 

@@ -199,6 +199,8 @@ def test_control_characters_do_not_reach_a_terminal(
         (["--sep", ",", "--sep", ";"], "--sep is given twice"),
         (["--html", "x", "--html", "y"], "--html is given twice"),
         (["--environments", "x"], "invalid int value: 'x'"),
+        (["--group", "-a"], "begins with - as --group=-name"),
+        (["--drop", "-a"], "begins with - as --drop=-name"),
     ],
 )
 def test_options_that_are_given_twice_or_cannot_be_read(

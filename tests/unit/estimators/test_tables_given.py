@@ -12,7 +12,13 @@ import torch
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from kerhrm import KerHRMClassifier, KerhrmError, TangentRidge, table_encoder
+from kerhrm import (
+    KerHRMClassifier,
+    KerhrmError,
+    KerHRMRegressor,
+    TangentRidge,
+    table_encoder,
+)
 from kerhrm.estimators import DataWarning
 
 N = 60
@@ -311,6 +317,25 @@ def test_validation_rows_that_were_not_scaled_are_told() -> None:
     far = 100 + 10 * X
     with pytest.warns(DataWarning, match="a Pipeline does not transform validation"):
         pipeline.fit(far, Y, tangentridge__validation=(far, Y))
+
+
+def test_validation_rows_that_train_as_well_are_told() -> None:
+    model = TangentRidge(task="regression", network=(), random_state=0)
+    with pytest.warns(DataWarning, match="45 of 60 validation rows are rows of the"):
+        model.fit(X, Y, validation=(np.r_[X[:45], 0.5 * X[45:]], Y))
+    few, labels = np.sign(X), np.sign(Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        model.fit(X, Y, validation=(0.5 * X, Y))
+        model.fit(few, labels, validation=(few, labels))  # alike by chance
+
+
+@pytest.mark.filterwarnings("ignore:.*predicting as ERM")
+def test_environments_without_targets_are_refused() -> None:
+    options: dict[str, Any] = {"network": (4,), "random_state": 0}
+    model = KerHRMRegressor(**options).fit(FRAME, Y)
+    with pytest.raises(KerhrmError, match="y is None; give y, or fit with auxiliary"):
+        model.predict_environment_proba(FRAME)
 
 
 def test_hints_for_one_row_work() -> None:
