@@ -1,11 +1,15 @@
 """Objects by name: ``"module:name"`` in options, and entry points of other packages."""
 
+import ast
+import contextlib
 import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from importlib.abc import InspectLoader
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
@@ -55,8 +59,26 @@ class Lazy:
 
 def check_entry(entry: str) -> str:
     """Refuse an entry that :func:`load_entry` cannot load."""
-    load_entry(entry)
+    if not _defined_here(entry):
+        load_entry(entry)
     return entry
+
+
+def _defined_here(entry: str) -> bool:
+    """Whether a module of this package defines an entry, as its source says.
+
+    Planning checks many entries, and importing them would import PyTorch.
+    """
+    module, _, name = entry.partition(":")
+    if not module.startswith("kerhrm."):
+        return False
+    with contextlib.suppress(ImportError):
+        spec = find_spec(module)
+        if spec is not None and isinstance(spec.loader, InspectLoader):
+            statements = ast.parse(spec.loader.get_source(module) or "").body
+            defines = ast.FunctionDef | ast.ClassDef
+            return any(isinstance(s, defines) and s.name == name for s in statements)
+    return False
 
 
 def check_by_name(thing: Any, what: str) -> None:

@@ -25,6 +25,14 @@ def test_importing_it_imports_no_torch(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.parametrize("preset", ["smoke", "paper"])
+def test_planning_imports_no_torch(preset: str) -> None:
+    """It would cost each dry run two seconds."""
+    code = "import sys; from kerhrm.paper.config import load_config;"
+    code += f"load_config({{'preset': '{preset}'}}); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_training_imports_no_scikit_learn() -> None:
     """It would cost each of a run's jobs a second."""
     code = "import sys, kerhrm.methods.kerhrm; sys.exit('sklearn' in sys.modules)"
