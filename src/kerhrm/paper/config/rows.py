@@ -1,5 +1,6 @@
 """Rows of tables: no two cells of the configuration end in one."""
 
+import functools
 import unicodedata
 from collections.abc import Iterator, Mapping
 
@@ -30,6 +31,7 @@ BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0" + "".join(
 HINT = "give one of them another label or title"
 
 
+@functools.cache
 def plain(text: str) -> str:
     """Text without what a reader hardly sees.
 

@@ -1,7 +1,7 @@
 """Reference rows that need no training: what is known of the synthetic data."""
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+import scipy  # whose modules are imported when they are used
 
 from kerhrm.paper.data.classification import ClassificationData, deviations
 from kerhrm.paper.data.regression import RegressionData, draw_unselected
@@ -81,7 +81,7 @@ def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:
 
     0.772 for the constants of the paper.  ``sigma_s`` is a standard deviation.
     """
-    return float(ndtr(d**0.5 / sigma_s))
+    return float(scipy.special.ndtr(d**0.5 / sigma_s))
 
 
 def bayes_pooled_accuracy(
@@ -142,7 +142,10 @@ def bayes_pooled_accuracy(
             threshold = (np.log(over) - np.log(under) + g) / 2
             threshold = np.where(np.abs(g) < bound, threshold, np.copysign(np.inf, -g))
         correct = sum(
-            share * ndtr((sign * d - sigma_s**2 * threshold) / (d**0.5 * sigma_s))
+            share
+            * scipy.special.ndtr(
+                (sign * d - sigma_s**2 * threshold) / (d**0.5 * sigma_s)
+            )
             for sign, share in ((1, agreement), (-1, 1 - agreement))
         )
         return float(step * np.sum(density * correct))
@@ -164,8 +167,8 @@ def kept_given_y(y: np.ndarray, r: float, tau: float) -> np.ndarray:
     the same for r and -r.
     """
     c = 5 * np.log(np.abs(r))
-    above = -c * y + log_ndtr(y / tau - c * tau)
-    below = c * y + log_ndtr(-y / tau - c * tau)
+    above = -c * y + scipy.special.log_ndtr(y / tau - c * tau)
+    below = c * y + scipy.special.log_ndtr(-y / tau - c * tau)
     return np.asarray(np.exp(c**2 * tau**2 / 2 + np.logaddexp(above, below)))
 
 

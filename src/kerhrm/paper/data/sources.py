@@ -14,16 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import lazy_loader
-import requests
 
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.paper.runs.arrays import File, load_arrays, save_arrays
 
 # it takes a fifth of a second, and every Snakemake imports this
-pooch = lazy_loader.load("pooch")
+pooch, requests = lazy_loader.load("pooch"), lazy_loader.load("requests")
 
 TIMEOUT = (5, 30)  # seconds to connect, and between two bytes
 
@@ -223,6 +222,6 @@ def _download(size: int, url: str, output: str, _: object) -> None:
     target.chmod(0o666 & ~umask)  # pooch's temporary files are only their owner's
 
 
-def _as_sent(response: requests.Response, **_: object) -> None:
+def _as_sent(response: Any, **_: object) -> None:
     """Some servers declare a .gz file as encoded, and it would be unpacked."""
     response.raw.headers.pop("Content-Encoding", None)
