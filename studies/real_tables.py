@@ -28,7 +28,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
-from kerhrm.estimators._base import cores, start
+from kerhrm.estimators._base import cores
+from kerhrm.estimators._start import start
 from kerhrm.features.ntf import extract
 from kerhrm.features.ridge import RIDGES, Columns
 from kerhrm.randomness import stream

@@ -5,7 +5,7 @@ The library's steps in a row, and the attributes of the estimators.
 
 import warnings
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -17,7 +17,6 @@ from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import (
     AuxiliaryOptions,
     HeterogeneityOptions,
-    KerHRMOptions,
 )
 from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
@@ -25,53 +24,25 @@ from kerhrm.estimators import HeterogeneityNotDetectedWarning, PriceWarning
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import (
     all_or_nothing,
+    computation,
     finish,
     reduced_features,
-    start,
 )
 from kerhrm.estimators._found import FoundEnvironments
 from kerhrm.estimators._guard import (
-    constant_only,
-    not_better,
     not_detected,
     price,
-    worse_than_constant,
 )
-from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._report import compare, doubts, simple_models
+from kerhrm.estimators._parameters import EstimatorOptions, options_of
 from kerhrm.estimators._rows import FittedInvariant
-from kerhrm.estimators._settings import computation
+from kerhrm.estimators._start import start
 from kerhrm.features.options import NystroemOptions
-from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.methods.inputs import Inputs
-from kerhrm.options import Count, Natural, Probability, Task, option
 
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5
-
-
-class EstimatorOptions(KerHRMOptions):
-    """KerHRM's options, and those of the estimators alone."""
-
-    if_not_detected: Literal["erm", "fit"] = option(
-        "erm", "what to do without environments"
-    )
-    if_not_better: Literal["erm", "fit"] = option(
-        "erm", "what to do where KerHRM does not help"
-    )
-    margin: Probability | None = option(
-        None,
-        "share by which its error in the worst inferred environment has to "
-        "be below ERM's; null: .1, and more of labels where it costs accuracy",
-    )
-    predictor: Literal["linear", "network"] = option("linear", "what predicts")
-    max_exact: Count = option(
-        5000, "training rows above which features are reduced by landmarks"
-    )
-    n_landmarks: Count = option(4000, "their number")
-    verbose: Natural = option(0, "1: print a line for each iteration")
 
 
 class InvariantEstimator(FittedInvariant):
@@ -130,54 +101,33 @@ class InvariantEstimator(FittedInvariant):
                 auxiliary=None if auxiliary is None else columns,
                 sample_weight=sample_weight,
             )
-            n = len(inputs.x)
-            draws = n if inputs.units is None else int(inputs.units.sum())
-            if draws < 2 * options.n_environments:
-                text = f"n_samples: {n} training rows are too few for n_environments"
-                raise KerhrmError(
-                    f"{text}={options.n_environments}", "lower it, or give more rows"
-                )
-            most = max(1, n // options.n_environments)
-            k = [min(one, most) for one in options.k]
-            sizes = options.max_exact, NystroemOptions(n_landmarks=options.n_landmarks)
+            options = _fewer_directions(inputs, options)
             features = reduced_features(
-                inputs.network, inputs.x, max(k), *sizes, inputs.seed
+                inputs.network,
+                inputs.x,
+                max(options.k),
+                options.max_exact,
+                NystroemOptions(n_landmarks=options.n_landmarks),
+                inputs.seed,
             )
-            k = sorted({min(one, len(features.s)) for one in k})
+            k = sorted({min(one, len(features.s)) for one in options.k})
             options = options.model_copy(update={"k": k})
-            targets, weights = (
-                (inputs.y, inputs.y_validation),
-                (inputs.weights, inputs.weights_validation),
-            )
             problem = Problem.from_features(
                 features,
                 inputs.x_validation,
-                *targets,
+                inputs.y,
+                inputs.y_validation,
                 inputs.task,
                 inputs.seed,
-                *weights,
+                inputs.weights,
+                inputs.weights_validation,
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
-            self.report_, by_auxiliary, alone = None, None, None
+            self.report_ = None
+            by_auxiliary, alone = None, None
             if auxiliary is None:
-                how = options.pretest if inputs.task == "regression" else None
-                own = validation is None  # else these rows are others
-                self.heterogeneity_ = (
-                    _tested(inputs, how, all_rows=own) if how else None
-                )
-                if (
-                    self.n_environments is None
-                    and not_detected(self.heterogeneity_) is None
-                ):
-                    K = choose_n_environments(
-                        problem, options, min(MAX_ENVIRONMENTS, n // 2)
-                    )
-                    options = options.model_copy(update={"n_environments": max(K, 2)})
-                    alone = (
-                        "one environment explains validation rows best"
-                        if K == 1
-                        else None
-                    )
+                others = validation is not None
+                options, alone = self._look(problem, inputs, options, others=others)
             else:
                 by_auxiliary = self._fit_auxiliary(problem, inputs, options)
                 self.heterogeneity_ = by_auxiliary.result
@@ -187,32 +137,60 @@ class InvariantEstimator(FittedInvariant):
                 reason = self._compare(inputs, options)
             self._reason = reason
             self._keep_memberships(positions, X, y)
-            labels = inputs.task == "classification" and auxiliary is None
-            costs = price(self.report_) if labels and reason is None else None
-            if costs is not None:
-                text = f"KerHRM's share of wrong labels is {costs}"
-                hint = "if environments are no concern, margin=1 predicts as ERM"
-                warnings.warn(f"{text}: {hint}", PriceWarning, stacklevel=2)
-            if reason is not None:
-                hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
-                text = f"{reason}; predicting as ERM: {hint}"
-                warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
-                whole, _ = start(
-                    self,
-                    X,
-                    y,
-                    validation,
-                    hold_out=False,
-                    sample_weight=sample_weight,
-                    seed=self.seed_,
-                )
-                if self._found is None:
-                    self.history_ = []
-                simple, _ = self._keep_simple(whole)
-                self._keep(
-                    "erm", simple["ERM"], whole, erm_direction(problem, options.k), None
-                )
+            if reason is None:
+                if inputs.task == "classification" and auxiliary is None:
+                    self._warn_of_price()
+                return self
+            hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
+            text = f"{reason}; predicting as ERM: {hint}"
+            warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
+            whole, _ = start(
+                self,
+                X,
+                y,
+                validation,
+                hold_out=False,
+                sample_weight=sample_weight,
+                seed=self.seed_,
+            )
+            if self._found is None:
+                self.history_ = []
+            simple, _ = self._keep_simple(whole)
+            direction = erm_direction(problem, options.k)
+            self._keep("erm", simple["ERM"], whole, direction, None)
         return self
+
+    def _look(
+        self,
+        problem: Problem,
+        inputs: Inputs,
+        options: EstimatorOptions,
+        *,
+        others: bool,
+    ) -> tuple[EstimatorOptions, str | None]:
+        """Test for environments, and choose their number if it is not given.
+
+        Validation rows that are ``others`` than those of the table are not tested.
+        Returns the options with that number, and why ERM predicts, if one environment
+        is best.
+        """
+        how = options.pretest if inputs.task == "regression" else None
+        self.heterogeneity_ = _tested(inputs, how, all_rows=not others) if how else None
+        if self.n_environments is not None or not_detected(self.heterogeneity_):
+            return options, None
+        most = min(MAX_ENVIRONMENTS, len(inputs.x) // 2)
+        K = choose_n_environments(problem, options, most)
+        options = options.model_copy(update={"n_environments": max(K, 2)})
+        if K > 1:
+            return options, None
+        return options, "one environment explains validation rows best"
+
+    def _warn_of_price(self) -> None:
+        """Say what the assumption costs if all rows are of one environment."""
+        if (costs := price(self.report_)) is not None:
+            text = f"KerHRM's share of wrong labels is {costs}"
+            hint = "if environments are no concern, margin=1 predicts as ERM"
+            warnings.warn(f"{text}: {hint}", PriceWarning, stacklevel=3)
 
     def _fit_invariant(
         self,
@@ -306,94 +284,6 @@ class InvariantEstimator(FittedInvariant):
         chosen = AuxiliaryOptions.parse(values)
         return fit_auxiliary(problem, inputs.x, z, z_validation, chosen)
 
-    def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
-        """Compare KerHRM with what is simpler; why it is not better, if so."""
-        assert self._found is not None
-        y, points = inputs.y_validation, inputs.x_validation.cpu()
-        with torch.no_grad():
-            outputs = self._evaluate(self._predictor, points).numpy()
-            models, columns = self._keep_simple(inputs)
-            others = {name: model(points).numpy() for name, model in models.items()}
-        errors = self._errors(
-            {"KerHRM": outputs, **others}, y, inputs.weights_validation, inputs.task
-        )
-        report = self.report_ = compare(*errors)
-        if self.if_not_better == "fit":
-            return None
-        # in environments that are seen ERM may be better: what counts lies beyond them
-        if self._found.auxiliary is not None:
-            doubt = doubts(*errors)[report.index]
-            return constant_only(self.heterogeneity_) or worse_than_constant(
-                report, inputs.task, doubt
-            )
-        if inputs.task == "classification":
-            return not_better(report, inputs.task, options.margin)
-        erm = models["ERM"]
-        path = columns.inputs if erm.tangents is None else columns.whole
-        left_out = path.left_out(inputs.y.double().cpu().numpy(), erm.ridge)
-        errors = self._errors_of_all(inputs, outputs, others, left_out)
-        report = compare(*errors)
-        doubt = doubts(*errors)[report.index]
-        return not_better(report, inputs.task, options.margin, doubt)
-
-    def _errors_of_all(
-        self,
-        inputs: Inputs,
-        outputs: np.ndarray,
-        others: dict[str, np.ndarray],
-        left_out: np.ndarray,
-    ) -> tuple[Any, ...]:
-        """What compares models on training and validation points.
-
-        Validation rows alone are few where an environment is small.  ERM's predictions
-        ``left_out`` of training points are by all others; KerHRM's residuals there are
-        divided by 1 - k / n, as in generalised cross-validation.
-        """
-        y = inputs.y.double().cpu().numpy()
-        with torch.no_grad():
-            fitted = self._evaluate(self._predictor, inputs.x.cpu()).numpy()
-        k = min(self.selected_["k"], len(y) // 2)
-        own = y - (y - fitted) / (1 - k / len(y))
-        constant = np.full(len(y), others["constant"][0])
-        of_train = {"KerHRM": own, "ERM": left_out, "constant": constant}
-        of_validation = {"KerHRM": outputs, **others}
-        both = {
-            name: np.concatenate([train, of_validation[name]])
-            for name, train in of_train.items()
-        }
-        weights = torch.cat(
-            [
-                torch.ones_like(part).double() if weight is None else weight
-                for part, weight in (
-                    (inputs.y, inputs.weights),
-                    (inputs.y_validation, inputs.weights_validation),
-                )
-            ]
-        )
-        targets = torch.cat([inputs.y, inputs.y_validation])
-        return self._errors(both, targets, weights, inputs.task)
-
-    def _errors(
-        self,
-        outputs: dict[str, np.ndarray],
-        y: torch.Tensor,
-        weights: torch.Tensor | None,
-        task: Task,
-    ) -> tuple[Any, ...]:
-        """What :func:`compare` takes, of validation points or of all points."""
-        assert self._found is not None
-        all_points = self._found.of_fit()
-        memberships = all_points[len(all_points) - len(y) :]
-        groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
-        counts = None if weights is None else weights.cpu().numpy()
-        return outputs, y.double().cpu().numpy(), groups, task, counts
-
-    def _keep_simple(self, inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
-        """Simpler models of the training rows, which a report compares with."""
-        models, columns = simple_models(inputs)
-        self._simple = {name: f.to("cpu") for name, f in models.items()}
-        return self._simple, columns
-
     def _keep(
         self,
         name: str,
@@ -413,6 +303,21 @@ class InvariantEstimator(FittedInvariant):
             "score": final.score,
         }
         finish(self, predictor, inputs.x)
+
+
+def _fewer_directions(inputs: Inputs, options: EstimatorOptions) -> EstimatorOptions:
+    """Options whose k is small enough for the training points.
+
+    Raises KerhrmError if there are too few points for the environments.
+    """
+    n, n_environments = len(inputs.x), options.n_environments
+    draws = n if inputs.units is None else int(inputs.units.sum())
+    if draws < 2 * n_environments:
+        problem = f"n_samples: {n} training rows are too few for n_environments"
+        hint = "lower it, or give more rows"
+        raise KerhrmError(f"{problem}={n_environments}", hint)
+    most = max(1, n // n_environments)
+    return options.model_copy(update={"k": [min(one, most) for one in options.k]})
 
 
 def _tested(

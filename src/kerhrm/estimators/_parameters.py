@@ -6,19 +6,42 @@ import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.options import Options
+from kerhrm.options import Count, Natural, Options, Probability, option
 from kerhrm.plugins import load_entry
 
 T = TypeVar("T", bound=Options)
 MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
+
+
+class EstimatorOptions(KerHRMOptions):
+    """KerHRM's options, and those of the estimators alone."""
+
+    if_not_detected: Literal["erm", "fit"] = option(
+        "erm", "what to do without environments"
+    )
+    if_not_better: Literal["erm", "fit"] = option(
+        "erm", "what to do where KerHRM does not help"
+    )
+    margin: Probability | None = option(
+        None,
+        "share by which its error in the worst inferred environment has to "
+        "be below ERM's; null: .1, and more of labels where it costs accuracy",
+    )
+    predictor: Literal["linear", "network"] = option("linear", "what predicts")
+    max_exact: Count = option(
+        5000, "training rows above which features are reduced by landmarks"
+    )
+    n_landmarks: Count = option(4000, "their number")
+    verbose: Natural = option(0, "1: print a line for each iteration")
 
 
 def options_of(estimator: Any, kind: type[T], **given: Any) -> T:

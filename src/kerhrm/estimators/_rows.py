@@ -1,22 +1,38 @@
-"""What a fitted KerHRM says of rows: outputs, environments, a report."""
+"""What a fitted KerHRM says of rows: outputs, environments, a report; and how it
+compares with simpler models, which decides what predicts."""
 
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
-from kerhrm.estimators._base import TableEstimator
+from kerhrm.estimators._base import TableEstimator, computation
 from kerhrm.estimators._data import read_features
 from kerhrm.estimators._found import FoundEnvironments
-from kerhrm.estimators._guard import ALL
-from kerhrm.estimators._report import Report, compare, facts, indicators
-from kerhrm.estimators._settings import computation
+from kerhrm.estimators._guard import (
+    ALL,
+    constant_only,
+    not_better,
+    worse_than_constant,
+)
+from kerhrm.estimators._parameters import EstimatorOptions
+from kerhrm.estimators._report import (
+    Report,
+    compare,
+    doubts,
+    facts,
+    indicators,
+    simple_models,
+)
 from kerhrm.estimators._target import read_target
-from kerhrm.features.ridge import RidgeModel
+from kerhrm.features.ridge import Columns, RidgeModel
+from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
+from kerhrm.options import Task
 
 
 class FittedInvariant(TableEstimator):
@@ -108,3 +124,91 @@ class FittedInvariant(TableEstimator):
             return predictor(x.double())
         f0, along = predictor(x)
         return f0 + along[:, 0]
+
+    def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
+        """Compare KerHRM with what is simpler; why it is not better, if so."""
+        assert self._found is not None
+        y, points = inputs.y_validation, inputs.x_validation.cpu()
+        with torch.no_grad():
+            outputs = self._evaluate(self._predictor, points).numpy()
+            models, columns = self._keep_simple(inputs)
+            others = {name: model(points).numpy() for name, model in models.items()}
+        errors = self._errors(
+            {"KerHRM": outputs, **others}, y, inputs.weights_validation, inputs.task
+        )
+        report = self.report_ = compare(*errors)
+        if self.if_not_better == "fit":
+            return None
+        # in environments that are seen ERM may be better: what counts lies beyond them
+        if self._found.auxiliary is not None:
+            doubt = doubts(*errors)[report.index]
+            return constant_only(self.heterogeneity_) or worse_than_constant(
+                report, inputs.task, doubt
+            )
+        if inputs.task == "classification":
+            return not_better(report, inputs.task, options.margin)
+        erm = models["ERM"]
+        path = columns.inputs if erm.tangents is None else columns.whole
+        left_out = path.left_out(inputs.y.double().cpu().numpy(), erm.ridge)
+        errors = self._errors_of_all(inputs, outputs, others, left_out)
+        report = compare(*errors)
+        doubt = doubts(*errors)[report.index]
+        return not_better(report, inputs.task, options.margin, doubt)
+
+    def _errors_of_all(
+        self,
+        inputs: Inputs,
+        outputs: np.ndarray,
+        others: dict[str, np.ndarray],
+        left_out: np.ndarray,
+    ) -> tuple[Any, ...]:
+        """What compares models on training and validation points.
+
+        Validation rows alone are few where an environment is small.  ERM's predictions
+        ``left_out`` of training points are by all others; KerHRM's residuals there are
+        divided by 1 - k / n, as in generalised cross-validation.
+        """
+        y = inputs.y.double().cpu().numpy()
+        with torch.no_grad():
+            fitted = self._evaluate(self._predictor, inputs.x.cpu()).numpy()
+        k = min(self.selected_["k"], len(y) // 2)
+        own = y - (y - fitted) / (1 - k / len(y))
+        constant = np.full(len(y), others["constant"][0])
+        of_train = {"KerHRM": own, "ERM": left_out, "constant": constant}
+        of_validation = {"KerHRM": outputs, **others}
+        both = {
+            name: np.concatenate([train, of_validation[name]])
+            for name, train in of_train.items()
+        }
+        weights = torch.cat(
+            [
+                torch.ones_like(part).double() if weight is None else weight
+                for part, weight in (
+                    (inputs.y, inputs.weights),
+                    (inputs.y_validation, inputs.weights_validation),
+                )
+            ]
+        )
+        targets = torch.cat([inputs.y, inputs.y_validation])
+        return self._errors(both, targets, weights, inputs.task)
+
+    def _errors(
+        self,
+        outputs: dict[str, np.ndarray],
+        y: torch.Tensor,
+        weights: torch.Tensor | None,
+        task: Task,
+    ) -> tuple[Any, ...]:
+        """What :func:`compare` takes, of validation points or of all points."""
+        assert self._found is not None
+        all_points = self._found.of_fit()
+        memberships = all_points[len(all_points) - len(y) :]
+        groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
+        counts = None if weights is None else weights.cpu().numpy()
+        return outputs, y.double().cpu().numpy(), groups, task, counts
+
+    def _keep_simple(self, inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
+        """Simpler models of the training rows, which a report compares with."""
+        models, columns = simple_models(inputs)
+        self._simple = {name: f.to("cpu") for name, f in models.items()}
+        return self._simple, columns

@@ -16,11 +16,11 @@ from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._base import (
     TableEstimator,
     all_or_nothing,
+    computation,
     finish,
-    start,
 )
 from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._settings import computation
+from kerhrm.estimators._start import start
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network

@@ -8,8 +8,8 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
-from kerhrm.estimators._base import start
 from kerhrm.estimators._split import split
+from kerhrm.estimators._start import start
 from kerhrm.methods.registry import METHODS
 
 QUICK: dict[str, dict[str, Any]] = {

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
-from kerhrm.estimators._base import start
 from kerhrm.estimators._distinct import DistinctRows, alike_by_chance, column_order
+from kerhrm.estimators._start import start
 from kerhrm.features.ridge import RidgePath
 from tests.unit.estimators.conftest import Table, flipped_labels, flipped_slopes
 

@@ -39,10 +39,10 @@ from kerhrm.estimators import (
     HeterogeneityNotDetectedWarning,
     PriceWarning,
 )
-from kerhrm.estimators._base import start
 from kerhrm.estimators._guard import break_even, not_better, price
-from kerhrm.estimators._model import EstimatorOptions
+from kerhrm.estimators._parameters import EstimatorOptions
 from kerhrm.estimators._report import compare, doubts
+from kerhrm.estimators._start import start
 from kerhrm.heterogeneity.test import test_problem
 from kerhrm.options import Task
 from tests.unit.estimators.conftest import flipped_labels, flipped_slopes

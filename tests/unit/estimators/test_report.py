@@ -21,7 +21,7 @@ from kerhrm import (
     worst_group_score,
 )
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._base import start
+from kerhrm.estimators._start import start
 from tests.unit.estimators.conftest import flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")

@@ -24,7 +24,7 @@ from kerhrm import (
     KerHRMRegressor,
     TangentRidge,
 )
-from kerhrm.estimators._settings import cores
+from kerhrm.estimators._base import cores
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
