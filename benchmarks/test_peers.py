@@ -102,7 +102,8 @@ def test_training(timed: Time, name: str, who: str) -> None:
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Points and weights of one network, for the workers."""
     folder, own = tmp_path_factory.mktemp("gram"), cases.inputs(CMNIST)
-    np.savez(folder / "inputs.npz", x=own.x.numpy(), **own.network.weights)  # type: ignore[arg-type]
+    arrays: dict[str, Any] = {"x": own.x.numpy(), **own.network.weights}
+    np.savez(folder / "inputs.npz", **arrays)
     return folder
 
 

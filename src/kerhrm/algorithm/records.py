@@ -24,7 +24,8 @@ class Record:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all fields as arrays, for a file."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        values = {name: getattr(self, name) for name in names}
         values = {name: value for name, value in values.items() if value is not None}
         return {
             name: np.asarray(v.detach().cpu().numpy() if isinstance(v, Tensor) else v)

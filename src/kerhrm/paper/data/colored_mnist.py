@@ -33,13 +33,25 @@ MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
 )
-# name, SHA-256 and number of bytes
-_FILES = """\
-train-images-idx3-ubyte.gz 440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609 9912422
-train-labels-idx1-ubyte.gz 3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c 28881
-t10k-images-idx3-ubyte.gz 8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6 1648877
-t10k-labels-idx1-ubyte.gz f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6 4542
-"""  # noqa: E501
+#: number of bytes, and SHA-256
+FILES = {
+    "train-images-idx3-ubyte.gz": (
+        9_912_422,
+        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    ),
+    "train-labels-idx1-ubyte.gz": (
+        28_881,
+        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+    ),
+    "t10k-images-idx3-ubyte.gz": (
+        1_648_877,
+        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    ),
+    "t10k-labels-idx1-ubyte.gz": (
+        4_542,
+        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -53,10 +65,8 @@ class Digits(RawData):
     source: str  #: ``"mnist"`` or ``"fallback:digits"``
     name: ClassVar[str] = "mnist"
     files: ClassVar[tuple[RawFile, ...]] = tuple(
-        RawFile(
-            name, sha256, int(size), tuple(f"{mirror}/{name}" for mirror in MIRRORS)
-        )
-        for name, sha256, size in map(str.split, _FILES.splitlines())
+        RawFile(name, sha256, size, tuple(f"{mirror}/{name}" for mirror in MIRRORS))
+        for name, (size, sha256) in FILES.items()
     )
 
     @classmethod

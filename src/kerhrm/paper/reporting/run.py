@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from kerhrm.errors import FileError
+from kerhrm.paper.config.strict_yaml import parse
 from kerhrm.paper.evaluation.tables import notice
 from kerhrm.paper.runs.arrays import reading
 
@@ -121,13 +121,11 @@ class Run:
         return frame.assign(**{c: frame[c].astype(object).fillna("") for c in texts})
 
     def _yaml(self, name: str) -> dict[str, Any]:
-        return self._read(
-            name, lambda path: dict(yaml.load(path.read_bytes(), yaml.CSafeLoader))
-        )
+        return self._read(name, lambda path: dict(parse(path.read_text("utf-8"))))
 
-    def _read(self, name: str, parse: Callable[[Path], Any]) -> Any:
+    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
         with reading(self.folder / name):
-            return parse(self.folder / name)
+            return read(self.folder / name)
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

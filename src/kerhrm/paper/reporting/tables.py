@@ -154,8 +154,9 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
 
 def write(cells: pd.DataFrame, stem: str | Path, title: str = "") -> None:
     """Write ``stem``.md, .tex and .html."""
-    for ending, kind in (("md", "markdown"), ("tex", "latex"), ("html", "html")):
-        write_text(f"{stem}.{ending}", render(cells, kind, title))  # type: ignore[arg-type]
+    endings: dict[Kind, str] = {"markdown": "md", "latex": "tex", "html": "html"}
+    for kind, ending in endings.items():
+        write_text(f"{stem}.{ending}", render(cells, kind, title))
 
 
 def _text(cell: dict[Hashable, Any], kind: Kind) -> str:

@@ -1,6 +1,6 @@
 """Train learners on the replicates of some data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -33,23 +33,25 @@ def train_learners(
     """
     replicates = _replicates(files, params)
     for learner, path in zip(params.learners, outputs, strict=True):
-        fit = load_entry(learner["entries"]["train"])
-        options = load_entry(learner["entries"]["options"])(**learner["options"])
+        _train_learner(replicates, learner, path, checkpoint)
 
-        def train(
-            s: int,
-            learner: Mapping[str, Any] = learner,
-            fit: Any = fit,
-            o: Any = options,
-        ) -> Result:
-            fitted = fit(inputs_of(replicates, s), o)
-            return predict(replicates, s, fitted, learner).arrays()
 
-        units = [
-            checkpoint.once(f"{learner['name']},seed={s}", partial(train, s))
-            for s in range(learner["n_seeds"])
-        ]
-        save_stacked(path, aligned(units))
+def _train_learner(
+    replicates: Replicates,
+    learner: Mapping[str, Any],
+    output: str,
+    checkpoint: Checkpoint,
+) -> None:
+    """Train one learner on each of its replicates."""
+    fit = load_entry(learner["entries"]["train"])
+    options = load_entry(learner["entries"]["options"])(**learner["options"])
+
+    def train(s: int) -> Result:
+        fitted = fit(inputs_of(replicates, s), options)
+        return predict(replicates, s, fitted, learner).arrays()
+
+    prefix = f"{learner['name']},"
+    _save_seeds(output, train, learner["n_seeds"], checkpoint, prefix)
 
 
 def finish_iterations(
@@ -78,11 +80,22 @@ def finish_iterations(
         fitted = finish(inputs, options, *learned)
         return predict(replicates, s, fitted, learner).arrays()
 
+    _save_seeds(output, train, learner["n_seeds"], checkpoint)
+
+
+def _save_seeds(
+    path: str,
+    train: Callable[[int], Result],
+    n_seeds: int,
+    checkpoint: Checkpoint,
+    prefix: str = "",
+) -> None:
+    """Save what ``train`` gives of each seed; the checkpoint has those that are done,
+    each by the prefix and its number."""
     units = [
-        checkpoint.once(f"seed={s}", partial(train, s))
-        for s in range(learner["n_seeds"])
+        checkpoint.once(f"{prefix}seed={s}", partial(train, s)) for s in range(n_seeds)
     ]
-    save_stacked(output, aligned(units))
+    save_stacked(path, aligned(units))
 
 
 def inputs_of(
