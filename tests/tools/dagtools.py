@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,8 @@ from typing import Any
 
 import pytest
 from snakemake_logger_plugin_jobs import VARIABLE
+
+from kerhrm.paper.runs import TOGETHER
 
 # must follow the targets: it takes what comes after it
 SMOKE = (
@@ -149,8 +150,8 @@ class Checkout:
 
 def _plain(rule: str) -> str:
     """Name of a rule; `train`, of those that train several learners together."""
-    together = re.search(r"(^|_)train_(?!network$)", rule)
-    return f"{rule[: together.start()]}{together[1]}train" if together else rule
+    before, together, _ = rule.partition(TOGETHER)
+    return f"{before}train" if together else rule
 
 
 def contents(run: Path) -> dict[str, bytes]:

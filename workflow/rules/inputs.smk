@@ -73,9 +73,7 @@ GPU = 0 if CONFIG.device == "cpu" else 1
 
 
 #: rules that train several learners, by name; without wildcards they win over `train`
-TOGETHER = {re.sub(r"\W+", "_", group.name): group for group in CONFIG.groups}
-if len(TOGETHER) < len(CONFIG.groups):
-    raise WorkflowError("two groups of learners have the same rule")
+TOGETHER = {group.rule: group for group in CONFIG.groups}
 # What a command or a profile says of the resources of `train` is said of these, too: before the
 # first rule, at which Snakemake reads it.
 for overwritten in (
@@ -84,6 +82,16 @@ for overwritten in (
 ):
     if "train" in overwritten:
         overwritten.update(dict.fromkeys(TOGETHER, overwritten["train"]))
+# So are the options that name `train` itself, as `-R train`.
+for settings, option in (
+    (workflow.dag_settings, "forcerun"),
+    (workflow.dag_settings, "until"),
+    (workflow.dag_settings, "omit_from"),
+    (workflow.scheduling_settings, "prioritytargets"),
+):
+    named = getattr(settings, option, ())
+    if "train" in named:
+        setattr(settings, option, frozenset([*named, *TOGETHER]))
 
 
 pathvars:

@@ -39,6 +39,12 @@ def learner_params(wildcards):
     return learner_of(wildcards).params()
 
 
+def iteration_params(wildcards):
+    """Parameter function: what an iteration needs to know of its learner."""
+    params = learner_params(wildcards)
+    return {key: params[key] for key in ("options", "n_seeds")}
+
+
 rule test_heterogeneity:
     input:
         features="<run>/{data}/features/training.npz",
@@ -92,7 +98,7 @@ rule learn_environments:
         runtime=minutes(15),
         gpu=GPU,
     params:
-        learner=learner_params,
+        learner=iteration_params,
         device=CONFIG.device,
         threads=THREADS,
         code=code("learn_environments"),
@@ -122,7 +128,7 @@ rule learn_direction:
         runtime=minutes(5),
         gpu=GPU,
     params:
-        learner=learner_params,
+        learner=iteration_params,
         device=CONFIG.device,
         threads=THREADS,
         code=lambda w: code("learn_direction", *penalty_of(w)),

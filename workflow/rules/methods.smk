@@ -1,5 +1,5 @@
-# All other learners.  Those of one base on the same data, of a table or a search, are one job, since
-# most of a job is its start; any other name is a job of its own.
+# All other learners.  One by all criteria of a table, and the candidates of a search, are one job,
+# since most of a job is its start; any other name is a job of its own.
 
 
 def features_of(wildcards, name="training"):

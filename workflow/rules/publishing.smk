@@ -86,7 +86,7 @@ def searched_cells(wildcards):
         cell = checked(CONFIG.learner, data, learner)
         cells[f"{data}/{learner}"] = {
             "outputs": list(cell.titles),
-            "criteria": CONFIG.resolved.resolver.criteria(cell.base)[:-2],
+            "criteria": CONFIG.resolved.resolver.honest_criteria(cell.base),
             "options": candidate_options(learner),
         }
     return cells

@@ -84,7 +84,8 @@ def start(
     beside += [] if labels is None else [labels.numpy()]
     fixed = network_options.module is not None  # its columns may be pixels
     columns, distinct = _distinct_rows(x, target, beside, weights, fixed=fixed)
-    if (text := repeated_inputs(x[distinct.first])) is not None:
+    rows = distinct.first
+    if (text := repeated_inputs(x[rows], target[rows])) is not None:
         warnings.warn(text, DataWarning, stacklevel=4)
     of_distinct = target[distinct.first]
     if len(distinct) > 1 and (of_distinct == of_distinct[0]).all():
@@ -210,18 +211,22 @@ def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
     return f"{rows} ({column}); what is predicted of them is extrapolation"
 
 
-def repeated_inputs(x: np.ndarray) -> str | None:
-    """How many of distinct rows (n, d) differ in the target alone; None: so few that
-    they may be so by chance.
+def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
+    """How many of distinct rows (n, d) have the inputs of another one, with another
+    target (n,); None: so few that they may be so by chance.
 
     As several measurements of one patient, or a joined table: such rows tell each
     other's target, so that a model that repeats it looks best.  Rows are sorted by
     their inputs, so that equal ones are neighbours.
     """
-    same = np.zeros(len(x) + 1, dtype=bool)  # as the row before it
-    same[1:-1] = (x[1:] == x[:-1]).all(axis=1)
-    shared = int((same[:-1] | same[1:]).sum())
-    if shared <= REPEATED * len(x) or alike_by_chance(x[~same[:-1]]):
+    new = np.ones(len(x), dtype=bool)  # unlike the row before it
+    new[1:] = (x[1:] != x[:-1]).any(axis=1)
+    of = np.cumsum(new) - 1
+    codes = np.unique(target, return_inverse=True)[1]
+    # different targets of every row's inputs
+    targets = np.bincount(np.unique(np.column_stack([of, codes]), axis=0)[:, 0])[of]
+    shared = int((targets > 1).sum())
+    if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
         return None
     text = f"{shared} of {len(x)} rows have the inputs of another row with another"
     hint = "give one row for each unit, as the mean of its targets"

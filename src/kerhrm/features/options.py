@@ -7,6 +7,9 @@ from pydantic import Field
 from kerhrm.options import Count, Number, Options, option
 
 N_LANDMARKS = 300  #: of ridge regression
+#: directions that are found first, in units of k
+Oversampling = Annotated[float, Field(ge=1, allow_inf_nan=False), Number]
+OVERSAMPLING = 1.5  #: by default
 
 
 class NystroemOptions(Options):
@@ -15,8 +18,8 @@ class NystroemOptions(Options):
     n_landmarks: Count = option(
         8000, "training points whose features span the directions"
     )
-    oversampling: Annotated[float, Field(ge=1, allow_inf_nan=False), Number] = option(
-        1.5, "directions that are found first, in units of k"
+    oversampling: Oversampling = option(
+        OVERSAMPLING, "directions that are found first, in units of k"
     )
 
 
@@ -29,8 +32,8 @@ class FeatureOptions(Options):
         "training points by way of which they are found; null: by the whole kernel "
         "matrix",
     )
-    oversampling: Annotated[float, Field(ge=1, allow_inf_nan=False), Number] = option(
-        1.5, "with landmarks, directions that are found first, in units of k"
+    oversampling: Oversampling = option(
+        OVERSAMPLING, "with landmarks, directions that are found first, in units of k"
     )
 
     @property

@@ -193,10 +193,6 @@ class AsPrintedOptions(KerHRMOptions):
     pretest: HeterogeneityOptions | None = option(None, "the paper has none")
 
 
-#: Algorithm 1 as printed
-AS_PRINTED = AsPrintedOptions()
-
-
 class ReleasedOptions(Options):
     """KerHRM as its authors released it."""
 

@@ -110,7 +110,6 @@ def test_defaults_of_every_option_can_be_named(base: str) -> None:
         if isinstance(value, dict):
             assert any(name.startswith(f"{key}.") for name in schema)
         elif key in schema:
-            assert schema[key].has(value), key
             text = f"{base}+{key}={spell_value(value)}"
             assert parse(text, schema_of) == (base, {key: value})
         else:

@@ -73,9 +73,21 @@ def test_criteria_that_a_learner_does_not_have_make_no_row(load: Load) -> None:
 
 
 def test_data_of_a_table_may_have_criteria_of_their_own(load: Load) -> None:
-    changes = {"tables/one.yaml": {"data": {B: {"select": ["oracle"]}}}}
+    one = {"select": ["oracle"], "learners": ["erm"]}
+    changes = {"tables/one.yaml": {"data": {B: one}}}
     rows = [row for row in load(changes).tables["one"].rows if row.data == B]
     assert [row.learner for row in rows] == ["erm+select=oracle"]
+
+
+def test_a_learner_is_never_dropped_in_silence(load: Load) -> None:
+    """By its own criterion's name it has its row; by no criterion that it has, it is
+    refused."""
+    tables = {"select": ["pooled"], "learners": ["erm"]}
+    rows = load({"tables/one.yaml": {"data": {B: tables}}}).tables["one"].rows
+    assert [row.learner for row in rows if row.data == B] == ["erm"]
+    tables = {"select": ["oracle"], "learners": ["erm", "kerhrm"]}
+    with pytest.raises(KerhrmError, match=r"kerhrm cannot be selected by oracle; add"):
+        load({"tables/one.yaml": {"data": {B: tables}}})
 
 
 def test_outputs_are_those_of_the_longest_name_that_fits(load: Load) -> None:

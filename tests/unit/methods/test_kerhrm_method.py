@@ -16,7 +16,7 @@ from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.erm import ERMOptions, train_erm
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.kerhrm import train_kerhrm
-from kerhrm.methods.options import AS_PRINTED
+from kerhrm.methods.options import AsPrintedOptions
 from kerhrm.options import Task
 
 K = 6
@@ -53,7 +53,7 @@ def test_outputs_are_those_of_the_steps(task: Task, printed: bool, draw: Draw) -
             "steps": 20,
             "cosine_weight": [1.0, 100.0],
         }
-        options = AS_PRINTED.model_copy(update=same)
+        options = AsPrintedOptions().model_copy(update=same)
     fitted = train_kerhrm(inputs, options)
     problem = inputs.require_problem()
     environments, directions = [], []

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kerhrm.paper.config import Config, load_config
-from kerhrm.paper.config.resolver import WORDS
+from kerhrm.paper.config.schemas import WORDS
 from kerhrm.paper.config.strict_yaml import read_overrides
 from kerhrm.paper.reporting.explain import explain
 from kerhrm.paper.reporting.options import RunOptions

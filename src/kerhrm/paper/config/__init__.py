@@ -9,4 +9,4 @@ needs("workflow", "yaml")
 from kerhrm.paper.config.config import CHECKOUT as CHECKOUT
 from kerhrm.paper.config.config import Config as Config
 from kerhrm.paper.config.config import load_config as load_config
-from kerhrm.paper.config.tables import TableView as TableView
+from kerhrm.paper.config.views import TableView as TableView

@@ -92,6 +92,10 @@ def _check_learner(schemas: Schemas, name: str, learner: Learner) -> None:
         known(sources, (*at, "tuned_as"), learner.tuned_as, whole.learners)
     if learner.checkpoint_iterations:
         _check_iterations(schemas, name, method)
+    if learner.is_tuned and schemas.own_criterion(name) == "own":
+        key = (*at, "candidates" if learner.candidates else "grid")
+        problem = f"the method {method.name} has no criterion that selects"
+        raise sources.error(key, problem, "give options instead")
 
 
 def _check_iterations(schemas: Schemas, name: str, method: Method) -> None:

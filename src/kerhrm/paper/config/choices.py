@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kerhrm.paper.config.resolve import Resolved
-from kerhrm.paper.config.resolver import WORDS
 from kerhrm.paper.config.schema import Table
+from kerhrm.paper.config.schemas import WORDS
+from kerhrm.paper.config.spelling import base_of
 from kerhrm.paper.config.tables import Tables
 
 
@@ -62,7 +63,7 @@ def effects(resolved: Resolved) -> list[Effect]:
     for name, table in resolved.whole.tables.items():
         if not table.choices or name not in resolved.tables:
             continue
-        base = next(iter(table.data)).partition("+")[0]
+        base = base_of(next(iter(table.data)))
         if base in tables:
             problem = f"{tables[base][0]} has the alternatives on {base} already"
             hint = "let one of the tables have no choices"
@@ -80,7 +81,7 @@ def _of(resolved: Resolved, name: str, table: Table) -> Iterator[Effect]:
     place, one = next(iter(table.data.items()))
     learners = [*(one.learners if one.learners is not None else table.learners)]
     tables = Tables(resolved.sources, resolved.whole, resolved.resolver)
-    base = place.partition("+")[0]
+    base = base_of(place)
     for key, alternative in tables.alternatives(base):
         changes: dict[str, Any] = {}
         if alternative.data is not None:
@@ -88,10 +89,8 @@ def _of(resolved: Resolved, name: str, table: Table) -> Iterator[Effect]:
         if alternative.learner is not None:
             changed = tables.changed_learner(key, alternative.learner, learners)
             changes["changed_learner"] = changed
-            own = alternative.learner.partition("+")[0]
-            changes["learner"] = next(
-                (n for n in learners if n.partition("+")[0] == own), own
-            )
+            own = base_of(alternative.learner)
+            changes["learner"] = next((n for n in learners if base_of(n) == own), own)
         if alternative.select is not None:
             changes["selection"] = WORDS[alternative.select]
         yield Effect(

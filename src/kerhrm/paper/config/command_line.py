@@ -15,6 +15,7 @@ from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.fields import nearest
+from kerhrm.paper.runs import TOGETHER
 
 #: the folder and the file of a profile, None if there is none
 Finder = Callable[[str], tuple[Path, Path] | None]
@@ -33,8 +34,6 @@ OF_RULES = (
     "set_resources",
     "set_threads",
 )
-#: how rules are called that train several learners
-TOGETHER = "train_"
 #: options whose words may be called like a target
 FREE = ("quiet",)
 #: options that Snakemake takes and does nothing for
@@ -161,7 +160,7 @@ class CommandLine:
             for value in values:
                 self._check_value(action, word, value, targets)
                 name = re.split("[=:]", value)[0]
-                if name == "train" and action.dest in (*NAMING, *OF_RULES):
+                if name == "train" and action.dest in OF_RULES:
                     _check_alone(word, action.dest, rules)
                 if action.dest in CUTTING and value in targets:
                     self._check_needed(word, value)
@@ -236,10 +235,9 @@ class CommandLine:
 
 def _check_alone(word: str, option: str, rules: Collection[str]) -> None:
     """Refuse `train` where other rules train several learners each, and would be left
-    out; what is set of its resources and threads is set of theirs, too."""
-    together = [
-        name for name in rules if name.startswith(TOGETHER) and name != "train_network"
-    ]
+    out; what is set of its resources and threads, or run again, is so of theirs, too.
+    """
+    together = [name for name in rules if name.startswith(TOGETHER)]
     if together and option not in ("set_resources", "set_threads"):
         problem = f"{word} train leaves out {len(together)} rules that train several"
         hint = f"name files, as RUN/DATA/LEARNER/predictions.npz, or {together[0]}"

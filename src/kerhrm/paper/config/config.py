@@ -16,7 +16,7 @@ from kerhrm.paper.config.names import check_case
 from kerhrm.paper.config.resolve import Resolved, Search, resolve
 from kerhrm.paper.config.run_folder import check_run_folder, run_folder
 from kerhrm.paper.config.strict_yaml import OWN_KEYS
-from kerhrm.paper.config.tables import Group, TableView
+from kerhrm.paper.config.views import Group, TableView
 
 
 class Config:
@@ -68,7 +68,8 @@ class Config:
         self.learners: list[str] = [*whole.learners]
         cells = [cell for table in self.tables.values() for cell in table.cells]
         cells += [cell for search in self.searches.values() for cell in search.cells]
-        self._spelled = {name.casefold(): name for cell in cells for name in cell}
+        self._data = {data.casefold(): data for data, _ in cells}
+        self._learners = {learner.casefold(): learner for _, learner in cells}
 
     @property
     def choice_tables(self) -> list[str]:
@@ -88,7 +89,7 @@ class Config:
     def data(self, name: str) -> DataCell:
         """Data of a name; KerhrmError if it is none."""
         cell = self.resolved.resolver.data(name)
-        check_case(name, self._spelled)
+        check_case(name, self._data)
         return cell
 
     def learner(self, data: str, name: str) -> LearnerCell:
@@ -97,8 +98,8 @@ class Config:
         Raises KerhrmError if it is none, or its options are not selected yet.
         """
         cell = self.resolved.resolver.learner(data, name)
-        check_case(data, self._spelled)
-        check_case(name, self._spelled)
+        check_case(data, self._data)
+        check_case(name, self._learners)
         if cell.missing is not None:
             hint = "run snakemake select --config preset=tuning"
             raise KerhrmError(f"{data}/{name}: {cell.missing}", hint)

@@ -44,26 +44,7 @@ class DataCells(Schemas):
     def _data(self, name: str) -> DataCell:
         base, named = self.parse_data(name)
         generator = DATA_SETS[self.whole.data[base].generator]
-        kinds: dict[str, type[Options]] = {
-            "options": generator.options,
-            "network": NetworkOptions,
-            "features": FeatureOptions,
-        }
-        own = _parts(tree(named))
-
-        def resolve(conditions: Tree) -> dict[str, Tree]:
-            """Options of every part, where ``at`` sees some values."""
-            return {
-                part: dump(
-                    self.sources,
-                    kind,
-                    self._data_places(base, part, own, name, conditions),
-                    prefix="" if part == "options" else f"{part}.",
-                )
-                for part, kind in kinds.items()
-            }
-
-        values = resolve(_conditions(resolve({})))
+        values = self._values(base, self._places_of(name))
         module = values["network"]["module"]
         if "network.widths" in named and module is not None:
             problem = f"{name}: the module {module} has widths of its own"
@@ -92,15 +73,46 @@ class DataCells(Schemas):
 
     def explained_data(self, name: str) -> dict[str, dict[str, Key | str]]:
         """Where each option of data stands that is no default, by part."""
-        base, named = self.parse_data(name)
-        own, values = _parts(tree(named)), values_of(self.data(name))
         return {
             part: {
                 option: place if isinstance(place, str) else (*place, option)
-                for place, given in self._data_places(base, part, own, name, values)
+                for place, given in places
                 for option in given
             }
-            for part in own
+            for part, places in self._places_of(name).items()
+        }
+
+    def _places_of(self, name: str) -> dict[str, Places]:
+        """Options of every part of data, each with where it stands.
+
+        The conditions of ``at`` are met by the values that hold without any ``at``.
+        """
+        base, named = self.parse_data(name)
+        own = _parts(tree(named))
+
+        def places(values: Tree) -> dict[str, Places]:
+            """The same where ``at`` sees some values."""
+            return {
+                part: self._data_places(base, part, own, name, values) for part in own
+            }
+
+        return places(_conditions(self._values(base, places({}))))
+
+    def _values(self, base: str, places: Mapping[str, Places]) -> dict[str, Tree]:
+        """Options of every part of data, with their defaults."""
+        kinds: dict[str, type[Options]] = {
+            "options": DATA_SETS[self.whole.data[base].generator].options,
+            "network": NetworkOptions,
+            "features": FeatureOptions,
+        }
+        return {
+            part: dump(
+                self.sources,
+                kinds[part],
+                of_part,
+                prefix="" if part == "options" else f"{part}.",
+            )
+            for part, of_part in places.items()
         }
 
     def _data_places(
@@ -169,7 +181,8 @@ class DataCells(Schemas):
         given = self.whole.data[base].seeds
         if isinstance(given, int):
             return given
-        for place in (f"{data}/{learner}", data, base):
+        of_cell = [] if learner is None else [f"{data}/{learner}"]
+        for place in (*of_cell, data, base):
             if place in given:
                 return given[place]
         key = ("data", base, "seeds")

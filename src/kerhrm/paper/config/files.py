@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from kerhrm.errors import KerhrmError
 from kerhrm.options import suggest, worded
 from kerhrm.paper.config.fields import check_name, closest
+from kerhrm.paper.config.spelling import RENAMED
 from kerhrm.paper.config.strict_yaml import OWN_KEYS, merge, shown
 from kerhrm.paper.config.strict_yaml import Tree as Tree
 from kerhrm.paper.config.strict_yaml import read_yaml as read_yaml
@@ -39,9 +40,10 @@ ENDED = {
     "more_seeds": "write seeds: {DATA: 5, DATA/LEARNER: 20}",
     "n_seeds": "write seeds: NUMBER",
     "set": "name it: learner: LEARNER+option=value",
-    "selection": "write select: CRITERION",
     "candidates": "write it in learners.yaml: LEARNER: {candidates: [...]}",
 }
+#: keys whose keys are options, or values of some
+OF_OPTIONS = ("options", "network", "features", "grid", "candidates")
 #: keys of those that mean something else at the top of a file
 OTHERWISE = (*OF_DATA, "steps", "set")
 
@@ -123,9 +125,8 @@ class Sources:
         if first["type"] == "missing":
             problem, hint = "it is missing", self.alike((*above, *loc[:-1]))
         key = (*above, *loc)
-        ended = key[-1] in ENDED and (len(key) > 1 or key[-1] not in OTHERWISE)
-        if first["type"] == "misfit" and ended:
-            return self.error(key, problem, ENDED[key[-1]])
+        if first["type"] == "misfit" and (cure := _ended(key)):
+            return self.error(key, problem, cure)
         if first["type"] == "misfit" and (name := self._learner(loc)):
             hint = (
                 "options of a method: learners: "
@@ -164,6 +165,17 @@ class Sources:
         """Name of the learner whose options seem to be meant by an unknown key."""
         name = loc[1] if len(loc) == 3 and loc[0] == "learners" else loc[0]
         return str(name) if name in self.tree().get("learners", {}) else ""
+
+
+def _ended(key: Key) -> str | None:
+    """What takes the place of a key of an earlier version."""
+    *above, last = key
+    if {*above} & {*OF_OPTIONS}:
+        now = RENAMED.get(last)
+        return now and f"KerHRM's {last} is {now} now"
+    if last in ENDED and (above or last not in OTHERWISE):
+        return ENDED[last]
+    return None
 
 
 def _get(tree: Any, key: Key) -> Any:

@@ -32,7 +32,7 @@ def groups(tables: Mapping[str, TableView], resolver: Resolver) -> list[Group]:
             together.setdefault((data, _unselected(learner)), []).append(learner)
         for (data, plain), learners in together.items():
             if len(learners) > 1:
-                name = f"train {table.name} {data} {plain}"
+                name = f"{table.name} {data} {plain}"
                 found.append(Group(name, data, tuple(learners)))
     return found
 

@@ -82,12 +82,13 @@ class Nameable:
             raise Misspelled(f"{self.key}={text}", f"{self.key}={spelled}")
         return value
 
-    def has(self, value: Any) -> bool:
-        """Whether a value can be spelled, and is read back as it is."""
+    def fits(self, text: str) -> bool:
+        """Whether a name can give it this value."""
         try:
-            return bool(self.read(spell_value(value)) == value)
+            self.read(text)
         except ValueError:
             return False
+        return True
 
     @property
     def values(self) -> str:

@@ -35,10 +35,12 @@ def check_cells(sources: Sources, tables: Mapping[str, TableView]) -> None:
 
     Their folders would be one on a system that ignores case.
     """
-    spelled: dict[str, str] = {}
+    data: dict[str, str] = {}
+    learners: dict[str, str] = {}
     for table, view in tables.items():
         for row in view.rows:
-            for name in (row.data, row.learner, row.trained):
+            names = (row.data, data), (row.learner, learners), (row.trained, learners)
+            for name, spelled in names:
                 try:
                     check_case(name, spelled)
                 except KerhrmError as error:

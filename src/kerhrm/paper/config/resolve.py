@@ -19,7 +19,9 @@ from kerhrm.paper.config.names import check_cells, check_names
 from kerhrm.paper.config.resolver import Resolver
 from kerhrm.paper.config.rows import check_alternatives, check_rows, check_titles
 from kerhrm.paper.config.schema import Whole
-from kerhrm.paper.config.tables import Group, Tables, TableView, check_labels
+from kerhrm.paper.config.spelling import base_of
+from kerhrm.paper.config.tables import Tables, check_labels
+from kerhrm.paper.config.views import Group, TableView
 from kerhrm.paper.data.registry import DATA_SETS
 
 FULL = ("paper", "fresh")  #: presets of the published sizes and options
@@ -59,11 +61,12 @@ class Resolved:
     def mark(self) -> str:
         """What every table, figure and page of a run carries that is not of the
         published options."""
-        shipped = self.resolver.base.get("tables") or {}
-        tables = self.sources.changes.get("tables") or {}
-        changed = {name: one for name, one in tables.items() if name in shipped}
-        # a table that is added shows other cells, which their names tell apart
-        changes = {**self.sources.changes, "tables": changed}
+        changes = dict(self.sources.changes)
+        # what is added makes other cells, which their names tell apart
+        for kind in ("data", "learners", "tables"):
+            shipped, given = self.resolver.base.get(kind), changes.get(kind)
+            given = given or {}
+            changes[kind] = {n: given[n] for n in given if n in (shipped or {})}
         return mark(self.whole.preset, {k: v for k, v in changes.items() if v != {}})
 
 
@@ -99,7 +102,7 @@ def resolved(sources: Sources, folder: Path) -> Resolved:
     resolver = Resolver(sources, whole)
     check_labels(sources, whole, resolver)
     check_titles(sources, whole)
-    check_alternatives(sources, whole, resolver)
+    check_alternatives(sources, whole)
     tables = Tables(sources, whole, resolver)
     if whole.search:
         searches = {
@@ -112,7 +115,7 @@ def resolved(sources: Sources, folder: Path) -> Resolved:
             hint = "give one tuning: {data: [DATA], seeds: 5}"
             raise sources.error(("search",), problem, hint)
         together = [
-            Group(f"train {data} {base}", data, tuple(names))
+            Group(f"{data} {base}", data, tuple(names))
             for one in searches.values()
             for (data, base), names in _by_base(one.cells).items()
         ]
@@ -180,7 +183,7 @@ def _by_base(cells: tuple[tuple[str, str], ...]) -> dict[tuple[str, str], list[s
     """Learners by their data and base."""
     found: dict[tuple[str, str], list[str]] = {}
     for data, learner in cells:
-        found.setdefault((data, learner.partition("+")[0]), []).append(learner)
+        found.setdefault((data, base_of(learner)), []).append(learner)
     return found
 
 

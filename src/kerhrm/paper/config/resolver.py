@@ -16,9 +16,6 @@ from kerhrm.paper.config.checks import check_content
 from kerhrm.paper.config.files import Sources
 from kerhrm.paper.config.learner_cells import LearnerCells
 from kerhrm.paper.config.schema import Whole
-from kerhrm.paper.config.schemas import DEFAULTS as DEFAULTS
-from kerhrm.paper.config.schemas import ORACLE as ORACLE
-from kerhrm.paper.config.schemas import WORDS as WORDS
 from kerhrm.paper.config.spelling import spell
 
 
@@ -52,6 +49,8 @@ class Resolver(LearnerCells):
         if self.whole.search:
             return name
         whole = self.learner(data, name)
+        if whole.missing is not None:
+            return name
         schema = self.learner_schema(base)
 
         def same(options: Mapping[str, Any]) -> bool:
@@ -77,10 +76,9 @@ class Resolver(LearnerCells):
         A name that has options says itself by which criterion others are selected.
         """
         base, values = self.parse_learner(name)
-        if select == "own":
+        if select in ("own", self.own_criterion(base)):
             return name
-        own = self.own_criterion(base)
-        if values or select == own or select not in self.criteria(base):
+        if values or select not in self.criteria(base):
             return None
         return spell(base, values | {"select": select}, self.learner_schema(base))
 

@@ -8,7 +8,7 @@ from kerhrm.paper.config.fields import nearest
 from kerhrm.paper.config.files import Key, Sources
 from kerhrm.paper.config.resolver import Resolver
 from kerhrm.paper.config.schema import Whole
-from kerhrm.paper.config.tables import Row, TableView
+from kerhrm.paper.config.views import Row, TableView
 
 #: titles of rows that no learner makes, at each kind of score or generator
 REFERENCES = (
@@ -70,7 +70,7 @@ def check_titles(sources: Sources, whole: Whole) -> None:
                 raise sources.error(at, "it cannot name a row", "choose another label")
 
 
-def check_alternatives(sources: Sources, whole: Whole, resolver: Resolver) -> None:
+def check_alternatives(sources: Sources, whole: Whole) -> None:
     """Refuse alternatives whose effect nothing could measure, or that are measured
     twice."""
     titles = {t for one in whole.learners.values() for t in one.titles.values()}

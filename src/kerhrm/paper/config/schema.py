@@ -22,6 +22,7 @@ from kerhrm.paper.config.fields import (
     WithoutNull,
     matching,
 )
+from kerhrm.paper.config.spelling import base_of
 
 FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
 #: kinds of scores by task of the data; the first one is the default
@@ -30,6 +31,7 @@ KINDS = {
     "regression": ("mean_error", "period"),
 }
 #: what may choose among a learner's candidates
+Criterion = Literal["pooled", "worst_inferred", "worst_true", "oracle", "none"]
 Select = Literal["own", "pooled", "worst_inferred", "worst_true", "oracle", "none"]
 
 
@@ -194,7 +196,7 @@ class Alternative(Options):
     only: str | None = option(None, "title of the only row that can change; null: all")
     title: str | None = option(None, "title of a row that stands in the table already")
     instead: str | None = option(None, "title of the row that takes its place")
-    select: Select | None = option(
+    select: Criterion | None = option(
         None, "criterion that takes the place of the row's own"
     )
 
@@ -220,7 +222,7 @@ class Alternative(Options):
     @property
     def places(self) -> list[str]:
         """Data sets on which it is measured."""
-        return [self.data.partition("+")[0]] if self.data else self.where
+        return [base_of(self.data)] if self.data else self.where
 
 
 class Choice(Options):

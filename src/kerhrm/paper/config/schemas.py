@@ -10,7 +10,7 @@ from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.base import POOLED, WORST_INFERRED, WORST_TRUE, Method
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.options import worded
+from kerhrm.options import Options, worded
 from kerhrm.paper.config.fields import SeedNumber, nearest
 from kerhrm.paper.config.files import Sources
 from kerhrm.paper.config.options import known
@@ -95,7 +95,7 @@ class Schemas:
         if base not in self.whole.data:
             problem = f"no data set is called '{shown(base, 60).strip(chr(39))}'"
             raise KerhrmError(problem, nearest(base, self.whole.data))
-        return _data_schema(self.whole.data[base].generator)
+        return _data_schema(DATA_SETS[self.whole.data[base].generator].options)
 
     def learner_schema(self, base: str) -> Schema:
         """Options that a name can give a learner.
@@ -105,7 +105,7 @@ class Schemas:
         if base not in self.whole.learners:
             problem = f"no learner is called '{shown(base, 60).strip(chr(39))}'"
             raise KerhrmError(problem, nearest(base, self.whole.learners))
-        return _learner_schema(self.methods[base].name)
+        return _learner_schema(self.methods[base].options)
 
     def parse_data(self, name: str) -> tuple[str, dict[str, Any]]:
         """Base and options of data of a name; KerhrmError if it is none."""
@@ -155,9 +155,13 @@ class Schemas:
         """
         if not self.whole.learners[base].is_tuned:
             return []
+        return [*dict.fromkeys([*self.honest_criteria(base), ORACLE, "none"])]
+
+    def honest_criteria(self, base: str) -> list[str]:
+        """Names of the criteria that see no test data; a learner's own is the first."""
         can = [self.own_criterion(base)]
         can += [n for n, text in WORDS.items() if text in self.methods[base].criteria]
-        return [*dict.fromkeys([*can, ORACLE, "none"])]
+        return [*dict.fromkeys(can)]
 
 
 def _check_range(name: str, option: str, value: Any, ranges: TypeAdapter[int]) -> None:
@@ -171,16 +175,16 @@ def _check_range(name: str, option: str, value: Any, ranges: TypeAdapter[int]) -
 
 
 @functools.cache
-def _data_schema(generator: str) -> Schema:
+def _data_schema(options: type[Options]) -> Schema:
     """Options of a generator, then of f_w, of the features and of the seeds."""
-    schema = nameable(DATA_SETS[generator].options)
+    schema = nameable(options)
     schema |= nameable(NetworkOptions, "network.")
     schema |= nameable(FeatureOptions, "features.")
     return schema | {"crossed": CROSSED, "seeds": SEEDS}
 
 
 @functools.cache
-def _learner_schema(method: str) -> Schema:
+def _learner_schema(options: type[Options]) -> Schema:
     """Options of a method, then of the selection."""
-    schema = nameable(METHODS[method].options)
+    schema = nameable(options)
     return schema | {"select": SELECT, "select_on": SELECT_ON}

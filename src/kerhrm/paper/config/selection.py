@@ -9,6 +9,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.cells import DataCell
 from kerhrm.paper.config.data_cells import DataCells, values_of
 from kerhrm.paper.config.files import Tree
+from kerhrm.paper.config.layers import changes_at
 from kerhrm.paper.config.options import Places, dump
 from kerhrm.paper.config.spelling import spell
 
@@ -55,12 +56,14 @@ class Selection(DataCells):
     def grid(self, data: DataCell, base: str) -> dict[str, list[Any]]:
         """Values that are tried of every option of the grid."""
         learner, values = self.whole.learners[base], values_of(data)
-        grid = dict(learner.grid)
-        for place, one in learner.at.items():
-            if self.fits(place, data.base, values):
-                others = {k: v for k, v in grid.items() if k not in one.grid}
-                grid = one.grid | others
-        return grid
+        grid: dict[str, list[Any]] = {}
+        for layer in (self.base, self.changes):
+            one = layer.get("learners", {}).get(base) or {}
+            grid = _over(one.get("grid") or {}, grid)
+            for place, change in changes_at(one, learner.at):
+                if self.fits(place, data.base, values):
+                    grid = _over(change.get("grid") or {}, grid)
+        return {name: tried for name, tried in grid.items() if tried is not None}
 
     def single(self, data: DataCell, base: str) -> Tree:
         """Options of which the grid has one value, so that no criterion selects it."""
@@ -97,3 +100,11 @@ class Selection(DataCells):
                 yield spell(base, flat, schema)
             except KerhrmError as error:
                 raise self.sources.error(key, error.problem, error.hint) from error
+
+
+def _over(grid: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """A grid, and then the options of another one that it has not."""
+    return {
+        **grid,
+        **{name: tried for name, tried in other.items() if name not in grid},
+    }

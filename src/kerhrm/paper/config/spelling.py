@@ -8,6 +8,7 @@ Slurm's logs.  How values are spelled: :mod:`kerhrm.paper.config.nameable`.
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from itertools import accumulate
 from typing import Any
 
 from kerhrm.errors import KerhrmError, shown
@@ -18,8 +19,15 @@ from kerhrm.paper.config.nameable import Schema as Schema
 from kerhrm.paper.config.nameable import nameable as nameable
 from kerhrm.paper.config.nameable import spell_value as spell_value
 
+#: options of KerHRM in earlier versions, and what they are now
+RENAMED = {"selection": "stop_by", "network": "training"}
 LONGEST = 100  #: characters of a part
 _CHARACTERS = re.compile(r"[A-Za-z0-9_.=+-]+")
+
+
+def base_of(name: str) -> str:
+    """A name without its options."""
+    return name.partition("+")[0]
 
 
 def spell(base: str, values: Mapping[str, Any], schema: Schema) -> str:
@@ -102,20 +110,22 @@ def _value(text: str, word: str, schema: Schema) -> Any:
 def _check_groups(text: str, values: Mapping[str, Any]) -> None:
     """Refuse an option of a group that the name leaves out."""
     for key in values:
-        above = key.rpartition(".")[0]
-        if above in values:
-            problem = f"{text}: {above}=none leaves {key} out"
-            raise KerhrmError(problem, "delete one of them")
+        *above, _ = accumulate(key.split("."), "{}.{}".format)
+        for group in above:
+            if group in values:
+                problem = f"{text}: {group}=none leaves {key} out"
+                raise KerhrmError(problem, "delete one of them")
 
 
 def _unknown(where: str, key: str, schema: Schema) -> KerhrmError:
     problem = f"{where}: no option is called '{shown(key).strip(chr(39))}'"
-    base = where.partition("+")[0]
-    return KerhrmError(problem, _hint(base, key, schema))
+    return KerhrmError(problem, _hint(base_of(where), key, schema))
 
 
 def _hint(base: str, key: str, known: Collection[str]) -> str:
     """Hint for an unknown option: the nearest one, or where all are listed."""
+    if RENAMED.get(key) in known:
+        return f"it is {RENAMED[key]} now"
     hint = suggest(key, known) if known else ""
     return hint if "did you" in hint else f"kerhrm options {base} lists them"
 

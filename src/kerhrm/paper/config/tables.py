@@ -1,4 +1,4 @@
-"""Tables: rows of cells, and the jobs that train them together."""
+"""Tables: which cells they show, and what they call them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -9,10 +9,14 @@ from kerhrm.paper.config.files import Key, PlacedError, Sources
 from kerhrm.paper.config.options import known
 from kerhrm.paper.config.resolver import Resolver
 from kerhrm.paper.config.schema import KINDS, Alternative, Table, Whole
-from kerhrm.paper.config.spelling import Schema, spell, spell_value
-from kerhrm.paper.config.views import Group as Group
-from kerhrm.paper.config.views import Row as Row
-from kerhrm.paper.config.views import TableView as TableView
+from kerhrm.paper.config.spelling import (
+    Nameable,
+    Schema,
+    base_of,
+    spell,
+    spell_value,
+)
+from kerhrm.paper.config.views import Row, TableView
 from kerhrm.paper.data.registry import DATA_SETS
 
 Found = TypeVar("Found")
@@ -33,7 +37,7 @@ class Tables:
         at: Key = ("tables", name)
         places = dict(self._places(name, table))
         tasks = {
-            DATA_SETS[self.whole.data[place.partition("+")[0]].generator].task
+            DATA_SETS[self.whole.data[base_of(place)].generator].task
             for place in places
         }
         if len(tasks) != 1:
@@ -82,7 +86,7 @@ class Tables:
                 given = (*key, "learners") if one.learners else (*at, "learners")
                 self._checked(given, self.resolver.parse_learner, learner)
             if table.choices and place == next(iter(table.data)):
-                learners += self._alternatives(name, place, learners)
+                learners += self._alternatives(place, learners)
             yield place, learners
         if table.choices:
             self._check_choices(name, table)
@@ -93,7 +97,7 @@ class Tables:
 
         What a run notes of its configuration has no alternatives at all.
         """
-        base = next(iter(table.data)).partition("+")[0]
+        base = base_of(next(iter(table.data)))
         if not self.whole.choices or any(self.alternatives(base)):
             return
         key = ("tables", name, "choices")
@@ -105,7 +109,7 @@ class Tables:
         other tables, where none of them does."""
         for in_all in (True, False):
             found = [
-                learner.partition("+")[0]
+                base_of(learner)
                 for name, table in self.whole.tables.items()
                 if table.in_all == in_all
                 for place, learners in self._places(name, table)
@@ -137,10 +141,10 @@ class Tables:
                 if base in one.places:
                     yield ("choices", name, "alternatives", number), one
 
-    def _alternatives(self, name: str, place: str, learners: list[str]) -> list[str]:
+    def _alternatives(self, place: str, learners: list[str]) -> list[str]:
         """Learners that alternatives put in the place of those of a table."""
         found: list[str] = []
-        for key, one in self.alternatives(place.partition("+")[0]):
+        for key, one in self.alternatives(base_of(place)):
             if one.learner is not None:
                 changed = self.changed_learner(key, one.learner, learners)
                 if changed not in [*learners, *found]:
@@ -170,7 +174,7 @@ class Tables:
         for learner in table.choices:
             key = ("tables", name, "choices")
             self._checked(key, self.resolver.parse_learner, learner)
-        for key, one in self.alternatives(place.partition("+")[0]):
+        for key, one in self.alternatives(base_of(place)):
             if one.data is not None:
                 changed = self.changed_data(key, one.data, place)
                 self._checked((*key, "data"), self.resolver.data, changed)
@@ -197,12 +201,14 @@ class Tables:
         self, name: str, table: Table, data: str, label: str, learner: str
     ) -> Iterator[Row]:
         """Rows of a learner on data, one for each criterion that it can have."""
-        one = table.data.get(data)
-        for select in (one and one.select) or table.select:
-            chosen = self.resolver.with_select(learner, select)
-            if chosen is None:
-                continue
-            key = ("tables", name, "learners")
+        one, key = table.data.get(data), ("tables", name, "learners")
+        criteria = (one and one.select) or table.select
+        names = [self.resolver.with_select(learner, select) for select in criteria]
+        shown = [chosen for chosen in dict.fromkeys(names) if chosen is not None]
+        if not shown:
+            problem = f"{learner} cannot be selected by {' or '.join(criteria)}"
+            raise self.sources.error(key, problem, "add own to select")
+        for chosen in shown:
             cell = self._checked(key, lambda n: self.resolver.learner(data, n), chosen)
             yield Row(
                 data,
@@ -271,8 +277,11 @@ def check_labels(sources: Sources, whole: Whole, resolver: Resolver) -> None:
     """Refuse labels of options and data sets that are not there."""
     schemas: list[Schema] = [resolver.data_schema(name) for name in whole.data]
     schemas += [resolver.learner_schema(name) for name in whole.learners]
-    keys = {key for schema in schemas for key in schema}
-    every = [*sources.names("data"), *sorted(keys)]
+    options: dict[str, list[Nameable]] = {}
+    for schema in schemas:
+        for key, option in schema.items():
+            options.setdefault(key, []).append(option)
+    every = [*sources.names("data"), *sorted(options)]
     places: list[tuple[Key, Mapping[str, str]]] = [(("labels",), whole.labels)]
     places += [(("tables", n, "labels"), t.labels) for n, t in whole.tables.items()]
     for at, labels in places:
@@ -280,3 +289,8 @@ def check_labels(sources: Sources, whole: Whole, resolver: Resolver) -> None:
             if text.partition("=")[0] not in every:
                 problem = f"no option or data set is called '{text}'"
                 raise sources.error((*at, text), problem, nearest(text, every))
+            key, equals, value = text.partition("=")
+            if equals and not any(one.fits(value) for one in options.get(key, ())):
+                problem = f"no name has '{text}'"
+                hint = "write the value as names do, k=10 or r2=0.7"
+                raise sources.error((*at, text), problem, hint)

@@ -45,7 +45,7 @@ def _check_iteration(where: str, cell: LearnerCell, rest: Sequence[str]) -> None
     """Refuse an iteration that a learner does not have, or that is no job."""
     if not cell.checkpointed:
         problem = f"{where}: its iterations are no jobs"
-        hint = "they are in predictions.npz; kerhrm without select= has such jobs"
+        hint = "they are in predictions.npz, if it has some"
         raise KerhrmError(problem, hint)
     last = getattr(cell.options, "n_iterations", 0)
     known = [str(t) for t in range(1, last + 1)]

@@ -1,8 +1,12 @@
 """Records of tables: rows of cells, and the jobs that train cells together."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from typing import Any, Self
+
+from kerhrm.paper.runs import TOGETHER
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,14 @@ class Group:
     """Learners on some data that one job trains: one by several criteria, or the
     candidates of a search."""
 
-    name: str  #: of the rule
+    name: str  #: what asks for them, their data, and the learner
     data: str
     learners: tuple[str, ...]
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule, with a digest: no two groups have one, as those of
+        ``r=2.0`` and ``r=-2.0`` would without."""
+        words = re.sub(r"\W+", "_", self.name)
+        digest = blake2b(self.name.encode(), digest_size=3).hexdigest()
+        return f"{TOGETHER}{words}_{digest}"

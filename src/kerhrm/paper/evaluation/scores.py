@@ -13,7 +13,7 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.cells import DataCell, LearnerCell
 from kerhrm.paper.config.schema import KINDS
-from kerhrm.paper.config.tables import Row, TableView
+from kerhrm.paper.config.views import Row, TableView
 from kerhrm.paper.data.closed_forms import Rows
 from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.paper.evaluation import metrics as m

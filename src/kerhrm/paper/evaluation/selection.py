@@ -2,7 +2,7 @@
 
 A criterion scores outputs on some points, the larger the better.  Only the oracle sees
 test points, and rows that the oracle chose are bounds, never results.  A candidate's
-score is its mean over the seeds and settings of the search, the oracle's, too; no table
+score is its mean over the seeds and data of the search, the oracle's, too; no table
 uses those seeds.
 """
 
@@ -17,11 +17,10 @@ import pandas as pd
 import torch
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
-from kerhrm.paper.config.resolver import WORDS
+from kerhrm.paper.config.schemas import ORACLE, WORDS
+from kerhrm.paper.config.spelling import base_of
 from kerhrm.paper.runs.arrays import load_arrays, load_records
 from kerhrm.paper.runs.predictions import Predictions, stack
-
-ORACLE = "oracle"
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,6 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
                 rows.append((learner, options, criterion, float(score.mean())))
     scores = pd.DataFrame(rows, columns=[*keys, "selection", "score"])
     return scores.pivot_table("score", keys, "selection", sort=False).reset_index()
-
-
-def base_of(learner: str) -> str:
-    """A learner's name without options."""
-    return learner.partition("+")[0]
 
 
 def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:

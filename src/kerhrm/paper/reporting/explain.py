@@ -65,11 +65,11 @@ def explain(
         found["command"] = options.command(table, data, learner)
         found["options"] = options.of_data(data)
         if learner:
-            found["options"]["learner"] = options.of_learner(table, data, learner)
-            chosen = options.chosen(table, data, learner)
+            found["options"]["learner"] = options.of_learner(data, learner)
+            chosen = options.chosen(data, learner)
             for seed, one in zip(found["seeds"], chosen, strict=False):
                 seed["chosen"] = one
-            learner = options.trained(table, data, learner)
+            learner = options.trained(data, learner)
     except KerhrmError as error:
         found["options"] = f"unknown: {error}"
     found["files"] = _files(run, f"tables/{table}.csv", f"{data}/", f"/{learner}/")

@@ -8,6 +8,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.config import Config
 from kerhrm.paper.config.fields import nearest
 from kerhrm.paper.config.nameable import Nameable, spell_value
+from kerhrm.paper.config.spelling import base_of
 
 #: signs of a range, by the attribute of what declares it
 SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -23,7 +24,7 @@ def table(config: Config, name: str) -> str:
 
     Raises KerhrmError if there is no learner and no data set of that name.
     """
-    base, resolver = name.partition("+")[0], config.resolved.resolver
+    base, resolver = base_of(name), config.resolved.resolver
     known = [*config.learners, *config.data_sets]
     if base not in known:
         problem = f"no learner and no data set is called '{base}'"
@@ -38,7 +39,7 @@ def table(config: Config, name: str) -> str:
 def _lines(schema: Mapping[str, Nameable]) -> list[str]:
     """A line for each option, its columns below each other."""
     rows = [
-        (f"+{key}={_default(one)}", ", ".join([one.values, *_range(one.annotation)]))
+        (f"+{key}={_default(one)}", ", ".join([one.values, *_limits(one.annotation)]))
         for key, one in schema.items()
     ]
     wide = [min(WIDEST, max(len(row[column]) for row in rows)) for column in (0, 1)]
@@ -52,9 +53,18 @@ def _default(option: Nameable) -> str:
     """The default as a name would spell it; VALUE where a name cannot give it."""
     try:
         text = spell_value(option.default)
-        return text if option.read(text) == option.default else VALUE
+        value = option.read(text)
+        same = spell_value(value) == text and (value is None) == (
+            option.default is None
+        )
+        return text if same else VALUE
     except ValueError:
         return VALUE
+
+
+def _limits(annotation: Any) -> list[str]:
+    """Limits that a type declares, each once."""
+    return list(dict.fromkeys(_range(annotation)))
 
 
 def _range(annotation: Any) -> Iterator[str]:

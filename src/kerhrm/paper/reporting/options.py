@@ -13,6 +13,7 @@ from kerhrm.paper.config.config import Config
 from kerhrm.paper.config.files import ABSENT, Key, Sources, read_sources
 from kerhrm.paper.config.resolve import resolved
 from kerhrm.paper.config.schema import Whole
+from kerhrm.paper.config.spelling import base_of
 from kerhrm.paper.reporting.run import Run
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.arrays import load_records
@@ -84,7 +85,7 @@ class RunOptions:
             found[name] = self._described(values[part], places, default)
         return found
 
-    def of_learner(self, table: str, data: str, learner: str) -> Tree:
+    def of_learner(self, data: str, learner: str) -> Tree:
         """Options of a learner on data.
 
         What the job that trained it has noted counts, where a note is there.
@@ -94,7 +95,7 @@ class RunOptions:
         values = cell.options.model_dump(mode="json")
         found = self._described(values, self.resolver.explained(data, learner), default)
         noted_only = {"from": "noted by the run; this version has another value"}
-        used = self._noted(data, self.trained(table, data, learner))
+        used = self._noted(data, self.trained(data, learner))
         return {
             name: found[name]
             if name in found and found[name]["value"] == value
@@ -102,15 +103,13 @@ class RunOptions:
             for name, value in (used or values).items()
         }
 
-    def trained(self, table: str, data: str, learner: str) -> str:
+    def trained(self, data: str, learner: str) -> str:
         """The learner's name that its predictions stand under."""
-        rows = self.config.tables[table].rows if table in self.config.tables else ()
-        names = [r.trained for r in rows if (r.data, r.learner) == (data, learner)]
-        return names[0] if names else learner
+        return self.resolver.trained_as(data, learner)
 
-    def chosen(self, table: str, data: str, learner: str) -> list[dict[str, float]]:
+    def chosen(self, data: str, learner: str) -> list[dict[str, float]]:
         """What a learner's own rule has chosen on each seed, where it has trained."""
-        name = f"{data}/{self.trained(table, data, learner)}/predictions.npz"
+        name = f"{data}/{self.trained(data, learner)}/predictions.npz"
         if not self.run.has(name):
             return []
         return [
@@ -153,11 +152,12 @@ class RunOptions:
             if not isinstance(value, dict) and name not in ELSEWHERE:
                 yield (name,)
         yield ("tables", table)
-        yield ("data", data.partition("+")[0])
+        yield ("data", base_of(data))
         if learner:
             cell = self.config.learner(data, learner)
             yield ("learners", cell.base)
-            yield ("selected", cell.selected_on, cell.base)
+            tuned_as = self.config.resolved.whole.learners[cell.base].tuned_as
+            yield ("selected", cell.selected_on, tuned_as or cell.base)
 
     def _described(
         self, values: Tree, keys: Mapping[str, Key | str], default: str

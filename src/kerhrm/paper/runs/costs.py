@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
+from kerhrm.paper.runs import TOGETHER
 from kerhrm.paper.runs.arrays import reading
 
 FILE = "costs.tsv"  #: in results/reference
@@ -27,8 +28,6 @@ SNAKEFILES = (
     "workflow/Snakefile",
     "workflow/snakefile",
 )
-#: how rules that train several learners are called
-TOGETHER = "train_"
 #: a finished run lists its jobs here
 BENCHMARKS = "benchmarks"
 
@@ -105,7 +104,6 @@ def planned(
     files = files[files["plan"] == "update pending"]
     # several learners are one job, whose place is the first one's
     together = files["rule"].str.startswith(TOGETHER)
-    together &= files["rule"] != "train_network"
     files = files[~together | ~files["rule"].duplicated()]
     rules = files["rule"].where(~together[files.index], "train")
     return list(dict.fromkeys(zip(rules, files["output_file"].map(place), strict=True)))
@@ -117,7 +115,7 @@ def place(file: str) -> str:
     parts = path.parent.parts
     if parts[-1] in ("data", "features"):
         return parts[-2]  # DATA
-    if parts[-2] == "iterations":
+    if parts[-2:-1] == ("iterations",):
         return "/".join([*parts[-4:-2], parts[-1]])  # DATA/LEARNER/T
     if path.name in ("predictions.npz", "heterogeneity.npz", "scores.csv"):
         return "/".join(parts[-2:])

@@ -41,10 +41,6 @@ class Seeds:
     def __len__(self) -> int:
         return len(self.data)
 
-    def first(self, number: int | None) -> Self:
-        """The first so many replicates; all, if it is None."""
-        return type(self)(*(getattr(self, name)[:number] for name in STREAMS))
-
     @property
     def names(self) -> list[int] | list[str]:
         """Names of the replicates: the seeds, if they are the same in every stream."""

@@ -28,7 +28,7 @@ def train_learners(
     """Train each learner of a job on each of its replicates.
 
     ``files`` and ``params`` are the rule's: ``data``, a
-    :class:`~kerhrm.paper.config.cells.Replication`, and ``learners``, each of
+    :class:`~kerhrm.paper.runs.replication.Replication`, and ``learners``, each of
     :meth:`kerhrm.paper.config.cells.LearnerCell.params`; ``outputs`` are their files.
     """
     replicates = _replicates(files, params)
