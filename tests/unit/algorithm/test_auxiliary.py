@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm import KerhrmError, Problem
 from kerhrm.algorithm import auxiliary as a
 from kerhrm.algorithm.cells import CELL_POINTS, Cells
-from kerhrm.algorithm.mixture import fit_mixture
+from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.randomness import stream
 
@@ -20,28 +22,47 @@ OPTIONS = a.AuxiliaryOptions(k=[3])
 
 
 def problem(n: int) -> tuple[Problem, np.ndarray]:
-    """Points whose second slope has another sign in the second half of the time."""
+    """Points whose second slope has another sign in the second half of the time.
+
+    The first half of the points trains. The time is (n, 1).
+    """
     random = np.random.default_rng(0)
-    x, t = random.standard_normal((n, 3)), random.random(n)
-    y = (
-        x[:, 0]
-        + x[:, 1] * np.where(t < 0.5, 1.0, -1.0)
-        + 0.5 * random.standard_normal(n)
-    )
-    psi, half = torch.from_numpy(x), n // 2
+    x = random.standard_normal((n, 3))
+    t = random.random(n)
+    sign = np.where(t < 0.5, 1.0, -1.0)
+    noise = 0.5 * random.standard_normal(n)
+    signal = x[:, 0] + x[:, 1] * sign
+    y = torch.from_numpy(signal + noise)
+
+    half = n // 2
+    psi = torch.from_numpy(x)
     u, s, v = torch.linalg.svd(psi[:half], full_matrices=False)
-    zeros, target = torch.zeros(half, dtype=torch.float64), torch.from_numpy(y)
-    parts = psi[half:] @ v.mT, zeros, zeros, target[:half], target[half:]
-    return Problem(u, s, *parts, "regression", 0), t[:, None]
+    zeros = torch.zeros(half, dtype=torch.float64)
+    one = Problem(
+        u=u,
+        s=s,
+        psi_validation=psi[half:] @ v.mT,
+        f0_train=zeros,
+        f0_validation=zeros,
+        y=y[:half],
+        y_validation=y[half:],
+        task="regression",
+        seed=0,
+    )
+    return one, t[:, None]
 
 
 def cells_of(t: np.ndarray, half: int, n_cells: int = 10) -> tuple[Tensor, Tensor, int]:
-    cells = Cells.fit(t[:half], n_cells)
-    return cells.of(t[:half]), cells.of(t[half:]), len(cells)
+    """Cells of the training points and of the others, and how many there are."""
+    trained = t[:half]
+    held_out = t[half:]
+    cells = Cells.fit(trained, n_cells)
+    return cells.of(trained), cells.of(held_out), len(cells)
 
 
 def starts(n: int, k: int = 2, count: int = 3) -> Tensor:
-    draw = np.random.default_rng(1).dirichlet([1.0] * k, (count, n))
+    random = np.random.default_rng(1)
+    draw = random.dirichlet([1.0] * k, (count, n))
     return torch.from_numpy(draw)
 
 
@@ -52,36 +73,54 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
     one, t = problem(240)
     psi, _ = one.reduced(3)
     cells, _, count = cells_of(t, 120, 3)
-    n, k, ridge = len(psi), 2, 1e-2
-    how = {"ridge": ridge, "cells": cells, "per_cluster": per_cluster}
-    found = [
-        fit_mixture(
-            psi, one.y, starts(n)[:1], max_iter=m, tol=0.0, **how
-        ).objective.item()
-        for m in (1, 2, 5, 20, 1000)
-    ]
-    assert all(after <= before + 1e-12 for before, after in pairwise(found))
-    fit = fit_mixture(psi, one.y, starts(n)[:1], max_iter=1000, tol=0.0, **how).take(0)
+    n = len(psi)
+    k = 2
+    ridge = 1e-2
+    start = starts(n)[:1]
+
+    def fitted(max_iter: int) -> Mixture:
+        return fit_mixture(
+            psi,
+            one.y,
+            start,
+            ridge=ridge,
+            max_iter=max_iter,
+            tol=0.0,
+            cells=cells,
+            per_cluster=per_cluster,
+        )
+
+    found = [fitted(m).objective.item() for m in (1, 2, 5, 20, 1000)]
+    for before, after in pairwise(found):
+        assert after <= before + 1e-12
+
+    fit = fitted(1000).take(0)
     rho = ridge * float((psi**2).mean())
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Of theta (k, 3) and log sigma (k,), and its gradient."""
         w = torch.from_numpy(flat).requires_grad_(True)
-        theta, level = w[: k * 3].view(k, 3), w[k * 3 :]
-        sigma = level.exp() if per_cluster else level.mean().exp().expand(k)
-        points = torch.distributions.Normal(psi @ theta.mT, sigma).log_prob(
-            one.y[:, None]
-        )
-        joint = torch.stack([points[cells == c].sum(0) for c in range(count)])
-        value = -(joint.logsumexp(-1) - np.log(k)).sum() / n
-        value = value + (rho * (theta**2).sum(-1) / (2 * sigma**2)).sum()
+        theta = w[: k * 3].view(k, 3)
+        level = w[k * 3 :]
+        shared = level.mean().exp()
+        sigma = level.exp() if per_cluster else shared.expand(k)
+        normal = torch.distributions.Normal(psi @ theta.mT, sigma)
+        points = normal.log_prob(one.y[:, None])  # (n, k)
+        joint = [points[cells == c].sum(0) for c in range(count)]
+        likelihoods = torch.stack(joint).logsumexp(-1) - np.log(k)
+        penalty = rho * (theta**2).sum(-1) / (2 * sigma**2)
+        value = -likelihoods.sum() / n
+        value = value + penalty.sum()
         value.backward()
         return value.item(), w.grad.numpy()
 
-    at = torch.cat([fit.theta.flatten(), fit.sigma.log()]).numpy()
+    parameters = [fit.theta.flatten(), fit.sigma.log()]
+    at = torch.cat(parameters).numpy()
     value, slope = objective(at)
     assert value == pytest.approx(fit.objective.item(), abs=1e-10)
     assert np.abs(slope).max() < 1e-4
-    assert value - minimize(objective, at, jac=True).fun < 1e-6
+    best = minimize(objective, at, jac=True)
+    assert value - best.fun < 1e-6
 
 
 def test_environments_follow_the_cells_and_not_the_labels() -> None:
@@ -89,39 +128,62 @@ def test_environments_follow_the_cells_and_not_the_labels() -> None:
     cells, held_out, _ = cells_of(t, 500)
     found, tables = a.cell_environments(one, cells, held_out, OPTIONS)
     assert tables.shape == (1, 10, 2)
-    late = tables[0, :, 0] == tables[0, -1, 0]
+    (table,) = tables
+    late = table[:, 0] == table[-1, 0]
     assert late.tolist() == [False] * 5 + [True] * 5
-    assert torch.equal(found.train[0], tables[0][cells])
+    assert torch.equal(found.train[0], table[cells])
     # whatever their labels are
-    assert torch.equal(found.validation[0], tables[0][held_out])
+    assert torch.equal(found.validation[0], table[held_out])
 
 
 def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
     """By trying them all, with labels and more features than the split needs."""
     random = np.random.default_rng(0)
-    x, t = random.standard_normal((600, 20)), random.integers(8, size=600)
-    y = np.sign(
-        x[:, 0] + x[:, 1] * np.where(t < 5, 1, -1) + random.standard_normal(600)
+    x = random.standard_normal((600, 20))
+    t = random.integers(8, size=600)
+    sign = np.where(t < 5, 1, -1)
+    noise = random.standard_normal(600)
+    signal = x[:, 0] + x[:, 1] * sign
+    y = np.sign(signal + noise)
+
+    cells = torch.from_numpy(t)
+    draw = random.dirichlet([0.5] * 2, (5, 8))
+    found = fit_mixture(
+        torch.from_numpy(x),
+        torch.from_numpy(y),
+        torch.from_numpy(draw)[:, cells],
+        ridge=1e-9,
+        cells=cells,
+        per_cluster=True,
     )
-    psi, labels, cells = (torch.from_numpy(array) for array in (x, y, t))
-    draw = torch.from_numpy(random.dirichlet([0.5] * 2, (5, 8)))[:, cells]
-    found = fit_mixture(psi, labels, draw, ridge=1e-9, cells=cells, per_cluster=True)
+
+    def value(split: np.ndarray) -> float:
+        """-2 log likelihood of the least squares of both sides."""
+        total = 0.0
+        for side in (0, 1):
+            part = split[t] == side
+            if not part.any():
+                continue
+            n = int(part.sum())
+            residuals = np.linalg.lstsq(x[part], y[part])[1]
+            variance = residuals[0] / n
+            total += n * np.log(2 * np.pi * np.e * variance)
+        return total
+
     values = {}
     for numbers in product((0, 1), repeat=7):
-        split = np.array([0, *numbers])
-        parts = [split[t] == j for j in (0, 1) if (split[t] == j).any()]
-        rests = [np.linalg.lstsq(x[part], y[part])[1][0] for part in parts]
-        sizes = [int(part.sum()) for part in parts]
-        values[tuple(split)] = sum(
-            n * np.log(2 * np.pi * np.e * rest / n)
-            for n, rest in zip(sizes, rests, strict=True)
-        )
+        split = (0, *numbers)
+        values[split] = value(np.array(split))
     best = min(values, key=values.__getitem__)
     assert best == (0, 0, 0, 0, 0, 1, 1, 1)
+
     winner = found.objective.argmin()
+    objective = float(found.objective[winner])
     expected = values[best] / 1200 + 8 * np.log(2) / 600
-    assert float(found.objective[winner]) == pytest.approx(expected, abs=1e-6)
-    assert len(set(found.weights[winner, 0].round().tolist()[:5])) == 1
+    assert objective == pytest.approx(expected, abs=1e-6)
+    weights = found.weights[winner, 0].round()
+    first = weights.tolist()[:5]
+    assert len(set(first)) == 1
 
 
 def test_weights_count_as_repeated_rows() -> None:
@@ -131,96 +193,128 @@ def test_weights_count_as_repeated_rows() -> None:
         k=[3], clustering_ridge=1e-9, ridge=0.0, alpha=[0.0, 2.0]
     )
     times = torch.arange(200) % 3
-    parts = (part.repeat_interleave(times, 0) for part in (one.u, one.f0_train, one.y))
-    u, f0, y = parts
-    repeated = replace(one, u=u, f0_train=f0, y=y)
+    repeated = replace(
+        one,
+        u=one.u.repeat_interleave(times, 0),
+        f0_train=one.f0_train.repeat_interleave(times, 0),
+        y=one.y.repeat_interleave(times, 0),
+    )
+    repeated_cells = cells.repeat_interleave(times)
     weighted = replace(one, weights=times / times.double().mean())
-    found = [
-        a.cell_environments(p, c, held_out, options)
-        for p, c in ((repeated, cells.repeat_interleave(times)), (weighted, cells))
-    ]
-    (first, table), (second, other) = found
+
+    first, table = a.cell_environments(repeated, repeated_cells, held_out, options)
+    second, other = a.cell_environments(weighted, cells, held_out, options)
     assert torch.equal(table, other)
-    torch.testing.assert_close(first.slopes, second.slopes, rtol=0, atol=1e-5)
-    thetas = [
-        a.cell_directions(p, e.train, e.validation, options).theta
-        for p, (e, _) in zip((repeated, weighted), found, strict=True)
-    ]
-    torch.testing.assert_close(*thetas, rtol=0, atol=1e-5)
+    assert_close(first.slopes, second.slopes, rtol=0, atol=1e-5)
+
+    thetas = []
+    for rows, found in ((repeated, first), (weighted, second)):
+        directions = a.cell_directions(rows, found.train, found.validation, options)
+        thetas.append(directions.theta)
+    assert_close(*thetas, rtol=0, atol=1e-5)
 
 
 def test_direction_minimises_the_penalised_risk_and_scores_are_out_of_fold() -> None:
     one, t = problem(300)
     cells, held_out, _ = cells_of(t, 150)
-    options = OPTIONS.model_copy(
-        update={"alpha": [0.0, 2.0], "folds": 3, "penalty": "gradient_variance"}
-    )
+    changed: dict[str, Any] = {
+        "alpha": [0.0, 2.0],
+        "folds": 3,
+        "penalty": "gradient_variance",
+    }
+    options = OPTIONS.model_copy(update=changed)
     found, _ = a.cell_environments(one, cells, held_out, options)
     directions = a.cell_directions(one, found.train, found.validation, options)
     psi, psi_validation = one.reduced(3)
-    r, r_validation = found.train[0], found.validation[0]
+    r = found.train[0]
+    members = torch.cat([r, found.validation[0]])
     unit = float(GradientVariance().unit(psi))
 
     def learn(rows: Tensor, alpha: float) -> Tensor:
-        rho = 1e-6 * float((psi[rows] ** 2).mean())
+        """Minimiser of the objective on some rows, without a closed form."""
+        points = psi[rows]
+        y = one.y[rows]
+        shares = r[rows] / r[rows].sum(0)
+        rho = 1e-6 * float((points**2).mean())
 
         def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
             theta = torch.from_numpy(flat).requires_grad_(True)
-            losses = (psi[rows] @ theta - one.y[rows]) ** 2
-            risks = (losses @ r[rows]) / r[rows].sum(0)
-            slopes = torch.stack(
-                [
-                    torch.autograd.grad(risk, theta, create_graph=True)[0]
-                    for risk in risks
-                ]
-            )
-            spread = ((slopes - slopes.mean(0)) ** 2).sum(-1).mean()
-            value = risks.mean() + alpha * unit * spread + rho * (theta**2).sum()
-            return value.item(), torch.autograd.grad(value, theta)[0].numpy()
+            losses = (points @ theta - y) ** 2
+            risks = losses @ shares
+            slopes = []
+            for risk in risks:
+                (slope,) = torch.autograd.grad(risk, theta, create_graph=True)
+                slopes.append(slope)
+            gradients = torch.stack(slopes)  # (environments, 3)
+            apart = gradients - gradients.mean(0)
+            spread = (apart**2).sum(-1).mean()
+            value = risks.mean() + alpha * unit * spread
+            value = value + rho * (theta**2).sum()
+            (gradient,) = torch.autograd.grad(value, theta)
+            return value.item(), gradient.numpy()
 
-        return torch.from_numpy(minimize(objective, np.zeros(3), jac=True, tol=1e-12).x)
+        best = minimize(objective, np.zeros(3), jac=True, tol=1e-12)
+        return torch.from_numpy(best.x)
 
-    fold = stream(one.seed, "auxiliary", "folds").permutation(150) % 3
+    order = stream(one.seed, "auxiliary", "folds").permutation(150)
+    fold = torch.from_numpy(order % 3)
+    every = torch.ones(150, dtype=torch.bool)
     for number, alpha in enumerate(options.alpha):
-        whole = learn(torch.ones(150, dtype=torch.bool), alpha)
-        torch.testing.assert_close(directions.theta[number], whole, rtol=0, atol=1e-5)
-        errors = torch.zeros(150, dtype=torch.float64)
+        whole = learn(every, alpha)
+        assert_close(directions.theta[number], whole, rtol=0, atol=1e-5)
+
+        outputs = torch.zeros(150, dtype=torch.float64)
         for f in range(3):
-            out = torch.from_numpy(fold == f)
-            errors[out] = (psi[out] @ learn(~out, alpha) - one.y[out]) ** 2
-        errors = torch.cat([errors, (psi_validation @ whole - one.y_validation) ** 2])
-        members = torch.cat([r, r_validation])
-        risks = (errors @ members) / members.sum(0)
-        expected = -(risks.max() + 4 * (risks.max() - risks.min()))
-        assert float(directions.score[number]) == pytest.approx(
-            float(expected), abs=1e-5
-        )
-    assert directions.chosen == int(directions.score.argmax())
+            out = fold == f
+            outputs[out] = psi[out] @ learn(~out, alpha)
+        errors = (outputs - one.y) ** 2
+        errors_validation = (psi_validation @ whole - one.y_validation) ** 2
+        both = torch.cat([errors, errors_validation])
+        risks = (both @ members) / members.sum(0)
+        worst = risks.max()
+        expected = -(worst + 4 * (worst - risks.min()))
+        score = float(directions.score[number])
+        assert score == pytest.approx(float(expected), abs=1e-5)
+    best = int(directions.score.argmax())
+    assert directions.chosen == best
 
 
 def test_cells() -> None:
     random = np.random.default_rng(0)
     numbers = random.standard_normal((500, 1))
     cells = Cells.fit(numbers)
-    assert torch.bincount(cells.of(numbers)).tolist() == [50] * 10
-    assert cells.of(np.array([[-99.0], [99.0]])).tolist() == [0, 9]
-    assert len(Cells.fit(numbers[: 3 * CELL_POINTS])) == 3
+    sizes = torch.bincount(cells.of(numbers))
+    assert sizes.tolist() == [50] * 10
+    far = np.array([[-99.0], [99.0]])
+    assert cells.of(far).tolist() == [0, 9]
+    few = numbers[: 3 * CELL_POINTS]
+    assert len(Cells.fit(few)) == 3
+
     categories = np.repeat([[2.0], [7.0], [9.0]], 4, axis=0)
-    assert Cells.fit(categories).of(categories).tolist() == [0] * 4 + [1] * 4 + [2] * 4
-    crossed = np.array([[i, j] for i in (0, 1) for j in (0, 5)] * 3, dtype=float)
-    assert len(Cells.fit(crossed)) == 4
-    assert Cells.fit(crossed).of(crossed).tolist() == [0, 1, 2, 3] * 3
+    codes = Cells.fit(categories).of(categories)
+    assert codes.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+
+    # two columns of categories: a cell for each pair
+    pairs = [[0.0, 0.0], [0.0, 5.0], [1.0, 0.0], [1.0, 5.0]]
+    crossed = np.array(pairs * 3)
+    both = Cells.fit(crossed)
+    assert len(both) == 4
+    assert both.of(crossed).tolist() == [0, 1, 2, 3] * 3
+
     group = random.integers(3, size=300)
     places = random.standard_normal((300, 2)) + 20 * group[:, None]
     found = Cells.fit(places, 3).of(places)
-    assert len({*zip(found.tolist(), group.tolist(), strict=True)}) == 3
-    for bad, match in (
+    matches = zip(found.tolist(), group.tolist(), strict=True)
+    assert len(set(matches)) == 3
+
+    bad = [
         (np.ones((5, 1)), "constant"),
         (np.array([[1.0], [np.nan]]), "row 1 .* is not"),
         (np.ones(5), r"shape \(5,\)"),
         (np.ones((5, 0)), "shape"),
-    ):
+    ]
+    for given, match in bad:
         with pytest.raises(KerhrmError, match=match):
-            Cells.fit(bad)
+            Cells.fit(given)
     with pytest.raises(KerhrmError, match="must have 1 columns; got 2"):
         cells.of(places)

@@ -1,13 +1,8 @@
 """Claims that are identities, or that a counterexample contradicts, on small draws.
 
-Those about distributions live in a world in which everything can be counted: Y is -1 or
-+1 with equal probability, S agrees with it with probability 3/4 in every environment,
-and V with probability r_e in environment e, independently.  A representation of (S, V)
-is a partition of its four values.
+Those about distributions live in the world of ``counted_worlds.py``.
 """
 
-from collections.abc import Sequence
-from functools import cache
 from itertools import combinations, permutations, product
 from pathlib import Path
 
@@ -15,10 +10,20 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from counted_worlds import (
+    BY_S,
+    RATES,
+    S,
+    divergence_of_x,
+    invariance_set,
+    representations,
+    represented,
+    world,
+)
+from linear_fits import ridge_fit, svd, written_out
 from scipy.optimize import minimize
-from scipy.special import log_expit, rel_entr
+from scipy.special import rel_entr
 from scipy.stats import entropy
-from torch import Tensor
 
 from kerhrm.algorithm.mixture import (
     Mixture,
@@ -37,62 +42,8 @@ from kerhrm.paper.data.closed_forms import invariant_ceiling, kept_given_y
 from kerhrm.paper.data.regression import RegressionData
 
 CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
-
-S = 0.75
-RATES = (0.9, 0.7, 0.1)  # r_e of the experiments' environments
 TABLE1 = (0.7, 0.75, 0.8)
-BY_S = (
-    0,
-    0,
-    1,
-    1,
-)  # the representation S; cells are (S, V) = (-,-), (-,+), (+,-), (+,+)
 DECLARED = {claim["claim"]: claim for claim in yaml.safe_load(CLAIMS.read_text())}
-
-
-def world(r: float) -> np.ndarray:
-    """P(Y, cell), (2, 4)."""
-    cells = list(product((0, 1), repeat=2))
-    rows = [
-        [(S if a == y else 1 - S) * (r if b == y else 1 - r) for a, b in cells]
-        for y in (0, 1)
-    ]
-    return np.array(rows) / 2
-
-
-def representations() -> list[tuple[int, ...]]:
-    """All partitions of the four cells, as the block of each cell."""
-    found = set()
-    for labels in product(range(4), repeat=4):
-        names: dict[int, int] = {}
-        found.add(tuple(names.setdefault(label, len(names)) for label in labels))
-    return sorted(found)
-
-
-def represented(joint: np.ndarray, blocks: Sequence[int]) -> np.ndarray:
-    """P(Y, Psi), (2, number of blocks)."""
-    return joint @ np.eye(max(blocks) + 1)[list(blocks)]
-
-
-def dependence(worlds: Sequence[np.ndarray], blocks: Sequence[int]) -> float:
-    """H(Y|Psi) - H(Y|Psi,E) with all environments alike, nats: zero if Psi is
-    invariant."""
-
-    def conditional(joint: np.ndarray) -> float:
-        return float(entropy(joint.ravel()) - entropy(joint.sum(0)))
-
-    joints = [represented(w, blocks) for w in worlds]
-    return conditional(np.mean(joints, axis=0)) - float(
-        np.mean([conditional(j) for j in joints])
-    )
-
-
-@cache
-def invariance_set(rates: tuple[float, ...]) -> set[tuple[int, ...]]:
-    """I_E of the environments with these r."""
-    return {
-        b for b in representations() if dependence([world(r) for r in rates], b) < 1e-12
-    }
 
 
 def test_more_environments_leave_fewer_representations() -> None:
@@ -172,41 +123,6 @@ def test_any_variation_leaves_the_smallest_set() -> None:
     assert DECLARED[10]["effect"] == len(less)
 
 
-def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> float:
-    """D_KL(P^r(Y|X) || P^other(Y|X)) of the classification data, V giving A for
-    certain.
-
-    The log-odds of Y are 2 sum_i S_i / sigma^2, with sum_i S_i ~ N(d Y, d sigma^2),
-    plus those that A gives; by symmetry Y = 1.
-    """
-    z, step = np.linspace(-10, 10, 20001, retstep=True)
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * step
-    t = 2 * (d + d**0.5 * sigma * z) / sigma**2
-
-    def log_posterior(rate: float, a: int) -> np.ndarray:
-        return log_expit(t + a * np.log(rate / (1 - rate)))
-
-    gains = {
-        a: density @ (log_posterior(r, a) - log_posterior(other, a)) for a in (1, -1)
-    }
-    return float(r * gains[1] + (1 - r) * gains[-1])
-
-
-@pytest.mark.parametrize(("r", "other"), [(0.9, 0.7), (0.8, 0.1)])
-def test_divergence_by_draws_of_the_generator(r: float, other: float) -> None:
-    data = classification.ClassificationData()
-    s, v, y = classification.draw(np.random.default_rng(0), 200_000, r, data)
-
-    def log_posterior(rate: float) -> np.ndarray:
-        odds = 2 * s.sum(1) / data.sigma_s**2 + np.sign(v.sum(1)) * np.log(
-            rate / (1 - rate)
-        )
-        return -np.logaddexp(0, -y * odds)
-
-    drawn = (log_posterior(r) - log_posterior(other)).mean()
-    assert divergence_of_x(r, other) == pytest.approx(drawn, rel=0.03)
-
-
 def test_the_variant_part_varies_more() -> None:
     gaps = [
         divergence_of_x(r, q) - entropy([r, 1 - r], [q, 1 - q])
@@ -228,27 +144,6 @@ def test_printed_sigmas_make_s_more_informative() -> None:
 @pytest.fixture(scope="module")
 def lab() -> Lab:
     return Lab("classification", 100, Size())
-
-
-def svd(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    u, s, vt = torch.linalg.svd(matrix, full_matrices=False)
-    return u, s, vt.mT
-
-
-def ridge_fit(features: Tensor, y: Tensor, ridge: float) -> Tensor:
-    """argmin |y - features w|^2 + ridge |w|^2, by the smaller system; (n, p), (n,) to
-    (p,)."""
-    system = features @ features.mT + ridge * torch.eye(len(y), dtype=features.dtype)
-    return features.mT @ torch.linalg.solve(system, y)
-
-
-def written_out(ntf: FactoredNTF) -> Tensor:
-    """Phi (n, p), float64."""
-    columns = []
-    for a, d in zip(ntf.inputs, ntf.deltas, strict=True):
-        a, d = a.double(), d.double()
-        columns += [(d.unsqueeze(-1) * a.unsqueeze(-2)).flatten(1), d]
-    return torch.cat(columns, -1)
 
 
 def test_training_is_linear_regression(lab: Lab) -> None:

@@ -1,10 +1,11 @@
 """Selection bias: the selected distribution, its constants and streams."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from pydantic import ValidationError
 from scipy import stats
 
@@ -20,7 +21,11 @@ from kerhrm.paper.data.regression import (
 )
 
 #: as the appendix prints them; the defaults are those of the authors' code
-PAPER: dict[str, Any] = {"theta_s": [0.5, 1.0, 1.0], "noise": 0.3, "tau": 1.0}
+PAPER: dict[str, Any] = {
+    "theta_s": [0.5, 1.0, 1.0],
+    "noise": 0.3,
+    "tau": 1.0,
+}
 SMALL: dict[str, Any] = {
     "r": 1.9,
     "n_train": (60, 20),
@@ -35,19 +40,53 @@ def options(**changed: Any) -> RegressionData:
 
 
 def made(seeds: Sequence[int], **changed: Any) -> Dataset:
-    return generate(options(**SMALL | changed), seeds)
+    chosen = options(**SMALL | changed)
+    return generate(chosen, seeds)
 
 
 def parts(data: Dataset) -> dict[str, Split]:
-    return {"train": data.train, "validation": data.validation, "test": data.test}
+    return {
+        "train": data.train,
+        "validation": data.validation,
+        "test": data.test,
+    }
 
 
-@pytest.mark.parametrize(("n", "sizes"), [(2, [1, 1]), (5, [4, 1]), (33, [30, 3])])
+@pytest.mark.parametrize(
+    ("n", "sizes"),
+    [
+        (2, [1, 1]),
+        (5, [4, 1]),
+        (33, [30, 3]),
+    ],
+)
 def test_validation_is_split_as_training_is(n: int, sizes: list[int]) -> None:
     data = made([0], n_train=(100, 10), n_validation=n)
-    assert np.bincount(data.validation.environment[0]).tolist() == sizes
+    counts = np.bincount(data.validation.environment[0])
+    assert counts.tolist() == sizes
     swapped = made([0], n_train=(10, 100), n_validation=n)
-    assert np.bincount(swapped.validation.environment[0]).tolist() == sizes[::-1]
+    counts = np.bincount(swapped.validation.environment[0])
+    assert counts.tolist() == sizes[::-1]
+
+
+Moment = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def moments(r: float) -> list[Moment]:
+    """Functions of s (n, n_s), v (n, n_v), y (n,), each (n,)."""
+    sign = np.sign(r)
+    return [
+        lambda s, v, y: y,
+        lambda s, v, y: y**2,
+        lambda s, v, y: np.abs(y),
+        lambda s, v, y: v[:, -1] ** 2,
+        lambda s, v, y: v[:, -1] * y,
+        lambda s, v, y: np.abs(y - sign * v[:, -1]),
+        lambda s, v, y: s[:, 0] ** 2,
+        lambda s, v, y: s[:, 0] * y,
+        lambda s, v, y: s[:, :3].prod(axis=1) * y,
+        lambda s, v, y: (v[:, 0] * y) ** 2,
+    ]
 
 
 @pytest.mark.parametrize("constants", [{}, PAPER], ids=["authors' code", "paper"])
@@ -56,44 +95,47 @@ def test_the_selected_points_have_the_weighted_distribution(
     constants: dict[str, Any], r: float
 ) -> None:
     chosen = options(**constants)
-    s, v, y = draw(np.random.default_rng(0), 20_000, r, chosen)
+    selected = draw(np.random.default_rng(0), 20_000, r, chosen)
+
     # Not selected but weighted, with the selection rule written out.
     random = np.random.default_rng(1)
-    s_all, y_all, _ = draw_unselected(random, 400_000, chosen)
-    v_all = random.normal(0, chosen.tau, (len(y_all), 5))
-    distance = y_all - v_all[:, -1] if r > 0 else y_all + v_all[:, -1]
-    w = np.exp(-5 * np.log(abs(r)) * np.abs(distance))
-    np.testing.assert_allclose(
-        selection_probability(y_all, v_all[:, -1], r), w, rtol=1e-9
-    )
-    for moment in (
-        lambda s, v, y: y,
-        lambda s, v, y: y**2,
-        lambda s, v, y: np.abs(y),
-        lambda s, v, y: v[:, -1] ** 2,
-        lambda s, v, y: v[:, -1] * y,
-        lambda s, v, y: np.abs(y - np.sign(r) * v[:, -1]),
-        lambda s, v, y: s[:, 0] ** 2,
-        lambda s, v, y: s[:, 0] * y,
-        lambda s, v, y: s[:, 0] * s[:, 1] * s[:, 2] * y,
-        lambda s, v, y: (v[:, 0] * y) ** 2,
-    ):
-        drawn, weighted = moment(s, v, y), moment(s_all, v_all, y_all)
+    s, y, _ = draw_unselected(random, 400_000, chosen)
+    v = random.normal(0, chosen.tau, (len(y), 5))
+    last = v[:, -1]
+    distance = y - last if r > 0 else y + last
+    strength = 5 * np.log(abs(r))
+    w = np.exp(-strength * np.abs(distance))
+    assert_allclose(selection_probability(y, last, r), w, rtol=1e-9)
+
+    share = w / w.sum()
+    for moment in moments(r):
+        drawn = moment(*selected)
+        weighted = moment(s, v, y)
         expected = np.average(weighted, weights=w)
-        variance = np.sum(
-            (w / w.sum() * (weighted - expected)) ** 2
-        ) + drawn.var() / len(drawn)
-        assert abs(drawn.mean() - expected) < 5 * variance**0.5
+        # of both means
+        terms = share * (weighted - expected)
+        variance = np.sum(terms**2)
+        variance += drawn.var() / len(drawn)
+        error = drawn.mean() - expected
+        assert abs(error) < 5 * variance**0.5
 
 
 def test_only_the_last_of_v_is_selected_by() -> None:
+    n = 20_000
+    chosen = options()
     for r in (1.9, -1.9):
-        _, v, y = draw(np.random.default_rng(0), 20_000, r, options())
-        correlation = np.corrcoef(np.column_stack([v, y]), rowvar=False)[-1, :-1]
-        assert np.abs(correlation[:-1]).max() < 5 / 20_000**0.5
-        assert np.sign(correlation[-1]) == np.sign(r)
-        assert abs(correlation[-1]) > 0.8
-        assert stats.kstest(v[:, :-1].ravel(), "norm", (0, 2)).pvalue > 1e-4
+        random = np.random.default_rng(0)
+        _, v, y = draw(random, n, r, chosen)
+        columns = np.column_stack([v, y])
+        correlation = np.corrcoef(columns, rowvar=False)
+        with_y = correlation[-1, :-1]
+        others = with_y[:-1]
+        last = with_y[-1]
+        assert np.abs(others).max() < 5 / n**0.5
+        assert np.sign(last) == np.sign(r)
+        assert abs(last) > 0.8
+        rest = v[:, :-1].ravel()
+        assert stats.kstest(rest, "norm", (0, 2)).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -109,73 +151,92 @@ def test_the_mechanism(
     n = 50_000
     chosen = options(**constants, beta=2.0, n_s=6)
     assert chosen.tau == tau
+
     s, y, f = draw_unselected(np.random.default_rng(0), n, chosen)
-    expected = (
-        sum(theta[i] * s[:, i] for i in range(6)) + 2 * s[:, 0] * s[:, 1] * s[:, 2]
-    )
-    np.testing.assert_allclose(f, expected, atol=1e-12)
+    linear = s @ np.array(theta)
+    product = s[:, :3].prod(axis=1)
+    assert_allclose(f, linear + 2 * product, atol=1e-12)
     assert stats.kstest(y - f, "norm", (0, noise)).pvalue > 1e-4
+
     # S_i shares Z_{i+1} with S_{i+1}: covariance 0.2 * 0.8, and variance 0.8^2 + 0.2^2.
     neighbours = np.diag(np.full(5, 0.16), 1)
-    covariance = 0.68 * np.eye(6) + neighbours + neighbours.T
-    assert (
-        np.abs(np.cov(s, rowvar=False) - covariance).max() < 5 * 0.68 * (2 / n) ** 0.5
-    )
+    covariance = 0.68 * np.eye(6)
+    covariance += neighbours + neighbours.T
+    error = np.cov(s, rowvar=False) - covariance
+    standard_error = 0.68 * (2 / n) ** 0.5
+    assert np.abs(error).max() < 5 * standard_error
 
 
 def test_scenarios_differ_by_the_orthogonal_matrix_alone() -> None:
-    plain, mixed = (made([5, 6], scenario=i) for i in (1, 2))
+    seeds = (5, 6)
+    plain = made(seeds, scenario=1)
+    mixed = made(seeds, scenario=2)
     released = stats.ortho_group.rvs(size=1, dim=10, random_state=1)
+    others = parts(mixed)
     for name, split in parts(plain).items():
-        np.testing.assert_array_equal(split.y, parts(mixed)[name].y)
-        np.testing.assert_allclose(parts(mixed)[name].x, split.x @ released, atol=1e-5)
-    own = made([5, 6], scramble="per_seed").train.x
-    for b, seed in enumerate((5, 6)):
+        assert_array_equal(split.y, others[name].y)
+        assert_allclose(others[name].x, split.x @ released, atol=1e-5)
+
+    own = made(seeds, scramble="per_seed").train.x
+    for b, seed in enumerate(seeds):
         h = mixing_matrix("per_seed", 10, seed)
-        np.testing.assert_allclose(own[b], plain.train.x[b] @ h.T, atol=1e-5)
+        expected = plain.train.x[b] @ h.T
+        assert_allclose(own[b], expected, atol=1e-5)
 
 
 def test_a_larger_sample_begins_with_the_smaller_one() -> None:
     # Large enough for a second pool: about one point in 22 is kept at r = -2.9.
-    few, many = (made([5], n_test=n).test for n in (30, POOL // 20))
+    large = POOL // 20
+    few = made([5], n_test=30).test
+    many = made([5], n_test=large).test
     for environment in (0, 1):
-        one, other = (
-            split.x[split.environment == environment] for split in (few, many)
-        )
-        np.testing.assert_array_equal(one, other[:30])
-        assert len(np.unique(other[:, 0])) == POOL // 20
+        one = few.x[few.environment == environment]
+        other = many.x[many.environment == environment]
+        assert_array_equal(one, other[:30])
+        different = np.unique(other[:, 0])
+        assert len(different) == large
 
 
 def draws(chosen: RegressionData, n: int = 4000) -> tuple[np.ndarray, ...]:
+    """s, v and y of points that are selected."""
     return draw(np.random.default_rng(0), n, 1.9, chosen)
 
 
 def test_several_variables_select_together() -> None:
     for count in (1, 2):
         _, v, y = draws(options(selected_by=count))
-        ties = [stats.pearsonr(y, v[:, j]).statistic for j in range(5)]
-        assert min(ties[5 - count :]) > 0.7
-        assert np.abs(ties[: 5 - count]).max() < 5 / np.sqrt(4000)
+        ties = [stats.pearsonr(y, column).statistic for column in v.T]
+        others = ties[: 5 - count]
+        selecting = ties[5 - count :]
+        assert min(selecting) > 0.7
+        assert np.abs(others).max() < 5 / np.sqrt(4000)
+
     # probabilities are multiplied: given the sum of distances, nothing else counts
-    y, v = np.random.default_rng(1).normal(size=(2, 3, 50))
-    each = [selection_probability(y[0], v_b, 1.9) for v_b in v]
-    np.testing.assert_allclose(
-        selection_probability(y[0], v, 1.9).prod(axis=0), each[0] * each[1] * each[2]
-    )
-    with pytest.raises(
-        ValidationError, match="V has 5 variables; lower it or raise n_v"
-    ):
+    values = np.random.default_rng(1).normal(size=(2, 3, 50))
+    y, v = values
+    together = selection_probability(y[0], v, 1.9).prod(axis=0)
+    product = np.ones(50)
+    for one in v:
+        product *= selection_probability(y[0], one, 1.9)
+    assert_allclose(together, product)
+
+    hint = "V has 5 variables; lower it or raise n_v"
+    with pytest.raises(ValidationError, match=hint):
         options(selected_by=6)
 
 
 def test_selection_by_f_leaves_the_noise_alone() -> None:
-    def parts(chosen: RegressionData) -> tuple[np.ndarray, np.ndarray]:
+    theta = np.array([0.5, -1.0, 1.5, -0.5, 1.0])
+
+    def f_and_noise(chosen: RegressionData) -> tuple[np.ndarray, np.ndarray]:
         s, _, y = draws(chosen)
-        f = s @ np.array([0.5, -1.0, 1.5, -0.5, 1.0]) + 5 * s[:, 0] * s[:, 1] * s[:, 2]
+        product = s[:, :3].prod(axis=1)
+        f = s @ theta + 5 * product
         return f, y - f
 
-    f, noise = parts(options(selected_on="structural"))
+    f, noise = f_and_noise(options(selected_on="structural"))
     assert stats.pearsonr(f, noise).pvalue > 1e-3
     assert stats.kstest(noise, "norm").pvalue > 1e-3
     # by Y: kept are those whose noise brings them to where V is, that is nearer to zero
-    assert stats.pearsonr(*parts(options())).pvalue < 1e-6
+    f, noise = f_and_noise(options())
+    assert stats.pearsonr(f, noise).pvalue < 1e-6

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
 
 from kerhrm import IRM, KerHRMClassifier, KerHRMRegressor, worst_group_score
 from kerhrm.errors import KerhrmError
@@ -13,6 +15,7 @@ from kerhrm.estimators._report import indicators
 
 HALVES = np.arange(60) % 2
 TIME = pd.Timestamp("2020-01-01")
+YEARS = pd.Series([TIME, TIME.replace(year=2021)] * 30)
 #: labels of the rows, and the names of both
 TWO: dict[str, tuple[Any, list[str]]] = {
     "numbers": (HALVES, ["0", "1"]),
@@ -23,7 +26,7 @@ TWO: dict[str, tuple[Any, list[str]]] = {
     "truth values": (HALVES > 0, ["False", "True"]),
     "a truth value and a number": ([1, True] * 30, ["1", "True"]),
     "tuples": ([("a", 0), ("a", 1)] * 30, ["('a', 0)", "('a', 1)"]),
-    "dates": (pd.Series([TIME, TIME.replace(year=2021)] * 30).dt.date, None),
+    "dates": (YEARS.dt.date, None),
     "months": (pd.PeriodIndex(["2020-01", "2020-02"] * 30, freq="M"), None),
     "bytes": ([b"a", b"b"] * 30, ["b'a'", "b'b'"]),
     "an empty text": (["", "b"] * 30, ["''", "b"]),
@@ -59,9 +62,11 @@ def test_two_labels_of_any_kind_are_two(name: str) -> None:
     labels = read_labels(given, 60, "groups")
     assert len(labels.names) == 2
     assert names is None or labels.names == names
+    # either one may come first
     expected = HALVES if labels.codes[0] == 0 else 1 - HALVES
-    np.testing.assert_array_equal(labels.codes, expected)
-    assert labels.members(1).sum() == 30
+    assert_array_equal(labels.codes, expected)
+    second = labels.members(1)
+    assert second.sum() == 30
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -73,21 +78,30 @@ def test_labels_that_are_refused(name: str) -> None:
 
 
 def test_a_hint_is_followed() -> None:
-    with pytest.raises(KerhrmError, match=r"pd\.Series\(groups\)\.astype\(str\)"):
-        read_labels([1, "1"], 2, "groups")
-    assert read_labels(pd.Series([1, "1"]).astype(str), 2, "groups").names == ["1"]
+    groups = [1, "1"]
+    hint = r"pd\.Series\(groups\)\.astype\(str\)"
+    with pytest.raises(KerhrmError, match=hint):
+        read_labels(groups, 2, "groups")
+    followed = pd.Series(groups).astype(str)
+    labels = read_labels(followed, 2, "groups")
+    assert labels.names == ["1"]
 
 
 def test_equal_numbers_are_one_label_and_numbers_are_in_their_order() -> None:
-    assert read_labels([1, 1.0, "a"], 3, "groups").names == ["1", "a"]
-    assert read_labels([10, 2, 2.0], 3, "groups").codes.tolist() == [1, 0, 0]
-    assert read_labels([1.0, 1, "a"], 3, "groups").codes.tolist() == [0, 0, 1]
+    labels = read_labels([1, 1.0, "a"], 3, "groups")
+    assert labels.names == ["1", "a"]
+    labels = read_labels([10, 2, 2.0], 3, "groups")
+    assert labels.codes.tolist() == [1, 0, 0]
+    labels = read_labels([1.0, 1, "a"], 3, "groups")
+    assert labels.codes.tolist() == [0, 0, 1]
 
 
 def test_categories_keep_their_order_in_a_picture() -> None:
-    sizes = pd.Series(["S", "L"]).astype(pd.CategoricalDtype(["S", "M", "L"]))
-    assert read_labels(sizes, 2, "groups").names == ["L", "S"]
-    assert in_category_order(sizes, ["L", "S"]) == ["S", "L"]
+    kind = pd.CategoricalDtype(["S", "M", "L"])
+    sizes = pd.Series(["S", "L"], dtype=kind)
+    names = read_labels(sizes, 2, "groups").names
+    assert names == ["L", "S"]
+    assert in_category_order(sizes, names) == ["S", "L"]
 
 
 @pytest.mark.parametrize(
@@ -105,48 +119,64 @@ def test_a_group_s_row_has_a_name_of_its_own(
 ) -> None:
     """Rows of the report are called ``all rows`` and ``environment 0``."""
     groups = pd.Series([label] * 3, name=name, dtype=object)
-    rows = indicators(groups, 3, taken={"all rows", "environment 0"})
+    taken = {"all rows", "environment 0"}
+    rows = indicators(groups, 3, taken=taken)
     assert list(rows) == [expected]
     assert rows[expected].sum() == 3
 
 
 @pytest.fixture(scope="module")
 def table() -> tuple[pd.DataFrame, np.ndarray]:
-    x = np.random.default_rng(0).normal(size=(60, 2))
-    return pd.DataFrame(x, columns=["a", "b"]), x[:, 0]
+    """Two columns, and the first again as the target."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2))
+    frame = pd.DataFrame(x, columns=["a", "b"])
+    return frame, x[:, 0]
 
 
 def test_environments_are_trained_on_whatever_they_are_called(table: Any) -> None:
+    x, y = table
     model = IRM(task="regression", network=(4,), steps=3, random_state=0)
-    expected = model.fit(*table, environments=HALVES).predict(table[0])
+    model.fit(x, y, environments=HALVES)
+    expected = model.predict(x)
     for name, (given, _) in TWO.items():
-        outputs = model.fit(*table, environments=given).predict(table[0])
-        np.testing.assert_array_equal(outputs, expected, err_msg=name)
+        model.fit(x, y, environments=given)
+        outputs = model.predict(x)
+        assert_array_equal(outputs, expected, err_msg=name)
 
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 def test_rows_of_another_order_are_refused(table: Any) -> None:
     x, y = table
-    model = KerHRMRegressor(k=2, n_init=1, network=(4,), random_state=0).fit(x, y)
+    small: dict[str, Any] = {"k": 2, "n_init": 1, "network": (4,)}
+    model = KerHRMRegressor(**small, random_state=0)
+    model.fit(x, y)
+
     groups = pd.Series(HALVES, index=x.index, name="half")
     expected = model.report(x, y, groups).errors
     turned = groups.iloc[::-1]
     hint = r"give groups\.loc\[X\.index\], or groups\.to_numpy\(\)"
     with pytest.raises(KerhrmError, match=hint):
         model.report(x, y, turned)
-    pd.testing.assert_frame_equal(
-        model.report(x, y, turned.loc[x.index]).errors, expected
-    )
-    other = model.report(x, y, groups.set_axis(range(100, 160))).errors
-    pd.testing.assert_frame_equal(other, expected)
+    followed = turned.loc[x.index]
+    errors = model.report(x, y, followed).errors
+    assert_frame_equal(errors, expected)
+    # an index that is none of the rows': by position
+    other = groups.set_axis(range(100, 160))
+    errors = model.report(x, y, other).errors
+    assert_frame_equal(errors, expected)
+
     score = model.score(x, y)
-    y = pd.Series(np.asarray(y), index=x.index)
-    assert model.score(x, y) == score
+    targets = pd.Series(y, index=x.index)
+    assert model.score(x, targets) == score
     with pytest.raises(KerhrmError, match="another order"):
-        model.score(x, y.iloc[::-1])
-    labels = KerHRMClassifier(k=2, n_init=1, network=(4,)).fit(x, np.sign(y))
+        model.score(x, targets.iloc[::-1])
+
+    labels = KerHRMClassifier(**small)
+    labels.fit(x, np.sign(targets))
+    others = (targets > 0).astype(int)
     with pytest.raises(KerhrmError, match="was not among those of the fit"):
-        labels.score(x, (y > 0).astype(int))
+        labels.score(x, others)
 
 
 def test_the_worst_group_of_mixed_labels(table: Any) -> None:
@@ -156,17 +186,25 @@ def test_the_worst_group_of_mixed_labels(table: Any) -> None:
         def predict(self, x: pd.DataFrame) -> np.ndarray:
             return np.zeros(len(x))
 
-    def error(model: Any, x: pd.DataFrame, y: np.ndarray) -> float:
-        return -float(np.mean((model.predict(x) - y) ** 2))
+    def negative_error(model: Any, x: pd.DataFrame, y: np.ndarray) -> float:
+        residuals = model.predict(x) - y
+        return -float(np.mean(residuals**2))
 
-    groups = pd.Series(["A" if half else 1 for half in HALVES], dtype=object)
-    worst = -max(np.mean(y[HALVES == 0] ** 2), np.mean(y[HALVES == 1] ** 2))
-    score = worst_group_score(groups, error)
-    assert score(Zero(), x, y) == pytest.approx(worst)
-    nothing = worst_group_score(groups, lambda *_: float("nan"))
-    assert np.isnan(nothing(Zero(), x, y))
+    def undefined(model: Any, x: pd.DataFrame, y: np.ndarray) -> float:
+        return float("nan")
+
+    zero = Zero()
+    names = ["A" if half else 1 for half in HALVES]
+    groups = pd.Series(names, dtype=object)
+    errors = [np.mean(y[half == HALVES] ** 2) for half in (0, 1)]
+    score = worst_group_score(groups, negative_error)
+    assert score(zero, x, y) == pytest.approx(-max(errors))
+    nothing = worst_group_score(groups, undefined)
+    assert np.isnan(nothing(zero, x, y))
+
+    alike = pd.Series([1, "1"])
     with pytest.raises(KerhrmError, match="1 and '1' have the same name"):
-        worst_group_score(pd.Series([1, "1"]))
+        worst_group_score(alike)
     with pytest.raises(KerhrmError, match="no scoring is called 'accuraccy'; did you"):
         worst_group_score(groups, "accuraccy")
     with pytest.raises(KerhrmError, match="scoring must be a name"):

@@ -4,6 +4,8 @@ features."""
 import numpy as np
 import pytest
 import torch
+from numpy.testing import assert_allclose
+from torch import Tensor
 from torch.func import jacrev
 
 from kerhrm.features.linearised import BLOCK, Linearisation
@@ -21,57 +23,81 @@ NETWORKS = {
 }
 
 
+@pytest.fixture
+def random() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
 @pytest.mark.parametrize("options", NETWORKS.values(), ids=NETWORKS)
-def test_they_are_the_reduced_features(options: NetworkOptions) -> None:
-    random = torch.Generator().manual_seed(0)
-    x, new = (torch.randn(n, 4, generator=random) for n in (150, 80))
-    features = NTFMap.fit(build(options, 0, 4), x, 5)
+def test_they_are_the_reduced_features(
+    options: NetworkOptions, random: torch.Generator
+) -> None:
+    x = torch.randn(150, 4, generator=random)
+    new = torch.randn(80, 4, generator=random)
+    network = build(options, 0, 4)
+    features = NTFMap.fit(network, x, 5)
     psi, f0 = features.transform(new)
-    outputs, along = features.linearise(torch.eye(5).double())(new)
-    np.testing.assert_allclose(outputs, f0, atol=1e-5)
-    np.testing.assert_allclose(along, psi, atol=2e-4 * float(psi.abs().max()))
+
+    every = features.linearise(torch.eye(5).double())
+    outputs, along = every(new)
+    assert_allclose(outputs, f0, atol=1e-5)
+    size = float(psi.abs().max())
+    assert_allclose(along, psi, atol=2e-4 * size)
+
     theta = torch.randn(5, 1).double()
-    _, one = features.linearise(theta).to("cpu")(new)
-    np.testing.assert_allclose(one, along @ theta, rtol=1e-9, atol=1e-9)
+    single = features.linearise(theta).to("cpu")
+    _, one = single(new)
+    assert_allclose(one, along @ theta, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("options", NETWORKS.values(), ids=NETWORKS)
-def test_they_are_products_with_the_jacobian(options: NetworkOptions) -> None:
-    random = torch.Generator().manual_seed(0)
-    x, new = (torch.randn(n, 4, generator=random) for n in (100, 70))
-    network, c = build(options, 3, 4), torch.randn(100, 2, generator=random).double()
+def test_they_are_products_with_the_jacobian(
+    options: NetworkOptions, random: torch.Generator
+) -> None:
+    x = torch.randn(100, 4, generator=random)
+    new = torch.randn(70, 4, generator=random)
+    network = build(options, 3, 4)
+    c = torch.randn(100, 2, generator=random).double()
 
-    def phi(points: torch.Tensor) -> torch.Tensor:
+    def phi(points: Tensor) -> Tensor:
         """(n, p), by automatic differentiation."""
         weights = {name: w.double() for name, w in network.weights.items()}
         points = points.double().requires_grad_()  # which no kernel of a CPU takes
         jacobian = jacrev(lambda w: network.forward(w, points))(weights)
-        return torch.cat([j.flatten(1) for j in jacobian.values()], 1).detach()
+        columns = [part.flatten(1) for part in jacobian.values()]
+        return torch.cat(columns, 1).detach()
 
-    _, along = Linearisation.along(network, x, c)(new)
-    np.testing.assert_allclose(along, phi(new) @ phi(x).T @ c, rtol=1e-9, atol=1e-9)
+    linear = Linearisation.along(network, x, c)
+    _, along = linear(new)
+    expected = phi(new) @ phi(x).T @ c
+    assert_allclose(along, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_landmarks_are_carried_over_as_well() -> None:
-    random = torch.Generator().manual_seed(0)
-    x, new = (torch.randn(n, 4, generator=random) for n in (300, 50))
-    found = NystroemMap.fit(
-        build(NETWORKS["one layer"], 0, 4), x, 5, NystroemOptions(n_landmarks=100)
-    )
+def test_landmarks_are_carried_over_as_well(random: torch.Generator) -> None:
+    x = torch.randn(300, 4, generator=random)
+    new = torch.randn(50, 4, generator=random)
+    network = build(NETWORKS["one layer"], 0, 4)
+    options = NystroemOptions(n_landmarks=100)
+    found = NystroemMap.fit(network, x, 5, options)
     psi, _ = found.transform(new)
-    _, along = found.linearise(torch.eye(5).double())(new)
-    np.testing.assert_allclose(along, psi, atol=1e-3 * float(psi.abs().max()))
+
+    every = found.linearise(torch.eye(5).double())
+    _, along = every(new)
+    size = float(psi.abs().max())
+    assert_allclose(along, psi, atol=1e-3 * size)
 
 
 def test_blocks_make_no_difference() -> None:
-    x, c = torch.randn(BLOCK + 3, 2), torch.randn(BLOCK + 3, 1).double()
+    n = BLOCK + 3
+    x = torch.randn(n, 2)
+    c = torch.randn(n, 1).double()
     network = build(NetworkOptions(widths=[4]), 0, 2)
-    whole = Linearisation.along(network, x, c)(x)[1]
-    parts = [
-        Linearisation.along(network, p, q)
-        for p, q in zip(x.split(50), c.split(50), strict=True)
-    ]
+    _, whole = Linearisation.along(network, x, c)(x)
+
     last = x[-5:]
-    np.testing.assert_allclose(
-        sum(part(last)[1] for part in parts), whole[-5:], rtol=1e-9
-    )
+    total = np.zeros((5, 1))
+    for points, weights in zip(x.split(50), c.split(50), strict=True):
+        part = Linearisation.along(network, points, weights)
+        _, along = part(last)
+        total += along.numpy()
+    assert_allclose(total, whole[-5:], rtol=1e-9)

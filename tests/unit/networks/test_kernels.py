@@ -8,17 +8,21 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.testing import assert_close
 
 from kerhrm.networks import kernels
 from kerhrm.networks.kernels import Block, affine, blocks, blocks_by_zeros, cross
 from kerhrm.networks.mlp import MIN_POINTS, MLP, activations, init_mlp
 
 EPS = torch.finfo(torch.float32).eps
-H, PIXELS = 6, 6
+H = 6
+PIXELS = 6
 
 
 @pytest.fixture(
-    autouse=True, params=[True, False], ids=["convolutions", "plain products"]
+    autouse=True,
+    params=[True, False],
+    ids=["convolutions", "plain products"],
 )
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "convolutions_pay", lambda: request.param)
@@ -31,75 +35,118 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 def test_products_up_to_rounding(n: int, k: int, m: int) -> None:
     """Each entry's error is at most as many rounding errors as it has terms (Higham
     2002, 3.5)."""
-    x, g = torch.randn(n, k), torch.randn(n, m)
-    weight, bias = torch.randn(m, k), torch.randn(m)
+    x = torch.randn(n, k)
+    g = torch.randn(n, m)
+    weight = torch.randn(m, k)
+    bias = torch.randn(m)
+
     exact = x.double() @ weight.double().T
-    bound = (k + 1) * EPS * (x.abs() @ weight.abs().T + bias.abs()) + 1e-30
-    for result, expected in (
+    size = x.abs() @ weight.abs().T
+    size += bias.abs()
+    bound = (k + 1) * EPS * size + 1e-30
+    pairs = [
         (affine(x, weight), exact),
         (affine(x, weight, bias), exact + bias),
-    ):
+    ]
+    for result, expected in pairs:
         assert result.shape == (n, m)
-        assert bool(((result - expected).abs() <= bound).all())
-    error = (cross(g, x) - g.double().T @ x.double()).abs()
+        error = (result - expected).abs()
+        assert bool((error <= bound).all())
+
+    exact = g.double().T @ x.double()
+    size = g.abs().T @ x.abs()
+    bound = (n + 1) * EPS * size
+    result = cross(g, x)
+    error = (result - exact).abs()
     assert error.shape == (m, k)
-    assert bool((error <= (n + 1) * EPS * (g.abs().T @ x.abs())).all())
+    assert bool((error <= bound).all())
 
 
 def test_products_of_doubles_and_of_strided_rows() -> None:
-    x, weight = (
-        torch.randn(20, 5, dtype=torch.float64),
-        torch.randn(4, 5, dtype=torch.float64),
-    )
-    torch.testing.assert_close(affine(x, weight), x @ weight.T, rtol=1e-14, atol=1e-14)
-    torch.testing.assert_close(cross(x, x), x.T @ x, rtol=1e-14, atol=1e-14)
-    x, weight = torch.randn(6, 40).T, torch.randn(8, 12)[:, ::2]
-    torch.testing.assert_close(affine(x, weight), x @ weight.T)
-    torch.testing.assert_close(cross(x, x[:, :3]), x.T @ x[:, :3])
+    double = torch.float64
+    close = {"rtol": 1e-14, "atol": 1e-14}
+    x = torch.randn(20, 5, dtype=double)
+    weight = torch.randn(4, 5, dtype=double)
+    product = x @ weight.T
+    assert_close(affine(x, weight), product, **close)
+    moments = x.T @ x
+    assert_close(cross(x, x), moments, **close)
+
+    x = torch.randn(6, 40).T  # (40, 6)
+    wide = torch.randn(8, 12)
+    weight = wide[:, ::2]
+    product = x @ weight.T
+    assert_close(affine(x, weight), product)
+    some = x[:, :3]
+    assert_close(cross(x, some), x.T @ some)
 
 
 def coloured(n: int, pixels: int, seed: int) -> Tensor:
     """Images with empty borders, each on one of two channels: (n, 2 pixels)."""
     rng = torch.Generator().manual_seed(seed)
-    grey = torch.rand(n, pixels, generator=rng, dtype=torch.float64) + 0.1
+    shape = (n, pixels)
+    grey = torch.rand(shape, generator=rng, dtype=torch.float64)
+    grey += 0.1
     grey[:, 0] = 0
     colour = torch.randint(2, (n, 1), generator=rng)
-    return torch.cat([grey * (1 - colour), grey * colour], 1)
+    first = grey * (1 - colour)
+    second = grey * colour
+    return torch.cat([first, second], 1)
 
 
 def covered(parts: list[Block], n: int) -> list[int]:
+    """Points of all blocks, sorted."""
     index = torch.arange(n)
-    return sorted(i for block in parts for i in index[block.rows].tolist())
+    points: list[int] = []
+    for block in parts:
+        points += index[block.rows].tolist()
+    return sorted(points)
 
 
-@given(st.integers(1, 300), st.integers(2, 9), st.integers(0, 50))
+@given(
+    n=st.integers(1, 300),
+    pixels=st.integers(2, 9),
+    seed=st.integers(0, 50),
+)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_cover_every_point_and_column(n: int, pixels: int, seed: int) -> None:
     x = coloured(n, pixels, seed)
-    weight = torch.randn(H, x.shape[1] + 1, dtype=x.dtype)
+    columns = x.shape[1] + 1  # the last one is the bias
+    weight = torch.randn(H, columns, dtype=x.dtype)
     signal = torch.randn(n, H, dtype=x.dtype)
-    joined = torch.cat([x, x.new_ones(n, 1)], 1)
-    for parts in (blocks(x, H), blocks_by_zeros(x, H)):
+    ones = x.new_ones(n, 1)
+    joined = torch.cat([x, ones], 1)
+    outputs = joined @ weight.T
+
+    for cut in (blocks, blocks_by_zeros):
+        parts = cut(x, H)
         assert covered(parts, n) == list(range(n))
-        moments = x.new_zeros(x.shape[1] + 1, H)
+        moments = x.new_zeros(columns, H)
         for block in parts:
             assert len(block.x) % kernels.ROWS == 0
-            torch.testing.assert_close(
-                block.times(weight)[: block.count], (joined @ weight.T)[block.rows]
-            )
-            block.add_cross(
-                torch.stack([block.padded(c) for c in signal.T], 1), moments
-            )
-        torch.testing.assert_close(moments, joined.T @ signal)
+            found = block.times(weight)[: block.count]
+            assert_close(found, outputs[block.rows])
+            padded = [block.padded(column) for column in signal.T]
+            block.add_cross(torch.stack(padded, 1), moments)
+        assert_close(moments, joined.T @ signal)
 
 
 def test_zeros_are_left_out() -> None:
-    parts = blocks_by_zeros(coloured(400, 40, 0), H)
-    assert {block.x.shape[1] for block in parts} == {39 + 1}
+    x = coloured(400, 40, 0)
+    parts = blocks_by_zeros(x, H)
+    widths = {block.x.shape[1] for block in parts}
+    assert widths == {39 + 1}  # one channel without its border, and the bias
+
     x = torch.rand(150, 5) + 0.1  # without zeros
-    assert [b.rows for b in blocks_by_zeros(x, H)] == [b.rows for b in blocks(x, H)]
-    (block,) = blocks_by_zeros(torch.zeros(20, 3), H)
-    assert torch.equal(block.times(torch.ones(H, 4))[:20], torch.ones(20, H))
+    found = [block.rows for block in blocks_by_zeros(x, H)]
+    usual = [block.rows for block in blocks(x, H)]
+    assert found == usual
+
+    nothing = torch.zeros(20, 3)
+    (block,) = blocks_by_zeros(nothing, H)
+    weight = torch.ones(H, 4)
+    outputs = block.times(weight)[:20]
+    assert torch.equal(outputs, torch.ones(20, H))
 
 
 @pytest.fixture(params=[MIN_POINTS - 1, 150], ids=["few points", "blocks"])
@@ -110,22 +157,30 @@ def x(request: pytest.FixtureRequest) -> Tensor:
 
 @pytest.fixture(params=[(), (32,), (32, 9), (32, 16, 8)], ids=str)
 def mlp(request: pytest.FixtureRequest) -> MLP:
-    return init_mlp(0, (2 * PIXELS, *request.param, 1)).to(torch.float64).trainable()
+    widths = (2 * PIXELS, *request.param, 1)
+    network = init_mlp(0, widths)
+    return network.to(torch.float64).trainable()
 
 
 def plain(mlp: MLP, x: Tensor) -> Tensor:
-    return activations(mlp.layers, x)[-1].squeeze(-1)
+    """Outputs (n,), layer by layer."""
+    last = activations(mlp.layers, x)[-1]
+    return last.squeeze(-1)
 
 
 def derivatives(f: Tensor, mlp: MLP) -> list[Tensor]:
     """First derivatives, and those of a penalty of them."""
     weights = list(mlp.weights.values())
-    first = torch.autograd.grad((f**2).sum().sin(), weights, create_graph=True)
-    second = torch.autograd.grad(sum((g**2).sum() for g in first), weights)
-    return [g.detach() for g in (*first, *second)]
+    value = (f**2).sum().sin()
+    first = torch.autograd.grad(value, weights, create_graph=True)
+    squares = [(g**2).sum() for g in first]
+    second = torch.autograd.grad(sum(squares), weights)
+    both = (*first, *second)
+    return [g.detach() for g in both]
 
 
-WAYS: list[Callable[[MLP, Tensor], Tensor]] = [
+Outputs = Callable[[MLP, Tensor], Tensor]
+WAYS: list[Outputs] = [
     lambda mlp, x: mlp(x),
     lambda mlp, x: mlp.at(x)(mlp),
 ]
@@ -133,28 +188,39 @@ WAYS: list[Callable[[MLP, Tensor], Tensor]] = [
 
 @pytest.mark.parametrize("outputs", WAYS, ids=["call", "at"])
 def test_outputs_and_derivatives_are_those_of_autograd(
-    outputs: Callable[[MLP, Tensor], Tensor], mlp: MLP, x: Tensor
+    outputs: Outputs, mlp: MLP, x: Tensor
 ) -> None:
     close = {"rtol": 1e-11, "atol": 1e-11}
-    f, expected = outputs(mlp, x), plain(mlp, x)
-    torch.testing.assert_close(f, expected, **close)
+    f = outputs(mlp, x)
+    expected = plain(mlp, x)
+    assert_close(f, expected, **close)
     exact = derivatives(expected, mlp)
-    torch.testing.assert_close(derivatives(f, mlp), exact, **close)
-    single, points = mlp.to(torch.float32).trainable(), x.float()
+    assert_close(derivatives(f, mlp), exact, **close)
+
+    # in single precision, no worse than autograd
+    single = mlp.to(torch.float32).trainable()
+    points = x.float()
+    found = derivatives(outputs(single, points), single)
     usual = derivatives(plain(single, points), single)
-    for a, b, c in zip(
-        derivatives(outputs(single, points), single), usual, exact, strict=True
-    ):
-        error, autograd, size = (float(t.norm()) for t in (a - c, b - c, c))
+    for one, by_autograd, truth in zip(found, usual, exact, strict=True):
+        error = float((one - truth).norm())
+        autograd = float((by_autograd - truth).norm())
+        size = float(truth.norm())
         assert error <= max(4 * autograd, 1e-5 * size)
+
     other = mlp.each(lambda w: 0.5 * w)
-    torch.testing.assert_close(mlp.at(x)(other), other(x))
+    prepared = mlp.at(x)
+    assert_close(prepared(other), other(x))
 
 
 def test_gradients_of_the_points_and_none(mlp: MLP, x: Tensor) -> None:
     with torch.no_grad():
-        assert mlp(x).grad_fn is None
+        outputs = mlp(x)
+    assert outputs.grad_fn is None
+
     points = x.requires_grad_(True)
-    (result,) = torch.autograd.grad(mlp(points).sum(), points)
-    (expected,) = torch.autograd.grad(plain(mlp, points).sum(), points)
+    total = mlp(points).sum()
+    (result,) = torch.autograd.grad(total, points)
+    total = plain(mlp, points).sum()
+    (expected,) = torch.autograd.grad(total, points)
     assert torch.equal(result, expected)

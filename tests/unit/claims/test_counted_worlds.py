@@ -1,0 +1,22 @@
+"""The divergence of counted_worlds.py against draws of the generator."""
+
+import numpy as np
+import pytest
+from counted_worlds import divergence_of_x
+
+from kerhrm.paper.data import classification
+
+
+@pytest.mark.parametrize(("r", "other"), [(0.9, 0.7), (0.8, 0.1)])
+def test_divergence_by_draws_of_the_generator(r: float, other: float) -> None:
+    data = classification.ClassificationData()
+    s, v, y = classification.draw(np.random.default_rng(0), 200_000, r, data)
+
+    def log_posterior(rate: float) -> np.ndarray:
+        odds = 2 * s.sum(1) / data.sigma_s**2 + np.sign(v.sum(1)) * np.log(
+            rate / (1 - rate)
+        )
+        return -np.logaddexp(0, -y * odds)
+
+    drawn = (log_posterior(r) - log_posterior(other)).mean()
+    assert divergence_of_x(r, other) == pytest.approx(drawn, rel=0.03)

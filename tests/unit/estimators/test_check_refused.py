@@ -1,0 +1,86 @@
+"""What ``kerhrm check`` refuses is one line, and nothing is written."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kerhrm.paper.cli import main
+
+ROWS = "".join(f"{i},{i % 7}\n" for i in range(40))
+BAD: dict[str, tuple[bytes | str, list[str], str]] = {
+    "empty": ("", [], "is empty"),
+    "a header alone": ("a,b\n", [], "0 of 0 rows have a target"),
+    "an archive": (b"PK\x03\x04rest", [], "is a zip archive, .* unpack it"),
+    "NUL bytes": (b"a,b\n1,\0\n", [], "has NUL bytes"),
+    "another encoding": ("a,b\né,2\n".encode("latin-1"), [], "try --encoding latin-1"),
+    "an encoding of Windows": (b"a,b\n\x80,2\n", [], "try --encoding cp1252"),
+    "an infinite target": (
+        f"a,b\n{ROWS}1,-inf\n",
+        [],
+        "the target 'b' must be finite; got -inf in index 40; leave such",
+    ),
+    "all auxiliary": (
+        f"a,b\n{ROWS}",
+        ["--auxiliary", "a"],
+        "is left that predicts; name fewer columns in --auxiliary$",
+    ),
+    "another separator": (
+        "a;b\n1;2\n",
+        ["--sep", ","],
+        "one column, 'a;b'.* set --sep",
+    ),
+    "two names alike": ("b,b\n1,2\n", [], "two columns are called 'b'"),
+    "a ragged row": ("a,b\n1,2\n1,2,3\n", [], "line 3 has 3 cells for 2 names"),
+    "infinite": (f"a,b\n{ROWS}inf,1\n", [], r"column 'a' has .* index 40, with inf"),
+    "three classes": (
+        "a,b\n" + "1,x\n2,y\n3,z\n" * 20,
+        [],
+        "got 3 labels, 'x', 'y', 'z'; merge",
+    ),
+    "no date": (
+        "a,b\n" + ROWS,
+        ["--dates", "a"],
+        "must hold dates; got '0' in index 0",
+    ),
+    "names with a comma": (
+        "a,b,c,d\n" + "1,2,3,4\n" * 30,
+        ["--drop", "c,d"],
+        "'c,d' does not exist, but each of its parts does; use blanks: c d$",
+    ),
+    "no target": ("a,c\n" + ROWS, [], "column 'b' does not exist"),
+    "the target twice": ("a,b\n" + ROWS, ["--group", "b"], "column 'b' is the target"),
+    "no folder": (
+        "a,b\n" + ROWS,
+        ["--html", "/dev/null/x.html"],
+        "cannot write /dev/null/x.html",
+    ),
+}
+
+
+@pytest.mark.parametrize("option", ["--drop", "--dates", "--auxiliary"])
+def test_a_file_that_an_option_took_is_one_line(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "--target", "y", option, "a", "data.csv"])
+    error = capsys.readouterr().err.strip()
+    assert "\n" not in error
+    assert "write kerhrm check FILE before the options" in error
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_one_line(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, arguments, words = BAD[case]
+    path, page = tmp_path / "table.csv", tmp_path / "page.html"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    where: list[Any] = [] if "--html" in arguments else ["--html", str(page)]
+    assert main(["check", str(path), "--target", "b", *where, *arguments]) == 1
+    error = capsys.readouterr().err.strip()
+    assert error.startswith("kerhrm: error: ")
+    assert "\n" not in error
+    assert re.search(words, error), error
+    assert list(tmp_path.iterdir()) == [path]
