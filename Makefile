@@ -35,7 +35,7 @@ $(if $(LOST),$(error make $(GOALS) does not take $(LOST); `make help` lists what
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
 	@echo '  targets first, keys after one --config:'
-	@echo '    snakemake --cores 2 table1 -R train --config preset=smoke device=cpu'
+	@echo '    snakemake --cores 2 table1 -R score --config preset=smoke device=cpu'
 
 env: .venv/installed  ## the environment .venv from the hashed locks in envs/
 

@@ -82,16 +82,6 @@ for overwritten in (
 ):
     if "train" in overwritten:
         overwritten.update(dict.fromkeys(TOGETHER, overwritten["train"]))
-# So are the options that name `train` itself, as `-R train`.
-for settings, option in (
-    (workflow.dag_settings, "forcerun"),
-    (workflow.dag_settings, "until"),
-    (workflow.dag_settings, "omit_from"),
-    (workflow.scheduling_settings, "prioritytargets"),
-):
-    named = getattr(settings, option, ())
-    if "train" in named:
-        setattr(settings, option, frozenset([*named, *TOGETHER]))
 
 
 pathvars:

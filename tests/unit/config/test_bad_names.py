@@ -46,7 +46,18 @@ NAMES = [
     ("kerhrm+select_on=made", "nothing is selected for kerhrm; leave select_on out"),
     ("kerhrm+k=6", f"{A} has 5 features; lower it, or name data with features.k=6"),
     ("kerhrm+method=erm", "no option is called 'method'"),
+    ("kerhrm+selection=pooled", "no option is called 'selection'; it is stop_by now"),
 ]
+
+
+def test_an_option_of_a_group_that_is_left_out_is_refused(load: Load) -> None:
+    """Also two groups deep."""
+    auxiliary = {"method": "kerhrm_auxiliary", "titles": {"linear": "Z"}}
+    table = {"title": "T", "data": [A], "learners": []}
+    table["learners"] = ["z+training=none+training.pretest.level=0.1"]
+    changes = {"learners": {"z": auxiliary}, "tables": {"new": table}}
+    told = "training=none leaves training.pretest.level out"
+    assert told in str(refused(load, changes))
 
 
 @pytest.mark.parametrize(("name", "told"), NAMES)

@@ -156,16 +156,17 @@ def test_a_rule_is_asked_for_by_name_or_by_file(tmp_path: Path) -> None:
         assert not command(*words).asks_for("own_table", folder)
 
 
-def test_training_is_more_than_the_rule_train() -> None:
+@pytest.mark.parametrize("option", ["-R", "--until", "--omit-from", "--allowed-rules"])
+def test_training_is_more_than_the_rule_train(option: str) -> None:
     """Where other rules train several learners, which would be left out."""
     together = "together_table1_classification_erm_0a1b2c"
-    line = command("all", "--allowed-rules", "train")
+    line = command("all", option, "train")
     arguments = (TARGETS, "results/smoke", ["smoke"])
     line.check_targets(RULES, *arguments)
     with pytest.raises(KerhrmError, match=f"leaves out 1 rules .*or {together}"):
         line.check_targets([*RULES, together], *arguments)
-    for words in (["--set-resources", "train:mem_mb=2"], ["-R", "train"]):
-        command("all", *words).check_targets([*RULES, together], *arguments)
+    resources = command("all", "--set-resources", "train:mem_mb=2")
+    resources.check_targets([*RULES, together], *arguments)
 
 
 def test_files_of_the_run_are_known_by_their_path_in_it() -> None:

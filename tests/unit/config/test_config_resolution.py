@@ -197,6 +197,37 @@ def test_conditions_of_data_look_at_values_without_at(load: Load) -> None:
     assert load({"data/made.yaml": {"at": at}}).data(B).options.d == 8
 
 
+def test_it_is_told_where_a_condition_that_ends_itself_stands(load: Load) -> None:
+    """The value that meets it is one that it replaces."""
+    place = "made+n_test=30"
+    changes = {
+        "data/made.yaml": {
+            "options": {"n_test": 30},
+            "at": {place: {"options": {"n_test": 20}}},
+        }
+    }
+    resolver = load(changes).resolved.resolver
+    assert resolver.data("made").options.model_dump()["n_test"] == 20
+    found = resolver.explained_data("made")["options"]["n_test"]
+    assert found == ("data", "made", "at", place, "options", "n_test")
+
+
+def test_a_learner_and_data_may_differ_in_case_alone(load: Load) -> None:
+    """They are no siblings in any folder."""
+    made = {**TREE["data/made.yaml"], "tuning": None, "at": {}}
+    table = {"title": "T", "data": ["ERM"], "learners": ["erm"]}
+    table["select"] = ["none"]
+    config = load({"data/ERM.yaml": made, "tables/new.yaml": table})
+    assert config.data("ERM").base == "ERM"
+    assert config.learner("ERM", "erm+select=none").base == "erm"
+
+
+def test_what_is_added_marks_no_table(load: Load) -> None:
+    learner = {"method": "erm", "titles": {"model": "mine"}}
+    assert load(learners={"mine": learner}).mark == load().mark == ""
+    assert load(learners={"erm": {"options": {"evaluate_every": 2}}}).mark
+
+
 def test_of_conditions_the_last_one_wins(load: Load) -> None:
     at = {
         "made": {"options": {"steps": 3, "evaluate_every": 1}},

@@ -143,9 +143,25 @@ def test_a_group_is_a_learner_by_several_criteria(load: Load) -> None:
         (A, names),
         (B, names),
     }
-    assert len({group.name for group in config.groups}) == 2
+    assert len({group.rule for group in config.groups}) == 2
     given = load(tables={"one": {"learners": ["erm+steps=1", "erm+steps=2"]}})
     assert given.groups == []
+
+
+def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
+    data = ["line+r=2.0", "line+r=-2.0"]
+    changes: dict[str, Any] = {
+        "data/line.yaml": {"title": "L", "generator": "regression", "seeds": 2},
+        "learners.yaml": {"erm": {"options": {"evaluate_every": 1}}},
+        "tables/new.yaml": {
+            "title": "T",
+            "data": data,
+            "learners": ["erm"],
+            "select": ["own", "none"],
+        },
+    }
+    groups = [one for one in load(changes).groups if one.data in data]
+    assert len({group.rule for group in groups}) == 2
 
 
 def test_learners_whose_iterations_are_jobs_are_in_no_group(load: Load) -> None:

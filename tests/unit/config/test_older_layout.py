@@ -51,6 +51,21 @@ def test_a_key_of_the_older_layout_is_refused_with_its_new_text(
     assert told in (error.hint or "")
 
 
+def test_options_of_a_learner_are_not_taken_for_older_keys(load: Load) -> None:
+    """As a grid's `steps`, which ERM has and KerHRM has under no such name."""
+    for options, told in (
+        ({"selection": "pooled"}, "KerHRM's selection is stop_by now"),
+        ({"set": 1}, None),
+        ({"mark": 1}, None),
+    ):
+        error = refused(load, {"learners": {"kerhrm": {"options": options}}})
+        if told:
+            assert error.hint == told
+        else:
+            assert "learner: LEARNER" not in (error.hint or "")
+            assert "labels:" not in (error.hint or "")
+
+
 @pytest.mark.parametrize("key", ["mark", "set", "selection"])
 def test_an_alternative_of_the_older_layout_is_refused(load: Load, key: str) -> None:
     alternatives = [{**ALTERNATIVE, key: 1}]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from small_config import ERM, TREE, A, B, Load, options
+from small_config import ERM, TREE, A, B, Load, options, refused
 
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.options import DROOptions
@@ -71,6 +71,22 @@ def test_a_users_grid_of_several_values_is_that_of_a_search(load: Load) -> None:
     grid = {"learning_rate": [0.5, 0.6]}
     config = load(learners={"erm": {"grid": grid}})
     assert options(config, "erm")["learning_rate"] == 0.1
+
+
+def test_a_users_grid_wins_over_that_of_the_files_for_some_data(load: Load) -> None:
+    changes = {"learners.yaml": {"erm": {"at": {A: {"grid": {"steps": [30, 40]}}}}}}
+    own = {"learners": {"erm": {"grid": {"steps": [5, 6]}}}}
+    cells = load(changes, preset="tuning", **own).searches["made"].cells
+    tried = {name.partition("steps=")[2].partition("+")[0] for _, name in cells}
+    assert tried == {"5", "6"}
+
+
+def test_a_grid_of_a_method_that_nothing_selects_is_refused(load: Load) -> None:
+    learner = {"method": "kerhrm_authors_code", "titles": {"model": "theirs"}}
+    learner |= {"grid": {"k": [3, 4]}}
+    error = refused(load, {"learners": {"theirs": learner}})
+    assert "learners.theirs.grid" in str(error)
+    assert "has no criterion that selects; give options instead" in str(error)
 
 
 def test_options_may_be_selected_on_other_data(load: Load) -> None:

@@ -46,6 +46,12 @@ def test_labels_say_what_a_table_shows(
         assert shown == settings
 
 
+@pytest.mark.parametrize("text", ["r2=0.70", "k=abc", "steps="])
+def test_labels_of_values_that_no_name_has_are_refused(load: Load, text: str) -> None:
+    with pytest.raises(KerhrmError, match=f"no name has '{text}'"):
+        load(labels={text: "x"})
+
+
 def test_labels_of_a_table_go_before_those_of_all(load: Load) -> None:
     changes = {
         "labels.yaml": {"steps": "all", "r2": "r"},

@@ -311,6 +311,17 @@ def test_rows_that_differ_in_the_target_alone_are_told() -> None:
         model.fit(np.repeat([[0.0, 1.0], [1.0, 0.0]], N, axis=0), np.r_[Y, Y])
 
 
+@pytest.mark.filterwarnings("ignore:.*predicting as ERM")
+def test_rows_that_differ_in_what_stands_beside_are_no_repeated_inputs() -> None:
+    """Equal inputs and targets at two times."""
+    options: dict[str, Any] = {"network": (4,), "k": 2, "n_init": 2, "random_state": 0}
+    time = np.tile([0.0, 1.0], N)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        twice = np.repeat(X, 2, axis=0), np.repeat(Y, 2)
+        KerHRMRegressor(**options).fit(*twice, auxiliary=time)
+
+
 def test_validation_rows_that_were_not_scaled_are_told() -> None:
     model = TangentRidge(task="regression", network=())
     pipeline = make_pipeline(StandardScaler(), model)

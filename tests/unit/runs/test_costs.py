@@ -59,6 +59,7 @@ def test_the_nearest_job_counts() -> None:
         ),
         ("a/paper/houses+h=1.5/erm/predictions.npz", "houses+h=1.5/erm"),
         ("a/paper/scores/table1.csv.gz", "table1"),
+        ("paper/config.yaml", "config"),
     ],
 )
 def test_a_file_names_its_job(file: str, expected: str) -> None:

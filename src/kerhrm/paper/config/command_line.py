@@ -160,7 +160,7 @@ class CommandLine:
             for value in values:
                 self._check_value(action, word, value, targets)
                 name = re.split("[=:]", value)[0]
-                if name == "train" and action.dest in OF_RULES:
+                if name == "train" and action.dest in (*NAMING, *OF_RULES):
                     _check_alone(word, action.dest, rules)
                 if action.dest in CUTTING and value in targets:
                     self._check_needed(word, value)
@@ -235,7 +235,10 @@ class CommandLine:
 
 def _check_alone(word: str, option: str, rules: Collection[str]) -> None:
     """Refuse `train` where other rules train several learners each, and would be left
-    out; what is set of its resources and threads, or run again, is so of theirs, too.
+    out; what is set of its resources and threads is set of theirs, too.
+
+    Rules without wildcards that Snakemake is told to run again are targets, so that
+    `-R train` cannot mean those that a target needs.
     """
     together = [name for name in rules if name.startswith(TOGETHER)]
     if together and option not in ("set_resources", "set_threads"):

@@ -173,7 +173,7 @@ def caveat(table: str, cell: Mapping[str, Any]) -> str:
 
 
 def base_setting(setting: str) -> str:
-    """The paper's name of a setting: ``r2=0.70,H=I`` is ``r2=0.70``.
+    """The paper's name of a setting: ``r2=0.7,H=I`` is ``r2=0.7``.
 
     The paper has both values of H, but does not say which one a number belongs to.
     """
