@@ -62,7 +62,9 @@ class Checkout:
         self.environment = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("KERHRM_", "SNAKEMAKE_", "PYTEST_"))
+            if not name.startswith(
+                ("KERHRM_", "SNAKEMAKE_", "PYTEST_", "MAKE", "MFLAGS")
+            )
         } | {
             # Before site-packages, so that the copy's package hides the installed one.
             "PYTHONPATH": str(folder / "src"),

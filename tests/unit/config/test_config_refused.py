@@ -229,6 +229,17 @@ def test_only_plain_yaml_is_read(tmp_path: Path, text: str, told: str) -> None:
             {"data": {"made": {"options": {"n_train_per_environment": 1}}}},
             "mine.yaml: data.made.options.n_train_per_environment: with it, ",
         ),
+        (  # the one of many keys that is wrong
+            {
+                "seed_offset": 3,
+                "learners": {
+                    "erm": None,
+                    "mine": {"method": "erm", "titles": {"model": "Mine"}},
+                },
+                "data": {"made": {"seeds": 2}},
+            },
+            "mine.yaml: learners.erm: with it, ",
+        ),
     ],
 )
 def test_an_error_names_the_file_that_makes_it(

@@ -194,7 +194,8 @@ def mark(preset: str, changes: Tree) -> str:
     harmless.
     """
     words = [] if preset in FULL else [f"{preset} sizes"]
-    keys = [key for key in leaves(changes) if key.split(".")[0] not in HARMLESS]
+    places = [place for place in leaves(changes) if place[0] not in HARMLESS]
+    keys = [".".join(map(str, place)) for place in places]
     if keys:
         more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
         words.append(
