@@ -30,7 +30,8 @@ def load_entry(entry: str) -> Any:
         raise KerhrmError(f"'{entry}' is not an entry point", HINT)
     module, _, name = entry.partition(":")
     try:
-        return getattr(import_module(module), name)
+        with contextlib.redirect_stdout(sys.stderr):
+            return getattr(import_module(module), name)
     except (Exception, SystemExit) as error:  # the module's code may do anything
         what = " ".join(f"{type(error).__name__}: {error}".split())
         raise KerhrmError(f"cannot load '{entry}': {what}", HINT) from error
@@ -186,7 +187,9 @@ class Registry(Mapping[str, T]):
             if point.name in self._built_in or point.name in found:
                 raise KerhrmError(f"{where}: the name is taken", hint)
             try:
-                found[point.name] = point.load()
+                # standard output is the commands' own
+                with contextlib.redirect_stdout(sys.stderr):
+                    found[point.name] = point.load()
                 if self._check:
                     self._check(point.name, found[point.name])
             except KerhrmError as error:

@@ -74,6 +74,25 @@ def test_command_line(
     [
         (("-R", "score", "table1"), ["snakemake table1 -R ..."]),
         (("results/paper/tables/table1.csv",), ["add --config preset=paper"]),
+        (
+            ("results/smoke/tables/tabel1.csv",),
+            ["no rule makes", "results/smoke/tables/table1.csv"],
+        ),
+        (
+            ("table3", "--until", "select_hyperparameters"),
+            [
+                "--until select_hyperparameters: table3 does not need",
+                "that table3 needs",
+            ],
+        ),
+        (
+            ("table3", "-P", "results/smoke/tables/table1.csv"),
+            ["table3 does not need results/smoke/tables/table1.csv"],
+        ),
+        (
+            ("table3", "--batch", "select_hyperparameters=1/2"),
+            ["--batch select_hyperparameters: table3 does not need"],
+        ),
     ],
 )
 def test_a_target_that_would_be_lost(

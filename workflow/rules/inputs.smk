@@ -23,7 +23,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import load_config
 from kerhrm.paper.config.run_folder import no_folder
 from kerhrm.paper.config.strict_yaml import read_overrides
-from kerhrm.paper.config.targets import check_target
+from kerhrm.paper.config.targets import check_made, check_planned, check_target
 from kerhrm.paper.runs import provenance
 from kerhrm.paper.runs.code_hash import code_hash, keep
 from kerhrm.paper.runs.locks import hold_run

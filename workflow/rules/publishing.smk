@@ -142,8 +142,10 @@ def own_table():
         raise WorkflowError(f"only own_table has the keys {keys}; write {example}")
     if not given:
         return {}
-    from kerhrm.paper.config.own_table import OwnTable
+    from kerhrm.paper.config.own_table import OwnTable, check_changes
 
+    if COMMAND and COMMAND.targets == ["own_table"]:
+        checked(check_changes, CONFIG.resolved.sources.changes)
     table = checked(OwnTable.read, given, CONFIG.run)
     if asked:  # not in each job again
         checked(table.check_file)
@@ -172,6 +174,7 @@ rule own_table:
         runtime=minutes(60),
     params:
         options={key: value for key, value in OWN_TABLE.items() if key != "csv"},
+        device=CONFIG.device,
         threads=THREADS,
         notebook=checked(
             code_hash, ROOT / "notebooks/own_table.ipynb", "kerhrm.estimators"

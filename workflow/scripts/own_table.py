@@ -16,5 +16,6 @@ with job(snakemake):
         files.notebook,
         files.page,
         path=own_table.csv,
+        device=snakemake.params.device,
         **options,
     )

@@ -111,6 +111,15 @@ def _parser() -> argparse.ArgumentParser:
         "help": "default: %(default)s",
     }
 
+    more_files: dict[str, Any] = {
+        "type": Path,
+        "nargs": "+",
+        "action": "extend",
+        "default": [],
+        "metavar": "FILE",
+        "help": "further configuration, as Snakemake takes it",
+    }
+
     def add(name: str, function: object, text: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text)
         command.set_defaults(command=function)
@@ -138,9 +147,11 @@ def _parser() -> argparse.ArgumentParser:
     cost.add_argument(
         "--config", nargs="*", action="extend", default=[], metavar="KEY=VALUE"
     )
+    cost.add_argument("--configfile", **more_files)
     options = add("options", _options, "what a name can say of a learner or of data")
     options.add_argument("name", help="as kerhrm, or classification")
     options.add_argument("--preset", default="paper", help="default: %(default)s")
+    options.add_argument("--configfile", **more_files)
     _add_check_options(add("check", _check, "whether KerHRM helps on a CSV file"))
     claims = add("claims", _claims, "how the paper's claims fared in a run")
     claims.add_argument("run", type=Path, nargs="?", default=REFERENCE)
@@ -214,14 +225,22 @@ def _options(options: argparse.Namespace) -> None:
     from kerhrm.paper.config import load_config
     from kerhrm.paper.reporting.option_list import table
 
-    print(table(load_config({"preset": options.preset}), options.name))
+    config = load_config({"preset": options.preset}, options.configfile)
+    print(table(config, options.name))
 
 
 def _cost(options: argparse.Namespace) -> None:
     needs("workflow", "snakemake")
     from kerhrm.paper.runs.costs import predict
 
-    print(predict(options.targets, cores=options.cores, config=options.config))
+    print(
+        predict(
+            options.targets,
+            cores=options.cores,
+            config=options.config,
+            configfiles=options.configfile,
+        )
+    )
 
 
 def _check(options: argparse.Namespace) -> None:

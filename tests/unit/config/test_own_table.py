@@ -15,7 +15,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
 from kerhrm.paper.config import load_config
 from kerhrm.paper.config.config import page_name
-from kerhrm.paper.config.own_table import OwnTable
+from kerhrm.paper.config.own_table import OwnTable, check_changes
 from kerhrm.paper.runs import provenance
 
 FRAME = pd.DataFrame(
@@ -273,6 +273,12 @@ def test_the_page_of_another_file_stays(csv: str, tmp_path: Path) -> None:
 def test_a_page_has_a_name_that_a_file_may_have() -> None:
     assert page_name("a/b c(1).csv") == "b_c_1_"
     assert len(page_name("ü" * 120 + ".csv").encode()) <= 200
+
+
+def test_keys_of_the_paper_have_no_use_for_it() -> None:
+    check_changes({"preset": "smoke", "results": "mine", "device": "cpu"})
+    with pytest.raises(KerhrmError, match="does not use the key learners"):
+        check_changes({"preset": "smoke", "learners": {"kerhrm": {}}})
 
 
 def test_its_keys_are_no_part_of_the_run(load: Load, tmp_path: Path) -> None:

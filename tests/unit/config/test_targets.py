@@ -1,5 +1,7 @@
 """Files that are asked for by name: of cells that can be, or refused in one line."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from small_config import A, Load
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config import CHECKOUT
-from kerhrm.paper.config.targets import check_target
+from kerhrm.paper.config.targets import check_made, check_target
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,10 @@ def test_files_of_cells_are_made(load: Load, file: str) -> None:
         (f"{A}/erm+stepz=3/scores.csv", "did you mean 'steps'"),
         (f"{A}/erm+steps=0/scores.csv", "steps: must be greater than 0"),
         (f"{A}/kerhrm+k=6/scores.csv", "name data with features.k=6"),
+        (
+            f"{A}+features.n_landmarks=4/kerhrm/scores.csv",
+            "it exceeds the 4 landmarks of made+r2=0.7+features.n_landmarks=4",
+        ),
         (f"{A}/erm/score.csv", "did you mean 'scores.csv'"),
         (f"{A}/erm/iterations/1/environments.npz", "its iterations are no jobs"),
         (f"{A}/kerhrm/iterations/9/environments.npz", "has no iteration 9"),
@@ -49,3 +55,41 @@ def test_files_of_no_cell_are_refused(load: Load, file: str, told: str) -> None:
         check_target(load(), CHECKOUT, Path(file).parts)
     assert told in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+@dataclass
+class Rule:
+    """A rule as Snakemake has it, of patterns that it makes."""
+
+    output: tuple[str, ...]
+
+    def is_producer(self, path: str) -> bool:
+        patterns = (re.sub(r"\{.*?\}", "[^/]+", file) for file in self.output)
+        return any(re.fullmatch(pattern, path) for pattern in patterns)
+
+
+RULES = [
+    Rule(("run/{data,[^/]+}/data/train.npz",)),
+    Rule(("run/{table,one|two}/table.csv", "run/report.html")),
+]
+
+
+@pytest.mark.parametrize(
+    "file", ["made/data/train.npz", "one/table.csv", "report.html"]
+)
+def test_files_that_a_rule_makes_are_taken(file: str) -> None:
+    check_made("run", Path(file).parts, RULES, ["one", "two"])
+
+
+@pytest.mark.parametrize(
+    ("file", "near"),
+    [
+        ("made/data/trian.npz", "run/made/data/train.npz"),
+        ("two/tabel.csv", "run/two/table.csv"),
+        ("report.htm", "run/report.html"),
+    ],
+)
+def test_files_that_no_rule_makes_are_refused(file: str, near: str) -> None:
+    with pytest.raises(KerhrmError, match="no rule makes run/") as error:
+        check_made("run", Path(file).parts, RULES, ["one", "two"])
+    assert near in str(error.value)

@@ -72,6 +72,19 @@ def test_a_package_that_is_broken(
     assert registry["ours"] == 0
 
 
+def test_what_a_package_prints_is_no_output(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Commands print tables, and JSON, that other programs read."""
+    (tmp_path / "loud.py").write_text("print('hello')\nthing = 1\n")
+    show(monkeypatch, tmp_path)
+    write_info(tmp_path, "my-loud", {"kerhrm.things": {"mine": "loud:thing"}})
+    assert Registry("kerhrm.things", {})["mine"] == 1
+    assert capsys.readouterr() == ("", "hello\n")
+
+
 def test_registries_are_sorted_and_names_are_taken_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,6 +131,27 @@ def test_fallback_data_and_failures_are_refused(
         publish(complete(make_run(scores)), tmp_path / "published")
 
 
+def test_a_report_that_fails_leaves_the_published_files_as_they_were(
+    tmp_path: Path,
+    make_run: Make,
+    scores: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = recorded(complete(make_run(scores)))
+    target = publish(run, tmp_path / "published", root=ROOT)
+    before = {p: p.read_bytes() for p in target.rglob("*") if p.is_file()}
+
+    def fail(*_: object, **__: object) -> None:
+        raise KerhrmError("the kernel died")
+
+    monkeypatch.setattr("kerhrm.paper.reporting.publish.render", fail)
+    (target / "claims.csv").unlink()
+    before.pop(target / "claims.csv")
+    with pytest.raises(KerhrmError, match="the kernel died"):
+        publish(run, target, root=ROOT)
+    assert {p: p.read_bytes() for p in target.rglob("*") if p.is_file()} == before
+
+
 @pytest.mark.parametrize("inside", ["config.yaml", "notes.txt", "tables/mine.csv"])
 def test_a_folder_of_other_files_is_refused_and_stays(
     tmp_path: Path, make_run: Make, scores: pd.DataFrame, inside: str

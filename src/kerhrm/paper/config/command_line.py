@@ -36,6 +36,17 @@ OF_RULES = (
 )
 #: options whose words may be called like a target
 FREE = ("quiet",)
+#: options whose rules and files the plan of the targets has to have
+PLANNED = (*NAMING, "batch")
+#: options that decide which plan there is
+PLANNING = (
+    "allowed_rules",
+    "config",
+    "configfile",
+    "directory",
+    "profile",
+    "workflow_profile",
+)
 #: options that Snakemake takes and does nothing for
 IGNORED = ("export_cwl",)
 
@@ -220,6 +231,23 @@ class CommandLine:
         top = os.path.abspath(run)
         places = (Path(os.path.abspath(name)) for name in wanted if os.sep in name)
         return [place.relative_to(top) for place in places if place.is_relative_to(top)]
+
+    def planned(self) -> list[tuple[str, str]]:
+        """Options, with a rule or file that each expects in the plan."""
+        return [
+            (word, re.split("=", value)[0] if action.dest == "batch" else value)
+            for action, word, values in self.options
+            if action.dest in PLANNED
+            for value in values
+        ]
+
+    def planning(self) -> list[str]:
+        """The words that decide which plan there is, targets first."""
+        words = list(self.targets)
+        for action, word, values in self.options:
+            if action.dest in PLANNING:
+                words += [word, *values]
+        return words
 
     def asks_for(self, rule: str, folder: str) -> bool:
         """Whether a rule or a file in its folder is among the targets."""

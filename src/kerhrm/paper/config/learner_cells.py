@@ -146,7 +146,12 @@ class LearnerCells(Selection):
             problem = f"{data.name} has {data.features.k} features"
             hint = f"lower it, or name data with features.k={k}"
             raise self._at(places, "k", problem, hint)
-        if data.features.n_landmarks is None and data.n_points > KERNEL_POINTS:
+        landmarks = data.features.n_landmarks
+        if landmarks is not None and k > landmarks:
+            problem = f"it exceeds the {landmarks} landmarks of {data.name}"
+            hint = f"lower it, or name data with features.n_landmarks={k} or more"
+            raise self._at(places, "k", problem, hint)
+        if landmarks is None and data.n_points > KERNEL_POINTS:
             problem = f"n={data.n_points} training points are too many for a whole"
             key = ("data", data.base, "features")
             hint = "set features: {n_landmarks: 8000}"

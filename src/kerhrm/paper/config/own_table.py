@@ -12,6 +12,7 @@ from kerhrm.errors import FileError, KerhrmError, shown
 from kerhrm.options import Number, Options, misfit, option
 from kerhrm.paper.config.config import page_name
 from kerhrm.paper.config.fields import MANY, matching, nearest
+from kerhrm.paper.config.resolve import HARMLESS
 from kerhrm.paper.runs import provenance
 
 if TYPE_CHECKING:
@@ -42,6 +43,18 @@ FileName = Annotated[
         r"[^{}<>\x00-\x1f]+", "must be a file without { } < > in its name; rename it"
     ),
 ]
+
+
+def check_changes(changes: Mapping[str, Any]) -> None:
+    """Refuse keys of the configuration that a table of one's own does not use.
+
+    Raises KerhrmError, in one line with the key.
+    """
+    for key in changes:
+        if key not in HARMLESS:
+            problem = f"own_table does not use the key {key}"
+            hint = "leave it out, and give the table's own keys behind --config"
+            raise KerhrmError(problem, hint)
 
 
 class OwnTable(Options):

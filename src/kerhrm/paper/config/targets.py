@@ -1,10 +1,13 @@
 """Files of cells that are asked for by name: what is no cell is refused at once."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.paper.config.cells import LearnerCell
+from kerhrm.paper.config.command_line import CommandLine
 from kerhrm.paper.config.config import Config
 from kerhrm.paper.config.fields import nearest
 from kerhrm.paper.config.layout import reserved
@@ -14,6 +17,7 @@ OF_DATA = ("data", "features")
 #: files of a learner on some data
 OF_LEARNER = ("predictions.npz", "scores.csv")
 ITERATIONS, PRETEST = "iterations", "heterogeneity.npz"
+WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
 STEPS = ("environments.npz", "directions.npz")
 
 
@@ -54,3 +58,74 @@ def _check_iteration(where: str, cell: LearnerCell, rest: Sequence[str]) -> None
         raise KerhrmError(problem, f"it has {', '.join(known)}")
     if len(rest) > 2 and rest[2] not in STEPS:
         raise KerhrmError(f"{where}: no {rest[2]}", nearest(rest[2], STEPS))
+
+
+def check_made(
+    run: str, parts: Sequence[str], rules: Iterable[Any], tables: Iterable[str]
+) -> None:
+    """Refuse a file that no rule makes.
+
+    Parameters
+    ----------
+    run : str
+        Folder of the run, as the rules write it.
+    parts : sequence of str
+        Path of the file from there.
+    rules : iterable
+        Snakemake's.
+    tables : iterable of str
+        Values of their wildcard ``table``.
+
+    Raises KerhrmError, in one line with the nearest file.
+    """
+    path = str(Path(run, *parts))
+    if any(rule.is_producer(path) for rule in rules):
+        return
+    of_cell = dict(zip(("data", "learner", "", "t"), parts, strict=False))
+    made = [str(file) for rule in rules for file in rule.output]
+    known = {
+        _filled(file, {**of_cell, "table": table}) for table in tables for file in made
+    }
+    files = sorted(file for file in known if "{" not in file)
+    raise KerhrmError(f"no rule makes {path}", nearest(path, files))
+
+
+def _filled(file: str, values: Mapping[str, str]) -> str:
+    """A file's pattern with the wildcards that have a value replaced."""
+    return WILDCARD.sub(lambda match: values.get(match[1], match[0]), file)
+
+
+def check_planned(
+    command: CommandLine, targets: Collection[str], folder: str, snakefile: str
+) -> None:
+    """Refuse an option that names a rule or file which the asked targets do not need.
+
+    Snakemake itself would do nothing, or ignore the option, without a word.  It is
+    asked what the targets need only if there is such an option.
+
+    Parameters
+    ----------
+    command : CommandLine
+        The command.
+    targets : collection of str
+        Rules that are asked for and make nothing.
+    folder, snakefile : str
+        In which, and by which file, Snakemake was started.
+
+    Raises KerhrmError, in one line.
+    """
+    named = [pair for pair in command.planned() if pair[1] not in targets]
+    if not named:
+        return
+    from kerhrm.paper.runs.costs import summary
+
+    try:
+        files = summary([*command.planning(), "--snakefile", snakefile], folder)
+    except KerhrmError:  # Snakemake itself says why there is no plan
+        return
+    needed, asked = {*files["rule"], *files["output_file"]}, " ".join(command.targets)
+    for word, value in named:
+        if value not in needed:
+            problem = f"{word} {value}: {asked or 'all'} does not need {value}"
+            hint = f"name a rule or a file that {asked or 'all'} needs"
+            raise KerhrmError(problem, hint)

@@ -2,8 +2,10 @@
 
 import json
 import platform
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,7 +39,7 @@ def publish(
 
     Raises KerhrmError if a file is missing or has changed since a job made it, a table
     holds stand-ins for real data or a failed cell, or the folder holds other files than
-    published ones; nothing is written then.
+    published ones.  After any error the folder is as it was.
     """
     preset = run.preset()
     whole = not tables and preset == PUBLISHED
@@ -73,6 +75,39 @@ def publish(
     more += ["config.yaml"] * (not tables) + ["choices.csv"] * (not apart)
     files += [name for name in more if run.has(name)]
     check(run.folder, [run.folder / name for name in files])
+    with restored_on_error(target):
+        _write(run, target, names, files, root, whole=whole, apart=apart)
+    return target
+
+
+@contextmanager
+def restored_on_error(target: Path) -> Iterator[None]:
+    """Put a folder back as it was if what follows fails."""
+    with TemporaryDirectory() as folder:
+        before = Path(folder, "before")
+        if target.is_dir():
+            shutil.copytree(target, before)
+        try:
+            yield
+        except BaseException:
+            shutil.rmtree(target, ignore_errors=True)
+            if before.is_dir():
+                shutil.copytree(before, target)
+            raise
+
+
+def _write(
+    run: Run,
+    target: Path,
+    names: list[str],
+    files: list[str],
+    root: Path,
+    *,
+    whole: bool,
+    apart: bool,
+) -> None:
+    """Copy files of a run, and make costs, report and provenance follow."""
+    preset = run.preset()
     made = Run(target).provenance.get("tables", {}) | dict.fromkeys(
         names, facts(preset, root)
     )
@@ -97,7 +132,6 @@ def publish(
             shown = _selected(Run(target), root)
             render(notebook, executed, page, run=str(target), selected=shown)
         write_provenance(target, made)
-    return target
 
 
 def _selected(run: Run, root: Path) -> list[list[Any]]:

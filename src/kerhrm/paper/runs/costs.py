@@ -80,7 +80,9 @@ def estimate(
 
 
 def planned(
-    targets: Sequence[str], config: Sequence[str] = ()
+    targets: Sequence[str],
+    config: Sequence[str] = (),
+    configfiles: Sequence[Path] = (),
 ) -> list[tuple[str, str]]:
     """Jobs that Snakemake would run for targets: the pending files of its summary."""
     if not any(Path(name).is_file() for name in SNAKEFILES):
@@ -89,24 +91,32 @@ def planned(
     if together := [target for target in targets if "," in target]:
         hint = f"write {' '.join(filter(None, together[0].split(',')))}"
         raise KerhrmError(f"target {together[0]} does not exist", hint)
-    command = [sys.executable, "-m", "snakemake", *targets, "--summary", "--cores", "1"]
-    command += ["--config", *config] if config else []
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        said = [
-            line for line in done.stderr.splitlines() if line.strip() and line[0] != " "
-        ]
-        problem = (
-            f"Snakemake cannot plan {' '.join(targets)}: {said[-1] if said else ''}"
-        )
-        raise KerhrmError(problem, "check the targets and --config")
-    files = pd.read_csv(io.StringIO(done.stdout), sep="\t")
+    options = ["--config", *config] if config else []
+    options += ["--configfile", *map(str, configfiles)] if configfiles else []
+    files = summary([*targets, *options])
     files = files[files["plan"] == "update pending"]
     # several learners are one job, whose place is the first one's
     together = files["rule"].str.startswith(TOGETHER)
     files = files[~together | ~files["rule"].duplicated()]
     rules = files["rule"].where(~together[files.index], "train")
     return list(dict.fromkeys(zip(rules, files["output_file"].map(place), strict=True)))
+
+
+def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
+    """Snakemake's own summary of the files that a command needs, a row each.
+
+    ``words`` are those of a command in a ``folder``, without the program.
+    Columns ``output_file``, ``rule``, ``plan`` and others of Snakemake's.  Raises
+    KerhrmError with Snakemake's last line if it cannot plan.
+    """
+    command = [sys.executable, "-m", "snakemake", *words, "--summary", "--cores", "1"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        said = [line for line in lines if line[0] != " "]
+        problem = f"Snakemake cannot plan {' '.join(words)}: {said[-1] if said else ''}"
+        raise KerhrmError(problem, "check the targets and --config")
+    return pd.read_csv(io.StringIO(done.stdout), sep="\t")
 
 
 def place(file: str) -> str:
@@ -122,14 +132,19 @@ def place(file: str) -> str:
     return path.name.partition(".")[0]
 
 
-def predict(targets: Sequence[str], cores: int = 2, config: Sequence[str] = ()) -> str:
+def predict(
+    targets: Sequence[str],
+    cores: int = 2,
+    config: Sequence[str] = (),
+    configfiles: Sequence[Path] = (),
+) -> str:
     """What targets will take on a machine as that of ``results/reference``.
 
     In all, and by rule.
     """
     if cores < 1:
         raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
-    jobs = planned(targets, config)
+    jobs = planned(targets, config, configfiles)
     known, unknown = estimate(jobs, stored(Path("results/reference", FILE)))
     seconds, memory = (
         known["seconds"].sum(),
