@@ -54,7 +54,7 @@ reproduce: env  ## every table from raw data, on the published seeds, compared w
 	$(SNAKEMAKE) all verify --config preset=fresh
 
 recover: env  ## continue an interrupted run: CONFIG=preset=smoke, TARGET=..., PROFILE=...
-	$(BIN)/python -m kerhrm.paper.runs.recover $(RUN)
+	$(BIN)/python -m kerhrm_paper.runs.recover $(RUN)
 	$(SNAKEMAKE) --rerun-incomplete $(TARGET) $(WITH)
 
 report: env  ## report.html of a run (CONFIG=preset=smoke: of that one)

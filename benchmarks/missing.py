@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 from benchmarks.cases import CMNIST, TINY
-from kerhrm.paper.data.colored_mnist import Digits
-from kerhrm.paper.data.sources import RawDataUnavailable, locate
+from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.sources import RawDataUnavailable, locate
 
 PEERS = Path(__file__).parent / ".venv"
 #: variable by which a process tells those that it starts what is missing

@@ -125,7 +125,7 @@ EXAMPLE = """
 import time
 from benchmarks.cases import OPTIONS, problem, TABLE1
 from kerhrm.algorithm.loop import fit
-import kerhrm.paper.data; imported = time.perf_counter()
+import kerhrm_paper.data; imported = time.perf_counter()
 fit(problem(TABLE1), OPTIONS.model_copy(update={"n_iterations": 2}))
 print(time.perf_counter() - imported)
 """

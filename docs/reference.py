@@ -10,8 +10,8 @@ from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
-from kerhrm.paper.config import schema as m
-from kerhrm.paper.data.registry import DATA_SETS
+from kerhrm_paper.config import schema as m
+from kerhrm_paper.data.registry import DATA_SETS
 
 README = Path(__file__).parents[1] / "config" / "README.md"
 KEYS: dict[str, list[type[Options]]] = {

@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 from torch import nn
 
 from kerhrm import ERM, KerHRMClassifier
-from kerhrm.paper.data.colored_mnist import ColoredMnistData, Digits, generate
+from kerhrm_paper.data.colored_mnist import ColoredMnistData, Digits, generate
 
 
 def convolution(n_inputs: int) -> nn.Module:

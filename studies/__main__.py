@@ -12,9 +12,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from kerhrm.paper.reporting.figures import style
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.checkpoints import Checkpoint
+from kerhrm.files import write_text
+from kerhrm_paper.reporting.figures import style
+from kerhrm_paper.runs.checkpoints import Checkpoint
 from studies.common import Unit
 
 

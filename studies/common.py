@@ -9,10 +9,10 @@ import torch
 from kerhrm import NetworkOptions, Problem, build
 from kerhrm.algorithm.records import FeatureMap
 from kerhrm.methods.inputs import Inputs
-from kerhrm.paper.data.colored_mnist import colour
-from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.data.drawing import mixing_matrix
-from kerhrm.paper.data.registry import DATA_SETS, RAW
+from kerhrm_paper.data.colored_mnist import colour
+from kerhrm_paper.data.dataset import Dataset
+from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.registry import DATA_SETS, RAW
 
 if TYPE_CHECKING:
     import pandas as pd  # half a second, which benchmarks need not spend

@@ -32,8 +32,8 @@ from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.records import Environments
 from kerhrm.methods.inputs import Inputs
-from kerhrm.paper.data.dataset import Dataset
-from kerhrm.paper.evaluation.metrics import accuracy, environment_errors
+from kerhrm_paper.data.dataset import Dataset
+from kerhrm_paper.evaluation.metrics import accuracy, environment_errors
 from studies.common import Unit, draw, expected, inputs, reduced
 
 OPTIONS = KerHRMOptions()

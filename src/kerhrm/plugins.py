@@ -66,12 +66,12 @@ def check_entry(entry: str) -> str:
 
 
 def _defined_here(entry: str) -> bool:
-    """Whether a module of this package defines an entry, as its source says.
+    """Whether a module of this repository defines an entry, as its source says.
 
     Planning checks many entries, and importing them would import PyTorch.
     """
     module, _, name = entry.partition(":")
-    if not module.startswith("kerhrm."):
+    if not module.startswith(("kerhrm.", "kerhrm_paper.")):
         return False
     with contextlib.suppress(ImportError):
         spec = find_spec(module)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dagtools import SMOKE, Checkout, edited, names, replace
 
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm_paper.runs.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 
@@ -210,7 +210,7 @@ def test_real_data_replace_the_fallback(
 def test_two_runs_in_one_folder(checkout: Checkout) -> None:
     """The second one is refused; another run folder is free."""
     code = (
-        "from kerhrm.paper.runs.locks import hold_run; hold_run('results/smoke'); "
+        "from kerhrm_paper.runs.locks import hold_run; hold_run('results/smoke'); "
         "import time; print('held', flush=True); time.sleep(600)"
     )
     holder = subprocess.Popen(

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from expected import CONFIG, METRICS, TABLES
 
-from kerhrm.paper.runs.arrays import load_arrays, load_records
-from kerhrm.paper.runs.predictions import Predictions
+from kerhrm_paper.runs.arrays import load_arrays, load_records
+from kerhrm_paper.runs.predictions import Predictions
 
 pytestmark = pytest.mark.dag
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.dag
 
 def kerhrm(checkout: Checkout, *words: str):  # type: ignore[no-untyped-def]
     """The command ``kerhrm`` in a copy."""
-    code = "import sys; from kerhrm.paper.cli import main; sys.exit(main())"
+    code = "import sys; from kerhrm.cli import main; sys.exit(main())"
     return checkout.call(sys.executable, "-c", code, *words)
 
 

@@ -60,7 +60,7 @@ def test_a_command_is_understood(copy: Checkout, page: Path, words: list[str]) -
     elif program == "make":
         done = copy.call(shutil.which("make") or "make", "-n", *rest)
     elif program == "kerhrm":
-        code = "import sys; from kerhrm.paper.cli import main; sys.exit(main())"
+        code = "import sys; from kerhrm.cli import main; sys.exit(main())"
         done = copy.call(sys.executable, "-c", code, *smoke)
     else:
         assert program == "python"

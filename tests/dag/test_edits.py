@@ -79,7 +79,7 @@ def test_an_edited_method_reruns_its_learners(smoke: Checkout) -> None:
 
 
 def test_an_edited_data_set_reruns_that_data_set(smoke: Checkout) -> None:
-    with edited(smoke.folder / "src/kerhrm/paper/data/classification.py", statement):
+    with edited(smoke.folder / "src/kerhrm_paper/data/classification.py", statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
     changed = [job for job in planned if "Params have changed" in job.reason]
     generated = {

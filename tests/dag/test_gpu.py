@@ -8,7 +8,7 @@ import pytest
 import torch
 from dagtools import SMOKE, Checkout
 
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm_paper.runs.arrays import load_arrays
 
 pytestmark = [
     pytest.mark.dag,

@@ -8,7 +8,7 @@ import pytest
 from dagtools import Job, rules, with_ancestors, with_descendants
 from expected import CONFIG, LABELLED, TRAINING
 
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm_paper.runs.arrays import load_arrays
 
 pytestmark = pytest.mark.dag
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Problem
-from kerhrm.paper.runs.arrays import load_arrays, load_records
+from kerhrm_paper.runs.arrays import load_arrays, load_records
 
 pytestmark = pytest.mark.dag
 

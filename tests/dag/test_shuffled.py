@@ -7,8 +7,8 @@ import pytest
 from dagtools import SMOKE, Checkout
 from expected import CONFIG, LABELLED
 
-from kerhrm.paper.runs import provenance
-from kerhrm.paper.runs.arrays import load_arrays, save_arrays
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.arrays import load_arrays, save_arrays
 
 pytestmark = pytest.mark.dag
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from snakemake_logger_plugin_jobs import VARIABLE
 
-from kerhrm.paper.runs import TOGETHER
+from kerhrm_paper.runs import TOGETHER
 
 # must follow the targets: it takes what comes after it
 SMOKE = (

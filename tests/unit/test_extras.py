@@ -32,7 +32,7 @@ for name in sys.argv[1:]:
 COMMANDS = (
     BARE
     + """
-from kerhrm.paper.cli import main
+from kerhrm.cli import main
 for line in sys.argv[1:]:
     sys.stderr.write(f"{main(line.split())}\\n")
 """
@@ -48,7 +48,7 @@ def lines(code: str, *arguments: str, folder: Path) -> list[str]:
 
 def test_every_part_that_needs_an_extra_names_it(tmp_path: Path) -> None:
     parts = ("claims", "config", "data", "reporting", "runs.locks")
-    names = [f"kerhrm.paper.{part}" for part in parts]
+    names = [f"kerhrm_paper.{part}" for part in parts]
     said = lines(IMPORTS, *names, folder=tmp_path)
     assert len(said) == len(names)
     for line in said:

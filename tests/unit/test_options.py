@@ -6,7 +6,7 @@ import pytest
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Count, Entry, Options, Some, option, suggest
-from kerhrm.paper.config.fields import nearest
+from kerhrm_paper.config.fields import nearest
 
 
 class Example(Options):

@@ -20,13 +20,13 @@ os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 * 2**20))
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config import load_config
-from kerhrm.paper.config.run_folder import no_folder
-from kerhrm.paper.config.strict_yaml import read_overrides
-from kerhrm.paper.config.targets import check_made, check_planned, check_target
-from kerhrm.paper.runs import provenance
-from kerhrm.paper.runs.code_hash import code_hash, keep
-from kerhrm.paper.runs.locks import hold_run
+from kerhrm_paper.config import load_config
+from kerhrm_paper.config.run_folder import no_folder
+from kerhrm_paper.config.strict_yaml import read_overrides
+from kerhrm_paper.config.targets import check_made, check_planned, check_target
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.code_hash import code_hash, keep
+from kerhrm_paper.runs.locks import hold_run
 
 
 def own(name):
@@ -50,7 +50,7 @@ main = workflow.modifier.is_main_snakefile() and workflow.is_main_process
 if started and main:
     from snakemake.cli import get_argument_parser, get_profile_dir
 
-    from kerhrm.paper.config.command_line import CommandLine
+    from kerhrm_paper.config.command_line import CommandLine
 
     COMMAND = CommandLine(sys.argv[1:], get_argument_parser())
     checked(COMMAND.check_options)

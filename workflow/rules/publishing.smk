@@ -1,6 +1,6 @@
 # The report; a comparison with the published run; selected hyperparameters; your own table
 
-from kerhrm.paper.config.config import page_name
+from kerhrm_paper.config.config import page_name
 
 # The report says how many cells agree with those that are published.
 REFERENCE = ROOT / "results/reference"
@@ -142,7 +142,7 @@ def own_table():
         raise WorkflowError(f"only own_table has the keys {keys}; write {example}")
     if not given:
         return {}
-    from kerhrm.paper.config.own_table import OwnTable, check_changes
+    from kerhrm_paper.config.own_table import OwnTable, check_changes
 
     if COMMAND and COMMAND.targets == ["own_table"]:
         checked(check_changes, CONFIG.resolved.sources.changes)

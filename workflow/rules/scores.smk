@@ -38,7 +38,7 @@ def seeds_of(table):
 
 def single(wildcards):
     """The table of a single cell."""
-    from kerhrm.paper.evaluation.scores import table_of
+    from kerhrm_paper.evaluation.scores import table_of
 
     return table_of(data_of(wildcards), learner_of(wildcards))
 

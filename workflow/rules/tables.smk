@@ -1,6 +1,6 @@
 # scores -> tables -> notebooks
 
-from kerhrm.paper.config.files import read_yaml
+from kerhrm_paper.config.files import read_yaml
 
 # Figures need no window, whatever backend the user has chosen.
 os.environ["MPLBACKEND"] = "agg"
@@ -78,7 +78,7 @@ rule make_table:
 
 
 # The module of the process that a notebook runs in, which no script imports.
-KERNEL = "kerhrm.paper.reporting.kernel"
+KERNEL = "kerhrm_paper.reporting.kernel"
 
 
 rule render_notebook:

@@ -1,8 +1,8 @@
 """The paper's claims, by the cells of a run and by small runs of the library."""
 
-from kerhrm.paper.claims.check import evaluate
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm.files import write_text
+from kerhrm_paper.claims.check import evaluate
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     claims = evaluate(

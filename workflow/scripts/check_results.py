@@ -3,9 +3,9 @@
 import sys
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm.files import write_text
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     cells = Run(run_folder(snakemake.log[0])).cells(*snakemake.params.tables)

@@ -4,8 +4,8 @@ landmarks."""
 import torch
 
 from kerhrm.networks.base import resolve_device
-from kerhrm.paper.runs.extraction import extract_features
-from kerhrm.paper.runs.job import job
+from kerhrm_paper.runs.extraction import extract_features
+from kerhrm_paper.runs.job import job
 
 with job(snakemake) as checkpoint, torch.inference_mode():
     device = resolve_device(snakemake.params.device)

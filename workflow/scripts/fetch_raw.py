@@ -1,7 +1,7 @@
 """Find raw files (folder, cache, mirrors) or their synthetic fallback."""
 
-from kerhrm.paper.runs.job import job
 from kerhrm.plugins import load_entry
+from kerhrm_paper.runs.job import job
 
 with job(snakemake):
     raw = load_entry(snakemake.params.raw)

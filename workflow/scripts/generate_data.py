@@ -1,8 +1,8 @@
 """Data, all seeds; labels of test points go to a file of their own."""
 
-from kerhrm.paper.data.dataset import check_generated
-from kerhrm.paper.runs.job import job
 from kerhrm.plugins import load_entry, origin
+from kerhrm_paper.data.dataset import check_generated
+from kerhrm_paper.runs.job import job
 
 with job(snakemake):
     entries = snakemake.params.entries

@@ -1,8 +1,8 @@
 """M_p of one iteration: invariant directions of all candidates, and the one chosen."""
 
 from kerhrm.networks.base import resolve_device
-from kerhrm.paper.runs.iterations import write_directions
-from kerhrm.paper.runs.job import job
+from kerhrm_paper.runs.iterations import write_directions
+from kerhrm_paper.runs.job import job
 
 with job(snakemake):
     params, device = snakemake.params, resolve_device(snakemake.params.device)

@@ -3,8 +3,8 @@
 import torch
 
 from kerhrm.networks.base import resolve_device
-from kerhrm.paper.runs.iterations import write_environments
-from kerhrm.paper.runs.job import job
+from kerhrm_paper.runs.iterations import write_environments
+from kerhrm_paper.runs.job import job
 
 with job(snakemake) as checkpoint, torch.inference_mode():
     params, t = snakemake.params, int(snakemake.wildcards.t)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from kerhrm.paper.evaluation.comparisons import compare
-from kerhrm.paper.evaluation.tables import load_paper_values, make_table, notice
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.tables import write
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm.files import write_text
+from kerhrm_paper.evaluation.comparisons import compare
+from kerhrm_paper.evaluation.tables import load_paper_values, make_table, notice
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.tables import write
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     run, name = Run(run_folder(snakemake.log[0])), snakemake.wildcards.table

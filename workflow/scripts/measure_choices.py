@@ -1,9 +1,9 @@
 """What each choice that the paper leaves open changes."""
 
-from kerhrm.paper.evaluation.choices import measure
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm.files import write_text
+from kerhrm_paper.evaluation.choices import measure
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     run, params = Run(run_folder(snakemake.log[0])), snakemake.params

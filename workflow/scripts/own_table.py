@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from kerhrm.estimators.check import read_table
-from kerhrm.paper.config.own_table import OwnTable
-from kerhrm.paper.reporting.notebooks import render
-from kerhrm.paper.runs.job import job
+from kerhrm.check import read_table
+from kerhrm_paper.config.own_table import OwnTable
+from kerhrm_paper.reporting.notebooks import render
+from kerhrm_paper.runs.job import job
 
 with job(snakemake):
     files, options = snakemake.output, snakemake.params.options

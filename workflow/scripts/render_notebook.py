@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kerhrm.paper.reporting.notebooks import render
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm_paper.reporting.notebooks import render
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     render(

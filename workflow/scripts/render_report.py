@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from kerhrm.paper.reporting.notebooks import render
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.verify import agreement
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm_paper.reporting.notebooks import render
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.verify import agreement
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     params, run = snakemake.params, run_folder(snakemake.log[0])

@@ -1,9 +1,9 @@
 """Scores of all predictions of a table, on test points, too."""
 
-from kerhrm.paper.config.tables import TableView
-from kerhrm.paper.evaluation.scores import score_table
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm.files import write_text
+from kerhrm_paper.config.tables import TableView
+from kerhrm_paper.evaluation.scores import score_table
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     params, run = snakemake.params, run_folder(snakemake.log[0])

@@ -3,9 +3,9 @@ all."""
 
 import yaml
 
-from kerhrm.paper.evaluation.selection import best, search
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm.files import write_text
+from kerhrm_paper.evaluation.selection import best, search
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     table = search(snakemake.params.cells, run_folder(snakemake.log[0]))

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerhrm.paper.config.files import read_yaml
-from kerhrm.paper.evaluation.endpoints import endpoints
-from kerhrm.paper.evaluation.tables import load_paper_values
-from kerhrm.paper.reporting import forest
-from kerhrm.paper.reporting.figures import save
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job
+from kerhrm.files import write_text
+from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.evaluation.endpoints import endpoints
+from kerhrm_paper.evaluation.tables import load_paper_values
+from kerhrm_paper.reporting import forest
+from kerhrm_paper.reporting.figures import save
+from kerhrm_paper.runs.job import job
 
 with job(snakemake):
     scores = {

@@ -5,8 +5,8 @@ import torch
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.records import Problem
 from kerhrm.heterogeneity.test import test_problem
-from kerhrm.paper.runs.arrays import load_arrays, load_records, save_stacked
-from kerhrm.paper.runs.job import job
+from kerhrm_paper.runs.arrays import load_arrays, load_records, save_stacked
+from kerhrm_paper.runs.job import job
 
 with job(snakemake) as checkpoint:
     options = HeterogeneityOptions(**snakemake.params.pretest)

@@ -1,7 +1,7 @@
 """Learners of one base on some data, each on each of its replicates."""
 
-from kerhrm.paper.runs.job import job
-from kerhrm.paper.runs.training import train_learners
+from kerhrm_paper.runs.job import job
+from kerhrm_paper.runs.training import train_learners
 
 with job(snakemake) as checkpoint:
     train_learners(snakemake.input, snakemake.params, snakemake.output, checkpoint)

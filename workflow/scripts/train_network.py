@@ -1,8 +1,8 @@
 """The end of Algorithm 1: the iteration that predicts, and the network along its
 direction."""
 
-from kerhrm.paper.runs.job import job
-from kerhrm.paper.runs.training import finish_iterations
+from kerhrm_paper.runs.job import job
+from kerhrm_paper.runs.training import finish_iterations
 
 with job(snakemake) as checkpoint:
     files = snakemake.input

@@ -4,9 +4,9 @@ import logging
 from pathlib import Path
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.verify import verify
-from kerhrm.paper.runs.job import job, run_folder
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.verify import verify
+from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     found = verify(Run(run_folder(snakemake.log[0])), Path(snakemake.params.reference))

@@ -2,8 +2,8 @@
 
 import yaml
 
-from kerhrm.paper.runs.arrays import write_text
-from kerhrm.paper.runs.job import job
+from kerhrm.files import write_text
+from kerhrm_paper.runs.job import job
 
 with job(snakemake):
     write_text(

@@ -10,10 +10,10 @@ import torch
 import yaml
 from sklearn.linear_model import LinearRegression
 
-from kerhrm.paper.claims import check
-from kerhrm.paper.claims.check import evaluate
-from kerhrm.paper.claims.small_runs import MEASURES, SMOKE, Lab, _explained
-from kerhrm.paper.config import load_config
+from kerhrm_paper.claims import check
+from kerhrm_paper.claims.check import evaluate
+from kerhrm_paper.claims.small_runs import MEASURES, SMOKE, Lab, _explained
+from kerhrm_paper.config import load_config
 
 CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
 

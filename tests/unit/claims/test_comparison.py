@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kerhrm.paper.claims.comparison import (
+from kerhrm_paper.claims.comparison import (
     Comparison,
     alike,
     at_least,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counted_worlds import divergence_of_x
 
-from kerhrm.paper.data import classification
+from kerhrm_paper.data import classification
 
 
 @pytest.mark.parametrize(("r", "other"), [(0.9, 0.7), (0.8, 0.1)])

@@ -36,10 +36,10 @@ from kerhrm.features.linearised import Linearisation
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.paper.claims.small_runs import RIDGE, Lab, Size
-from kerhrm.paper.data import classification
-from kerhrm.paper.data.closed_forms import invariant_ceiling, kept_given_y
-from kerhrm.paper.data.regression import RegressionData
+from kerhrm_paper.claims.small_runs import RIDGE, Lab, Size
+from kerhrm_paper.data import classification
+from kerhrm_paper.data.closed_forms import invariant_ceiling, kept_given_y
+from kerhrm_paper.data.regression import RegressionData
 
 CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
 TABLE1 = (0.7, 0.75, 0.8)

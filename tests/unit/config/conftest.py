@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from small_config import TREE, Load, write
 
-from kerhrm.paper.config import Config, load_config
-from kerhrm.paper.config.strict_yaml import merge
+from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.strict_yaml import merge
 
 
 @pytest.fixture

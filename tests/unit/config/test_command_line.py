@@ -6,7 +6,7 @@ import pytest
 from snakemake.cli import get_argument_parser, get_profile_dir
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config.command_line import CommandLine
+from kerhrm_paper.config.command_line import CommandLine
 
 TARGETS = ["all", "table1", "table2", "report", "own_table"]
 RULES = [*TARGETS, "train", "train_network", "score"]

@@ -7,10 +7,10 @@ import pytest
 from small_config import ERM, TREE, A, B, Load, options, write
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config import load_config
-from kerhrm.paper.config.files import Sources
-from kerhrm.paper.config.resolve import resolved
-from kerhrm.paper.config.strict_yaml import merge
+from kerhrm_paper.config import load_config
+from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.resolve import resolved
+from kerhrm_paper.config.strict_yaml import merge
 
 # --- data -----------------------------------------------------------------------------
 

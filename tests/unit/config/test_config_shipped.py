@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from kerhrm.methods.registry import METHODS
-from kerhrm.paper.config import CHECKOUT, Config, load_config
-from kerhrm.paper.config.spelling import LONGEST, spell
-from kerhrm.paper.data.registry import DATA_SETS
-from kerhrm.paper.evaluation.tables import PRINTED_AS
+from kerhrm_paper.config import CHECKOUT, Config, load_config
+from kerhrm_paper.config.spelling import LONGEST, spell
+from kerhrm_paper.data.registry import DATA_SETS
+from kerhrm_paper.evaluation.tables import PRINTED_AS
 
 CONFIG = CHECKOUT / "config"
 PRESETS = sorted(path.stem for path in (CONFIG / "presets").glob("*.yaml"))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from small_config import A, B, Load
 
-from kerhrm.paper.config import CHECKOUT, Config, load_config
+from kerhrm_paper.config import CHECKOUT, Config, load_config
 
 NEW: dict[str, Any] = {
     "a learner with another option": {

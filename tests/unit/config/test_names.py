@@ -13,10 +13,10 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
-from kerhrm.paper.config import CHECKOUT, load_config
-from kerhrm.paper.config.layout import reserved, tracked
-from kerhrm.paper.config.names import check_case
-from kerhrm.paper.data.registry import DATA_SETS
+from kerhrm_paper.config import CHECKOUT, load_config
+from kerhrm_paper.config.layout import reserved, tracked
+from kerhrm_paper.config.names import check_case
+from kerhrm_paper.data.registry import DATA_SETS
 
 TABLE = {"title": "T", "data": [A], "learners": ["erm"]}
 DATA = {"title": "D", "generator": "classification", "seeds": 1}
@@ -168,7 +168,7 @@ def test_a_preset_is_no_published_folder(
 ) -> None:
     mine = Path("config/presets/mine.yaml")
     history = {mine, *(Path("results", name) for name in ("reference", "mine"))}
-    monkeypatch.setattr("kerhrm.paper.config.names.tracked", lambda root: history)
+    monkeypatch.setattr("kerhrm_paper.config.names.tracked", lambda root: history)
     for name in ("reference", "Reference"):
         write(tmp_path, TREE | {f"presets/{name}.yaml": {}})
         with pytest.raises(KerhrmError, match="results/reference has files of the"):

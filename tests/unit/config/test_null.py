@@ -8,8 +8,8 @@ import yaml
 from small_config import A, B, Load, options
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config import Config, load_config
-from kerhrm.paper.config.schema import DataSet, Learner, Table, TableData, Whole
+from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.schema import DataSet, Learner, Table, TableData, Whole
 
 
 def test_null_leaves_a_table_or_its_data_out(load: Load) -> None:

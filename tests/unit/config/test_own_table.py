@@ -13,10 +13,10 @@ from small_config import Load
 from kerhrm import KerHRMRegressor
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
-from kerhrm.paper.config import load_config
-from kerhrm.paper.config.config import page_name
-from kerhrm.paper.config.own_table import OwnTable, check_changes
-from kerhrm.paper.runs import provenance
+from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import page_name
+from kerhrm_paper.config.own_table import OwnTable, check_changes
+from kerhrm_paper.runs import provenance
 
 FRAME = pd.DataFrame(
     {

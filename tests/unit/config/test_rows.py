@@ -7,9 +7,9 @@ import pytest
 from small_config import TREE, A, B, Load
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config.rows import REFERENCES
-from kerhrm.paper.data.registry import DATA_SETS
-from kerhrm.paper.evaluation import metrics
+from kerhrm_paper.config.rows import REFERENCES
+from kerhrm_paper.data.registry import DATA_SETS
+from kerhrm_paper.evaluation import metrics
 
 COPY = TREE["data/made.yaml"] | {"at": {}, "tuning": None, "title": "Copy"}
 

@@ -7,10 +7,10 @@ import pytest
 from small_config import TREE, write
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config import load_config
-from kerhrm.paper.config.run_folder import check_run_folder, run_folder
-from kerhrm.paper.runs.locks import TEMPORARY
-from kerhrm.paper.runs.provenance import PROVENANCE
+from kerhrm_paper.config import load_config
+from kerhrm_paper.config.run_folder import check_run_folder, run_folder
+from kerhrm_paper.runs.locks import TEMPORARY
+from kerhrm_paper.runs.provenance import PROVENANCE
 
 
 @pytest.fixture

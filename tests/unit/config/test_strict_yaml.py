@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config.own_table import OwnTable
-from kerhrm.paper.config.schema import Whole
-from kerhrm.paper.config.strict_yaml import (
+from kerhrm_paper.config.own_table import OwnTable
+from kerhrm_paper.config.schema import Whole
+from kerhrm_paper.config.strict_yaml import (
     OWN_KEYS,
     TEXTS,
     read_overrides,

@@ -8,8 +8,8 @@ import pytest
 from small_config import A, Load
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config import CHECKOUT
-from kerhrm.paper.config.targets import check_made, check_target
+from kerhrm_paper.config import CHECKOUT
+from kerhrm_paper.config.targets import check_made, check_target
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.paper.data.classification import ClassificationData, generate
-from kerhrm.paper.data.dataset import Dataset, Split
-from kerhrm.paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.classification import ClassificationData, generate
+from kerhrm_paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.drawing import mixing_matrix
 
 SMALL: dict[str, Any] = {
     "r2": 0.7,

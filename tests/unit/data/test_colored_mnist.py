@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kerhrm.paper.data.colored_mnist import (
+from kerhrm_paper.data.colored_mnist import (
     ColoredMnistData,
     Digits,
     color,
     colour,
     generate,
 )
-from kerhrm.paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.dataset import Dataset, Split
 
 
 def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:

@@ -9,7 +9,7 @@ import pytest
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Count, Options, option
-from kerhrm.paper.data.registry import DATA_SETS, DataSet
+from kerhrm_paper.data.registry import DATA_SETS, DataSet
 
 
 class Points(Options):

@@ -12,11 +12,11 @@ import pytest
 from housetools import small
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.data import houses
-from kerhrm.paper.data.colored_mnist import Digits
-from kerhrm.paper.data.dataset import Dataset, Split
-from kerhrm.paper.data.registry import DATA_SETS, RAW, generate
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm_paper.data import houses
+from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.registry import DATA_SETS, RAW, generate
+from kerhrm_paper.runs.arrays import load_arrays
 
 SEEDS = [101, 3]
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -99,7 +99,7 @@ def test_the_options_here_are_those_of_every_data_set() -> None:
 def test_the_registry_is_light() -> None:
     """It is imported wherever the configuration is read."""
     heavy = {"pandas", "torch", "sklearn", "matplotlib"}
-    code = "import sys, kerhrm.paper.data.registry; "
+    code = "import sys, kerhrm_paper.data.registry; "
     code += f"print(*({heavy} & sys.modules.keys()))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.data.dataset import Dataset, Split, check_generated
-from kerhrm.paper.runs.arrays import load_arrays
+from kerhrm_paper.data.dataset import Dataset, Split, check_generated
+from kerhrm_paper.runs.arrays import load_arrays
 
 SEEDS, D = (102, 7, 100), 4
 FILES = ("train", "validation", "test_inputs", "environments", "test_labels")

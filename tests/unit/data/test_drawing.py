@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.data.drawing import draw_parts, mixing_matrix
-from kerhrm.paper.data.registry import DATA_SETS
 from kerhrm.randomness import stream
+from kerhrm_paper.data.drawing import draw_parts, mixing_matrix
+from kerhrm_paper.data.registry import DATA_SETS
 
 SIZES = {"train": (3, 2), "test": (4,)}
 SEEDS = (7, 100)

@@ -11,8 +11,8 @@ import pytest
 from housetools import small
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kerhrm.paper.data.dataset import Dataset, Split
-from kerhrm.paper.data.houses import PERIODS, PREDICTORS, Houses, HousesData, generate
+from kerhrm_paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.houses import PERIODS, PREDICTORS, Houses, HousesData, generate
 
 HOUSES = small()
 SEEDS = [3, 7]

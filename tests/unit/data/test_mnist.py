@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as npst
 
-from kerhrm.paper.data.colored_mnist import Digits, read_idx
-from kerhrm.paper.data.sources import RawDataUnavailable, RawFile
+from kerhrm_paper.data.colored_mnist import Digits, read_idx
+from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it
 

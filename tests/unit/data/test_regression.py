@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pydantic import ValidationError
 from scipy import stats
 
-from kerhrm.paper.data.dataset import Dataset, Split
-from kerhrm.paper.data.drawing import mixing_matrix
-from kerhrm.paper.data.regression import (
+from kerhrm_paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.regression import (
     POOL,
     RegressionData,
     draw,

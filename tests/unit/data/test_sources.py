@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.data import sources
-from kerhrm.paper.data.sources import RawDataUnavailable, RawFile
+from kerhrm_paper.data import sources
+from kerhrm_paper.data.sources import RawDataUnavailable, RawFile
 
 A = np.random.default_rng(1).bytes(200_000)
 B = b"second file\n" * 9

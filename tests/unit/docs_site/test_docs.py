@@ -16,7 +16,7 @@ from sybil import Document
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 import kerhrm
-from kerhrm.paper.cli import main
+from kerhrm.cli import main
 
 PARSER = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
 CHECKS = set(

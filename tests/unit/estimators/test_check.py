@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm.estimators.check import check, read_table
-from kerhrm.paper.cli import main
+from kerhrm.check import check, read_table
+from kerhrm.cli import main
 
 
 @pytest.fixture(scope="module")

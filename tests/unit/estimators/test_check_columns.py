@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm.estimators.check import check, oddities
+from kerhrm.check import check, oddities
 
 NAMES = ["all", "rows", "environment", "error", "_merge", "index", "level_0", "target"]
 NAMES += ["group", "KerHRM", "constant", "missing", "0", "x", "missingindicator_a"]

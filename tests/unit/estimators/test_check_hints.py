@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerhrm.paper.cli import main
+from kerhrm.cli import main
 
 N = 60
 RANDOM = np.random.default_rng(0)

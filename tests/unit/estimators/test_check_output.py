@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.cli import main
 from kerhrm.plots.page import check_output
 
 N = 40
@@ -67,7 +67,7 @@ def test_a_page_takes_no_other_files_place(
 ) -> None:
     places = other_files(tmp_path, data)
     before, content = sorted(tmp_path.iterdir()), data.read_bytes()
-    monkeypatch.setattr("kerhrm.estimators.check.check", None)  # nothing is fitted
+    monkeypatch.setattr("kerhrm.check.check", None)  # nothing is fitted
     for what, place in places.items():
         assert check(data, "--html", str(place)) == 1, what
         error = capsys.readouterr().err.strip()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kerhrm.paper.cli import main
+from kerhrm.cli import main
 
 ROWS = "".join(f"{i},{i % 7}\n" for i in range(40))
 BAD: dict[str, tuple[bytes | str, list[str], str]] = {

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kerhrm.check import check
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators.check import check
 
 
 def test_a_label_that_no_test_row_has_is_said(plain: pd.DataFrame) -> None:

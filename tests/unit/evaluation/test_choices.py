@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from kerhrm.paper.evaluation.choices import COLUMNS, measure, outcome
-from kerhrm.paper.evaluation.statistics import holm
+from kerhrm_paper.evaluation.choices import COLUMNS, measure, outcome
+from kerhrm_paper.evaluation.statistics import holm
 
 PERIODS = ("1900-1919", "1920-1939", "1940-1959")
 OWN = ["erm", "kerhrm"]

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from kerhrm.paper.data import classification, regression
-from kerhrm.paper.data.classification import ClassificationData
-from kerhrm.paper.data.closed_forms import (
+from kerhrm_paper.data import classification, regression
+from kerhrm_paper.data.classification import ClassificationData
+from kerhrm_paper.data.closed_forms import (
     bayes_pooled_accuracy,
     invariant_ceiling,
     kept_given_y,
     reference_errors,
 )
-from kerhrm.paper.data.regression import RegressionData, selection_probability
-from kerhrm.paper.evaluation.scores import closed_forms
+from kerhrm_paper.data.regression import RegressionData, selection_probability
+from kerhrm_paper.evaluation.scores import closed_forms
 
 BAYES, CEILING = "ref: Bayes pooled", "ref: invariant ceiling"
 LEAST_SQUARES, STRUCTURAL = "ref: least squares on S", "ref: structural function"

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from kerhrm.paper.evaluation.comparisons import COLUMNS, PROPOSED, compare
-from kerhrm.paper.evaluation.statistics import holm
+from kerhrm_paper.evaluation.comparisons import COLUMNS, PROPOSED, compare
+from kerhrm_paper.evaluation.statistics import holm
 
 NETWORK, LINEAR = PROPOSED
 AUTHORS = "KerHRM (authors' code)"

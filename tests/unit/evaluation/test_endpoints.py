@@ -12,10 +12,10 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kerhrm.paper.config.config import CHECKOUT
-from kerhrm.paper.config.files import read_yaml
-from kerhrm.paper.evaluation.endpoints import endpoints
-from kerhrm.paper.evaluation.tables import CRITERIA, RESULTS, load_paper_values
+from kerhrm_paper.config.config import CHECKOUT
+from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.evaluation.endpoints import endpoints
+from kerhrm_paper.evaluation.tables import CRITERIA, RESULTS, load_paper_values
 
 SPEC = read_yaml(CHECKOUT / "config/endpoints.yaml")
 PAPER = load_paper_values(CHECKOUT / "config/paper_values.yaml")

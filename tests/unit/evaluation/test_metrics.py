@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from kerhrm.paper.evaluation.metrics import (
+from kerhrm_paper.evaluation.metrics import (
     Labels,
     accuracy,
     constant_outputs,

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.config.tables import Row, TableView
-from kerhrm.paper.evaluation.metrics import accuracy, divergence
-from kerhrm.paper.evaluation.scores import COLUMNS, closed_forms, score_table
-from kerhrm.paper.evaluation.tables import COLUMNS as CELL_COLUMNS
-from kerhrm.paper.evaluation.tables import load_paper_values, make_table
-from kerhrm.paper.runs.arrays import save_arrays, save_stacked
+from kerhrm_paper.config.tables import Row, TableView
+from kerhrm_paper.evaluation.metrics import accuracy, divergence
+from kerhrm_paper.evaluation.scores import COLUMNS, closed_forms, score_table
+from kerhrm_paper.evaluation.tables import COLUMNS as CELL_COLUMNS
+from kerhrm_paper.evaluation.tables import load_paper_values, make_table
+from kerhrm_paper.runs.arrays import save_arrays, save_stacked
 
 SIZES = {"train": 12, "validation": 7, "test": 9}
 SEEDS, SIDE = ["4", "0", "9"], 2

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.evaluation.selection import CRITERIA, best, candidates, search
-from kerhrm.paper.runs.arrays import load_arrays, save_arrays, save_stacked
+from kerhrm_paper.evaluation.selection import CRITERIA, best, candidates, search
+from kerhrm_paper.runs.arrays import load_arrays, save_arrays, save_stacked
 
 S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
 N_ENVIRONMENTS = 3

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kerhrm.paper.evaluation.statistics import difference, holm, summarise, tail
+from kerhrm_paper.evaluation.statistics import difference, holm, summarise, tail
 
 NAN = float("nan")
 KEYS = ["mean", "std", "n_seeds", "ci_low", "ci_high"]

@@ -15,7 +15,7 @@ from kerhrm.methods import zin
 from kerhrm.methods.auxiliary import AuxiliaryOptions, fit_auxiliary, train_auxiliary
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.zin import ZINOptions, train_zin
-from kerhrm.paper.data.registry import generate
+from kerhrm_paper.data.registry import generate
 
 Draw = Callable[..., Inputs]
 OPTIONS = AuxiliaryOptions(k=[11])

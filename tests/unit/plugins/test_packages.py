@@ -107,7 +107,7 @@ def test_registries_are_sorted_and_names_are_taken_once(
             "kerhrm.algorithm.penalties:PENALTIES",
             "not a subclass of Penalty",
         ),
-        ("data_sets", "kerhrm.paper.data.registry:DATA_SETS", "not a DataSet"),
+        ("data_sets", "kerhrm_paper.data.registry:DATA_SETS", "not a DataSet"),
     ],
 )
 def test_what_does_not_belong_there_is_refused(
@@ -134,8 +134,8 @@ from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.methods.inputs import Fitted, Inputs, Method
 from kerhrm.methods.kerhrm import train_kerhrm
 from kerhrm.methods.registry import METHODS as SAME
-from kerhrm.paper.data.dataset import DataSet
-from kerhrm.paper.data.registry import DATA_SETS
+from kerhrm_paper.data.dataset import DataSet
+from kerhrm_paper.data.registry import DATA_SETS
 
 assert METHODS is SAME and METHODS["kerhrm"].options is KerHRMOptions
 DATA = DATA_SETS["regression"]
@@ -172,7 +172,7 @@ def test_one_module_has_a_method_and_a_penalty(first: str, tmp_path: Path) -> No
     )
     code = f"from kerhrm.plugins import load_entry; {first}\n"
     code += "from kerhrm import METHODS as M; from kerhrm.algorithm import penalties\n"
-    code += "import kerhrm.paper.data.registry as r; import both\n"
+    code += "import kerhrm_paper.data.registry as r; import both\n"
     code += (
         "assert M['kerhrm_twice'] is both.METHOD, r.DATA_SETS['mine'] is both.DATA\n"
     )

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from kerhrm.paper.evaluation.comparisons import compare
-from kerhrm.paper.evaluation.statistics import summarise
+from kerhrm_paper.evaluation.comparisons import compare
+from kerhrm_paper.evaluation.statistics import summarise
 
 EVIL = '<img src=x onerror="document.title=1">'
 COLUMNS = [

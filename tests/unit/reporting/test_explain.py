@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 import yaml
 
-from kerhrm.paper.config import Config, load_config
-from kerhrm.paper.config.schemas import WORDS
-from kerhrm.paper.config.strict_yaml import read_overrides
-from kerhrm.paper.reporting.explain import explain
-from kerhrm.paper.reporting.options import RunOptions
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.tables import hyperparameters
-from kerhrm.paper.runs import provenance
-from kerhrm.paper.runs.arrays import save_stacked
-from kerhrm.paper.runs.locks import TEMPORARY
+from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.schemas import WORDS
+from kerhrm_paper.config.strict_yaml import read_overrides
+from kerhrm_paper.reporting.explain import explain
+from kerhrm_paper.reporting.options import RunOptions
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.tables import hyperparameters
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.arrays import save_stacked
+from kerhrm_paper.runs.locks import TEMPORARY
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "results" / "reference"

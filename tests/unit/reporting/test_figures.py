@@ -12,10 +12,10 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kerhrm.paper.evaluation.tables import primary
-from kerhrm.paper.reporting import draw, figures, forest
-from kerhrm.paper.reporting.figures import METHODS
-from kerhrm.paper.reporting.run import Run
+from kerhrm_paper.evaluation.tables import primary
+from kerhrm_paper.reporting import draw, figures, forest
+from kerhrm_paper.reporting.figures import METHODS
+from kerhrm_paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
@@ -191,7 +191,7 @@ def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
 SAVE = """
 import sys
 import pandas as pd
-from kerhrm.paper.reporting import figures, forest
+from kerhrm_paper.reporting import figures, forest
 figures.save(forest.endpoints(pd.read_csv(sys.argv[1])), sys.argv[2])
 """
 

@@ -14,9 +14,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.reporting import notebooks
-from kerhrm.paper.reporting.notebooks import normalise, render, to_html
-from kerhrm.paper.runs.arrays import write_text
+from kerhrm.files import write_text
+from kerhrm_paper.reporting import notebooks
+from kerhrm_paper.reporting.notebooks import normalise, render, to_html
 from tests.unit.reporting.conftest import EVIL
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Options
-from kerhrm.paper.cli import main
-from kerhrm.paper.config import Config, load_config
-from kerhrm.paper.reporting.option_list import table
+from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.reporting.option_list import table
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.cli import main
-from kerhrm.paper.config import load_config
-from kerhrm.paper.config.spelling import spell
-from kerhrm.paper.evaluation.statistics import difference
-from kerhrm.paper.evaluation.tables import CRITERIA, primary
-from kerhrm.paper.reporting.explain import explain
-from kerhrm.paper.reporting.publish import publish
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.tables import render, results_of
-from kerhrm.paper.runs import provenance
+from kerhrm_paper.config import load_config
+from kerhrm_paper.config.spelling import spell
+from kerhrm_paper.evaluation.statistics import difference
+from kerhrm_paper.evaluation.tables import CRITERIA, primary
+from kerhrm_paper.reporting.explain import explain
+from kerhrm_paper.reporting.publish import publish
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.tables import render, results_of
+from kerhrm_paper.runs import provenance
 
 ROOT = Path(__file__).parents[3]
 REFERENCE = ROOT / "results" / "reference"
@@ -144,7 +144,7 @@ def test_a_report_that_fails_leaves_the_published_files_as_they_were(
     def fail(*_: object, **__: object) -> None:
         raise KerhrmError("the kernel died")
 
-    monkeypatch.setattr("kerhrm.paper.reporting.publish.render", fail)
+    monkeypatch.setattr("kerhrm_paper.reporting.publish.render", fail)
     (target / "claims.csv").unlink()
     before.pop(target / "claims.csv")
     with pytest.raises(KerhrmError, match="the kernel died"):

@@ -9,9 +9,9 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerhrm.paper.evaluation.tables import primary
-from kerhrm.paper.reporting import tables
-from kerhrm.paper.reporting.run import Run
+from kerhrm_paper.evaluation.tables import primary
+from kerhrm_paper.reporting import tables
+from kerhrm_paper.reporting.run import Run
 from tests.unit.reporting.conftest import EVIL, cells_of
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from kerhrm.paper.config import load_config
-from kerhrm.paper.reporting.notebooks import render
-from kerhrm.paper.reporting.run import Run
+from kerhrm_paper.config import load_config
+from kerhrm_paper.reporting.notebooks import render
+from kerhrm_paper.reporting.run import Run
 
 ROOT = Path(__file__).parents[3]
 REPORT, TABLE = (ROOT / "notebooks" / f"{name}.ipynb" for name in ("report", "table"))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kerhrm.paper.reporting import tables
-from kerhrm.paper.reporting.run import Run
+from kerhrm_paper.reporting import tables
+from kerhrm_paper.reporting.run import Run
 
 REFERENCE = Run(Path(__file__).parents[3] / "results" / "reference")
 

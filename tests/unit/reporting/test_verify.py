@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.cli import main
-from kerhrm.paper.reporting.run import Run
-from kerhrm.paper.reporting.verify import agreement, compare, verify
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.reporting.verify import agreement, compare, verify
 from tests.unit.reporting.conftest import COLUMNS, cells_of
 
 REFERENCE = Path(__file__).parents[3] / "results" / "reference"

@@ -10,7 +10,7 @@ import torch
 
 from kerhrm.algorithm.records import Direction
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.arrays import (
+from kerhrm_paper.runs.arrays import (
     atomic,
     load_arrays,
     load_records,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kerhrm.paper.runs import cache
+from kerhrm_paper.runs import cache
 
 CONTENT = {"a": [1, 2.5, None], "b": {"c": "ü\n"}}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kerhrm.paper.runs import checkpoints
-from kerhrm.paper.runs.checkpoints import Checkpoint, Result
+from kerhrm_paper.runs import checkpoints
+from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 
 
 def compute(unit: int) -> Result:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kerhrm.paper.runs import code_hash as module
-from kerhrm.paper.runs.code_hash import code_hash, sources
+from kerhrm_paper.runs import code_hash as module
+from kerhrm_paper.runs.code_hash import code_hash, sources
 
 PACKAGE = "toy"
 MODULES = {
@@ -64,7 +64,7 @@ def module_file(root: Path, name: str) -> Path:
 def hashes(root: Path) -> dict[str, str]:
     """Hashes of all scripts, as a new process would compute them."""
     forget()
-    return {name: code_hash(root / name, package=PACKAGE) for name in SCRIPTS}
+    return {name: code_hash(root / name, packages=[PACKAGE]) for name in SCRIPTS}
 
 
 def changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
@@ -91,7 +91,7 @@ def test_python_loads_no_file_that_is_not_listed(root: Path, script: str) -> Non
         check=True,
     )
     loaded = {Path(name) for name in run.stdout.split()}
-    listed = set(sources(root / script, package=PACKAGE)[1:])
+    listed = set(sources(root / script, packages=[PACKAGE])[1:])
     assert loaded
     assert loaded <= listed
     # Nothing is listed in vain, but for the import in a function that is not called.
@@ -131,8 +131,8 @@ def test_the_hash_depends_on_neither_place_nor_process(root: Path) -> None:
     copy = root / "elsewhere"
     shutil.copytree(root / "src", copy / "src")
     shutil.copy(root / "fit.py", copy / "fit.py")
-    code = "from kerhrm.paper.runs.code_hash import code_hash\n"
-    code += "print(code_hash('fit.py', package='toy'))"
+    code = "from kerhrm_paper.runs.code_hash import code_hash\n"
+    code += "print(code_hash('fit.py', packages=['toy']))"
     for place, seed in ((root, "1"), (copy, "2")):
         env = os.environ | {"PYTHONPATH": str(place / "src"), "PYTHONHASHSEED": seed}
         options = {"capture_output": True, "text": True, "check": True}
@@ -148,15 +148,15 @@ def test_notebooks(root: Path) -> None:
         "!ls\nfrom toy.plots import lazy",
     )
     path = notebook(root / "figure.ipynb", *cells)
-    assert set(sources(path, package=PACKAGE)[1:]) == {
+    assert set(sources(path, packages=[PACKAGE])[1:]) == {
         module_file(root, name) for name in DRAW | {"settings"}
     }
-    before = code_hash(path, package=PACKAGE)
+    before = code_hash(path, packages=[PACKAGE])
     module_file(root, "base").write_text("BASE = 2\n")
     forget()
-    assert code_hash(path, package=PACKAGE) != before
+    assert code_hash(path, packages=[PACKAGE]) != before
     text = notebook(root / "text.ipynb", "import toy.alone\n", kind="markdown")
-    assert sources(text, package=PACKAGE) == [text]
+    assert sources(text, packages=[PACKAGE]) == [text]
 
 
 MEANT = "def f(x):\n    if x < 0:\n        raise ValueError\n    return x + 1\n"
@@ -197,7 +197,7 @@ def test_entries_of_other_packages_are_followed(root: Path) -> None:
         path = root / "src" / "mine" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    found = sources(root / "none.py", "mine.method:fit", package=PACKAGE)
+    found = sources(root / "none.py", "mine.method:fit", packages=[PACKAGE])
     expected = {root / "src" / "mine" / name for name in texts if name != "unused.py"}
     assert set(found[1:]) == expected | {module_file(root, m) for m in LATE | {"alone"}}
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs.costs import COLUMNS, estimate, measured, place, planned, stored
+from kerhrm_paper.runs.costs import COLUMNS, estimate, measured, place, planned, stored
 
 COSTS = pd.DataFrame(
     [

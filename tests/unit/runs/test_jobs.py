@@ -21,17 +21,17 @@ import threadpoolctl
 import torch
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs import provenance
-from kerhrm.paper.runs.job import job
-from kerhrm.paper.runs.locks import TEMPORARY, acquire, hold_run, holder, locked
-from kerhrm.paper.runs.recover import recover
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.job import job
+from kerhrm_paper.runs.locks import TEMPORARY, acquire, hold_run, holder, locked
+from kerhrm_paper.runs.recover import recover
 
 WAIT_SECONDS = 60
 INCOMPLETE = f".{'0123456789abcdef' * 2}.part"  #: as atomic writing calls a file
 COUNT = """
 import sys
 from pathlib import Path
-from kerhrm.paper.runs.locks import locked
+from kerhrm_paper.runs.locks import locked
 import time
 for _ in range(20):
     with locked(Path(sys.argv[1])):
@@ -42,7 +42,7 @@ for _ in range(20):
 """
 HOLD = """
 import sys
-from kerhrm.paper.runs.locks import hold_run
+from kerhrm_paper.runs.locks import hold_run
 hold_run(sys.argv[1])
 print("begun", flush=True)
 sys.stdin.read()
@@ -50,7 +50,7 @@ sys.stdin.read()
 LOCK = """
 import signal, sys
 from pathlib import Path
-from kerhrm.paper.runs.locks import locked
+from kerhrm_paper.runs.locks import locked
 signal.signal(signal.SIGTERM, getattr(signal, sys.argv[2]))
 with locked(Path(sys.argv[1])):
     print("begun", flush=True)
@@ -61,7 +61,7 @@ STEPS = """
 import sys, time
 from types import SimpleNamespace
 import numpy as np
-from kerhrm.paper.runs.job import job
+from kerhrm_paper.runs.job import job
 
 run, steps = sys.argv[1], int(sys.argv[2])
 fake = SimpleNamespace(rule="test", input=[], output=[run + "/out.txt"],
@@ -302,7 +302,7 @@ def killed(run: Path) -> Path:
 
 
 def test_only_locks_and_incomplete_files_go(killed: Path) -> None:
-    command = [sys.executable, "-m", "kerhrm.paper.runs.recover", str(killed)]
+    command = [sys.executable, "-m", "kerhrm_paper.runs.recover", str(killed)]
     assert subprocess.run(command, timeout=WAIT_SECONDS).returncode == 0
     # a browser's file, which only ends like an incomplete one, stays
     assert sorted(os.listdir(killed)) == [
@@ -326,7 +326,7 @@ def test_nothing_happens_while_snakemake_is_at_work(killed: Path) -> None:
 
 @pytest.mark.parametrize("words", [[], ["a", "b"], [__file__]])
 def test_one_runs_folder_is_recovered(words: list[str]) -> None:
-    command = [sys.executable, "-m", "kerhrm.paper.runs.recover", *words]
+    command = [sys.executable, "-m", "kerhrm_paper.runs.recover", *words]
     done = subprocess.run(
         command, stderr=subprocess.PIPE, text=True, timeout=WAIT_SECONDS
     )

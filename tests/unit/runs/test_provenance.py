@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.paper.runs import provenance
+from kerhrm_paper.runs import provenance
 
 #: outputs by inputs: a chain with a branch
 CHAIN = {"raw": [], "a": ["raw"], "b/b": ["a"], "c": ["b/b"], "d": ["a", "/outside"]}

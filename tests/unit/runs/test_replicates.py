@@ -11,11 +11,11 @@ from kerhrm import NetworkOptions, NTFMap, Problem, build
 from kerhrm.errors import KerhrmError
 from kerhrm.features.options import FeatureOptions
 from kerhrm.methods.inputs import Fitted
-from kerhrm.paper.runs.arrays import load_records, save_arrays, save_stacked
-from kerhrm.paper.runs.predictions import Predictions, aligned, predict
-from kerhrm.paper.runs.replicates import Replicates
-from kerhrm.paper.runs.replication import Replication, Seeds
-from kerhrm.paper.runs.training import inputs_of
+from kerhrm_paper.runs.arrays import load_records, save_arrays, save_stacked
+from kerhrm_paper.runs.predictions import Predictions, aligned, predict
+from kerhrm_paper.runs.replicates import Replicates
+from kerhrm_paper.runs.replication import Replication, Seeds
+from kerhrm_paper.runs.training import inputs_of
 
 N, M, TEST, D, K = 12, 7, 5, 3, 4
 NETWORK = NetworkOptions(widths=[6])

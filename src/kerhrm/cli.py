@@ -1,0 +1,200 @@
+"""The command ``kerhrm``: check; in a checkout of the repository also explain,
+options, verify, publish, cost and claims."""
+
+import argparse
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
+
+import kerhrm
+from kerhrm.errors import KerhrmError
+from kerhrm.extras import needs
+
+#: adds a command: its name, function and description
+Adder = Callable[[str, Callable[[argparse.Namespace], int | None], str], "Parser"]
+#: module with the commands of the reproduction, which a wheel does not have
+PAPER = "kerhrm_paper.commands"
+#: those commands, with what each does
+OF_PAPER = {
+    "explain": "what made one cell of a table, as JSON",
+    "verify": "compare a run with the published tables of its preset",
+    "publish": "copy what a run shows to results/reference",
+    "cost": "predict the time of targets before they run",
+    "options": "what a name can say of a learner or of data",
+    "claims": "how the paper's claims fared in a run",
+}
+
+
+class Once(argparse.Action):
+    """Keep the value of an option, which may be given only once."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Refuse a second value; the last one would count."""
+        given = vars(namespace).setdefault("given", set())
+        if option_string and self.dest in given:
+            parser.error(f"{option_string} is given twice")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says which option may have taken the file."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the error; in one line where the file is missing."""
+        if "required: csv" in message:
+            text = "no file is left: an option of several columns takes all words after"
+            text += f" it; write {self.prog} FILE before the options"
+            self.exit(2, f"kerhrm: error: {text}\n")
+        if message.startswith("argument --") and message.endswith("one argument"):
+            option = message.split()[1].rstrip(":").partition("/")[0]
+            message += f"; write one that begins with - as {option}=-name"
+        super().error(message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; an error that the user can correct is one line and status 1."""
+    _keep_names_readable()
+    options = _parser().parse_args(arguments)
+    try:
+        status = int(options.command(options) or 0)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader, as head, has seen enough
+        _leave_stdout()
+        return 0
+    except KerhrmError as error:
+        print(f"kerhrm: error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        _leave_stdout()
+        text = f"the output cannot be written ({error.strerror or error})"
+        print(f"kerhrm: error: {text}; free disk space", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _keep_names_readable() -> None:
+    """Write what a terminal's encoding lacks as \\xe9, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _name(text: str) -> str:
+    """A name of a column as UTF-8, whatever the terminal's encoding is."""
+    return os.fsencode(text).decode("utf-8", "surrogateescape")
+
+
+def _printable(text: str) -> str:
+    """Text whose control characters, as those of a terminal, are written out."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def _leave_stdout() -> None:
+    """Let nothing be flushed at the end, which would fail again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Parser of all commands; each sets ``command`` to its function."""
+    top = Parser(prog="kerhrm", description=__doc__)
+    top.add_argument(
+        "--version", action="version", version=f"kerhrm {kerhrm.__version__}"
+    )
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(
+        name: str, function: Callable[[argparse.Namespace], int | None], text: str
+    ) -> Parser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(command=function)
+        command.register("action", None, Once)
+        return command
+
+    _add_check_options(add("check", _check, "whether KerHRM helps on a CSV file"))
+    if find_spec(PAPER.partition(".")[0]):
+        import_module(PAPER).add_commands(add)
+        return top
+    for name, text in OF_PAPER.items():
+        command = add(name, _needs_checkout, f"{text} (in a checkout)")
+        command.add_argument("words", nargs=argparse.REMAINDER)
+    return top
+
+
+def _needs_checkout(options: argparse.Namespace) -> NoReturn:
+    """Refuse a command of the reproduction where only the library is installed."""
+    problem = "this command belongs to the paper's workflow, which is not installed"
+    hint = "git clone the repository, run make env in it, and use its .venv/bin/kerhrm"
+    raise KerhrmError(problem, hint)
+
+
+def _add_check_options(check: argparse.ArgumentParser) -> None:
+    columns: dict[str, Any] = {
+        "nargs": "+",
+        "action": "extend",
+        "default": [],
+        "metavar": "COLUMN",
+        "type": _name,
+    }
+    check.add_argument("csv", type=Path, help="a file, or a pipe")
+    check.add_argument("--target", required=True, metavar="COLUMN", type=_name)
+    check.add_argument(
+        "--auxiliary", **columns, help="environments are functions of it"
+    )
+    text = "is compared, and does not predict"
+    check.add_argument("--group", metavar="COLUMN", type=_name, help=text)
+    check.add_argument("--drop", **columns, help="is not used")
+    check.add_argument("--dates", **columns, help="holds dates")
+    check.add_argument(
+        "--date-order", help="dmy, mdy or ymd, where dates do not show it"
+    )
+    check.add_argument("--sep", help="default: found out")
+    check.add_argument("--decimal", help="default: found out")
+    check.add_argument("--encoding", help="default: found out, or UTF-8")
+    check.add_argument(
+        "--environments", type=int, help="default: 1 to 5, by held-out likelihood"
+    )
+    check.add_argument("--html", type=Path, help="write a page with a picture")
+
+
+def _check(options: argparse.Namespace) -> None:
+    least = 2 if options.auxiliary else 1
+    if options.environments is not None and options.environments < least:
+        problem = f"--environments must be {least} or more; got {options.environments}"
+        raise KerhrmError(problem, "leave --environments out")
+    if options.html is not None:
+        needs("plots", "matplotlib")
+        from kerhrm.plots.page import check_output
+
+        check_output(options.html, options.csv)
+    from kerhrm.check import check, read_table
+
+    keys = ("sep", "decimal", "encoding", "dates", "date_order")
+    table = read_table(options.csv, **{key: getattr(options, key) for key in keys})
+    columns = {key: getattr(options, key) for key in ("auxiliary", "group", "drop")}
+    found = check(table, options.target, **columns, n_environments=options.environments)
+    shown = _printable(str(found.report))
+    if options.html is not None:
+        from kerhrm.files import write_text
+        from kerhrm.plots.page import page
+
+        title = os.fsencode(options.csv.name).decode("utf-8", "replace")
+        write_text(options.html, page(found, title))
+        shown += f"\n\nopen {options.html}"
+    print(shown)

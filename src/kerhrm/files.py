@@ -1,0 +1,54 @@
+"""Files that are written atomically.
+
+A file appears under its name only when it is complete: it is written under another name
+in the same folder, flushed, and moved into place by ``os.replace``.  Its mode follows
+the umask.
+"""
+
+import contextlib
+import gzip
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from kerhrm.errors import FileError
+
+File = str | os.PathLike[str]
+PART = ".part"  #: ending of files that are not complete
+
+
+@contextlib.contextmanager
+def atomic(path: File) -> Iterator[IO[bytes]]:
+    """Open ``path`` for writing so that it appears whole or not at all.
+
+    Raises KerhrmError if the folder cannot be written or the disk is full.
+    """
+    target = Path(path)
+    part = target.with_name(f".{uuid.uuid4().hex}{PART}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    except OSError as error:
+        raise FileError(
+            f"cannot write {target}: {error.strerror or error}",
+            "free disk space or make the folder writable, "
+            "then run the same command again",
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: File, text: str) -> None:
+    """Write UTF-8 text atomically; compressed, if the name ends in .gz."""
+    content = text.encode()
+    with atomic(path) as file:
+        file.write(
+            gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content
+        )

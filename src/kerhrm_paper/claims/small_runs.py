@@ -1,0 +1,378 @@
+"""Small runs of the library that claims are tested on: numbers of one seed, by name.
+
+Seeds count from 100 on, so that no table has them.  How well environments bring out
+what varies is measured by the divergence of P(Y | A) between them, A being the spurious
+attribute (:func:`kerhrm_paper.evaluation.metrics.divergence`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.environments import label_bins, label_information
+from kerhrm.algorithm.igd import train_igd
+from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.loop import Fit, fit
+from kerhrm.algorithm.mixture import (
+    Mixture,
+    fit_mixture,
+    orthogonal_update,
+    random_starts,
+)
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.penalties import GradientVariance
+from kerhrm.algorithm.records import Problem, predict_linear
+from kerhrm.features.linearised import Linearisation
+from kerhrm.features.map import NTFMap
+from kerhrm.features.ntf import extract
+from kerhrm.methods.eiil import train_eiil
+from kerhrm.methods.erm import train_erm
+from kerhrm.methods.inputs import Inputs
+from kerhrm.methods.options import EIILOptions, ERMOptions
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
+from kerhrm.randomness import stream
+from kerhrm_paper.claims.comparison import rank_correlation
+from kerhrm_paper.data import regression
+from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.registry import generate
+from kerhrm_paper.evaluation.metrics import accuracy, divergence
+
+Numbers = dict[str, float]
+FIRST_SEED = 100
+RIDGE = 1e-2  #: of the mixtures, in the library's unit
+COSINE_WEIGHT = 100.0
+BIASES = (1.1, 1.5, 1.9, 2.3, 2.9)
+CORRUPTED = (
+    0.0,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+)  #: shares of points that are in a wrong environment
+TURNED = (0.0, 0.25, 0.5, 0.75, 1.0)  #: from an invariant direction to that of ERM
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  #: in units of the kernel's mean eigenvalue
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the small runs are."""
+
+    seeds: int = 8
+    points: int = 500  #: of each training environment
+    tests: int = 1000
+    width: int = 1024
+    k: int = 15
+    steps: int = 200  #: of the networks
+    n_init: int = 5
+
+
+SMOKE = Size(seeds=2, points=60, tests=100, width=64, k=5, steps=10, n_init=2)
+
+
+class Lab:
+    """One data set, the network at w_0, and the features.
+
+    ``classification`` has r2 = .80, ``regression`` r = 1.9 in scenario 2.  ``s`` and
+    ``v`` (n,) are sums over S and V of the training points, unmixed.
+    """
+
+    def __init__(self, generator: str, seed: int, size: Size) -> None:
+        n, sizes = size.points, (2 * size.points, max(2, size.points // 5))
+        options: dict[str, Any] = {"r2": 0.8, "n_test": size.tests}
+        options |= {
+            "n_train_per_environment": n,
+            "n_validation_per_environment": n // 2,
+        }
+        if generator == "regression":
+            options = {
+                "r": 1.9,
+                "n_train": sizes,
+                "n_validation": sum(sizes) // 2,
+                "n_test": 2,
+            }
+        data = generate(generator, options, [seed])
+        parts = data.train, data.validation, data.test
+        x, x_validation, self.x_test = (torch.from_numpy(part.x[0]) for part in parts)
+        y, y_validation = (torch.from_numpy(part.y[0]) for part in parts[:2])
+        network = build(NetworkOptions(widths=[size.width]), seed, x.shape[-1])
+        features = NTFMap.fit(network, x, size.k)
+        self.problem = Problem.from_features(
+            features, x_validation, y, y_validation, data.task, seed
+        )
+        self.inputs = Inputs(
+            x,
+            y,
+            x_validation,
+            y_validation,
+            data.task,
+            seed,
+            network,
+            problem=self.problem,
+        )
+        self.seed, self.size, self.y_test = seed, size, data.test.y[0]
+        self.psi_test, self.f0_test = features.transform(self.x_test)
+        back = torch.from_numpy(mixing_matrix("fixed", x.shape[-1], 0))
+        self.s, self.v = (x.double() @ back).unflatten(-1, (2, -1)).sum(-1).unbind(-1)
+
+    @property
+    def perfect(self) -> Tensor:
+        """Memberships (n, 2).
+
+        Where A, the sign of V's sum, agrees with the label, or not.
+        """
+        agrees = (self.v.sign() == self.problem.y.sign()).double()
+        return torch.stack([agrees, 1 - agrees], -1)
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Algorithm 1."""
+        size = self.size
+        k = sorted({min(10, size.k), size.k})
+        return fit(self.problem, KerHRMOptions(k=k, n_init=size.n_init))
+
+    def direction(self, memberships: Tensor, alpha: float = 1.0) -> Tensor:
+        """theta_inv (k,) over environments (n, K)."""
+        psi, penalty = self.problem.psi_train, GradientVariance()
+        risks = environment_risks(psi, self.problem.target, memberships, ridge=1e-6)
+        return penalty.minimise(risks, alpha * float(penalty.unit(psi)))
+
+    def accuracy(self, model: Tensor | Callable[[Tensor], Tensor]) -> float:
+        """Test accuracy of a direction (k,) or a network."""
+        with torch.no_grad():
+            if isinstance(model, Tensor):
+                outputs = predict_linear(model, self.psi_test, self.f0_test)
+            else:
+                outputs = model(self.x_test)
+        return float(accuracy(outputs.numpy(), self.y_test))
+
+    def divergence(self, memberships: Tensor) -> float:
+        """Divergence of P(Y | A) between environments (n, K), nats."""
+        r, y, a = (
+            memberships.numpy(),
+            self.problem.y.numpy(),
+            (self.v > 0).long().numpy(),
+        )
+        return float(divergence(r[None], y[None], a[None])[0])
+
+    def mixtures(self, psi: Tensor) -> Mixture:
+        """Mixtures of two from random starts."""
+        starts = random_starts(self.seed, self.size.n_init, len(psi), 2, "claims")
+        return fit_mixture(psi, self.problem.target, starts, ridge=RIDGE)
+
+    def explore(self, psi: Tensor) -> Tensor:
+        """Memberships (n, 2) of the likeliest mixture.
+
+        The last choice is one like the label.
+        """
+        fits, y = self.mixtures(psi), self.problem.target
+        memberships = fits.responsibilities(psi, y)
+        information = label_information(memberships, label_bins(self.problem.y))
+        repeats = information > KerHRMOptions().max_label_information
+        repeats = repeats & ~repeats.all()
+        return memberships[fits.objective.masked_fill(repeats, torch.inf).argmin()]
+
+
+def eiil_reference(lab: Lab) -> Numbers:
+    """Test accuracy of EIIL, its reference trained for a quarter or for 2.5 of the
+    steps."""
+    steps, numbers = lab.size.steps, {}
+    for name, share in (("short", 0.25), ("long", 2.5)):
+        options = EIILOptions(
+            reference_steps=int(share * steps), steps=steps, inference_steps=5 * steps
+        )
+        network = train_eiil(lab.inputs, options).networks["model"]
+        numbers[f"{name} reference"] = lab.accuracy(network)
+    return numbers
+
+
+def variant_part(lab: Lab) -> Numbers:
+    """Psi_V, the invariant part, and Psi.
+
+    Environments learned, and R2 of A and of S's sum.
+    """
+    psi, theta = lab.problem.psi_train, lab.direction(lab.perfect)
+    left, along = orthogonal_update(psi, theta), (psi @ (theta / theta.norm()))[:, None]
+    return {
+        "divergence from Psi_V": lab.divergence(lab.explore(left)),
+        "divergence from psi^T theta_inv": lab.divergence(lab.explore(along)),
+        "Psi_V on A": _explained(left, lab.v.sign()),
+        "Psi_V on S": _explained(left, lab.s),
+        "Psi on A": _explained(psi, lab.v.sign()),
+        "Psi on S": _explained(psi, lab.s),
+    }
+
+
+def _explained(features: Tensor, target: Tensor) -> float:
+    """R2 of least squares with a constant."""
+    features, target = features - features.mean(0), target - target.mean()
+    fitted = features @ (torch.linalg.pinv(features, rtol=1e-8) @ target)
+    return float(1 - ((target - fitted) ** 2).sum() / (target**2).sum())
+
+
+def iterations(lab: Lab) -> Numbers:
+    """The first and the last iteration of Algorithm 1."""
+    numbers = {}
+    for name, i in (("first", 0), ("last", -1)):
+        winner = lab.fit.directions[i].winner(1)
+        environments = lab.fit.environments[i]
+        memberships = environments.train[environments.k.tolist().index(winner.k)]
+        numbers[f"{name} divergence"] = lab.divergence(memberships)
+        numbers[f"{name} accuracy"] = lab.accuracy(winner.theta)
+    return numbers
+
+
+def low_rank(lab: Lab) -> Numbers:
+    """Ridge regression on k and on all directions, and the network by ERM.
+
+    On validation points.
+    """
+    regressed = Lab("regression", lab.seed, lab.size)
+    options = ERMOptions(steps=2 * lab.size.steps)
+    network = train_erm(regressed.inputs, options).networks["model"]
+    with torch.no_grad():
+        outputs = network(regressed.inputs.x_validation).double()
+    fits = {"k": True, "all": False}
+    numbers = {
+        f"accuracy with {name}": _best_ridge(lab, one)[0] for name, one in fits.items()
+    }
+    numbers |= {
+        f"error with {name}": _best_ridge(regressed, one)[1]
+        for name, one in fits.items()
+    }
+    error = ((outputs - regressed.problem.y_validation) ** 2).mean()
+    return numbers | {"error of the trained network": float(error)}
+
+
+def _best_ridge(lab: Lab, reduced: bool) -> tuple[float, float]:
+    """Accuracy and mean squared error at the ridge with the least error."""
+    problem, inputs = lab.problem, lab.inputs
+    if reduced:
+        kernel = problem.psi_train @ problem.psi_train.mT
+        cross = problem.psi_validation @ problem.psi_train.mT
+    else:
+        (ntf, _), (new, _) = (
+            extract(inputs.network, x) for x in (inputs.x, inputs.x_validation)
+        )
+        kernel, cross = ntf.kernel(ntf).double(), new.kernel(ntf).double()
+    units = kernel.diagonal().mean() * torch.eye(len(kernel), dtype=kernel.dtype)
+    weights = [
+        torch.linalg.solve(kernel + ridge * units, problem.target) for ridge in RIDGES
+    ]
+    outputs = problem.f0_validation + torch.stack(weights) @ cross.mT
+    squares = ((outputs - problem.y_validation) ** 2).mean(-1)
+    best = int(squares.argmin())
+    right = accuracy(outputs[best].numpy(), problem.y_validation.numpy())
+    return float(right), float(squares[best])
+
+
+def cosine_penalty(lab: Lab) -> Numbers:
+    """Networks trained along theta_inv of the last iteration, with the penalty and
+    without."""
+    problem, start = lab.problem, lab.inputs.network
+    end = lab.fit.directions[-1].winner(1)
+    options = KerHRMOptions(steps=lab.size.steps, check_every=None)
+    networks = [
+        train_igd(start, lab.inputs.x, problem, end, weight, options)[0]
+        for weight in (COSINE_WEIGHT, 0.0)
+    ]
+    coefficients = problem.u @ (end.theta / problem.s)
+    along = Linearisation.along(start, lab.inputs.x, coefficients[:, None]).directions
+    pairs = [
+        (w - start.weights[name], along[name][0])
+        for name, w in networks[0].weights.items()
+    ]
+    change, v_theta = (
+        torch.cat([w.double().flatten() for w in ws]) for ws in zip(*pairs, strict=True)
+    )
+    return {
+        "share along V theta": float(
+            torch.cosine_similarity(change, v_theta, dim=0) ** 2
+        ),
+        "accuracy with penalty": lab.accuracy(networks[0]),
+        "accuracy without": lab.accuracy(networks[1]),
+    }
+
+
+def corrupted(lab: Lab) -> Numbers:
+    """Environments ever more corrupted: rank correlations of what is
+    learned from them."""
+    draws = torch.from_numpy(
+        stream(lab.seed, "claims", "corruption").random(len(lab.perfect))
+    )
+    memberships = [
+        torch.where(draws[:, None] < share, 1 - lab.perfect, lab.perfect)
+        for share in CORRUPTED
+    ]
+    distances = [lab.divergence(r) for r in memberships]
+    accuracies = [lab.accuracy(lab.direction(r)) for r in memberships]
+    return {
+        "accuracy with right points": rank_correlation(
+            -np.array(CORRUPTED), accuracies
+        ),
+        "accuracy with divergence": rank_correlation(distances, accuracies),
+    }
+
+
+def turned(lab: Lab) -> Numbers:
+    """Environments learned without theta, turned from theta_inv to that of ERM."""
+    psi = lab.problem.psi_train
+    ends = (
+        lab.direction(lab.perfect),
+        lab.direction(torch.ones_like(lab.perfect[:, :1]), 0.0),
+    )
+    invariant, erm = (theta / theta.norm() for theta in ends)
+    distances = [
+        lab.divergence(
+            lab.explore(orthogonal_update(psi, (1 - turn) * invariant + turn * erm))
+        )
+        for turn in TURNED
+    ]
+    return {
+        "divergence with invariance": rank_correlation(-np.array(TURNED), distances)
+    }
+
+
+def selection_bias(lab: Lab) -> Numbers:
+    """Correlation of V_b and Y over r in the regression."""
+    options, n = regression.RegressionData(), 4 * lab.size.points
+    numbers = {}
+    for r in (sign * bias for bias in BIASES for sign in (1, -1)):
+        random = stream(lab.seed, "claims", f"r={r:g}")
+        _, v, y = regression.draw(random, n, r, options)
+        numbers[f"r={r:g}"] = float(np.corrcoef(v[:, -1], y)[0, 1])
+    return numbers
+
+
+MEASURES: dict[str, Callable[[Lab], Numbers]] = {
+    measure.__name__: measure
+    for measure in (
+        eiil_reference,
+        variant_part,
+        iterations,
+        low_rank,
+        cosine_penalty,
+        corrupted,
+        turned,
+        selection_bias,
+    )
+}
+
+
+_lab = lru_cache(maxsize=16)(partial(Lab, "classification"))
+
+
+def run(measure: str, smoke: bool = False) -> pd.DataFrame:
+    """Numbers of a small run: a row per seed, a column per name."""
+    size = SMOKE if smoke else Size()
+    seeds = range(FIRST_SEED, FIRST_SEED + size.seeds)
+    return pd.DataFrame(
+        [MEASURES[measure](_lab(seed, size)) for seed in seeds], [*seeds]
+    )

@@ -1,0 +1,124 @@
+"""Commands of the reproduction: explain, options, verify, publish, cost, claims."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from kerhrm.cli import OF_PAPER, Adder
+from kerhrm.extras import needs
+
+REFERENCE = Path("results/reference")
+
+
+def add_commands(add: Adder) -> None:
+    """Add each command with its options."""
+    where: dict[str, Any] = {
+        "type": Path,
+        "default": REFERENCE,
+        "help": "default: %(default)s",
+    }
+
+    more_files: dict[str, Any] = {
+        "type": Path,
+        "nargs": "+",
+        "action": "extend",
+        "default": [],
+        "metavar": "FILE",
+        "help": "further configuration, as Snakemake takes it",
+    }
+
+    explain = add("explain", _explain, OF_PAPER["explain"])
+    for key in ("table", "setting", "method", "metric"):
+        explain.add_argument(key)
+    explain.add_argument("--run", **where)
+    explain.add_argument("--selection", help="criterion; default: the method's own")
+    verify = add("verify", _verify, OF_PAPER["verify"])
+    verify.add_argument("run", type=Path)
+    verify.add_argument("--reference", **where)
+    verify.add_argument("--all", action="store_true", help="list every departure")
+    verify.add_argument("--csv", type=Path, help="write all cells side by side")
+    publish = add("publish", _publish, OF_PAPER["publish"])
+    publish.add_argument("run", type=Path)
+    publish.add_argument("tables", nargs="*", help="only these")
+    publish.add_argument("--reference", **where)
+    cost = add("cost", _cost, OF_PAPER["cost"])
+    cost.add_argument("targets", nargs="*", default=["all"])
+    cost.add_argument("--cores", type=int, default=2)
+    cost.add_argument(
+        "--config", nargs="*", action="extend", default=[], metavar="KEY=VALUE"
+    )
+    cost.add_argument("--configfile", **more_files)
+    options = add("options", _options, OF_PAPER["options"])
+    options.add_argument("name", help="as kerhrm, or classification")
+    options.add_argument("--preset", default="paper", help="default: %(default)s")
+    options.add_argument("--configfile", **more_files)
+    claims = add("claims", _claims, OF_PAPER["claims"])
+    claims.add_argument("run", type=Path, nargs="?", default=REFERENCE)
+
+
+def _explain(options: argparse.Namespace) -> None:
+    from kerhrm_paper.reporting.explain import explain
+    from kerhrm_paper.reporting.run import Run
+
+    cell = (options.table, options.setting, options.method, options.metric)
+    found = explain(Run(options.run), *cell, selection=options.selection)
+    print(json.dumps(found, indent=1, default=str))
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from kerhrm_paper.reporting.run import Run
+    from kerhrm_paper.reporting.verify import check_output, save, verify
+
+    run = Run(options.run)
+    if options.csv:
+        check_output(options.csv, run, options.reference)
+    found = verify(run, options.reference)
+    if options.csv:
+        save(found, options.csv)
+    departures = found.departures
+    print(found)
+    if len(departures):
+        shown = departures if options.all else departures.head(20)
+        print(shown.to_string(index=False, float_format="%.4g"))
+    return int(len(departures) > 0)
+
+
+def _publish(options: argparse.Namespace) -> None:
+    from kerhrm_paper.reporting.publish import publish
+    from kerhrm_paper.reporting.run import Run
+
+    print(publish(Run(options.run), options.reference, options.tables))
+
+
+def _options(options: argparse.Namespace) -> None:
+    from kerhrm_paper.config import load_config
+    from kerhrm_paper.reporting.option_list import table
+
+    config = load_config({"preset": options.preset}, options.configfile)
+    print(table(config, options.name))
+
+
+def _cost(options: argparse.Namespace) -> None:
+    needs("workflow", "snakemake")
+    from kerhrm_paper.runs.costs import predict
+
+    print(
+        predict(
+            options.targets,
+            cores=options.cores,
+            config=options.config,
+            configfiles=options.configfile,
+        )
+    )
+
+
+def _claims(options: argparse.Namespace) -> None:
+    from kerhrm_paper.reporting.run import Run
+
+    columns = ["claim", "status", "effect", "ci_low", "ci_high", "statement"]
+    print(
+        Run(options.run)
+        .claims()[columns]
+        .to_string(index=False, na_rep="", float_format="%.3g")
+    )

@@ -1,0 +1,147 @@
+"""The resolved configuration.
+
+What the workflow, the evaluation and the reports ask for.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.cells import DataCell, LearnerCell
+from kerhrm_paper.config.choices import Effect, effects
+from kerhrm_paper.config.layout import CHECKOUT as CHECKOUT
+from kerhrm_paper.config.names import check_case
+from kerhrm_paper.config.resolve import Resolved, Search, resolve
+from kerhrm_paper.config.run_folder import check_run_folder, run_folder
+from kerhrm_paper.config.strict_yaml import OWN_KEYS
+from kerhrm_paper.config.views import Group, TableView
+
+
+class Config:
+    """Resolved configuration.
+
+    Parameters
+    ----------
+    resolved : Resolved
+        Files, validated.
+    own_table : mapping, optional
+        Keys of the target of that name.
+
+    Attributes
+    ----------
+    preset, device, threads, raw_dir, on_missing
+        As in :class:`kerhrm_paper.config.schema.Whole`.
+    run : Path
+        Its folder.
+    mark : str
+        How it differs from the published options; empty if it does not.
+    tables : mapping of str to TableView
+        None in a search.
+    searches : mapping of str to Search
+        By data set, in a search.
+    groups : list of Group
+        Cells that one job trains together.
+    choices : list of Effect
+        Alternatives whose effects are measured.
+    """
+
+    def __init__(
+        self, resolved: Resolved, own_table: Mapping[str, Any] | None = None
+    ) -> None:
+        whole = resolved.whole
+        self.resolved = resolved
+        self.own_table = resolved.sources.own_table | dict(own_table or {})
+        self.preset: str = whole.preset
+        self.device: str = whole.device
+        self.threads: int = whole.threads
+        self.raw_dir: str | None = whole.raw_dir
+        self.on_missing: str = whole.on_missing
+        self.mark: str = resolved.mark
+        self.run: Path = run_folder(whole.results, whole.preset)
+        self.tables: dict[str, TableView] = resolved.tables
+        self.searches: dict[str, Search] = resolved.searches
+        self.groups: list[Group] = resolved.groups
+        self.choices: list[Effect] = effects(resolved)
+        self.data_sets: list[str] = [*whole.data]
+        self.learners: list[str] = [*whole.learners]
+        cells = [cell for table in self.tables.values() for cell in table.cells]
+        cells += [cell for search in self.searches.values() for cell in search.cells]
+        self._data = {data.casefold(): data for data, _ in cells}
+        self._learners = {learner.casefold(): learner for _, learner in cells}
+
+    @property
+    def choice_tables(self) -> list[str]:
+        """Tables that measure alternatives."""
+        tables = self.resolved.whole.tables
+        return [name for name in self.tables if tables[name].choices]
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """What a run notes of its configuration, without the choices' words."""
+        changes = self.resolved.resolver.changes
+        merged = self.resolved.sources.tree()
+        merged.pop("choices", None)
+        kept = {key: changes[key] for key in ("data", "learners") if key in changes}
+        return {"preset": self.preset, "mark": self.mark, **merged, "changes": kept}
+
+    def data(self, name: str) -> DataCell:
+        """Data of a name; KerhrmError if it is none."""
+        cell = self.resolved.resolver.data(name)
+        check_case(name, self._data)
+        return cell
+
+    def learner(self, data: str, name: str) -> LearnerCell:
+        """A learner of a name, on data of a name.
+
+        Raises KerhrmError if it is none, or its options are not selected yet.
+        """
+        cell = self.resolved.resolver.learner(data, name)
+        check_case(data, self._data)
+        check_case(name, self._learners)
+        if cell.missing is not None:
+            hint = "run snakemake select --config preset=tuning"
+            raise KerhrmError(f"{data}/{name}: {cell.missing}", hint)
+        return cell
+
+    def selected(self, *tables: str) -> list[list[Any]]:
+        """What criteria have selected for the learners of some tables.
+
+        Rows of the data set that they were selected on, the title of the learner's
+        first output, the criterion, and the options.
+        """
+        rows: dict[tuple[str, str, str], list[Any]] = {}
+        for row in (row for name in tables for row in self.tables[name].rows):
+            cell = self.learner(row.data, row.learner)
+            title = next(iter(cell.titles.values()))
+            key = (cell.selected_on, title, cell.selection)
+            if cell.selected:
+                rows.setdefault(key, [*key, dict(cell.selected)])
+        return list(rows.values())
+
+
+def load_config(
+    overrides: Mapping[str, Any] | None = None,
+    files: Sequence[str | Path] = (),
+    root: str | Path = CHECKOUT,
+) -> Config:
+    """Resolve the configuration.
+
+    ``overrides``, keys of the command line, go before ``files``, and these before the
+    files of ``config/`` in ``root``.
+
+    An error says in one line the file, the key and its value, the problem, and a hint.
+    """
+    given = {key: one for key, one in (overrides or {}).items() if key not in OWN_KEYS}
+    own = {key: one for key, one in (overrides or {}).items() if key in OWN_KEYS}
+    paths, folder = [Path(f) for f in files], Path(root) / "config"
+    config = Config(resolve(given, paths, folder), own)
+    check_run_folder(config.run, Path(root))
+    return config
+
+
+def page_name(csv: str) -> str:
+    """Name of the page of a table of your own, without its ending."""
+    name = re.sub(r"[^\w.-]", "_", Path(csv).stem)
+    return name.encode()[:200].decode(errors="ignore")

@@ -1,0 +1,134 @@
+"""Types of values in the configuration's files."""
+
+import re
+from collections.abc import Collection
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from kerhrm.options import NonEmpty, Number, similar
+from kerhrm_paper.config.run_folder import no_folder
+
+MAX_SEEDS = 10_000
+MAX_THREADS = 256
+DEVICES = "auto, cpu, cuda or cuda:N"
+MANY = 12  #: names that an error does not list
+
+Item = TypeVar("Item")
+Values = dict[str, Any]
+
+
+def check_name(name: str) -> str:
+    """Refuse a name that cannot be a folder or a target."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]{0,79}", name) or ".." in name:
+        raise ValueError(
+            "must be up to 80 letters, digits and _=.+-, and not begin with a sign"
+        )
+    if name.endswith("."):
+        raise ValueError("must not end with a full stop")
+    return name
+
+
+def check_base(name: str) -> str:
+    """Refuse a name to which no options could be added."""
+    if "+" in name or "=" in name:
+        raise ValueError(
+            "options follow a + behind the name; choose one without + and ="
+        )
+    return check_name(name)
+
+
+def matching(pattern: str, text: str) -> AfterValidator:
+    """Refuse text that does not match, in words."""
+
+    def check(value: str) -> str:
+        if re.fullmatch(pattern, value):
+            return value
+        raise ValueError(text)
+
+    return AfterValidator(check)
+
+
+_NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?![\w.])")
+
+
+def _same_numbers(word: str, names: Collection[str]) -> list[str]:
+    """Names that differ from a word in how numbers are written, as r2=0.7, r2=0.70."""
+
+    def plain(text: str) -> str:
+        return _NUMBER.sub(lambda number: f"{float(number[0]):g}", text.casefold())
+
+    return [name for name in names if plain(name) == plain(word)]
+
+
+def _other_numbers(word: str, names: Collection[str]) -> list[str]:
+    """Names that differ from a word in the numbers alone, as r2=0.6 and r2=0.70."""
+    bare = [_NUMBER.sub("#", text.casefold()) for text in (word, *names)]
+    fit = (name for name, one in zip(names, bare[1:], strict=True) if one == bare[0])
+    return list(fit) if "#" in bare[0] else []
+
+
+def closest(word: str, names: Collection[str]) -> str | None:
+    """Hint for a name that may be another one in another spelling; None if none is.
+
+    Of two numbers only equal ones are spellings of each other.
+    """
+    same = _same_numbers(word, names)
+    others = _other_numbers(word, names)
+    if not same and len(others) > 1:
+        return _listed(others)
+    close = same[0] if same else similar(word, names)
+    return f"did you mean '{close}'?" if close else None
+
+
+def nearest(word: str, names: Collection[str]) -> str:
+    """Hint for a name that is unknown: the nearest one, or all if they are few."""
+    return closest(word, names) or _listed(names)
+
+
+def _listed(names: Collection[str]) -> str:
+    """Hint of the names that are known, or the first ones."""
+    if len(names) <= MANY:
+        return f"known are: {', '.join(names)}"
+    shown = ", ".join(list(names)[:MANY])
+    return f"known are: {shown} and {len(names) - MANY} more"
+
+
+def _without_null(entries: Any) -> Any:
+    """Leave out entries that a file sets to null."""
+    if not isinstance(entries, dict):
+        return entries
+    return {name: one for name, one in entries.items() if one is not None}
+
+
+def _differ(items: list[Item]) -> list[Item]:
+    for number, item in enumerate(items):
+        if item in items[:number]:
+            raise ValueError(f"{item!r} is given twice; write it once")
+    return items
+
+
+def _check_there(folder: str) -> str:
+    """Refuse a folder that is not there."""
+    if wrong := no_folder(folder):
+        raise ValueError(f"it {wrong}")
+    return folder
+
+
+Name = Annotated[str, AfterValidator(check_name)]
+BaseName = Annotated[str, AfterValidator(check_base)]
+SeedNumber = Annotated[int, Field(gt=0, le=MAX_SEEDS), Number]
+Differing = AfterValidator(_differ)
+WithoutNull = BeforeValidator(_without_null)
+ByName = Annotated[dict[str, Item], WithoutNull]
+Entries = Annotated[dict[Name, Item], NonEmpty, WithoutNull]
+Bases = Annotated[dict[BaseName, Item], NonEmpty, WithoutNull]
+Folder = Annotated[str, AfterValidator(_check_there)]
+FolderName = Annotated[
+    str,
+    matching(
+        r"[^{}<>$\x00-\x1f]+",
+        "must be a path without { } < > $ and line breaks; "
+        "write the folder out: variables are not replaced",
+    ),
+]

@@ -1,0 +1,85 @@
+"""Two things of the configuration are never one, and a name always means something."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.layout import reserved, tracked
+from kerhrm_paper.config.schema import Whole
+from kerhrm_paper.config.views import TableView
+
+
+def check_names(sources: Sources, whole: Whole, root: Path) -> None:
+    """Refuse names that would share a folder, a file or a rule.
+
+    With each other, on a system that ignores case, too, or with the workflow's own.
+    """
+    taken, taken_by_tables = reserved(root), reserved(root, stems=True)
+    for key, names in _siblings(whole):
+        own = taken_by_tables if key == ("tables",) else taken
+        spelled: dict[str, str] = {}
+        for name in names:
+            if own.fullmatch(name):
+                problem = f"the name '{name}' is reserved for the workflow's own files"
+                raise sources.error((*key, name), problem, "choose another one")
+            other = spelled.setdefault(name.casefold(), name)
+            if other != name:
+                problem = f"'{other}' and '{name}' differ in case alone"
+                raise sources.error((*key, name), problem, "rename one of them")
+    _check_preset(sources, whole.preset, root)
+
+
+def check_cells(sources: Sources, tables: Mapping[str, TableView]) -> None:
+    """Refuse data or learners of tables that differ in case alone.
+
+    Their folders would be one on a system that ignores case.
+    """
+    data: dict[str, str] = {}
+    learners: dict[str, str] = {}
+    for table, view in tables.items():
+        for row in view.rows:
+            names = (row.data, data), (row.learner, learners), (row.trained, learners)
+            for name, spelled in names:
+                try:
+                    check_case(name, spelled)
+                except KerhrmError as error:
+                    key = ("tables", table, "data", row.data)
+                    raise sources.error(key, error.problem, error.hint) from error
+                spelled[name.casefold()] = name
+
+
+def check_case(name: str, spelled: Mapping[str, str]) -> None:
+    """Refuse a name that differs in case alone from another one.
+
+    ``spelled`` are the others by what they are without case.
+    """
+    other = spelled.get(name.casefold(), name)
+    if other != name:
+        problem = f"'{other}' and '{name}' differ in case alone"
+        raise KerhrmError(problem, "rename one of them")
+
+
+def _check_preset(sources: Sources, preset: str, root: Path) -> None:
+    """Refuse a preset whose runs would lie in another one's, or a published, folder."""
+    for path in (root / "config" / "presets").glob("*.yaml"):
+        if path.stem != preset and path.stem.casefold() == preset.casefold():
+            problem = f"the preset '{path.stem}' differs in case alone"
+            raise sources.error(("preset",), problem, "rename one of them")
+    if reserved(root).fullmatch(preset):
+        problem = "the name is reserved for the workflow's own files"
+        raise sources.error(("preset",), problem, "rename the preset's file")
+    history = tracked(root)
+    if Path("config", "presets", f"{preset}.yaml") in history:
+        return  # its runs may be published, too
+    for folder in history:
+        if str(folder).casefold() == f"results/{preset}".casefold():
+            problem = f"{folder} has files of the checkout, which runs would overwrite"
+            raise sources.error(("preset",), problem, "rename the preset's file")
+
+
+def _siblings(whole: Whole) -> Iterator[tuple[Key, Iterable[str]]]:
+    """Names that are folders or files beside each other, with the key above them."""
+    yield ("data",), whole.data
+    yield ("learners",), whole.learners
+    yield ("tables",), whole.tables

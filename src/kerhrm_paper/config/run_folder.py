@@ -1,0 +1,84 @@
+"""The folder of a run: its own, where nothing of anybody else's is overwritten."""
+
+import os
+from pathlib import Path
+
+from kerhrm.errors import FileError, KerhrmError
+from kerhrm_paper.config.layout import tracked
+from kerhrm_paper.runs.locks import TEMPORARY
+from kerhrm_paper.runs.provenance import PROVENANCE
+
+HINT = "let results= name another folder"
+#: files that only earlier versions have made: DATA/SETTING/data/train.npz
+OLDER = "*/*/data/train.npz"
+
+
+def no_folder(name: str) -> str:
+    """Why there is no folder of this name, in the home folder if ``~`` says so, and a
+    hint; empty if there is one."""
+    try:
+        path = Path(name).expanduser()
+        if path.is_dir():
+            return ""
+        if path.exists():
+            return "is a file; name the folder that holds it"
+    except (OSError, RuntimeError, ValueError):  # too long, or no such home folder
+        pass
+    return "does not exist; correct its name"
+
+
+def run_folder(results: str, preset: str) -> Path:
+    """Folder of a run of a preset.
+
+    Raises KerhrmError if the home folder that ``results`` begins with is unknown.
+    """
+    try:
+        top = Path(results).expanduser()
+    except RuntimeError as error:
+        raise KerhrmError(f"results={results}: no such home folder", HINT) from error
+    return Path(os.path.normpath(top / preset))
+
+
+def check_run_folder(run: Path, root: Path) -> None:
+    """Refuse a run in a folder that cannot be one or that holds other files.
+
+    Those are files of the checkout ``root``, of another run, or any that no run has
+    written.
+    """
+    where, root = f"results={run.parent}", root.resolve()
+    try:
+        _check_folders(run, where)
+        whole = run.resolve()
+        for folder in whole.parents:
+            if (folder / TEMPORARY).is_dir() and (folder / PROVENANCE).is_dir():
+                raise KerhrmError(f"{where}: {folder} is another run's folder", HINT)
+        if older := next(whole.glob(OLDER), None):
+            problem = f"{where}: {run} has the layout of an earlier version"
+            problem += f", as {older.parent.relative_to(whole)}"
+            raise KerhrmError(problem, f"{HINT}, or delete {run}")
+        if whole.is_dir() and not _is_run(whole) and (names := os.listdir(whole)):
+            problem = f"{where}: {run} has files that no run has made, as {min(names)}"
+            raise KerhrmError(problem, f"{HINT}, or choose another preset")
+    except OSError as error:
+        problem = f"{where}: {error.strerror or error}"
+        raise FileError(problem, HINT) from error
+    if whole.is_relative_to(root) and whole.parent != root / "results":
+        others = tracked(root) - {Path(), Path("results")}
+        for folder in (whole, *whole.parents):
+            if folder.is_relative_to(root) and folder.relative_to(root) in others:
+                raise KerhrmError(f"{where}: {folder} is a part of the checkout", HINT)
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a run has begun in a folder."""
+    return (folder / TEMPORARY).is_dir() or (folder / PROVENANCE).is_dir()
+
+
+def _check_folders(run: Path, where: str) -> None:
+    """Refuse a path on which a file, or a link to nothing, takes a folder's place."""
+    for folder in (run, *run.parents):
+        if folder.is_dir():
+            return
+        if os.path.lexists(folder):
+            what = "a file" if folder.exists() else "a link to nothing"
+            raise KerhrmError(f"{where}: {folder} is {what}, not a folder", HINT)

@@ -1,0 +1,272 @@
+"""Models of the configuration's files; every field's description is its
+documentation."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from kerhrm.options import Natural, NonEmpty, Number, Options, Some, misfit, option
+from kerhrm_paper.config.fields import (
+    DEVICES,
+    MAX_THREADS,
+    BaseName,
+    Bases,
+    ByName,
+    Differing,
+    Entries,
+    Folder,
+    FolderName,
+    Name,
+    SeedNumber,
+    Values,
+    WithoutNull,
+    matching,
+)
+from kerhrm_paper.config.spelling import base_of
+
+FIRST_SEARCHED = 100  #: seed of a search, beyond those of the tables
+#: kinds of scores by task of the data; the first one is the default
+KINDS = {
+    "classification": ("accuracy", "shift", "iterations"),
+    "regression": ("mean_error", "period"),
+}
+#: what may choose among a learner's candidates
+Criterion = Literal["pooled", "worst_inferred", "worst_true", "oracle", "none"]
+Select = Literal["own", "pooled", "worst_inferred", "worst_true", "oracle", "none"]
+
+
+def _kind_of_seeds(value: Any) -> str:
+    """How seeds are given, as errors' places have it."""
+    return "[map]" if isinstance(value, dict) else "[number]"
+
+
+class DataAt(Options):
+    """What a data set changes where some of its options have certain values."""
+
+    options: Values = option({}, "of the generator")
+    network: Values = option({}, "of the network f_w")
+    features: Values = option({}, "of the features")
+
+
+class Tuning(Options):
+    """What the preset ``tuning`` runs."""
+
+    data: Annotated[Some[str], Differing] = Field(
+        description="data by name; scores of a candidate are averaged over them"
+    )
+    seeds: SeedNumber = option(5, "number of replicates")
+
+
+class DataSet(Options):
+    """A data set: its generator, network, features and seeds."""
+
+    title: str = Field(description="shown in tables and reports")
+    generator: str = Field(description="name of the generator (kerhrm_paper.data)")
+    options: Values = option({}, "of the generator")
+    network: Values = option({}, "of the network f_w")
+    features: Values = option({}, "how many there are, and how they are found")
+    at: ByName[DataAt] = option({}, "changes by data, as DATA+option=value")
+    seeds: Annotated[
+        Annotated[SeedNumber, Tag("[number]")]
+        | Annotated[ByName[SeedNumber], Tag("[map]")],
+        Discriminator(_kind_of_seeds),
+    ] = Field(
+        description="number of replicates; or by DATA, DATA+option=value or "
+        "DATA/LEARNER, exactly as they are written"
+    )
+    select_on: BaseName | None = option(
+        None, "data set that options were selected on; null: itself"
+    )
+    tuning: Tuning | None = option(None, "null: nothing is selected on this data set")
+
+
+class LearnerAt(Options):
+    """What a learner changes on some data."""
+
+    options: Values = option({}, "of the method")
+    grid: ByName[Some[Any]] = option({}, "values to try, over those of the learner")
+
+
+class Learner(Options):
+    """A method with its hyperparameters."""
+
+    method: str = Field(description="of kerhrm.methods")
+    titles: Annotated[dict[str, str], NonEmpty, WithoutNull] = Field(
+        description="row of the tables, by output of the method"
+    )
+    options: Values = option({}, "of the method")
+    at: ByName[LearnerAt] = option(
+        {}, "changes by data, as DATA+option=value; later ones win"
+    )
+    at_only: bool = option(
+        False, "whether it is for the data of `at` alone, and refused on others"
+    )
+    grid: ByName[Some[Any]] = option(
+        {}, "values to try; all combinations are candidates"
+    )
+    candidates: list[Values] = option([], "options to try, instead of `grid`")
+    tuned_as: BaseName | None = option(
+        None, "learner whose selected options it takes; null: itself"
+    )
+    checkpoint_iterations: bool = option(
+        False, "whether M_c and M_p are jobs of their own"
+    )
+
+    @model_validator(mode="after")
+    def _tries_one_list(self) -> Self:
+        gridded = [place for place, one in self.at.items() if one.grid]
+        if self.candidates and (self.grid or gridded):
+            grid = "grid" if self.grid else f"at {gridded[0]} a grid"
+            raise ValueError(f"it has {grid} and candidates; delete one of them")
+        return self
+
+    @property
+    def is_tuned(self) -> bool:
+        """Whether it has candidates, of which a criterion selects one."""
+        gridded = any(one.grid for one in self.at.values())
+        return bool(self.grid or self.candidates or gridded)
+
+
+class TableData(Options):
+    """Data of a table."""
+
+    label: str | None = option(None, "shown in the column `setting`; null: its options")
+    learners: Annotated[Some[str], Differing] | None = option(
+        None, "null: those of the table"
+    )
+    select: Annotated[Some[Select], Differing] | None = option(
+        None, "null: those of the table"
+    )
+
+
+def _once(value: Any) -> Any:
+    """``[DATA, ...]`` stands for data without changes."""
+    if isinstance(value, str):
+        raise ValueError(f"must be a list; write [{value}]")
+    if not isinstance(value, list):
+        return value
+    for item in value:
+        if not isinstance(item, str):
+            raise ValueError("must be names; write DATA: {label: TEXT} without a dash")
+    if len(value) > len({str(item) for item in value}):
+        raise ValueError("data are given twice; write each once")
+    return {place: {} for place in value}
+
+
+class Table(Options):
+    """A view: data x learners, by their names."""
+
+    title: str = Field(description="of the table")
+    about: str = option("", "what its notebook says first, Markdown")
+    kind: str | None = option(
+        None, "of its scores; null: accuracy or mean_error, by the task"
+    )
+    in_all: bool = option(True, "whether `snakemake all` makes it")
+    data: Annotated[
+        dict[str, TableData], NonEmpty, WithoutNull, BeforeValidator(_once)
+    ] = Field(
+        description="by name, each with a label and learners of its own if it has any"
+    )
+    learners: Annotated[list[str], Differing] = option([], "of all data, by name")
+    select: Annotated[Some[Select], Differing] = option(
+        ["own"],
+        "criteria by which options were selected, a row each, of learners whose "
+        "names have no options",
+    )
+    seeds: SeedNumber | None = option(None, "how many are shown; null: all")
+    outputs: ByName[Some[str]] = option(
+        {}, "shown, by learner's name, or by what it begins with; else all"
+    )
+    labels: ByName[str] = option({}, "of options, over those of labels.yaml")
+    choices: Annotated[list[str], Differing] = option(
+        [], "adds alternatives of choices.yaml; learners on those of the data"
+    )
+
+
+class Alternative(Options):
+    """Another choice: other options of a learner or of the data, or another row of the
+    table."""
+
+    to: str = Field(description="the other choice, in words")
+    data: str | None = option(None, "data with the other choice, by name")
+    learner: str | None = option(None, "learner with the other choice, by name")
+    where: Annotated[list[BaseName], Differing] = option(
+        [], "data sets on which it is measured; of data, that of its name"
+    )
+    only: str | None = option(None, "title of the only row that can change; null: all")
+    title: str | None = option(None, "title of a row that stands in the table already")
+    instead: str | None = option(None, "title of the row that takes its place")
+    select: Criterion | None = option(
+        None, "criterion that takes the place of the row's own"
+    )
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        if sum(map(bool, (self.data, self.learner, self.title))) != 1:
+            raise ValueError("give one of data, learner and title")
+        if bool(self.title) and bool(self.instead) == bool(self.select):
+            raise ValueError("give instead or select")
+        if self.data and self.where:
+            raise misfit("is that of data; leave it out", "where")
+        if not self.data and not self.where:
+            raise misfit("is missing; name the data sets", "where")
+        return self
+
+    @property
+    def name(self) -> str:
+        """What tells it from others: a name, or the row and what takes its place."""
+        return (
+            self.data or self.learner or f"{self.title}: {self.instead or self.select}"
+        )
+
+    @property
+    def places(self) -> list[str]:
+        """Data sets on which it is measured."""
+        return [base_of(self.data)] if self.data else self.where
+
+
+class Choice(Options):
+    """What the paper leaves open or says in two ways, and the measured alternatives."""
+
+    title: str = Field(description="the choice")
+    paper: Some[dict[Literal["words", "where"], str]] = Field(
+        description="what the paper says"
+    )
+    authors_code: str = Field(description="what the authors' code does")
+    default: str = Field(description="what is done here")
+    because: str = Field(description="why")
+    alternatives: list[Alternative] = option([], "whose effect is measured")
+    unmeasured: str | None = option(None, "why there are none")
+
+
+#: options of a learner, by criterion; of a data set, by learner; of all data sets
+ByCriterion = Annotated[dict[Select, Values], WithoutNull]
+OfLearners = Annotated[dict[BaseName, ByCriterion], WithoutNull]
+Selected = Annotated[dict[BaseName, OfLearners], WithoutNull]
+
+
+class Whole(Options):
+    """All files of ``config/`` together."""
+
+    preset: Name = option("paper", "a name in config/presets")
+    results: FolderName = option("results", "folder of everything that is generated")
+    raw_dir: Folder | None = option(None, "folder with raw data files, searched first")
+    on_missing: Literal["fallback", "fail"] = option(
+        "fail", "raw files: synthetic, or an error"
+    )
+    device: Annotated[str, matching(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = (
+        option("auto", DEVICES)
+    )
+    threads: Annotated[int, Field(gt=0, le=MAX_THREADS), Number] = option(
+        1, "of a heavy job; last bits depend on it"
+    )
+    seed_offset: Natural = option(0, "added to every seed of the tables")
+    search: bool = option(False, "train all candidates on the tuning data and seeds")
+    data: Bases[DataSet] = Field(description="data sets by name")
+    learners: Bases[Learner] = Field(description="learners by name")
+    tables: Entries[Table] = Field(description="tables by name")
+    labels: ByName[str] = option(
+        {}, "what tables show for an option, `option=value`, or a data set"
+    )
+    selected: Selected = option({}, "by data set, learner, criterion")
+    choices: ByName[Choice] = option({}, "what the paper leaves open")

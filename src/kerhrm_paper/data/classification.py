@@ -1,0 +1,112 @@
+r"""Classification with spurious correlation (the paper's first synthetic experiment).
+
+.. math::
+    S \mid Y \sim N(Y 1_d, \sigma_s^2 I_d), \quad V \mid A \sim N(A 1_d, \sigma_v^2
+    I_d), \quad X = H [S, V]^T, \quad P(A = Y) = r,
+
+with Y uniform on {-1, +1} and H orthogonal.  Training pools two environments of bias
+rates r1 and r2; test environments have other ones.  With ``spurious="S"`` the parts
+swap roles: it is S that follows A.  The part that is not spurious follows B with P(B =
+Y) = ``agreement``, 1 in the paper, in every environment.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from kerhrm.options import (
+    Count,
+    Number,
+    Options,
+    PositiveFloat,
+    Probability,
+    Some,
+    option,
+)
+from kerhrm_paper.data.dataset import Dataset
+from kerhrm_paper.data.drawing import (
+    Scramble,
+    draw_parts,
+    mixing_matrix,
+    named_by,
+)
+
+
+class ClassificationData(Options):
+    """Classification with spurious correlation (paper, section 5.1)."""
+
+    r1: Probability = option(0.9, "bias rate of the first training environment")
+    r2: Probability = option(0.7, "bias rate of the second one")
+    r_test: Annotated[Some[Probability], named_by(".2f")] = option(
+        [0.1], "bias rates of the test environments"
+    )
+    spurious: Literal["V", "S"] = option("V", "the part that the bias rates are of")
+    agreement: Annotated[float, Field(gt=0.5, le=1), Number] = option(
+        1.0, "share of points whose other part agrees with the label"
+    )
+    d: Count = option(5, "dimension of S and of V")
+    sigma_s: PositiveFloat = option(3.0, "noise of S")
+    sigma_v: PositiveFloat = option(0.3, "noise of V")
+    noise_unit: Literal["std", "variance"] = option(
+        "std", "of the sigmas; the appendix: variance"
+    )
+    scramble: Scramble = option("fixed", "H: one for all seeds, one for each, or none")
+    n_train_per_environment: Count = option(1000, "training points of each environment")
+    n_validation_per_environment: Count = option(500, "likewise for validation")
+    n_test: Count = option(1000, "points of each test environment")
+
+    @property
+    def n_points(self) -> int:
+        """Number of training points."""
+        return 2 * self.n_train_per_environment
+
+
+def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
+    """Draw one data set per seed; training x is (S, 2 n_train_per_environment, 2 d).
+
+    Settings that differ in a bias rate, a sigma or the scrambling share labels and
+    noise.
+    """
+    rates = (options.r1, options.r2)
+    parts = {
+        "train": [(options.n_train_per_environment, r) for r in rates],
+        "validation": [(options.n_validation_per_environment, r) for r in rates],
+        "test": [(options.n_test, r) for r in options.r_test],
+    }
+
+    def points(
+        random: np.random.Generator, seed: int, n: int, r: float
+    ) -> tuple[np.ndarray, ...]:
+        s, v, y = draw(random, n, r, options)
+        return np.hstack([s, v]) @ mixing_matrix(
+            options.scramble, 2 * options.d, seed
+        ).T, y
+
+    names = [f"r_test={r:.2f}" for r in options.r_test]
+    return Dataset(
+        **draw_parts(points, seeds, parts),
+        test_environments=names,
+        seeds=seeds,
+        task="classification",
+    )
+
+
+def draw(
+    random: np.random.Generator, n: int, r: float, options: ClassificationData
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw S (n, d), V (n, d) and Y (n,) of one environment."""
+    sigma_s, sigma_v = deviations(options)
+    y = random.choice([-1.0, 1.0], size=n)
+    a = np.where(random.random(n) < r, y, -y)
+    noise_s, noise_v = random.standard_normal((2, n, options.d))
+    b = np.where(random.random(n) < options.agreement, y, -y)
+    s, v = (b, a) if options.spurious == "V" else (a, b)
+    return s[:, None] + sigma_s * noise_s, v[:, None] + sigma_v * noise_v, y
+
+
+def deviations(options: ClassificationData) -> tuple[float, float]:
+    """Standard deviations of S given Y, and of V given A."""
+    power = 0.5 if options.noise_unit == "variance" else 1.0
+    return options.sigma_s**power, options.sigma_v**power

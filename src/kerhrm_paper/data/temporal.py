@@ -1,0 +1,87 @@
+r"""Classification whose spurious features change over time (Lin et al., ZIN, NeurIPS
+2022).
+
+With W and t uniform on {-1, +1} and (0, 1),
+
+.. math::
+    P(Y = W) = 1 - \text{noise}, \quad S \mid W \sim N(W 1_d, I_d), \quad
+    V \mid A \sim N(A 1_d, I_d), \quad X = [S, V], \quad P(A = Y) = p(t),
+
+where p(t) is ``low`` for t < 1/2 and ``high`` from then on.  The time t is the
+auxiliary variable and no feature.  In each test environment p is one of ``p_test``.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from kerhrm.options import Count, Options, Probability, Some, option
+from kerhrm_paper.data.dataset import Dataset
+from kerhrm_paper.data.drawing import draw_parts, named_by
+
+
+class TemporalData(Options):
+    """Temporal synthetic data of ZIN (section 5.1 of its paper)."""
+
+    low: Probability = option(
+        0.999, "share of points whose V agrees with the label, t < 1/2"
+    )
+    high: Probability = option(0.9, "the same for t >= 1/2")
+    p_test: Annotated[Some[Probability], named_by("g")] = Field(
+        [0.999, 0.8, 0.2, 0.001],
+        description="the same of the test environments",
+        min_length=2,
+    )
+    d: Count = option(5, "dimension of S and of V")
+    noise: Probability = option(0.1, "share of labels that differ from W")
+    n_train: Count = option(5000, "training points")
+    n_validation: Count = option(1000, "validation points")
+    n_test: Count = option(5000, "test points of each environment")
+
+    @property
+    def n_points(self) -> int:
+        """Number of training points."""
+        return self.n_train
+
+
+def generate(options: TemporalData, seeds: Sequence[int]) -> Dataset:
+    """Draw one data set per seed.
+
+    Training x is (S, n_train, 2 d), its environments halves of time.
+
+    Settings that differ in a share of agreement have the same labels and noise.
+    """
+
+    def halves(n: int) -> list[tuple[int, float, float, float]]:
+        return [(n - n // 2, options.low, 0.0, 0.5), (n // 2, options.high, 0.5, 0.5)]
+
+    parts = {
+        "train": halves(options.n_train),
+        "validation": halves(options.n_validation),
+        "test": [(options.n_test, p, 0.0, 1.0) for p in options.p_test],
+    }
+
+    def points(
+        random: np.random.Generator,
+        seed: int,
+        n: int,
+        share: float,
+        start: float,
+        length: float,
+    ) -> tuple[np.ndarray, ...]:
+        w = random.choice([-1.0, 1.0], size=n)
+        y = np.where(random.random(n) < options.noise, -w, w)
+        a = np.where(random.random(n) < share, y, -y)
+        centres = np.repeat(np.stack([w, a], axis=1), options.d, axis=1)
+        x = centres + random.standard_normal((n, 2 * options.d))
+        return x, y, (start + length * random.random(n))[:, None]
+
+    names = [f"p={p:g}" for p in options.p_test]
+    return Dataset(
+        **draw_parts(points, seeds, parts),
+        test_environments=names,
+        seeds=seeds,
+        task="classification",
+    )

@@ -1,0 +1,78 @@
+"""What a name can say: the options of a learner or of data, for a reader."""
+
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.config import Config
+from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.nameable import Nameable, spell_value
+from kerhrm_paper.config.spelling import base_of
+
+#: signs of a range, by the attribute of what declares it
+SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+WIDEST = 44  #: characters of a column
+VALUE = "VALUE"  #: in the place of a default that a name cannot give
+
+
+def table(config: Config, name: str) -> str:
+    """Options that can be added to a name: default, type and range, and meaning.
+
+    Of a learner, or of data; defaults are those of the method or the generator, which
+    files change.
+
+    Raises KerhrmError if there is no learner and no data set of that name.
+    """
+    base, resolver = base_of(name), config.resolved.resolver
+    known = [*config.learners, *config.data_sets]
+    if base not in known:
+        problem = f"no learner and no data set is called '{base}'"
+        raise KerhrmError(problem, nearest(base, known))
+    is_learner = base in config.learners
+    schema = resolver.learner_schema(base) if is_learner else resolver.data_schema(base)
+    what = "a learner" if is_learner else "data"
+    head = f"{base}+option=value+... names {what} with other options; defaults are"
+    return "\n".join([head, *_lines(schema)])
+
+
+def _lines(schema: Mapping[str, Nameable]) -> list[str]:
+    """A line for each option, its columns below each other."""
+    rows = [
+        (f"+{key}={_default(one)}", ", ".join([one.values, *_limits(one.annotation)]))
+        for key, one in schema.items()
+    ]
+    wide = [min(WIDEST, max(len(row[column]) for row in rows)) for column in (0, 1)]
+    return [
+        f"  {first:<{wide[0]}}  {second:<{wide[1]}}  {one.meaning}".rstrip()
+        for (first, second), one in zip(rows, schema.values(), strict=True)
+    ]
+
+
+def _default(option: Nameable) -> str:
+    """The default as a name would spell it; VALUE where a name cannot give it."""
+    try:
+        text = spell_value(option.default)
+        value = option.read(text)
+        same = spell_value(value) == text and (value is None) == (
+            option.default is None
+        )
+        return text if same else VALUE
+    except ValueError:
+        return VALUE
+
+
+def _limits(annotation: Any) -> list[str]:
+    """Limits that a type declares, each once."""
+    return list(dict.fromkeys(_range(annotation)))
+
+
+def _range(annotation: Any) -> Iterator[str]:
+    """Limits that a type declares, as ``>= 0``, wherever in it they stand."""
+    for part in typing.get_args(annotation):
+        for constraint in (part, *getattr(part, "metadata", ())):
+            for name, sign in SIGNS.items():
+                limit = getattr(constraint, name, None)
+                if isinstance(limit, int | float):
+                    yield f"{sign} {limit:g}"
+        yield from _range(part)

@@ -1,0 +1,235 @@
+"""The options of a run's cells: every value in force, and where it stands."""
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.config import Config
+from kerhrm_paper.config.files import ABSENT, Key, Sources, read_sources
+from kerhrm_paper.config.resolve import resolved
+from kerhrm_paper.config.schema import Whole
+from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.arrays import load_records
+from kerhrm_paper.runs.predictions import Predictions
+
+#: keys of a run's configuration that say where it ran, not what
+ELSEWHERE = ("preset", "results", "raw_dir")
+#: keys of the configuration that are no data set's and no learner's
+GENERAL = ("device", "threads", "on_missing", "seed_offset")
+Tree = dict[str, Any]
+
+
+class RunOptions:
+    """The configuration that a run has written, resolved again.
+
+    Parameters
+    ----------
+    run : Run
+        Whose ``config.yaml`` is read.
+    root : path
+        The checkout, in whose files values are looked up.
+
+    Raises
+    ------
+    KerhrmError
+        If this version cannot read the configuration.
+    """
+
+    def __init__(self, run: Run, root: Path = Path()) -> None:
+        self.run = run
+        written = json.loads(json.dumps(dict(run.config), default=str))
+        changes, _ = written.pop("changes", {}), written.pop("mark", None)
+        written.pop("raw_dir", None)  # the folder need not be here
+        file = str(run.folder / "config.yaml")
+        self.tree: Tree = _known(written, changes)
+        self.sources = Sources([(file, (), written), (file, (), changes)], preset_at=1)
+        try:
+            self.config = Config(resolved(self.sources, root / "config"))
+        except KerhrmError as error:
+            problem = f"{file} is of another version"
+            hint = f"git checkout the commit that made it ({error.problem})"
+            raise KerhrmError(problem, hint) from error
+        self.resolver = self.config.resolved.resolver
+        self.files = _files(run.preset(), root)
+
+    def of_data(self, data: str) -> dict[str, Tree]:
+        """Options of the run, the seeds, the generator, the network and the features of
+        data."""
+        cell, whole = self.config.data(data), self.config.resolved.whole
+        general = {name: getattr(whole, name) for name in GENERAL}
+        keys: dict[str, Key | str] = {n: (n,) for n in general if n in self.tree}
+        found = {
+            "run": self._described(general, keys, "default"),
+            "seeds": self._described(
+                {"seeds": cell.seeds.names},
+                {"seeds": ("data", cell.base, "seeds")},
+                "default",
+            ),
+        }
+        values = {
+            "options": cell.options.model_dump(mode="json"),
+            "network": cell.network.model_dump(mode="json"),
+            "features": cell.features.model_dump(mode="json"),
+        }
+        defaults = {"options": f"default of the data set {cell.generator}"}
+        for part, places in self.resolver.explained_data(data).items():
+            default = defaults.get(part, f"default of the {part}")
+            name = "data" if part == "options" else part
+            found[name] = self._described(values[part], places, default)
+        return found
+
+    def of_learner(self, data: str, learner: str) -> Tree:
+        """Options of a learner on data.
+
+        What the job that trained it has noted counts, where a note is there.
+        """
+        cell = self.config.learner(data, learner)
+        default = f"default of the method {cell.method}"
+        values = cell.options.model_dump(mode="json")
+        found = self._described(values, self.resolver.explained(data, learner), default)
+        noted_only = {"from": "noted by the run; this version has another value"}
+        used = self._noted(data, self.trained(data, learner))
+        return {
+            name: found[name]
+            if name in found and found[name]["value"] == value
+            else {"value": value} | noted_only
+            for name, value in (used or values).items()
+        }
+
+    def trained(self, data: str, learner: str) -> str:
+        """The learner's name that its predictions stand under."""
+        return self.resolver.trained_as(data, learner)
+
+    def chosen(self, data: str, learner: str) -> list[dict[str, float]]:
+        """What a learner's own rule has chosen on each seed, where it has trained."""
+        name = f"{data}/{self.trained(data, learner)}/predictions.npz"
+        if not self.run.has(name):
+            return []
+        return [
+            dict(zip(one.chosen.tolist(), one.choices.tolist(), strict=True))
+            for one in load_records(Predictions, self.run.folder / name)
+        ]
+
+    def _noted(self, data: str, learner: str) -> Tree:
+        """Options of a learner that the job which trained it has noted."""
+        record = (
+            provenance.read(self.run.folder, f"{data}/{learner}/predictions.npz") or {}
+        )
+        for one in record.get("params", {}).get("learners", []):
+            if one["name"] == learner:
+                return dict(one["options"])
+        return {}
+
+    def command(self, table: str, data: str, learner: str) -> str:
+        """The command that makes a cell's table as the run has it.
+
+        Values that the checkout's files do not have follow ``--config``.
+        """
+        preset, folder = self.run.preset(table), self.run.folder
+        options = {"preset": preset}
+        if folder.name == preset and str(folder.parent) != "results":
+            options["results"] = str(folder.parent)
+        changes: Tree = {}
+        for key in self._keys_of_cell(table, data, learner):
+            own = _get(self.files.tree(), key) if self.files else ABSENT
+            change = _beyond(_get(self.tree, key), own)
+            if self.files and change is not ABSENT:
+                _put(changes, key, change)
+        given = {name: json.dumps(value) for name, value in changes.items()}
+        words = [f"{name}={text}" for name, text in (options | given).items()]
+        return shlex.join(["snakemake", "--cores", "2", table, "--config", *words])
+
+    def _keys_of_cell(self, table: str, data: str, learner: str) -> Iterator[Key]:
+        """Keys of the configuration on which a cell of a table depends."""
+        for name, value in self.tree.items():
+            if not isinstance(value, dict) and name not in ELSEWHERE:
+                yield (name,)
+        yield ("tables", table)
+        yield ("data", base_of(data))
+        if learner:
+            cell = self.config.learner(data, learner)
+            yield ("learners", cell.base)
+            tuned_as = self.config.resolved.whole.learners[cell.base].tuned_as
+            yield ("selected", cell.selected_on, tuned_as or cell.base)
+
+    def _described(
+        self, values: Tree, keys: Mapping[str, Key | str], default: str
+    ) -> Tree:
+        """Values, each with where it stands."""
+        return {
+            name: {
+                "value": value,
+                "from": self._origin(keys[name]) if name in keys else default,
+            }
+            for name, value in values.items()
+        }
+
+    def _origin(self, key: Key | str) -> str:
+        """File and key of a value, or the name that gives it; the command line, if no
+        file has it."""
+        if isinstance(key, str):
+            return f"name: {key}"
+        what = "selected: " if key[0] == "selected" else ""
+        file, place = "config.yaml of the run", ()
+        if self.files and _get(self.files.tree(), key) == _get(self.tree, key):
+            file, place, _ = self.files.find(key)
+        elif self.files:
+            file = "--config or --configfile"
+        return f"{what}{file}: {'.'.join(map(str, key[len(place) :]))}"
+
+
+def _known(written: Tree, changes: Tree) -> Tree:
+    """The configuration without the keys that only an earlier version knew.
+
+    They are removed from the ``changes`` in it, too.
+    """
+    while True:
+        try:
+            Whole.model_validate(written)
+        except ValidationError as error:
+            first = error.errors()[0]
+            above = _get(written, first["loc"][:-1])
+            if "no such key" not in first["msg"] or not isinstance(above, dict):
+                return written  # which is refused when it is resolved
+            for tree in (above, _get(changes, first["loc"][:-1])):
+                if isinstance(tree, dict):
+                    tree.pop(first["loc"][-1], None)
+            continue
+        return written
+
+
+def _files(preset: str, root: Path) -> Sources | None:
+    """The files of a checkout at a preset; None: it has none."""
+    try:
+        return read_sources({"preset": preset}, [], root / "config")
+    except KerhrmError:
+        return None
+
+
+def _get(tree: Any, key: Iterable[Any]) -> Any:
+    for part in key:
+        if not isinstance(tree, dict) or part not in tree:
+            return ABSENT
+        tree = tree[part]
+    return tree
+
+
+def _put(tree: Tree, key: Key, value: Any) -> None:
+    for part in key[:-1]:
+        tree = tree.setdefault(part, {})
+    tree[key[-1]] = value
+
+
+def _beyond(value: Any, base: Any) -> Any:
+    """What a value says that another one does not; ABSENT: nothing."""
+    if not isinstance(value, dict) or not isinstance(base, dict):
+        return ABSENT if value == base else value
+    every = {key: _beyond(one, base.get(key, ABSENT)) for key, one in value.items()}
+    return {k: one for k, one in every.items() if one is not ABSENT} or ABSENT

@@ -1,0 +1,240 @@
+"""Tables of cells, our mean and the paper's value, in three formats."""
+
+import html
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from kerhrm.files import write_text
+from kerhrm_paper.evaluation.tables import RESULTS, primary
+
+Kind = Literal["markdown", "latex", "html"]
+#: in the order in which a reader meets them; others follow under their own names
+METRICS = {
+    "test_acc": "test accuracy",
+    "worst_acc": "test accuracy in the worst test environment",
+    "train_acc": "training accuracy",
+    "generalisation_gap": "generalisation gap (test less training accuracy)",
+    "mean_error": "mean error",
+    "error_sd": "standard deviation of the error over the test environments",
+    "mse": "mean squared error",
+    "d_kl": "divergence of P(Y | C) between the inferred environments",
+}
+#: order of selection criteria
+PANEL = (
+    "pooled validation",
+    "worst inferred environment",
+    "worst true environment",
+    "library defaults",
+    "oracle",
+)
+MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$<>&])")
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: rf"\{character}" for character in "&%$#_{}"},
+}
+MANY = 9  #: settings that are rows
+NARROW = 4  #: columns that fit into one of print's two
+
+
+def escape(text: object, kind: Kind) -> str:
+    r"""A name as plain text: no markup of a format has its meaning in it.
+
+    Examples
+    --------
+    >>> escape("fee_$", "latex"), escape("<b>", "html"), escape("a|b", "markdown")
+    ('fee\\_\\$', '&lt;b&gt;', 'a\\|b')
+    """
+    line = " ".join(str(text).split())
+    if kind == "html":
+        return html.escape(line)
+    if kind == "latex":
+        return "".join(LATEX.get(character, character) for character in line)
+    return MARKDOWN.sub(r"\\\1", line).replace("\\<", "&lt;").replace("\\&", "&amp;")
+
+
+def metrics_of(cells: pd.DataFrame) -> list[str]:
+    """Metrics of cells or scores: those of :data:`METRICS`, then others
+    as they come."""
+    found = list(dict.fromkeys(cells["metric"]))
+    return [m for m in METRICS if m in found] + [m for m in found if m not in METRICS]
+
+
+def results_of(cells: pd.DataFrame) -> list[str]:
+    """Metrics of :data:`RESULTS`; the first metric, where there is none of them."""
+    metrics = metrics_of(cells)
+    return [m for m in metrics if m in RESULTS] or metrics[:1]
+
+
+def main(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells that a summary shows: the result, in rows of the methods' own
+    criteria."""
+    return cells[primary(cells) & cells["metric"].isin(results_of(cells)[:1])]
+
+
+def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A column of one metric's cells.
+
+    Methods with their criteria as rows, settings as columns.
+
+    Reference rows and those of other selection criteria come last.  Nine and more
+    settings are the rows.
+    """
+    order = cells.assign(
+        other=~primary(cells), reference=cells["method"].str.startswith("ref:")
+    ).drop_duplicates(["method", "selection"])
+    rows = order.sort_values(["other", "reference"], kind="stable")[
+        ["method", "selection"]
+    ]
+    wide = cells.pivot(index=["method", "selection"], columns="setting", values=column)
+    wide = wide.loc[
+        pd.MultiIndex.from_frame(rows), list(dict.fromkeys(cells["setting"]))
+    ]
+    if wide.shape[1] < MANY:
+        return wide.reset_index()
+    several = wide.index.get_level_values("method").duplicated(keep=False)
+    wide.index = pd.Index(
+        [
+            ", ".join(row) if more else row[0]
+            for row, more in zip(wide.index, several, strict=True)
+        ]
+    )
+    return wide.T.reset_index()
+
+
+def style(cells: pd.DataFrame, kind: Kind) -> Styler:
+    """Cells of one metric, ready to be written in a format."""
+    records = cells.assign(own=primary(cells)).to_dict("records")
+    texts = pivot(cells.assign(text=[_text(cell, kind) for cell in records]), "text")
+    if kind == "latex":
+        texts = texts.drop(columns="selection", errors="ignore")
+    names = [name for name in ("method", "selection", "setting") if name in texts]
+    texts[names] = texts[names].map(lambda name: escape(name, kind))
+    texts.columns = pd.Index([escape(name, kind) for name in texts.columns])
+    return texts.fillna("\N{EN DASH}").style.hide(axis="index")
+
+
+def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
+    """All cells of a table in a format; in LaTeX those of :func:`main`, for print.
+
+    For each metric a table with ``title`` above it: mean ± standard deviation over the
+    seeds and, in the rows of the methods' own criteria, the paper's value in brackets.
+    LaTeX needs the packages booktabs and adjustbox; wide tables span both columns of a
+    page that has two.
+    """
+    parts = []
+    cells = main(cells) if kind == "latex" else cells
+    for metric in metrics_of(cells):
+        name = METRICS.get(metric, metric)
+        caption = escape(f"{title}: {name}" if title else name, kind)
+        styler = style(cells[cells["metric"] == metric], kind)
+        if kind == "html":
+            parts.append(styler.set_caption(caption).to_html(exclude_styles=True))
+        elif kind == "latex":
+            place = "table*" if len(styler.columns) > NARROW else "table"
+            body = styler.to_latex(hrules=True)
+            parts.append(
+                f"\\begin{{{place}}}\n\\centering\n\\caption{{{caption}}}\n"
+                f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{body}"
+                "\\end{adjustbox}\n"
+                f"\\end{{{place}}}\n"
+            )
+        else:
+            frame: pd.DataFrame = styler.data
+            table = frame.to_markdown(index=False, disable_numparse=True)
+            parts.append(f"**{caption}**\n\n{table}\n")
+    return "\n".join(parts)
+
+
+def write(cells: pd.DataFrame, stem: str | Path, title: str = "") -> None:
+    """Write ``stem``.md, .tex and .html."""
+    endings: dict[Kind, str] = {"markdown": "md", "latex": "tex", "html": "html"}
+    for kind, ending in endings.items():
+        write_text(f"{stem}.{ending}", render(cells, kind, title))
+
+
+def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
+    """Mean ± standard deviation (the paper's value)."""
+    if cell["verdict"] == "failed":
+        return "failed"
+    text = f"{cell['mean']:.3f}"
+    if cell["n_seeds"] > 1 and cell["std"] > 0:
+        sign = "$\\pm$" if kind == "latex" else "\N{PLUS-MINUS SIGN}"
+        text += f" {sign} {cell['std']:.3f}"
+    if pd.isna(cell["paper"]) or not cell["own"]:
+        return text
+    paper = f"({cell['paper']:.3f})"
+    if kind == "latex":
+        return rf"\shortstack[l]{{{text}\\{{\scriptsize {paper}}}}}"
+    return f"{text}<br><small>{paper}</small>" if kind == "html" else f"{text} {paper}"
+
+
+def answer(cells: pd.DataFrame) -> pd.DataFrame:
+    """Mean result of every method over the settings of each of the paper's tables, and
+    its own.
+
+    Only settings for which the paper has values count where a method has any.
+    """
+    rows = cells[primary(cells) & cells["metric"].isin(RESULTS)]
+    rows = rows[rows["table"].isin(rows.loc[rows["paper"].notna(), "table"])]
+    rows = rows.rename(columns={"mean": "here"})
+    shown = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
+    shown = shown.swaplevel(axis=1).sort_index(axis=1)
+    shown = shown.rename_axis(None).rename_axis([None, None], axis=1)
+    return shown.map(lambda value: "" if pd.isna(value) else f"{value:.3f}")
+
+
+def criteria(cells: pd.DataFrame) -> pd.DataFrame:
+    """Means over the settings by selection criterion, of methods that several have
+    chosen for.
+
+    The oracle chooses on test points: a bound, not a result.  The training accuracy
+    beside a test accuracy shows a method that is worse than its features allow on both.
+    """
+    shown = [*results_of(cells)[:1], "train_acc"]
+    rows = cells[cells["metric"].isin(shown)]
+    several = rows.groupby("method")["selection"].transform("nunique") > 1
+    rows = rows[several]
+    if rows.empty:
+        return rows
+    wide = rows.pivot_table("mean", ["metric", "method"], "selection", sort=False)
+    return wide[sorted(wide, key=(*PANEL, *wide).index)]
+
+
+def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """What each criterion has selected, a column for each criterion.
+
+    ``selected`` is of :meth:`kerhrm_paper.config.Config.selected`.
+    """
+    columns = ["selected on", "method", "selection", "options"]
+    rows = pd.DataFrame(selected, columns=columns)
+    rows["options"] = rows["options"].map(spelled)
+    wide = rows.pivot(index=columns[:2], columns="selection", values="options")
+    order = pd.MultiIndex.from_frame(rows[columns[:2]].drop_duplicates())
+    criteria = sorted(wide, key=(*PANEL, *wide).index)
+    wide = wide.reindex(order)[criteria].fillna("").reset_index()
+    return wide.rename_axis(None, axis=1)
+
+
+def spelled(options: Mapping[str, Any]) -> str:
+    """Options in one line, by name; a list of one value as this value.
+
+    Examples
+    --------
+    >>> spelled({"k": [25], "alpha": [0.0, 1.0], "loss": "squared"})
+    'alpha=[0, 1], k=25, loss=squared'
+    """
+
+    def text(value: Any) -> str:
+        if isinstance(value, list):
+            texts = [text(one) for one in value]
+            return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    return ", ".join(f"{name}={text(value)}" for name, value in sorted(options.items()))

@@ -1,0 +1,51 @@
+"""What is quick to make again, kept between processes.
+
+Files are below the variable ``KERHRM_CACHE_DIR``, by default ``~/.cache/kerhrm``; if it
+is ``none``, nothing is kept.  A file that cannot be read, was cut or has changed counts
+as absent, and one that cannot be written is left out.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm.files import write_text
+
+
+def cache_file(kind: str, facts: Any) -> Path | None:
+    """File for what depends on some facts alone; None if nothing is kept.
+
+    ``facts`` are anything that JSON can hold.
+    """
+    place = os.environ.get("KERHRM_CACHE_DIR")
+    if place == "none":
+        return None
+    try:
+        top = Path(place) if place else Path.home() / ".cache" / "kerhrm"
+    except RuntimeError:  # no home folder
+        return None
+    return top / kind / f"{_digest(json.dumps(facts))[:32]}.json"
+
+
+def load(path: Path) -> Any:
+    """What :func:`save` has written; None if it is not there, or damaged."""
+    try:
+        digest, _, text = path.read_text(encoding="utf-8").partition("\n")
+        return json.loads(text) if digest == _digest(text) else None
+    except (OSError, ValueError):
+        return None
+
+
+def save(path: Path, content: Any) -> None:
+    """Write something that JSON can hold, if the folder can be written to."""
+    text = json.dumps(content)
+    with contextlib.suppress(KerhrmError, ValueError):
+        write_text(path, f"{_digest(text)}\n{text}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

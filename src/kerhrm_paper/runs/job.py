@@ -1,0 +1,143 @@
+"""The frame around every script of the workflow.
+
+Log, threads, lock, checkpoint, provenance.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from threadpoolctl import threadpool_limits
+
+from kerhrm.errors import KerhrmError
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.checkpoints import Checkpoint
+from kerhrm_paper.runs.locks import TEMPORARY, locked
+
+#: exit status of a job that was stopped and has saved its checkpoint, as after SIGTERM
+STOPPED = 143
+
+log = logging.getLogger("kerhrm")
+
+
+class Stopped(BaseException):
+    """The job was told to stop."""
+
+
+@contextlib.contextmanager
+def job(snakemake: Any) -> Iterator[Checkpoint]:
+    """Run the body of a script as a job of Snakemake's.
+
+    Yield what an interrupted start computed.
+
+    The log goes to the rule's log file and to standard error.  The number of threads is
+    the configuration's (``params.threads``) and not what Snakemake has to spare,
+    because the last bits of a result depend on it.  A :class:`KerhrmError` ends the job
+    with one line and exit status 1; SIGTERM, SIGINT and the death of its parent with
+    status 143.
+    """
+    parent = os.getppid()  # now: it may not live until the lock is free
+    _log_to(snakemake.rule, snakemake.log)
+    run = run_folder(snakemake.log[0])
+    outputs = [str(file) for file in snakemake.output]
+    made = provenance.name_in(run, outputs[0]) if outputs else snakemake.rule
+    name = _hash(made)
+    folder = run / TEMPORARY
+    start = time.perf_counter()
+    try:
+        threads = int(snakemake.params.get("threads", 1))
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(threads)
+        with threadpool_limits(threads), locked(folder / f"{name}.lock"):
+            inputs = provenance.check(run, map(str, snakemake.input))
+            params = dict(snakemake.params.items())
+            facts = json.dumps(
+                [snakemake.rule, params, inputs], sort_keys=True, default=str
+            )
+            # params have the hash of the code, too
+            own = folder / f"{name}.{_hash(facts)}"
+            for other in {*folder.glob(f"{name}.*/")} - {own}:
+                shutil.rmtree(other)  # of other inputs, parameters or code
+            checkpoint = Checkpoint(own)
+            with _stopped(parent, checkpoint), _no_exit(made):
+                yield checkpoint
+            provenance.write(run, snakemake.rule, outputs, inputs, params)
+            checkpoint.remove()
+    except KerhrmError as error:
+        log.error("error: %s", error)
+        sys.exit(1)
+    except Exception:
+        log.exception("unexpected error")
+        raise
+    log.info("computed in %.3f s", time.perf_counter() - start)
+
+
+def run_folder(log_file: str) -> Path:
+    """The folder, as ``results/paper``, whose ``logs`` a rule's log is in."""
+    return next(path.parent for path in Path(log_file).parents if path.name == "logs")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _log_to(rule: str, files: list[str]) -> None:
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    handlers += [
+        logging.FileHandler(str(f), mode="w", encoding="utf-8") for f in files[:1]
+    ]
+    form = f"%(asctime)s {rule}: %(message)s"
+    logging.basicConfig(level=logging.INFO, format=form, handlers=handlers, force=True)
+    logging.captureWarnings(True)
+    logging.raiseExceptions = (
+        False  # a log that a full disk refuses must not add tracebacks
+    )
+
+
+@contextlib.contextmanager
+def _no_exit(made: str) -> Iterator[None]:
+    """Refuse ``sys.exit`` in the body: the file ``made`` would not be there."""
+    try:
+        yield
+    except SystemExit as error:
+        problem = f"{made} is not made: the code that makes it called sys.exit"
+        problem += f"({error.code!r})"
+        raise KerhrmError(problem, "raise an error there instead") from error
+
+
+@contextlib.contextmanager
+def _stopped(parent: int, checkpoint: Checkpoint) -> Iterator[None]:
+    """On a signal, or when the parent has died, save the checkpoint and end the
+    process."""
+
+    def stop(number: int, _: Any) -> NoReturn:
+        raise Stopped(signal.Signals(number).name)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, stop) for number in signals}
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except Stopped as reason:
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)
+        checkpoint.save()
+        log.warning("stopped by %s", reason)
+        sys.exit(STOPPED)
+    for number, handler in before.items():
+        signal.signal(number, handler)

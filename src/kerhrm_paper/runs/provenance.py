@@ -1,0 +1,102 @@
+"""What every file of a run was made of.
+
+Digests of it and its inputs, parameters and code.
+
+The record of ``RUN/a/b.npz`` is ``RUN/provenance/a/b.npz.json``; files are named by
+their path from the run's folder.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kerhrm.errors import KerhrmError
+from kerhrm.files import File, write_text
+
+PROVENANCE = "provenance"  #: folder in the run's
+
+
+def digest(path: File) -> str:
+    """SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def name_in(run: Path, file: File) -> str:
+    """Name of a file in records: its path from the run's folder."""
+    return Path(os.path.relpath(file, run)).as_posix()
+
+
+def read(run: Path, name: str) -> dict[str, Any] | None:
+    """Record of a file of the run; None if it has none that can be read."""
+    try:
+        text = (run / PROVENANCE / f"{name}.json").read_text(encoding="utf-8")
+        record = json.loads(text)
+        return record if {"sha256", "inputs"} <= record.keys() else None
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def check(run: Path, files: Iterable[File]) -> dict[str, str]:
+    """Digests of a job's inputs by their names.
+
+    Raises KerhrmError if one is not as its rule left it, or is a file of the run of
+    which no record says so: it may have been cut.  Files from outside have none.
+    """
+    digests = {}
+    for file in files:
+        name = name_in(run, file)
+        record = read(run, name)
+        digests[name] = digest(file)
+        if record is None and not name.startswith("../"):
+            problem = f"{file} has no record of the rule that made it"
+            raise KerhrmError(problem, "delete it and run again")
+        if record is not None and record["sha256"] != digests[name]:
+            problem = f"{file} has changed since rule {record['rule']} made it"
+            raise KerhrmError(problem, "delete it and run again")
+    return digests
+
+
+def write(
+    run: Path,
+    rule: str,
+    outputs: Iterable[File],
+    inputs: Mapping[str, str],
+    params: Mapping[str, Any],
+) -> None:
+    """Write the records of a job's outputs."""
+    facts = {"rule": rule, "inputs": dict(inputs), "params": dict(params)}
+    for file in outputs:
+        record = json.dumps(
+            facts | {"sha256": digest(file)}, indent=1, sort_keys=True, default=str
+        )
+        write_text(run / PROVENANCE / f"{name_in(run, file)}.json", record + "\n")
+
+
+def ancestors(
+    run: Path, names: Iterable[str], follow: Callable[[str], bool] = bool
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Records of files and of all that they were made of, as far as ``follow`` says, by
+    name."""
+    seen: set[str] = set()
+    waiting = [*names]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and (record := read(run, name)):
+            seen.add(name)
+            waiting += filter(follow, record["inputs"])
+            yield name, record
+
+
+def missing(run: Path, files: Iterable[File]) -> list[str]:
+    """Files of the run that are gone, though others were made of them, down to
+    ``files``.
+
+    Snakemake takes what was made of a missing file for up to date; a target that asks
+    for the missing files has them made again.
+    """
+    names = [name for name, _ in ancestors(run, (name_in(run, file) for file in files))]
+    return sorted(str(run / name) for name in names if not (run / name).exists())
