@@ -10,13 +10,12 @@ import torch
 
 from kerhrm.algorithm.records import Direction
 from kerhrm.errors import KerhrmError
+from kerhrm.files import atomic, write_text
 from kerhrm_paper.runs.arrays import (
-    atomic,
     load_arrays,
     load_records,
     save_arrays,
     save_stacked,
-    write_text,
 )
 
 
