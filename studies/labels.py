@@ -2,10 +2,11 @@
 
 Table ``labels``: parts ``no environments`` (labels of one law, some wrong at random; 20
 draws each), ``flips`` (a feature follows the label, and its opposite in a share of the
-rows) and ``paper`` (Table 1, Colored MNIST, and Table 1 with one environment).  Errors
-are shares of wrong labels on rows of the same law and, of flips and the paper's data,
-in the worst of other environments; ``found`` is the agreement of the inferred
-environments with the hidden flips.
+rows), ``seeds`` (the same in fewer rows: one table, ten seeds of the fit) and ``paper``
+(Table 1, Colored MNIST, and Table 1 with one environment).  Errors are shares of wrong
+labels on rows of the same law and, of flips and the paper's data, in the worst of other
+environments; ``found`` is the agreement of the inferred environments with the hidden
+flips.
 """
 
 import warnings
@@ -71,6 +72,12 @@ def units() -> Iterator[Unit]:
         for share in (0.1, 0.2, 0.3, 0.4):
             key = {"part": "flips", "case": f"{share:.0%} of the rows", "seed": seed}
             yield "labels_draws", key, part(_flips, share, seed)
+    for table in range(10, 15):
+        for share in (0.2, 0.3):
+            for seed in range(10):
+                case = f"{share:.0%} of 400 rows, table {table}"
+                key = {"part": "seeds", "case": case, "seed": seed}
+                yield "labels_draws", key, part(_flips, share, table, 400, seed)
     for seed in range(100, 105):
         for r2 in (0.7, 0.75, 0.8):
             key = {"part": "paper", "case": f"Table 1, r2={r2}", "seed": seed}
@@ -78,7 +85,7 @@ def units() -> Iterator[Unit]:
         one: dict[str, Any] = {"r1": 0.8, "r2": 0.8}
         key = {"part": "paper", "case": "Table 1, one environment", "seed": seed}
         yield "labels_draws", key, part(_paper, "classification", one, seed)
-    for seed in range(100, 103):
+    for seed in range(100, 110):
         key = {"part": "paper", "case": "Colored MNIST", "seed": seed}
         yield "labels_draws", key, part(_paper, "colored_mnist", {}, seed)
 
@@ -91,11 +98,14 @@ def _harm(shape: str, wrong: float, seed: int) -> pd.DataFrame:
     return _row(x, y, seed, [test])
 
 
-def _flips(share: float, seed: int) -> pd.DataFrame:
-    x, y, hidden = flipped(stream(seed, "labels", "flips", str(share)), 1000, share)
-    random = stream(seed, "labels", "flips", str(share), "test")
+def _flips(
+    share: float, table: int, n: int = 1000, seed: int | None = None
+) -> pd.DataFrame:
+    """One table, and a seed of the fit: by default the table's."""
+    x, y, hidden = flipped(stream(table, "labels", "flips", str(share)), n, share)
+    random = stream(table, "labels", "flips", str(share), "test")
     tests = [flipped(random, 2000, s)[:2] for s in (share, 1 - share)]
-    return _row(x, y, seed, tests, hidden)
+    return _row(x, y, table if seed is None else seed, tests, hidden)
 
 
 def _paper(generator: str, options: dict[str, Any], seed: int) -> pd.DataFrame:

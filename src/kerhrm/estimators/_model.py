@@ -18,7 +18,7 @@ from kerhrm.algorithm.options import (
     AuxiliaryOptions,
     HeterogeneityOptions,
 )
-from kerhrm.algorithm.records import Direction, Problem
+from kerhrm.algorithm.records import Direction, Environments, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning, PriceWarning
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
@@ -133,8 +133,10 @@ class InvariantEstimator(FittedInvariant):
                 self.heterogeneity_ = by_auxiliary.result
             reason = not_detected(self.heterogeneity_) or alone
             if reason is None or self.if_not_detected == "fit":
-                self._fit_invariant(problem, inputs, features, options, by_auxiliary)
-                reason = self._compare(inputs, options)
+                learned = self._fit_invariant(
+                    problem, inputs, features, options, by_auxiliary
+                )
+                reason = self._compare(inputs, options, problem, *learned)
             self._reason = reason
             self._keep_memberships(positions, X, y)
             if reason is None:
@@ -199,10 +201,11 @@ class InvariantEstimator(FittedInvariant):
         features: Any,
         options: EstimatorOptions,
         by_auxiliary: AuxiliaryFit | None,
-    ) -> None:
+    ) -> tuple[Environments, Direction]:
         """Algorithm 1, whatever the test has said.
 
         Environments are those of its own mixture, or functions of auxiliary columns.
+        Returns the final direction, and the environments that it is invariant over.
         """
         points = inputs.x, inputs.x_validation
         result = None if by_auxiliary is None else by_auxiliary.iteration
@@ -253,6 +256,7 @@ class InvariantEstimator(FittedInvariant):
             )
             text += "; try another k or a larger n_init"
             warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+        return one, final
 
     def _keep_memberships(self, positions: np.ndarray, X: Any, y: Any) -> None:
         """Keep memberships (n, K) of the rows of the table, which these points stand

@@ -8,6 +8,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from kerhrm.algorithm.records import Direction, Environments, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import TableEstimator, computation
@@ -19,6 +20,7 @@ from kerhrm.estimators._guard import (
     not_better,
     worse_than_constant,
 )
+from kerhrm.estimators._left_out import left_out
 from kerhrm.estimators._parameters import EstimatorOptions
 from kerhrm.estimators._report import (
     Report,
@@ -125,8 +127,16 @@ class FittedInvariant(TableEstimator):
         f0, along = predictor(x)
         return f0 + along[:, 0]
 
-    def _compare(self, inputs: Inputs, options: EstimatorOptions) -> str | None:
-        """Compare KerHRM with what is simpler; why it is not better, if so."""
+    def _compare(
+        self,
+        inputs: Inputs,
+        options: EstimatorOptions,
+        problem: Problem,
+        one: Environments,
+        final: Direction,
+    ) -> str | None:
+        """Compare KerHRM, the final direction over one candidate's environments, with
+        what is simpler; why it is not better, if so."""
         assert self._found is not None
         y, points = inputs.y_validation, inputs.x_validation.cpu()
         with torch.no_grad():
@@ -145,37 +155,54 @@ class FittedInvariant(TableEstimator):
             return constant_only(self.heterogeneity_) or worse_than_constant(
                 report, inputs.task, doubt
             )
-        if inputs.task == "classification":
-            return not_better(report, inputs.task, options.margin)
         erm = models["ERM"]
         path = columns.inputs if erm.tangents is None else columns.whole
-        left_out = path.left_out(inputs.y.double().cpu().numpy(), erm.ridge)
-        errors = self._errors_of_all(inputs, outputs, others, left_out)
+        train = inputs.y.double().cpu().numpy()
+        of_train = {
+            "KerHRM": self._unseen(inputs, options, problem, one, final),
+            "ERM": path.left_out(train, erm.ridge),
+            "constant": np.full(len(train), others["constant"][0]),
+        }
+        of_validation = {"KerHRM": outputs, **others}
+        errors = self._errors_of_all(inputs, of_train, of_validation)
         report = compare(*errors)
         doubt = doubts(*errors)[report.index]
         return not_better(report, inputs.task, options.margin, doubt)
 
+    def _unseen(
+        self,
+        inputs: Inputs,
+        options: EstimatorOptions,
+        problem: Problem,
+        one: Environments,
+        final: Direction,
+    ) -> np.ndarray:
+        """KerHRM's outputs (n,) of training points as if it had not seen them.
+
+        Of labels what the direction gains by a fifth of the points is taken off; of
+        numbers residuals are divided by 1 - k / n, as in generalised cross-validation.
+        """
+        with torch.no_grad():
+            own = self._evaluate(self._predictor, inputs.x.cpu()).double()
+        if inputs.task == "regression":
+            y = inputs.y.double().cpu()
+            k = min(final.k, len(y) // 2)
+            return (y - (y - own) / (1 - k / len(y))).numpy()
+        seen = final.predict(problem.psi_train, problem.f0_train)
+        gained = seen - left_out(problem, one, final, options)
+        return (own - gained.double().cpu()).numpy()
+
     def _errors_of_all(
         self,
         inputs: Inputs,
-        outputs: np.ndarray,
-        others: dict[str, np.ndarray],
-        left_out: np.ndarray,
+        of_train: dict[str, np.ndarray],
+        of_validation: dict[str, np.ndarray],
     ) -> tuple[Any, ...]:
-        """What compares models on training and validation points.
+        """What compares models on training and validation points, by their outputs.
 
-        Validation rows alone are few where an environment is small.  ERM's predictions
-        ``left_out`` of training points are by all others; KerHRM's residuals there are
-        divided by 1 - k / n, as in generalised cross-validation.
+        Validation rows alone are few where an environment is small.  Outputs of
+        training points are by models that have not seen them.
         """
-        y = inputs.y.double().cpu().numpy()
-        with torch.no_grad():
-            fitted = self._evaluate(self._predictor, inputs.x.cpu()).numpy()
-        k = min(self.selected_["k"], len(y) // 2)
-        own = y - (y - fitted) / (1 - k / len(y))
-        constant = np.full(len(y), others["constant"][0])
-        of_train = {"KerHRM": own, "ERM": left_out, "constant": constant}
-        of_validation = {"KerHRM": outputs, **others}
         both = {
             name: np.concatenate([train, of_validation[name]])
             for name, train in of_train.items()

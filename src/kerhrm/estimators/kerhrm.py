@@ -51,12 +51,11 @@ _PARAMETERS = """    Parameters
         What to do if none are detected: ERM, or KerHRM anyway.
     if_not_better : {"erm", "fit"}
         What to do if KerHRM is worse than a constant, or not better than ERM in the
-        worst inferred environment: of labels on validation rows, of numbers on all
-        rows, training rows as if they were left out.
+        worst inferred environment: on all rows, training rows as if they were left out.
     margin : float, optional
         Share by which its error there has to be below ERM's; by default .1, and of
-        labels, which no test can see to, .25 to .4 where more of them are wrong than
-        by ERM.
+        labels, which no test can see to, .3 or .5 to .575 where more of them are wrong
+        than by ERM.
     predictor : {"linear", "network"}
         What predicts: the invariant direction of the linearised network, or a network
         that is trained along it, which takes longer.

@@ -1,0 +1,138 @@
+"""What the guard of labels looks at: all rows, by models that have not seen them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from kerhrm import KerHRMClassifier, KerHRMOptions, Problem
+from kerhrm.algorithm.invariance import learn_directions
+from kerhrm.algorithm.records import Direction, Memberships
+from kerhrm.estimators._left_out import FOLDS, left_out
+from tests.unit.estimators.conftest import flipped_labels
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+RIDGE = 1e-6
+SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,)}
+
+
+def problem_of(n: int, k: int, seed: int, *, weighted: bool = False) -> Any:
+    """Labels that no feature tells, and two environments drawn at random."""
+    random = np.random.default_rng(seed)
+    u, f0 = random.normal(size=(n, k)), 0.1 * random.normal(size=n)
+    y = random.choice([-1.0, 1.0], n)
+    weights = random.uniform(0.5, 2, n) if weighted else None
+    first = random.uniform(size=n)
+    members = np.column_stack([first, 1 - first])
+    if weights is not None:
+        members *= weights[:, None]
+    s = np.linspace(2, 1, k)
+    psi, f, labels = (torch.from_numpy(array) for array in (u * s, f0, y))
+    problem = Problem(
+        u=torch.from_numpy(u),
+        s=torch.from_numpy(s),
+        psi_validation=psi[:4],
+        f0_train=f,
+        f0_validation=f[:4],
+        y=labels,
+        y_validation=labels[:4].clone(),
+        task="classification",
+        seed=0,
+        weights=None if weights is None else torch.from_numpy(weights),
+    )
+    train = torch.from_numpy(members)
+    one = Memberships(torch.tensor(k), train, train[:4], torch.tensor(False))
+    return problem, one
+
+
+def final_of(problem: Problem, one: Memberships, options: KerHRMOptions) -> Direction:
+    return learn_directions(problem, [Memberships.stack([one])], options).winner(1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 2.0])
+def test_outputs_are_those_of_regressions_on_the_other_rows(
+    weighted: bool, alpha: float
+) -> None:
+    """The normal equations of the other rows, written out."""
+    problem, one = problem_of(43, 3, 0, weighted=weighted)
+    options = KerHRMOptions(k=[3], alpha=[alpha], ridge=RIDGE)
+    found = left_out(problem, one, final_of(problem, one, options), options).numpy()
+    psi, r = problem.psi_train.numpy(), one.train.numpy()
+    target = (problem.y - problem.f0_train).numpy()
+    for fold in range(FOLDS):
+        rest = np.arange(43) % FOLDS != fold
+        p, t = psi[rest], target[rest]
+        shares = r[rest] / r[rest].sum(0)
+        second = [(p * share[:, None]).T @ p for share in shares.T]
+        cross = [(p * share[:, None]).T @ t for share in shares.T]
+        unit = (p**2).mean()
+        a, b = sum(second) / 2, sum(cross) / 2
+        # two environments: the variance of gradients is |difference|^2 of them
+        d, e = second[0] - second[1], cross[0] - cross[1]
+        a = a + RIDGE * unit * np.eye(3) + alpha / unit * d.T @ d
+        theta = np.linalg.solve(a, b + alpha / unit * d.T @ e)
+        expected = problem.f0_train.numpy() + psi @ theta
+        np.testing.assert_allclose(found[~rest], expected[~rest], rtol=1e-8)
+
+
+def test_a_row_has_no_part_in_its_own_output() -> None:
+    problem, one = problem_of(60, 4, 1)
+    options = KerHRMOptions(k=[4], alpha=[0.1])
+    final = final_of(problem, one, options)
+    before = left_out(problem, one, final, options)
+    problem.y[::FOLDS] *= -1
+    after = left_out(problem, one, final, options)
+    torch.testing.assert_close(after[::FOLDS], before[::FOLDS], rtol=0, atol=0)
+    assert not torch.equal(after[1], before[1])
+
+
+def test_what_cannot_be_told_is_wrong_in_half_of_the_rows() -> None:
+    """Twenty features of a hundred rows fit noise, and say nothing of other rows."""
+    fitted: list[float] = []
+    unseen: list[float] = []
+    for seed in range(20):
+        problem, one = problem_of(100, 20, seed)
+        options = KerHRMOptions(k=[20], alpha=[0.0])
+        final = final_of(problem, one, options)
+        for f, shares in (
+            (final.predict(problem.psi_train, problem.f0_train), fitted),
+            (left_out(problem, one, final, options), unseen),
+        ):
+            shares.append(float(((f > 0) != (problem.y > 0)).double().mean()))
+    assert np.mean(fitted) < 0.4
+    assert np.mean(unseen) == pytest.approx(0.5, abs=0.04)  # 3.6 standard errors
+
+
+def test_without_a_ridge_fewer_rows_are_no_failure() -> None:
+    """A feature that is zero but in one row leaves nothing to solve without it."""
+    problem, one = problem_of(30, 2, 0)
+    problem.u[1:, 1] = 0
+    options = KerHRMOptions(k=[2], alpha=[0.0], ridge=0)
+    final = final_of(problem, one, options)
+    assert torch.isfinite(left_out(problem, one, final, options)).all()
+
+
+@pytest.mark.parametrize(("n", "seed"), [(200, 3), (200, 4), (300, 3)])
+def test_flips_in_few_rows_have_one_verdict(n: int, seed: int) -> None:
+    """By the validation rows alone ERM predicted for some of the seeds."""
+    x, y, _ = flipped_labels(n, seed)
+    models = [KerHRMClassifier(**SMALL, random_state=s).fit(x, y) for s in range(4)]
+    assert {model.predictor_ for model in models} == {"linear"}
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.2])
+def test_the_verdict_does_not_depend_on_an_order(wrong: float) -> None:
+    x, y, _ = flipped_labels(200, 4)
+    random = np.random.default_rng(0)
+    y = np.where(random.random(200) < wrong, -y, y)
+    model = KerHRMClassifier(**SMALL, random_state=0).fit(x, y)
+    for _ in range(2):
+        rows, columns = random.permutation(200), random.permutation(2)
+        other = KerHRMClassifier(**SMALL, random_state=0).fit(
+            x[rows][:, columns], y[rows]
+        )
+        assert other.predictor_ == model.predictor_
+        assert other._reason == model._reason
+        np.testing.assert_array_equal(model.predict(x), other.predict(x[:, columns]))
