@@ -81,6 +81,8 @@ class Options(BaseModel):
 
 def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     """Problem and hint in a detail of a validation error."""
+    if detail["type"] == "missing" and isinstance(detail["loc"][-1], int):
+        return f"value number {detail['loc'][-1] + 1} is missing", "give one more value"
     text = re.sub(r"^\w+ should", "must", detail["msg"].removeprefix("Value error, "))
     problem, _, hint = text.partition("; ")
     return problem, hint or None

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kerhrm.errors import KerhrmError
 from kerhrm.features.options import FeatureOptions
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options, Task
@@ -96,7 +97,7 @@ class LearnerCell:
         Whether each iteration is a job.
     entries : mapping
         ``module:name`` of ``train`` and ``options``, and of a ``penalty`` of a package.
-    missing : str, optional
+    missing : KerhrmError, optional
         Why there are no selected options, if they are needed.
     """
 
@@ -115,7 +116,7 @@ class LearnerCell:
     iterates: bool
     checkpointed: bool
     entries: Mapping[str, str]
-    missing: str | None = None
+    missing: KerhrmError | None = None
 
     def params(self) -> dict[str, Any]:
         """What a job that trains it needs, as plain values."""

@@ -9,7 +9,9 @@ from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
 from kerhrm.plugins import Registry, origin
-from kerhrm_paper.config.files import Key, Tree
+from kerhrm_paper.config.causes import leaves
+from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.files import Key, Sources, Tree
 from kerhrm_paper.config.options import check_fields, entry_of, known, one_by_one
 from kerhrm_paper.config.schema import Learner
 from kerhrm_paper.config.schemas import RESERVED, Schemas
@@ -42,6 +44,50 @@ def check_declared_names() -> None:
                     continue
                 where = origin(registry.group, name)
                 raise KerhrmError(f"{where}: {problem}", hint)
+
+
+#: where keys are names, so that null leaves one out; * is any name
+NAMED: tuple[Key, ...] = (
+    ("data",),
+    ("data", "*", "at"),
+    ("learners",),
+    ("learners", "*", "at"),
+    ("learners", "*", "grid"),
+    ("learners", "*", "titles"),
+    ("tables",),
+    ("tables", "*", "data"),
+    ("tables", "*", "outputs"),
+    ("tables", "*", "labels"),
+    ("labels",),
+    ("choices",),
+)
+
+
+def check_nulls(sources: Sources) -> None:
+    """Refuse null for a name that no earlier file has: it would leave nothing out.
+
+    Raises KerhrmError, in one line with the nearest name.
+    """
+    first = sources.preset_at or 0  # of the files that change others
+    for number, (_, place, content) in enumerate(sources.layers):
+        if number < first:
+            continue
+        earlier = Sources(sources.layers[:number])
+        for key in leaves(content):
+            key = (*place, *key)
+            if Sources([sources.layers[number]]).find(key)[2] is not None:
+                continue
+            above, names = key[:-1], earlier.names(*key[:-1])
+            if any(_is_below(above, named) for named in NAMED) and key[-1] not in names:
+                problem = "there is none to leave out"
+                hint = nearest(str(key[-1]), names) if names else "leave it out"
+                raise sources.error(key, problem, hint)
+
+
+def _is_below(key: Key, named: Key) -> bool:
+    """Whether a key is one of those that a pattern stands for."""
+    parts = zip(key, named, strict=False)
+    return len(key) == len(named) and all(b in ("*", a) for a, b in parts)
 
 
 def check_content(schemas: Schemas) -> None:
@@ -90,6 +136,15 @@ def _check_learner(schemas: Schemas, name: str, learner: Learner) -> None:
         check_fields(sources, method.options, key, values)
     if learner.tuned_as is not None:
         known(sources, (*at, "tuned_as"), learner.tuned_as, whole.learners)
+        other = whole.learners[learner.tuned_as]
+        for option in (*other.grid, *(key for one in other.candidates for key in one)):
+            if option not in method.options.model_fields:
+                problem = f"its {option} is no option of the method {method.name}"
+                hint = f"name a learner of the method {method.name}"
+                raise sources.error((*at, "tuned_as"), problem, hint)
+    if learner.at_only and not learner.at:
+        problem = "there are no data that it is for"
+        raise sources.error((*at, "at_only"), problem, "add at: {DATA: {}}")
     if learner.checkpoint_iterations:
         _check_iterations(schemas, name, method)
     if learner.is_tuned and schemas.own_criterion(name) == "own":

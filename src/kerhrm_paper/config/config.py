@@ -101,8 +101,8 @@ class Config:
         check_case(data, self._data)
         check_case(name, self._learners)
         if cell.missing is not None:
-            hint = "run snakemake select --config preset=tuning"
-            raise KerhrmError(f"{data}/{name}: {cell.missing}", hint)
+            problem = f"{data}/{name}: {cell.missing.problem}"
+            raise KerhrmError(problem, cell.missing.hint)
         return cell
 
     def selected(self, *tables: str) -> list[list[Any]]:

@@ -122,24 +122,30 @@ class Sources:
             hint = f"write [{first['input']}]"
         if first["type"] == "int_type":
             hint = hint or f"write {loc[-1]}: NUMBER"
-        if first["type"] == "missing":
-            problem, hint = "it is missing", self.alike((*above, *loc[:-1]))
         key = (*above, *loc)
-        if first["type"] == "misfit" and (cure := _ended(key)):
+        if first["type"] == "missing" and loc and isinstance(loc[-1], str):
+            problem, hint = "it is missing", f"add {loc[-1]}: ..."
+            if other := self.alike(key[:-1]):
+                hint += f" to a new '{key[-2]}'; or {other}"
+        if first["type"] != "misfit":
+            return self.error(key, problem, hint)
+        value = self.find(key)[2]
+        if cure := _ended(key, value):
             return self.error(key, problem, cure)
-        if first["type"] == "misfit" and (name := self._learner(loc)):
-            hint = (
-                "options of a method: learners: "
-                f"{{{name}: {{options: {{KEY: VALUE}}}}}}"
-            )
-        elif first["type"] == "misfit":
-            hint = self._cure(key) or hint
-        return self.error(key, problem, hint)
+        if self._learner(loc) and not (hint or "").startswith("did you mean"):
+            given = {"options": {key[-1]: value}}
+            if len(key) == 1:
+                given = {"learners": {key[0]: {"options": value}}}
+            text = yaml.safe_dump(given, default_flow_style=True, width=10**6)
+            hint = f"options of a method: write {text.strip()[1:-1]}"
+        return self.error(key, problem, self._cure(key) or hint)
 
     def _cure(self, key: Key) -> str | None:
         """Hint for a key that belongs elsewhere."""
         name, _, value = self.find(key)
         *data, last = str(key[-1]).split(".")
+        if len(key) == 1 and self.own_table and (near := closest(last, OWN_KEYS)):
+            return near
         if len(key) == 1 and last in OF_DATA:
             sets = self.names("data")
             at = data[1] if data[1:] and data[1] in sets else next(iter(sets), "DATA")
@@ -163,13 +169,17 @@ class Sources:
 
     def _learner(self, loc: Key) -> str:
         """Name of the learner whose options seem to be meant by an unknown key."""
-        name = loc[1] if len(loc) == 3 and loc[0] == "learners" else loc[0]
+        name = loc[1] if loc[0] == "learners" and len(loc) > 2 else loc[0]
         return str(name) if name in self.tree().get("learners", {}) else ""
 
 
-def _ended(key: Key) -> str | None:
+def _ended(key: Key, value: Any) -> str | None:
     """What takes the place of a key of an earlier version."""
     *above, last = key
+    if last == "steps" and not isinstance(value, bool):
+        return None  # the number of an optimiser's steps
+    if last == "more_seeds" and above[:1] == ["tables"]:
+        return "write seeds: NUMBER; data have seeds: {DATA: 5, DATA/LEARNER: 20}"
     if {*above} & {*OF_OPTIONS}:
         now = RENAMED.get(last)
         return now and f"KerHRM's {last} is {now} now"

@@ -36,6 +36,7 @@ class LearnerCells(Selection):
 
     def _learner(self, data: DataCell, name: str) -> LearnerCell:
         base, named = self.parse_learner(name)
+        _check_effect(data, name, named)
         method, learner = self.methods[base], self.whole.learners[base]
         select, source = named.get("select"), self.select_on(data, named)
         chosen, missing = self.selected(data, base, select, source)
@@ -139,6 +140,10 @@ class LearnerCells(Selection):
             raise self._at(places, "n_environments", too_many, "lower it or raise n")
         if not method.needs_features:
             return
+        if data.features.k > data.n_points:
+            problem = f"features.k={data.features.k} exceeds n={data.n_points} points"
+            hint = f"name data with features.k={data.n_points} or less"
+            raise KerhrmError(f"{data.name}: {problem}", hint)
         k = max(numbers(values.get("k")), default=0)
         if k > data.n_points:
             raise self._at(places, "k", too_many, "lower it or raise n")
@@ -165,6 +170,17 @@ class LearnerCells(Selection):
         if isinstance(place, str):
             return KerhrmError(f"{place}: {name}: {problem}", hint)
         return self.sources.error((*place, name), problem, hint)
+
+
+def _check_effect(data: DataCell, name: str, named: Tree) -> None:
+    """Refuse options in a name that change nothing on these data."""
+    for option in named:
+        if option.split(".")[0] == "pretest" and data.task == "classification":
+            problem = f"{name}: {data.name} has labels, which no pretest tests"
+            raise KerhrmError(problem, f"leave {option} out")
+    if named.get("select") == "none" and "select_on" in named:
+        problem = f"{name}: select=none takes no selected options"
+        raise KerhrmError(problem, "leave select_on out")
 
 
 def _in_force(places: Places, values: Tree, chosen: Tree) -> Tree:

@@ -12,7 +12,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config import strict_yaml
 from kerhrm_paper.config.causes import cause, leaves
-from kerhrm_paper.config.checks import check_declared_names
+from kerhrm_paper.config.checks import check_declared_names, check_nulls
 from kerhrm_paper.config.files import Sources, Tree, read_sources
 from kerhrm_paper.config.groups import groups
 from kerhrm_paper.config.names import check_cells, check_names
@@ -98,6 +98,7 @@ def resolved(sources: Sources, folder: Path) -> Resolved:
         whole = Whole.model_validate(sources.tree())
     except ValidationError as error:
         raise sources.invalid((), error) from error
+    check_nulls(sources)
     check_names(sources, whole, folder.parent)
     resolver = Resolver(sources, whole)
     check_labels(sources, whole, resolver)

@@ -174,7 +174,7 @@ class Table(Options):
         "names have no options",
     )
     seeds: SeedNumber | None = option(None, "how many are shown; null: all")
-    outputs: ByName[Some[str]] = option(
+    outputs: ByName[Annotated[Some[str], Differing]] = option(
         {}, "shown, by learner's name, or by what it begins with; else all"
     )
     labels: ByName[str] = option({}, "of options, over those of labels.yaml")

@@ -26,7 +26,7 @@ class Selection(DataCells):
 
     def selected(
         self, data: DataCell, base: str, select: str | None, source: str
-    ) -> tuple[Tree, str | None]:
+    ) -> tuple[Tree, KerhrmError | None]:
         """What a criterion has selected, and why there is nothing, if there should.
 
         ``select`` is the criterion, the learner's own if it is None; ``source`` is the
@@ -41,8 +41,20 @@ class Selection(DataCells):
             return every[criterion], None
         if self._is_single(data, base):
             return {}, None
+        return {}, self._nothing_selected(source, base, criterion)
+
+    def _nothing_selected(self, source: str, base: str, criterion: str) -> KerhrmError:
+        """Why a learner has no options, with what gives it some."""
         where = f"config/selected/{source}.yaml"
-        return {}, f"{where}: it has no options of {base} by {criterion}"
+        problem = f"{where}: it has no options of {base} by {criterion}"
+        cures = [f"{base}+select=none"]
+        for other, learners in self.whole.selected.items():
+            if criterion in (learners.get(base) or {}):
+                cures.append(f"{base}+select_on={other}")
+        hint = f"write {' or '.join(cures)}"
+        if (data := self.whole.data.get(source)) and data.tuning:
+            hint += ", or search: snakemake select --config preset=tuning"
+        return KerhrmError(problem, hint)
 
     def _selected_of(self, source: str, base: str) -> dict[str, Tree]:
         """Selected options of a learner, by criterion."""

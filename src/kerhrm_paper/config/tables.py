@@ -36,6 +36,7 @@ class Tables:
         """A table of the run."""
         at: Key = ("tables", name)
         places = dict(self._places(name, table))
+        self._check_seeds(name, table, list(places))
         tasks = {
             DATA_SETS[self.whole.data[base_of(place)].generator].task
             for place in places
@@ -72,6 +73,21 @@ class Tables:
             labels=labels,
             rows=rows,
         )
+
+    def _check_seeds(self, name: str, table: Table, places: list[str]) -> None:
+        """Refuse more seeds than the data have, unless a shipped table shows them.
+
+        A preset may have fewer than the table of the paper.
+        """
+        changes = self.resolver.changes.get("tables", {}).get(name) or {}
+        if table.seeds is None or changes.get("seeds") is None:
+            return
+        for place in places:
+            n_seeds = len(self.resolver.data(place).seeds)
+            if table.seeds > n_seeds:
+                problem = f"{place} has {n_seeds}"
+                hint = f"lower it, or name data with seeds={table.seeds}"
+                raise self.sources.error(("tables", name, "seeds"), problem, hint)
 
     def _places(self, name: str, table: Table) -> Iterator[tuple[str, list[str]]]:
         """Data of a table, each with its learners, alternatives included."""
@@ -210,6 +226,9 @@ class Tables:
             raise self.sources.error(key, problem, "add own to select")
         for chosen in shown:
             cell = self._checked(key, lambda n: self.resolver.learner(data, n), chosen)
+            if cell.missing is not None:
+                problem = f"{data}/{chosen}: {cell.missing.problem}"
+                raise self.sources.error(key, problem, cell.missing.hint)
             yield Row(
                 data,
                 chosen,
@@ -238,8 +257,11 @@ class Tables:
         names |= set(self.sources.names("tables", name, "learners"))
         for place in self.sources.names("tables", name, "data"):
             names |= set(self.sources.names("tables", name, "data", place, "learners"))
+        changes = self.resolver.changes.get("tables", {}).get(name) or {}
         for text in table.outputs:
-            if not any(_begins(learner, text) for learner in names):
+            # outputs of a shipped table go with a learner that the user leaves out
+            shipped = changes and text not in (changes.get("outputs") or {})
+            if not shipped and not any(_begins(learner, text) for learner in names):
                 key = ("tables", name, "outputs", text)
                 problem = f"'{text}' is not a learner of the table"
                 hint = nearest(text, sorted(names))

@@ -48,7 +48,9 @@ def explain(
                 problem = f"{run.folder}/tables/{table}.csv has no {key} {value!r}"
                 raise KerhrmError(problem, f"it has {known}")
     cell = cells.iloc[0].dropna().to_dict()
-    made = run.provenance.get("tables", {}).get(table) or facts(run.preset(), root)
+    made = run.provenance.get("tables", {}).get(table) or facts(
+        run.preset(), root, table
+    )
     found = {
         "cell": cell,
         **{key: made.get(key) for key in ("preset", "commit", "command")},

@@ -108,9 +108,8 @@ def _write(
 ) -> None:
     """Copy files of a run, and make costs, report and provenance follow."""
     preset = run.preset()
-    made = Run(target).provenance.get("tables", {}) | dict.fromkeys(
-        names, facts(preset, root)
-    )
+    made = Run(target).provenance.get("tables", {})
+    made |= {name: facts(preset, root, name) for name in names}
     for name in files:
         with atomic(target / name) as handle:
             handle.write((run.folder / name).read_bytes())
@@ -169,10 +168,10 @@ def write_provenance(target: Path, tables: dict[str, Any]) -> None:
     write_text(target / "provenance.json", content + "\n")
 
 
-def facts(preset: str, root: Path) -> dict[str, Any]:
+def facts(preset: str, root: Path, table: str) -> dict[str, Any]:
     """Preset, commit (which locks the packages), interpreter, machine and command of a
-    run."""
-    command = f"snakemake --cores 2 all --config preset={preset}"
+    table."""
+    command = f"snakemake --cores 2 {table} --config preset={preset}"
     machine = {"python": platform.python_version(), "platform": platform.platform()}
     return {"preset": preset, "commit": commit(root), "command": command, **machine}
 

@@ -151,7 +151,12 @@ def test_a_group_is_a_learner_by_several_criteria(load: Load) -> None:
 def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:
     data = ["line+r=2.0", "line+r=-2.0"]
     changes: dict[str, Any] = {
-        "data/line.yaml": {"title": "L", "generator": "regression", "seeds": 2},
+        "data/line.yaml": {
+            "title": "L",
+            "generator": "regression",
+            "seeds": 2,
+            "select_on": "made",
+        },
         "learners.yaml": {"erm": {"options": {"evaluate_every": 1}}},
         "tables/new.yaml": {
             "title": "T",

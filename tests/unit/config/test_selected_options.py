@@ -151,15 +151,21 @@ def test_at_may_change_the_grid(load: Load) -> None:
     ]
 
 
-def test_options_that_nobody_has_selected_yet_are_missed_by_the_job_alone(
-    load: Load,
-) -> None:
-    config = load({"selected/made.yaml": "{}"})
-    with pytest.raises(
-        KerhrmError, match=r"config/selected/made\.yaml.*; run snakemake select"
+def test_options_that_nobody_has_selected_are_missed_in_the_plan(load: Load) -> None:
+    """What the hint says helps."""
+    with pytest.raises(KerhrmError) as error:
+        load({"selected/made.yaml": "{}"})
+    for part in (
+        "config/tables/one.yaml: learners",
+        "config/selected/made.yaml: it has no options of erm by pooled",
+        "write erm+select=none, or search: snakemake select --config preset=tuning",
     ):
-        config.learner(A, "erm")
+        assert part in str(error.value)
+    plain = {"learners": ["erm+select=none"], "data": {B: None}}
+    config = load(tables={"one": plain, "other": None}, selected={"made": None})
     assert config.learner(A, "erm+select=none")
+    with pytest.raises(KerhrmError, match="erm by pooled; write erm"):
+        config.learner(A, "erm")
 
 
 # --- names of one cell ----------------------------------------------------------------
