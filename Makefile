@@ -48,7 +48,7 @@ env: .venv/installed  ## the environment .venv from the hashed locks in envs/
 	$(BIN)/python -m pip check
 	touch $@
 
-smoke: env  ## every table at tiny sizes, compared with ours, two minutes: results/smoke
+smoke: env  ## every table at tiny sizes, compared with ours, 4 minutes with env: results/smoke
 	$(SNAKEMAKE) all verify --config preset=smoke
 reproduce: env  ## every table from raw data, on the published seeds, compared with ours: results/fresh
 	$(SNAKEMAKE) all verify --config preset=fresh
@@ -57,7 +57,7 @@ recover: env  ## continue an interrupted run: CONFIG=preset=smoke, TARGET=..., P
 	$(BIN)/python -m kerhrm_paper.runs.recover $(RUN)
 	$(SNAKEMAKE) --rerun-incomplete $(TARGET) $(WITH)
 
-report: env  ## report.html of a run (CONFIG=preset=smoke: of that one)
+report: env  ## report.html of a run, and what it lacks (CONFIG=preset=smoke: of that run)
 	$(SNAKEMAKE) report $(WITH)
 	@echo "open $(RUN)/report.html"
 

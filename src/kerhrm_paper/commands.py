@@ -50,7 +50,8 @@ def add_commands(add: Adder) -> None:
     )
     cost.add_argument("--configfile", **more_files)
     options = add("options", _options, OF_PAPER["options"])
-    options.add_argument("name", help="as kerhrm, or classification")
+    text = "as kerhrm, or classification; without one all names are listed"
+    options.add_argument("name", nargs="?", help=text)
     options.add_argument("--preset", default="paper", help="default: %(default)s")
     options.add_argument("--configfile", **more_files)
     claims = add("claims", _claims, OF_PAPER["claims"])
@@ -93,10 +94,10 @@ def _publish(options: argparse.Namespace) -> None:
 
 def _options(options: argparse.Namespace) -> None:
     from kerhrm_paper.config import load_config
-    from kerhrm_paper.reporting.option_list import table
+    from kerhrm_paper.reporting.option_list import names, table
 
     config = load_config({"preset": options.preset}, options.configfile)
-    print(table(config, options.name))
+    print(names(config) if options.name is None else table(config, options.name))
 
 
 def _cost(options: argparse.Namespace) -> None:

@@ -11,11 +11,11 @@ for name in DECLARED.keys() - {*CONFIG.resolved.sources.names("tables")}:
 ENDPOINTS = [name for name in DECLARED if name in TABLES]
 
 
-# Those of the user's configuration; the report has them if they are there or asked for.
+# Those that are not ours; the report has them if they are there or asked for.
 OWN_TABLES = [
     name
     for name in TABLES
-    if not (ROOT / f"config/tables/{name}.yaml").exists()
+    if not (ROOT / f"results/reference/tables/{name}.csv").exists()
     and (
         name in IN_ALL
         or name in sys.argv

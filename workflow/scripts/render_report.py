@@ -9,8 +9,10 @@ from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
     params, run = snakemake.params, run_folder(snakemake.log[0])
-    # no parameter, whose path would change with the checkout's place
-    reference = Path(snakemake.scriptdir).parents[1] / "results/reference"
+    # no parameter, whose path would change with the checkout's place; of
+    # workflow/rules/../scripts
+    checkout = Path(snakemake.scriptdir).resolve().parents[1]
+    reference = checkout / "results/reference"
     sentence, departures = agreement(Run(run), reference)
     render(
         snakemake.input.notebook,

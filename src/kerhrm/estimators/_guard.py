@@ -113,16 +113,18 @@ def not_better(
     return None
 
 
-def price(report: pd.DataFrame) -> str | None:
+def price(report: pd.DataFrame, scale: float | None = None) -> str | None:
     """What KerHRM costs on rows like those that a report is of, if it costs anything.
 
     The pooled errors of both, and the share of new rows in ERM's worst environment
-    above which KerHRM is the better one.
+    above which KerHRM is the better one.  Mean squared errors are told as root mean
+    squared errors in a unit of ``scale``; shares of wrong labels have none.
     """
     ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
     if not ours > erm or len(report) < 3:
         return None
-    text = f"{ours:.3g} against ERM's {erm:.3g} on rows like these"
+    told = [ours, erm] if scale is None else [scale * ours**0.5, scale * erm**0.5]
+    text = f"{told[0]:.3g} against ERM's {told[1]:.3g} on rows like these"
     environments = report.drop(index=ALL)
     worst = environments["ERM"].idxmax()
     share = break_even(report, worst)

@@ -203,11 +203,9 @@ def facts(model: Any) -> dict[str, str]:
     lines["chosen"] = "k = {k}, alpha = {alpha:g}, iteration {iteration}".format(
         **chosen
     )
-    if (costs := price(model.report_)) is not None:
-        unit = (
-            " (shares of the target's variance)" if model._task == "regression" else ""
-        )
-        lines["price"] = f"{costs}{unit}"
+    scale = model._units.y_scale if model._task == "regression" else None
+    if (costs := price(model.report_, scale)) is not None:
+        lines["price"] = costs
     if model._found.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"
     lines["assumed"] = assumed

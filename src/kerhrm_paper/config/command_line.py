@@ -196,6 +196,7 @@ class CommandLine:
             if os.sep not in target:
                 near = difflib.get_close_matches(target, targets, 1)
                 hint = "snakemake --list-target-rules shows all"
+                hint += "; a table of your own needs its --configfile"
                 raise KerhrmError(
                     f"target {target} does not exist",
                     f"did you mean {near[0]}?" if near else hint,

@@ -4,6 +4,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.config import Config
 from kerhrm_paper.config.fields import nearest
@@ -14,6 +15,22 @@ from kerhrm_paper.config.spelling import base_of
 SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 WIDEST = 44  #: characters of a column
 VALUE = "VALUE"  #: in the place of a default that a name cannot give
+
+
+def names(config: Config) -> str:
+    """All data sets, learners and tables with their titles."""
+    learners = {
+        name: ", ".join(learner.titles.values())
+        for name, learner in config.resolved.whole.learners.items()
+    }
+    data = {name: one.title for name, one in config.resolved.whole.data.items()}
+    tables = {name: view.title for name, view in config.tables.items()}
+    groups = {"data": data, "learners": learners, "tables": tables}
+    lines = []
+    for kind, titles in groups.items():
+        lines.append(f"{kind}:")
+        lines += [f"  {name:<{WIDEST}}  {title}" for name, title in titles.items()]
+    return "\n".join(lines)
 
 
 def table(config: Config, name: str) -> str:
@@ -39,7 +56,7 @@ def table(config: Config, name: str) -> str:
 def _lines(schema: Mapping[str, Nameable]) -> list[str]:
     """A line for each option, its columns below each other."""
     rows = [
-        (f"+{key}={_default(one)}", ", ".join([one.values, *_limits(one.annotation)]))
+        (f"+{key}={_default(one)}", ", ".join([_values(one), *_limits(one.annotation)]))
         for key, one in schema.items()
     ]
     wide = [min(WIDEST, max(len(row[column]) for row in rows)) for column in (0, 1)]
@@ -47,6 +64,13 @@ def _lines(schema: Mapping[str, Nameable]) -> list[str]:
         f"  {first:<{wide[0]}}  {second:<{wide[1]}}  {one.meaning}".rstrip()
         for (first, second), one in zip(rows, schema.values(), strict=True)
     ]
+
+
+def _values(option: Nameable) -> str:
+    """What an option takes, in words; of a penalty the names that there are."""
+    if option.key.split(".")[-1] == "penalty":
+        return "one of " + ", ".join(PENALTIES)
+    return "none, or the options below" if option.group else option.values
 
 
 def _default(option: Nameable) -> str:

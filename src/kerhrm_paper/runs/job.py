@@ -99,6 +99,8 @@ def _log_to(rule: str, files: list[str]) -> None:
     form = f"%(asctime)s {rule}: %(message)s"
     logging.basicConfig(level=logging.INFO, format=form, handlers=handlers, force=True)
     logging.captureWarnings(True)
+    # each saved PDF would list the glyphs of its fonts
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
     logging.raiseExceptions = (
         False  # a log that a full disk refuses must not add tracebacks
     )

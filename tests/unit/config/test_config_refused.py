@@ -391,8 +391,9 @@ ERM2 = {"method": "erm", "titles": {"model": "E2"}}
                 }
             }
             | {"tables": {"mine": MINE | {"data": ["mine"]}}},
-            "tables.mine.learners = ['erm']: mine/erm: config/selected/mine.yaml: it has no "
-            "options of erm by pooled; write erm+select=none or erm+select_on=made",
+            "tables.mine.learners = ['erm']: mine/erm: config/selected/mine.yaml: it "
+            "has no options of erm by pooled; write erm+select=none or "
+            "erm+select_on=made",
         ),
         (
             {"tables": {"one": {"data": {"made+r2=0.75": None}}}},

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Options
@@ -48,6 +49,20 @@ def test_types_ranges_and_meanings_are_shown(config: Config) -> None:
     assert "a number, >= 0, <= 1" in line
     assert line.endswith("below: an environment counts as empty and is dropped")
     assert "soft, hard" in text
+
+
+def test_without_a_name_all_are_listed(
+    config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["options"]) == 0
+    words = capsys.readouterr().out.split()
+    every = {*config.data_sets, *config.learners, *config.tables}
+    assert every <= {*words}
+
+
+def test_penalties_are_listed(config: Config) -> None:
+    (line,) = (x for x in table(config, "kerhrm").splitlines() if "+penalty=" in x)
+    assert all(name in line for name in PENALTIES)
 
 
 def test_an_unknown_name_is_one_line(
