@@ -6,8 +6,9 @@ import os
 from kerhrm import KerHRMOptions, NTFMap, Problem
 from kerhrm.features.ntf import FactoredNTF, extract
 from kerhrm.methods.inputs import Inputs
-from studies.common import draw, reduced
-from studies.common import inputs as training_inputs
+from kerhrm_paper.data.colored_mnist import Digits
+from kerhrm_paper.studies.replicates import generate, reduced
+from kerhrm_paper.studies.replicates import inputs as training_inputs
 
 TINY = os.environ.get("BENCH") == "tiny"  #: of the tests
 THREADS = 1 if TINY else min(2, os.cpu_count() or 1)
@@ -29,16 +30,12 @@ def inputs(name: str, seed: int = 0) -> Inputs:
     few = half // 2 if name == TABLE1 else min(1000, half)
     sizes = {"n_validation_per_environment": few, "n_test": few}
     if name == TABLE1:
-        data = draw(
-            "classification",
-            {"r2": 0.7, "n_train_per_environment": half, **sizes},
-            seed,
-        )
+        options = {"r2": 0.7, "n_train_per_environment": half, **sizes}
+        data = generate("classification", options, seed)
     else:
-        missing = "fallback" if TINY else "fail"
-        data = draw(
-            "colored_mnist", {"n_per_environment": half, **sizes}, seed, missing
-        )
+        options = {"n_per_environment": half, **sizes}
+        digits = Digits.fetch(on_missing="fallback" if TINY else "fail")
+        data = generate("colored_mnist", options, seed, digits)
     return training_inputs(data, WIDTH)
 
 

@@ -5,7 +5,7 @@
 #   cuda.lock          torch as the package index has it (on Linux with CUDA), and its CUDA packages
 #   cpu.lock           torch's CPU build, by hand: hashes from its index, and the version of cuda.lock
 #   peers.lock         neural-tangents, for `make bench`
-#   tables.lock        packages that ship tables, for `python -m studies real_tables`
+#   tables.lock        packages that ship tables, for `snakemake study_real_tables`
 #   environment.yml    the direct dependencies, for conda
 set -eu
 cd "$(dirname "$0")"

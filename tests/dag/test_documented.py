@@ -1,8 +1,8 @@
 """Every command of README and pages, as a reader would type it, on a finished smoke
 run.
 
-Snakemake plans instead of running (``-n``), ``make`` prints what it would run, and a
-study shows its help; ``kerhrm`` and the recovery answer for the smoke run.
+Snakemake plans instead of running (``-n``), and ``make`` prints what it would run;
+``kerhrm`` and the recovery answer for the smoke run.
 ``test_tutorial`` and ``test_plugins`` run the tutorials, ``tests/unit/docs_site`` runs
 ``kerhrm check``.
 """
@@ -64,7 +64,5 @@ def test_a_command_is_understood(copy: Checkout, page: Path, words: list[str]) -
         done = copy.call(sys.executable, "-c", code, *smoke)
     else:
         assert program == "python"
-        done = copy.call(
-            sys.executable, *smoke, *(["--help"] if "studies" in rest else [])
-        )
+        done = copy.call(sys.executable, *smoke)
     assert done.returncode == 0, done.stdout

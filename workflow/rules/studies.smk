@@ -1,73 +1,59 @@
-# Ablations and the choices that the paper leaves open, which are tables, too; the paper's claims
+# What was measured besides the tables (docs/studies.md): one rule for each study.
+#     snakemake --cores 2 study_pretest                        half an hour: results/paper/studies
+#     snakemake --cores 2 study_drift --config preset=smoke    a few data sets, in seconds
+# What a study reads and writes is declared in src/kerhrm_paper/studies/registry.py; its units of
+# work, summaries and figures are in the module that the declaration names.
 
-OWN_DATA = {data.partition("+")[0] for name in IN_ALL for data in TABLES[name].data}
-# Not those on other data sets, as full_mnist: hours.
-STUDIES = [
-    name
-    for name, table in TABLES.items()
-    if not table.in_all and {data.partition("+")[0] for data in table.data} <= OWN_DATA
-]
-CHOICES = CONFIG.choice_tables
+from kerhrm_paper.studies import registry
 
-
-rule measure_choices:
-    input:
-        scores=[f"<run>/scores/{name}.csv.gz" for name in CHOICES],
-    output:
-        "<run>/choices.csv",
-    log:
-        "<run>/logs/measure_choices.log",
-    benchmark:
-        "<run>/benchmarks/measure_choices.tsv"
-    localrule: True
-    params:
-        tables=CHOICES,
-        effects=[effect.params() for effect in CONFIG.choices],
-        code=code("measure_choices"),
-    message:
-        "Measure what each open choice changes"
-    script:
-        "../scripts/measure_choices.py"
+# None whose raw data are of a data set that the user leaves out.
+STUDIES = {
+    name: study
+    for name, study in registry.STUDIES.items()
+    if study.raw is None or study.raw in RAW
+}
+STUDY_RULES = [f"study_{name}" for name in STUDIES]
+SMOKE = CONFIG.preset == "smoke"
 
 
-rule check_claims:
-    input:
-        claims=own("config/claims.yaml"),
-        scores=[f"<run>/scores/{name}.csv.gz" for name in IN_ALL],
-        tables=[f"<run>/tables/{name}.csv" for name in IN_ALL],
-    output:
-        "<run>/claims.csv",
-    log:
-        "<run>/logs/check_claims.log",
-    benchmark:
-        "<run>/benchmarks/check_claims.tsv"
-    threads: THREADS
-    resources:
-        mem_mb=memory(4000),
-        runtime=minutes(30),
-    params:
-        preset=CONFIG.preset,
-        threads=THREADS,
-        code=code("check_claims"),
-    message:
-        "Check the paper's claims"
-    script:
-        "../scripts/check_claims.py"
+def read_by(study):
+    """Named inputs of a study: raw data of the run, and files of the checkout."""
+    files = {name: own(file) for name, file in study.files_read.items()}
+    if study.raw:
+        files["raw"] = f"<run>/raw/{study.raw}.npz"
+    return files
 
 
-rule claims:
-    """The paper's claims, and how they fared."""
-    input:
-        "<run>/claims.csv",
-        missing(IN_ALL),
-    localrule: True
+for name, study in STUDIES.items():
+
+    rule:
+        name:
+            f"study_{name}"
+        input:
+            **read_by(study),
+        output:
+            [f"<run>/studies/{file}" for file in study.files],
+        log:
+            f"<run>/logs/study_{name}.log",
+        benchmark:
+            f"<run>/benchmarks/study_{name}.tsv"
+        threads: THREADS
+        resources:
+            mem_mb=memory(study.memory_mb),
+            runtime=minutes(2 * study.minutes),
+        params:
+            study=study.entry,
+            few=study.smoke if SMOKE else None,
+            threads=THREADS,
+            code=code("run_study", study.entry),
+        message:
+            f"Study: {name}"
+        script:
+            "../scripts/run_study.py"
 
 
 rule studies:
-    """Ablations, the choices that the paper leaves open, and its claims."""
+    """All studies."""
     input:
-        [products(name) for name in STUDIES],
-        missing(STUDIES),
-        "<run>/choices.csv",
-        "<run>/claims.csv",
+        [f"<run>/studies/{file}" for study in STUDIES.values() for file in study.files],
     localrule: True

@@ -62,6 +62,17 @@ def save(figure: Figure, stem: str | Path) -> None:
                 figure.savefig(handle, format=ending, metadata=dict.fromkeys(metadata))
 
 
+def save_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
+    """Write a PNG, the same bytes for the same figure."""
+    with style(), atomic(path) as handle:
+        figure.savefig(
+            handle,
+            format="png",
+            dpi=dpi,
+            metadata=dict.fromkeys(METADATA["png"]),
+        )
+
+
 #: Figure 2's curves: name in the legend, colour, marker, line
 CURVES: dict[str, tuple[str, str, str, Any]] = {
     "train_acc": ("training accuracy", "#E69F00", "o", (0, (4, 1.5))),

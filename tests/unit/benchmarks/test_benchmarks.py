@@ -1,24 +1,19 @@
-"""Benchmarks and studies run at tiny sizes; what chooses among starts, against
-enumeration."""
+"""Benchmarks run at tiny sizes."""
 
-import itertools
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks import missing
 from benchmarks.missing import CURES
-from studies import starts
 
 ROOT = Path(__file__).parents[3]
+PATH = os.pathsep.join([str(ROOT), str(ROOT / "src")])
 
 
 def bench(folder: Path, *options: str, **variables: str) -> str:
@@ -28,7 +23,7 @@ def bench(folder: Path, *options: str, **variables: str) -> str:
     env = {
         key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")
     }
-    env |= {"BENCH": "tiny", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    env |= {"BENCH": "tiny", "OMP_NUM_THREADS": "1", "PYTHONPATH": PATH}
     command = [sys.executable, "-m", "benchmarks", "-q", "-p", "no:cacheprovider"]
     return subprocess.run(
         [*command, *options],
@@ -83,36 +78,3 @@ def test_raw_data_that_are_nowhere_are_missing(
     missing.missing.cache_clear()
     assert missing.missing() == ["MNIST"]
     missing.missing.cache_clear()
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=7), st.data())
-def test_the_best_of_some_starts_is_the_mean_over_all_choices(
-    preferences: list[int], data: st.DataObject
-) -> None:
-    """Ties have one result, as equal optima do."""
-    order = np.array(preferences, dtype=float)
-    results = np.sin(order)
-    draws = data.draw(st.integers(1, len(order)))
-    chosen = [max(drawn) for drawn in itertools.combinations(order, draws)]
-    assert starts.best_of(order, results, draws) == pytest.approx(
-        np.mean(np.sin(chosen))
-    )
-
-
-def test_degenerate_optima_are_set_aside() -> None:
-    """The expected split, a likelier copy of the label, a likelier single
-    environment."""
-    names = ["label_information", "empty", "auc", "held_out", "result", "starts"]
-    rows = [
-        (0.0, False, 1.0, -0.5, 0.77, 7),
-        (1.0, False, 0.5, 0.3, 0.3, 2),
-        (0.0, True, 0.5, -0.4, 0.4, 1),
-    ]
-    frame = pd.DataFrame(rows, columns=names).assign(
-        case="Table 1", seed=0, e_step="soft"
-    )
-    ((_, table),) = starts.summaries({"starts_splits": frame})
-    row = table.iloc[0]
-    assert (row["rule"], row["likelihood"]) == (0.77, 0.3)
-    assert (row["rule_right"], row["likelihood_right"]) == (1, 0)
-    assert row[["label_split", "empty", "expected"]].tolist() == [0.2, 0.1, 0.7]

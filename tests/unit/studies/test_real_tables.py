@@ -10,7 +10,9 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LinearRegression
 
 from kerhrm import KerhrmError, TangentRidge
-from studies import real_tables as study
+from kerhrm_paper.studies import real_tables as study
+from kerhrm_paper.studies import real_tables_results as results
+from kerhrm_paper.studies.robust import Training, robust
 
 WHAT = {
     "file": "package/a.csv",
@@ -40,10 +42,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_tenth_of_the_training_rows_is_of_the_group_and_no_feature_is() -> None:
-    features, rest = study.load(WHAT)
-    assert list(features) == ["u", "w_x", "w_y"]
-    assert len(features) == len(rest) == 299
-    group = rest["group"].to_numpy(bool)
+    rows = study.load(WHAT)
+    group = rows.group
+    assert list(rows.x) == ["u", "w_x", "w_y"]
+    assert len(rows.x) == len(rows.y) == len(group) == 299
     train, test = study.split(group, "a", 0)
     assert group[train].mean() == pytest.approx(0.1, abs=0.01)
     assert not set(train) & set(test)
@@ -61,7 +63,9 @@ def test_robust_regressions() -> None:
         .fit(x, y)
         .predict(x)
     )
-    np.testing.assert_allclose(study.robust(0, 1.0, x, y, group, x), erm, atol=1e-3)
+    training = Training(x, y, group)
+    cvar = robust(training, x, network=(8,), seed=0, share=1.0)
+    np.testing.assert_allclose(cvar, erm, atol=1e-3)
 
     def worst(outputs: np.ndarray) -> float:
         return float(
@@ -73,8 +77,8 @@ def test_robust_regressions() -> None:
         return worst(LinearRegression().fit(x, y, w).predict(x))
 
     best = minimize_scalar(weighted, bounds=(0, 1), method="bounded").fun
-    found = worst(study.robust(0, None, x, y, group, x, steps=300))
-    assert found <= min(1.02 * best, 0.7 * worst(erm))
+    reached = worst(robust(training, x, network=(8,), seed=0, steps=300))
+    assert reached <= min(1.02 * best, 0.7 * worst(erm))
 
 
 def test_study_runs_and_is_summed_up() -> None:
@@ -85,15 +89,15 @@ def test_study_runs_and_is_summed_up() -> None:
         for seed in (0, 1)
     }
     drawn = {"real_tables_errors": pd.concat(parts.values())}
-    found = dict(study.summaries(drawn))
+    found = results.summaries(drawn)
     means = found["real_tables_mean"].set_index(["setting", "metric", "method"])
     assert means.loc[
         ("all", "mean_error", "ERM"), ["mean", "low", "high"]
     ].tolist() == [1, 1, 1]
-    assert means.loc[("labels", "mean_error", study.AUXILIARY), "tables"] == 1
+    assert means.loc[("labels", "mean_error", results.AUXILIARY), "tables"] == 1
     expression = "0.9 * error_0 + 0.1 * error_1"
     errors = [parts["numbers", s].set_index("method").eval(expression) for s in (0, 1)]
     ratio = sum(e["constant"] for e in errors) / sum(e["ERM"] for e in errors)
     shown = found["real_tables"].set_index(["table", "metric", "method"])["mean"]
     assert shown["numbers", "mean_error", "constant"] == pytest.approx(ratio, abs=1e-4)
-    assert [name for name, _ in study.figures(drawn)] == ["real_tables"]
+    assert [*results.figures(drawn | found)] == ["real_tables"]

@@ -1,0 +1,282 @@
+"""Does KerHRM help on real tables, where a hidden group is a tenth of the training?
+
+Protocol, tables, measures and intervals: config/real_tables.yaml.  Results: table
+``real_tables_errors`` (draws), ``real_tables`` (ratios to ERM), ``real_tables_mean``
+(over the tables), ``real_tables_found`` (what was detected, how often KerHRM
+predicted).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas import DataFrame, Series
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
+from kerhrm.estimators._base import cores
+from kerhrm.options import Task
+from kerhrm.randomness import stream
+from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.config.layout import CHECKOUT
+from kerhrm_paper.studies.real_tables_results import (
+    AUXILIARY,
+    ERRORS,
+    KERHRM,
+    MINORITY,
+    figures,
+    summaries,
+)
+from kerhrm_paper.studies.robust import Training, robust
+from kerhrm_paper.studies.study import Array, Files, Row, Study, Unit, quiet
+
+DATA = CHECKOUT / "build" / "tables"
+INSTALL = (
+    "pip install --no-deps --require-hashes --target build/tables -r envs/tables.lock"
+)
+SPLITS = 5
+ROWS = 2000  #: at most, that train
+HELD_OUT_MAJORITY = 0.3
+HELD_OUT_MINORITY = 0.5
+NETWORK = (256,)
+
+
+FORCED = "KerHRM, forced"
+#: methods of ``robust``, and the share of the rows that is their worst case
+ROBUST = {
+    "group DRO, groups known": None,  # the worse of the two groups
+    "CVaR": 0.2,
+}
+Description = dict[str, Any]  #: of a table, in the protocol
+Losses = dict[str, Array]  #: of each row, by kind
+
+
+def units(files: Files) -> Iterator[Unit]:
+    """A unit for each split of each table."""
+    tables = read_yaml(Path(files["protocol"]))
+    for name, description in tables.items():
+        for seed in range(SPLITS):
+            key = {"table": name, "split": seed}
+            compute = partial(errors, name, description, seed)
+            yield Unit(ERRORS, key, compute)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Complete rows of a table."""
+
+    x: DataFrame  #: features, columns of text one-hot
+    y: Series
+    group: Array  #: bool
+    auxiliary: Series | None
+
+    @property
+    def labels(self) -> bool:
+        """Whether the target has two classes."""
+        return self.y.dtype == bool
+
+
+def load(description: Description) -> Table:
+    """Complete rows of a table, as the protocol describes them."""
+    path = DATA / description["file"]
+    if not path.exists():
+        raise KerhrmError(f"{path} does not exist", INSTALL)
+    table = pd.read_csv(path)
+    if "where" in description:
+        table = table.query(description["where"])
+    features = table[description["features"]]
+    others = DataFrame()
+    for name in ("target", "group", "auxiliary"):
+        if name in description:
+            expression = description[name]
+            others[name] = table.eval(expression, engine="python")
+    missing = features.isna().any(axis=1)
+    missing |= others.isna().any(axis=1)
+    features = features[~missing]
+    others = others[~missing]
+    return Table(
+        x=pd.get_dummies(features),
+        y=others["target"],
+        group=others["group"].to_numpy(bool),
+        auxiliary=others.get("auxiliary"),
+    )
+
+
+def split(group: Array, name: str, seed: int) -> tuple[Array, Array]:
+    """Rows that train, a tenth of them of the group, and rows that are held out."""
+    random = stream(seed, "real tables", name)
+    majority = random.permutation(np.flatnonzero(~group))
+    minority = random.permutation(np.flatnonzero(group))
+    a = round(HELD_OUT_MAJORITY * len(majority))
+    b = round(HELD_OUT_MINORITY * len(minority))
+    test = majority[:a], minority[:b]
+    majority = majority[a:]
+    minority = minority[b:]
+    share = 1 - MINORITY
+    most = len(majority) / share
+    n = min(most, len(minority) / MINORITY, ROWS)
+    majority = majority[: round(n * share)]
+    minority = minority[: round(n * MINORITY)]
+    train = majority, minority
+    return np.concatenate(train), np.concatenate(test)
+
+
+# --- errors ---------------------------------------------------------------------------
+
+
+def errors(name: str, description: Description, seed: int) -> DataFrame:
+    """Errors of every method in both groups of the held-out rows."""
+    table = load(description)
+    x = table.x.to_numpy(float)
+    y = table.y.to_numpy(float)
+    group = table.group
+    train, test = split(group, name, seed)
+    training = Training(x[train], y[train], group[train])
+    auxiliary = table.auxiliary
+    if auxiliary is not None:
+        auxiliary = auxiliary.iloc[train]
+    losses_of = losses_of_labels if table.labels else losses_of_numbers
+    _, d = x.shape
+    rows = []
+    with quiet(), cores(1):
+        for method, model in models(table, seed).items():
+            outputs = fitted(method, model, training, auxiliary, x[test])
+            losses = losses_of(outputs, y[test])
+            row = {
+                "method": method,
+                "labels": table.labels,
+                "training": len(train),
+                "d": d,
+            }
+            row |= by_group(losses, group[test])
+            row |= verdict(model)
+            rows.append(row)
+    return DataFrame(rows)
+
+
+def fitted(
+    method: str,
+    model: Any,
+    training: Training,
+    auxiliary: Series | None,
+    x: Array,
+) -> Array:
+    """Outputs of a trained method: probabilities of the second class, or numbers."""
+    if method in ROBUST:
+        return model(training, x)
+    extra = {}
+    if method == AUXILIARY:
+        extra["auxiliary"] = auxiliary
+    model.fit(training.x, training.y, **extra)
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(x)[:, 1]
+    return model.predict(x)
+
+
+def losses_of_numbers(outputs: Array, y: Array) -> Losses:
+    """Squared errors."""
+    squares = (outputs - y) ** 2
+    return {
+        "error": squares,
+        "brier": squares,
+    }
+
+
+def losses_of_labels(outputs: Array, y: Array) -> Losses:
+    """Wrong labels, and Brier's scores."""
+    wrong = (outputs > 0.5) != (y > 0.5)
+    probability = np.clip(outputs, 0, 1)
+    return {
+        "error": wrong,
+        "brier": (probability - y) ** 2,
+    }
+
+
+def by_group(losses: Losses, group: Array) -> Row:
+    """Mean losses of the majority (0) and of the minority (1)."""
+    means = {}
+    for kind, loss in losses.items():
+        means[f"{kind}_0"] = loss[~group].mean()
+        means[f"{kind}_1"] = loss[group].mean()
+    return means
+
+
+def verdict(model: Any) -> Row:
+    """What KerHRM's pre-test and guard say; of other methods, nothing detected."""
+    test = getattr(model, "heterogeneity_", None)
+    predictor = getattr(model, "predictor_", "erm")
+    return {
+        "p_value": getattr(test, "p_value", np.nan),
+        "detected": getattr(test, "detected", False),
+        "predicts": predictor != "erm",
+    }
+
+
+# --- methods --------------------------------------------------------------------------
+
+
+def models(table: Table, seed: int) -> dict[str, Any]:
+    """Estimators, and functions of training rows and test points, by name."""
+    methods = regressors(seed)
+    task: Task = "regression"
+    kerhrm: Any = KerHRMRegressor
+    if table.labels:
+        methods = classifiers(seed)
+        task = "classification"
+        kerhrm = KerHRMClassifier
+    settings: dict[str, Any] = {
+        "network": NETWORK,
+        "random_state": seed,
+    }
+    erm = TangentRidge(task=task, **settings)
+    methods = {"ERM": erm} | methods
+    for name, share in ROBUST.items():
+        methods[name] = partial(
+            robust,
+            network=NETWORK,
+            seed=seed,
+            share=share,
+        )
+    methods[KERHRM] = kerhrm(**settings)
+    if table.auxiliary is not None:
+        methods[AUXILIARY] = kerhrm(**settings)
+    settings["pretest"] = False
+    settings["if_not_better"] = "fit"
+    methods[FORCED] = kerhrm(**settings)
+    return methods
+
+
+def regressors(seed: int) -> dict[str, Any]:
+    """Other methods for numbers."""
+    return {
+        "constant": DummyRegressor(),
+        "least squares": LinearRegression(),
+        "boosting": HistGradientBoostingRegressor(random_state=seed),
+    }
+
+
+def classifiers(seed: int) -> dict[str, Any]:
+    """Other methods for two classes; the first two regress on labels 0 and 1."""
+    logistic = LogisticRegression(solver="newton-cholesky")
+    return {
+        "constant": DummyRegressor(),
+        "least squares": LinearRegression(),
+        "logistic regression": logistic,
+        "boosting": HistGradientBoostingClassifier(random_state=seed),
+    }
+
+
+STUDY = Study(
+    units=units,
+    summaries=summaries,
+    figures=figures,
+)

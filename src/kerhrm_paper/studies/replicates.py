@@ -1,0 +1,110 @@
+"""Replicates of the paper's data, and their features, for studies and benchmarks."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kerhrm import NetworkOptions, Problem, build
+from kerhrm.algorithm.records import FeatureMap
+from kerhrm.methods.inputs import Inputs
+from kerhrm_paper.data.colored_mnist import colour
+from kerhrm_paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.registry import DATA_SETS, RAW
+from kerhrm_paper.data.sources import RawData
+
+
+@dataclass(frozen=True)
+class PaperData:
+    """A data set of the paper with some options."""
+
+    generator: str
+    options: dict[str, Any] = field(default_factory=dict)
+    raw_file: str | None = None  #: the run's file of the raw data, if there are any
+
+    def draw(self, seed: int) -> Dataset:
+        """Draw one replicate."""
+        raw = []
+        name = DATA_SETS[self.generator].raw
+        if name is not None and self.raw_file is not None:
+            source = RAW[name]
+            raw.append(source.load(self.raw_file))
+        return generate(self.generator, self.options, seed, *raw)
+
+
+def generate(
+    generator: str,
+    options: dict[str, Any],
+    seed: int,
+    *raw: RawData,
+) -> Dataset:
+    """Draw one replicate, of raw data that are in memory."""
+    declaration = DATA_SETS[generator]
+    chosen = declaration.options(**options)
+    return declaration.generate(chosen, [seed], *raw)
+
+
+def inputs(data: Dataset, width: int = 1024) -> Inputs:
+    """Training and validation points of a replicate, and w_0."""
+    x, y, environments = _points(data.train)
+    x_validation, y_validation, environments_validation = _points(data.validation)
+    _, d = x.shape
+    (seed,) = data.seeds
+    options = NetworkOptions(widths=[width])
+    return Inputs(
+        x,
+        y,
+        x_validation,
+        y_validation,
+        data.task,
+        seed,
+        network=build(options, seed, d),
+        environments=environments,
+        environments_validation=environments_validation,
+    )
+
+
+def _points(split: Split) -> tuple[Tensor, ...]:
+    """Inputs, targets and environments of the only replicate."""
+    (x,) = split.x
+    (y,) = split.y
+    (environment,) = split.environment.astype("int64")
+    arrays = x, y, environment
+    return tuple(map(torch.from_numpy, arrays))
+
+
+def reduced(points: Inputs, features: FeatureMap) -> Problem:
+    """Reduced features and labels."""
+    return Problem.from_features(
+        features,
+        points.x_validation,
+        points.y,
+        points.y_validation,
+        points.task,
+        points.seed,
+    )
+
+
+def expected(data: Dataset) -> np.ndarray:
+    """What M_c should find, (n,) of training points.
+
+    Table 3: the point's environment; else whether the colour, or Table 1's attribute,
+    agrees with the label.  The attribute is read from V, whose spread is small.
+    """
+    (x,) = data.train.x
+    (y,) = data.train.y
+    if data.task == "regression":
+        (environment,) = data.train.environment
+        return np.asarray(environment == 0)
+    positive = y > 0
+    if data.source != "synthetic":
+        return np.asarray(colour(x) == positive)
+    _, d = x.shape
+    (seed,) = data.seeds
+    mixing = mixing_matrix("fixed", d, seed)
+    v = (x @ mixing)[:, d // 2 :]
+    attribute = v.mean(1) > 0
+    return np.asarray(attribute == positive)

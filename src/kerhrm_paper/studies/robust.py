@@ -1,0 +1,135 @@
+"""ERM's regression with worst-case weights: group DRO with known groups, and CVaR."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from sklearn.linear_model import Ridge
+from torch import Tensor
+
+from kerhrm import TangentRidge
+from kerhrm.estimators._start import start
+from kerhrm.features.ntf import extract
+from kerhrm.features.ridge import RIDGES, Columns
+from kerhrm.networks.base import Network
+from kerhrm_paper.studies.study import Array
+
+
+@dataclass(frozen=True)
+class Training:
+    """Rows that train, and the group of each."""
+
+    x: Array  #: (n, d)
+    y: Array  #: (n,)
+    group: Array  #: (n,), bool
+
+
+def robust(
+    training: Training,
+    new: Array,
+    *,
+    network: tuple[int, ...],
+    seed: int,
+    share: float | None = None,
+    steps: int = 100,
+) -> Array:
+    """Outputs at new points of ERM's regression with worst-case weights.
+
+    By Frank and Wolfe's algorithm.
+
+    Parameters
+    ----------
+    training : Training
+        Rows that train.
+    new : array, (m, d)
+        Points whose outputs are returned.
+    network : tuple of int
+        Widths of ERM's network.
+    seed : int
+        Of ERM.
+    share : float, optional
+        The worst case is this share of the rows, those with the largest losses (CVaR);
+        without it, the worse of the two groups (group DRO).
+    steps : int
+        Of the algorithm.
+    """
+    erm = TangentRidge(
+        task="regression",
+        network=network,
+        random_state=seed,
+    )
+    inputs, positions = start(
+        erm,
+        training.x,
+        training.y,
+        None,
+        hold_out=False,
+        weighs=False,
+    )
+    rows = np.argsort(positions)
+    y = training.y[rows]
+    group = training.group[rows]
+    untrained = inputs.network
+    columns = Columns.of(untrained, inputs.x, seed=inputs.seed)
+    ridge, plain = chosen(columns, y)
+    model = Ridge(ridge)
+    represent = partial(features, columns, untrained, plain)
+    z = represent(inputs.x)
+    n = len(y)
+    weights = np.ones(n)
+    for step in range(steps):
+        model.fit(z, y, weights)
+        residuals = y - model.predict(z)
+        worst = worst_rows(residuals**2, group, share)
+        target = n * worst / worst.sum()
+        rate = 2 / (step + 3)
+        weights += rate * (target - weights)
+    points = erm._units.inputs(new)
+    outputs = model.predict(represent(points))
+    return np.asarray(outputs)
+
+
+def chosen(columns: Columns, y: Array) -> tuple[float, bool]:
+    """Ridge of the regression that ERM chooses, and whether it has inputs alone."""
+    plain = columns.inputs
+    whole = columns.whole
+    ridge, error = plain.choose(y)
+    ridge_whole, error_whole = whole.choose(y)
+    path = plain
+    if error_whole < error:
+        path = whole
+        ridge = ridge_whole
+    total = path.values.sum()
+    ridge = min(ridge, RIDGES[-1])
+    ridge = ridge * total / len(y)
+    return ridge, path is plain
+
+
+def features(
+    columns: Columns,
+    network: Network,
+    plain: bool,
+    x: Tensor,
+) -> Array:
+    """Inputs (n, d), and tangent features next to them unless ``plain``."""
+    inputs = x.double().numpy()
+    if plain:
+        return inputs
+    at_points, _ = extract(network, x)
+    at_landmarks, _ = extract(network, columns.landmarks)
+    kernel = at_points.kernel(at_landmarks).double()
+    tangents = kernel.numpy() @ columns.span
+    scaled = columns.scale * inputs
+    return np.column_stack([scaled, tangents])
+
+
+def worst_rows(losses: Array, group: Array, share: float | None) -> Array:
+    """Whether a row is of the worst case, (n,)."""
+    if share is None:
+        minority = losses[group].mean()
+        majority = losses[~group].mean()
+        return group == (minority > majority)
+    count = np.ceil(share * len(losses))
+    ascending = np.sort(losses)
+    threshold = ascending[-int(count)]
+    return losses >= threshold

@@ -1,0 +1,158 @@
+"""What a study consists of: units of work, summaries of their rows, and figures."""
+
+import json
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from pandas import DataFrame
+from scipy.stats import binomtest
+
+from kerhrm_paper.runs.checkpoints import Checkpoint, Result
+
+Array = np.ndarray
+Compute = Callable[[], DataFrame]
+Figures = dict[str, Figure]
+Files = Mapping[str, str]  #: paths of what a study reads, by name
+Row = dict[str, Any]
+Tables = dict[str, DataFrame]
+
+NOTE = "smoke sizes"  #: on results of few units
+
+
+class Unit(NamedTuple):
+    """One data set, or one fit: some rows of a table."""
+
+    table: str
+    key: Row  #: the first columns of these rows
+    compute: Compute  #: their other columns
+
+
+def no_tables(drawn: Tables) -> Tables:
+    """Summaries of a study whose rows are its results."""
+    return {}
+
+
+def no_figures(tables: Tables) -> Figures:
+    """Figures of a study without any."""
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """The steps of a study, in their order."""
+
+    units: Callable[[Files], Iterable[Unit]]
+    summaries: Callable[[Tables], Tables] = no_tables  #: of the units' tables
+    figures: Callable[[Tables], Figures] = no_figures  #: of all tables
+
+    def run(
+        self,
+        files: Files,
+        checkpoint: Checkpoint,
+        few: int | None = None,
+    ) -> tuple[Tables, Figures]:
+        """Compute all tables and figures.
+
+        Parameters
+        ----------
+        files : mapping of str to str
+            Paths of what the study reads, by name.
+        checkpoint : Checkpoint
+            Units that an earlier start has computed are not computed again.
+        few : int, optional
+            Number of units of each table, and tables and figures say ``smoke sizes``;
+            by default all units.
+
+        Returns
+        -------
+        tables : dict of str to DataFrame
+            The units' rows, then the summaries.
+        figures : dict of str to Figure
+            By name.
+        """
+        units = list(self.units(files))
+        if few is not None:
+            units = spread(units, few)
+        drawn = compute(units, checkpoint)
+        tables = drawn | self.summaries(drawn)
+        figures = self.figures(tables)
+        if few is not None:
+            for name, rows in tables.items():
+                tables[name] = rows.assign(note=NOTE)
+            for figure in figures.values():
+                figure.suptitle(NOTE)
+        return tables, figures
+
+
+def compute(units: Iterable[Unit], checkpoint: Checkpoint) -> Tables:
+    """Rows of all units, by table."""
+    frames = defaultdict(list)
+    for unit in units:
+        name = json.dumps([unit.table, *unit.key.values()])
+        columns = checkpoint.once(name, partial(_columns, unit.compute))
+        frame = DataFrame(unit.key | dict(columns))
+        frames[unit.table].append(frame)
+    tables = {}
+    for table, rows in frames.items():
+        tables[table] = pd.concat(rows, ignore_index=True)
+    return tables
+
+
+def _columns(compute: Compute) -> Result:
+    """Columns of a frame, of plain NumPy types."""
+    columns = {}
+    for name, column in compute().items():
+        values = column.tolist()
+        columns[str(name)] = np.asarray(values)
+    return columns
+
+
+def spread(units: Iterable[Unit], few: int) -> list[Unit]:
+    """Choose ``few`` units of each table, evenly spaced from the first one on."""
+    by_table = defaultdict(list)
+    for unit in units:
+        by_table[unit.table].append(unit)
+    chosen = []
+    for candidates in by_table.values():
+        step = -(-len(candidates) // few)
+        chosen += candidates[::step]
+    return chosen
+
+
+# --- what several studies use ---------------------------------------------------------
+
+
+def quiet() -> AbstractContextManager[object]:
+    """Ignore warnings of the estimators, as that no environments were detected."""
+    expected = UserWarning
+    return warnings.catch_warnings(action="ignore", category=expected)
+
+
+def keyed(columns: Iterable[str], values: Iterable[Any]) -> Row:
+    """The first columns of a row, by name."""
+    pairs = zip(columns, values, strict=True)
+    return dict(pairs)
+
+
+def detections(draws: DataFrame) -> Row:
+    """How often environments were detected, with Clopper and Pearson's 95 % interval.
+
+    ``draws`` has the column ``detected``.
+    """
+    n = len(draws)
+    detected = int(draws["detected"].sum())
+    interval = binomtest(detected, n).proportion_ci()
+    return {
+        "draws": n,
+        "detected": detected,
+        "low": interval.low,
+        "high": interval.high,
+    }

@@ -1,1 +1,0 @@
-"""What was measured besides the tables: ``python -m studies NAME FOLDER``."""

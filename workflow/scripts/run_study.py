@@ -1,0 +1,19 @@
+"""A study: its units of work, their summaries, and its figures."""
+
+from pathlib import Path
+
+from kerhrm.files import write_text
+from kerhrm.plugins import load_entry
+from kerhrm_paper.reporting.figures import save_png, style
+from kerhrm_paper.runs.job import job
+
+with job(snakemake) as checkpoint:
+    params = snakemake.params
+    study, files = load_entry(params.study), dict(snakemake.input.items())
+    with style():
+        tables, figures = study.run(files, checkpoint, params.few)
+    for path in map(Path, snakemake.output):
+        if path.suffix == ".csv":
+            write_text(path, tables[path.stem].to_csv(index=False))
+        else:
+            save_png(figures[path.stem], path)
