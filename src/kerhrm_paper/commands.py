@@ -40,7 +40,7 @@ def add_commands(add: Adder) -> None:
     verify.add_argument("--csv", type=Path, help="write all cells side by side")
     publish = add("publish", _publish, OF_PAPER["publish"])
     publish.add_argument("run", type=Path)
-    publish.add_argument("tables", nargs="*", help="only these")
+    publish.add_argument("tables", nargs="*", help="only these; also study_NAME")
     publish.add_argument("--reference", **where)
     cost = add("cost", _cost, OF_PAPER["cost"])
     cost.add_argument("targets", nargs="*", default=["all"])
@@ -87,9 +87,17 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _publish(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.publish import publish
+    from kerhrm_paper.reporting.publish_studies import publish_studies
     from kerhrm_paper.reporting.run import Run
+    from kerhrm_paper.studies.registry import TARGET
 
-    print(publish(Run(options.run), options.reference, options.tables))
+    run = Run(options.run)
+    studies = [name for name in options.tables if name.startswith(TARGET)]
+    tables = [name for name in options.tables if name not in studies]
+    if tables or not studies:
+        print(publish(run, options.reference, tables))
+    if studies:
+        print(publish_studies(run, options.reference.with_name("study"), studies))
 
 
 def _options(options: argparse.Namespace) -> None:

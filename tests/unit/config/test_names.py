@@ -62,6 +62,11 @@ def test_a_data_set_has_no_name_of_a_runs_folder(load: Load, name: str) -> None:
     refused(load, {"data": {name: DATA}}, f"--config: data.{name}", "reserved")
 
 
+def test_a_table_has_no_name_of_a_study(load: Load) -> None:
+    content = {"tables": {"study_pretest": TABLE}}
+    refused(load, content, "--config: tables.study_pretest", "reserved")
+
+
 def test_a_learner_has_no_name_of_a_folder_of_data(load: Load) -> None:
     for name in ("data", "Features", "iterations"):
         content = {"learners": {name: ERM}}

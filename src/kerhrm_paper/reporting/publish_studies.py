@@ -1,0 +1,88 @@
+"""Make tables and figures of studies the published ones: results/study."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from kerhrm.errors import FileError, KerhrmError
+from kerhrm.files import atomic, write_text
+from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.reporting.publish import facts
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs.provenance import check, digest, read
+from kerhrm_paper.studies.registry import STUDIES, TARGET
+
+FOLDER = "studies"  #: in a run
+
+
+def publish_studies(
+    run: Run,
+    target: Path,
+    names: Sequence[str],
+    root: Path = Path(),
+) -> Path:
+    """Copy files of studies, and note in ``provenance.json`` what made them.
+
+    Parameters
+    ----------
+    run : Run
+        The run that has made them.
+    target : Path
+        Folder of the published files.
+    names : sequence of str
+        Targets, such as ``study_pretest``.
+    root : Path
+        The checkout.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    KerhrmError
+        If a study is unknown, a file is missing or has changed since its job made it,
+        or a study has smoke sizes.
+    """
+    provenance = dict(Run(target).provenance)
+    made = dict(provenance.get("studies", {}))
+    digests = dict(provenance.get("files", {}))
+    copied = []
+    for name in names:
+        files = [f"{FOLDER}/{file}" for file in files_of(name)]
+        check_complete(run, name, files)
+        made[name] = facts(run.folder.name, root, name)
+        copied += files
+    for file in copied:
+        source = run.folder / file
+        published = target / source.name
+        with atomic(published) as handle:
+            handle.write(source.read_bytes())
+        digests[published.name] = digest(published)
+    record = {"studies": made, "files": digests}
+    text = json.dumps(record, indent=1, sort_keys=True)
+    write_text(target / "provenance.json", text + "\n")
+    return target
+
+
+def files_of(name: str) -> list[str]:
+    """Names of the files that a target makes."""
+    study = STUDIES.get(name.removeprefix(TARGET))
+    if study is None:
+        known = [f"{TARGET}{study}" for study in STUDIES]
+        raise KerhrmError(f"no study is called {name}", nearest(name, known))
+    return study.files
+
+
+def check_complete(run: Run, name: str, files: Sequence[str]) -> None:
+    """Refuse files that are missing, that were edited, or that are of few units."""
+    for file in files:
+        if not run.has(file):
+            hint = f"make it with snakemake --cores 2 {name}"
+            raise FileError(f"{run.folder / file} does not exist", hint)
+    check(run.folder, [run.folder / file for file in files])
+    record = read(run.folder, files[0])
+    if record is None or record["params"]["few"] is not None:
+        problem = f"{name} of {run.folder} has smoke sizes"
+        raise KerhrmError(problem, "publish it of another preset")

@@ -1,0 +1,185 @@
+"""Declarations of the studies, what runs them, and what is published of them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from kerhrm.cli import main
+from kerhrm.errors import KerhrmError
+from kerhrm.plugins import load_entry
+from kerhrm_paper.reporting.publish_studies import publish_studies
+from kerhrm_paper.reporting.run import Run
+from kerhrm_paper.runs import provenance
+from kerhrm_paper.runs.checkpoints import Checkpoint
+from kerhrm_paper.studies.registry import STUDIES
+from kerhrm_paper.studies.study import NOTE, Study, Tables, Unit, spread
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED = ROOT / "results" / "study"
+FILES = {"raw": "raw.npz", "protocol": str(ROOT / "config" / "real_tables.yaml")}
+
+
+def load(name: str) -> Study:
+    """The study of a declaration."""
+    study = load_entry(STUDIES[name].entry)
+    assert isinstance(study, Study)
+    return study
+
+
+def published(*names: str) -> Tables:
+    return {name: pd.read_csv(PUBLISHED / f"{name}.csv") for name in names}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_units_are_of_declared_tables_and_have_keys_of_their_own(name: str) -> None:
+    units = list(load(name).units(FILES))
+    assert {unit.table for unit in units} <= {*STUDIES[name].tables}
+    keys = [json.dumps([unit.table, *unit.key.values()]) for unit in units]
+    assert len({*keys}) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("pretest", "pretest_draws"),
+        ("drift", "drift_draws"),
+        ("labels", "labels_draws"),
+        ("real_tables", "real_tables_errors"),
+    ],
+)
+def test_published_summaries_follow_from_the_published_draws(
+    name: str, drawn: str
+) -> None:
+    """And the declared tables are those that are made."""
+    declaration = STUDIES[name]
+    tables = published(drawn)
+    made = load(name).summaries(tables)
+    assert [drawn, *made] == [*declaration.tables]
+    for table, rows in made.items():
+        expected = pd.read_csv(PUBLISHED / f"{table}.csv")
+        shown = pd.DataFrame(rows.to_dict("list"))
+        shown = shown.astype(dict.fromkeys(shown.select_dtypes("bool"), bool))
+        for column in expected:
+            if expected[column].dtype == float:
+                np.testing.assert_allclose(shown[column], expected[column], atol=2e-4)
+            else:
+                assert [*map(str, shown[column])] == [*map(str, expected[column])]
+    assert [*load(name).figures(tables | made)] == [*declaration.figures]
+
+
+@pytest.mark.parametrize("name", ["pretest", "drift"])
+def test_a_unit_gives_the_published_row(name: str) -> None:
+    unit = next(iter(load(name).units(FILES)))
+    computed = pd.DataFrame(unit.key | dict(unit.compute().iloc[0]), index=[0])
+    row = published(unit.table)[unit.table].iloc[:1]
+    assert [*computed] == [*row]
+    for column in row:
+        if row[column].dtype == float:
+            assert computed[column].item() == pytest.approx(row[column].item(), 1e-3)
+        else:
+            assert computed[column].item() == row[column].item()
+
+
+# --- running ------------------------------------------------------------------------
+
+
+def counting(counts: list[int]) -> Study:
+    """A study of ten squares, which notes what it computes."""
+
+    def square(number: int) -> pd.DataFrame:
+        counts.append(number)
+        return pd.DataFrame({"square": [number**2]})
+
+    def unit(number: int) -> Unit:
+        compute: Callable[[], pd.DataFrame] = lambda: square(number)  # noqa: E731
+        return Unit("squares", {"number": number}, compute)
+
+    return Study(
+        units=lambda files: map(unit, range(10)),
+        summaries=lambda drawn: {"sum": drawn["squares"].sum().to_frame().T},
+        figures=lambda tables: {"figure": Figure()},
+    )
+
+
+def test_an_interrupted_study_computes_what_is_left(tmp_path: Path) -> None:
+    counts: list[int] = []
+    study = counting(counts)
+    checkpoint = Checkpoint(tmp_path)
+    study.run({}, checkpoint, few=2)
+    checkpoint.save()
+    tables, figures = study.run({}, Checkpoint(tmp_path))
+    assert sorted(counts) == [*range(10)]
+    assert tables["squares"]["square"].tolist() == [n**2 for n in range(10)]
+    assert tables["sum"]["square"].tolist() == [285]
+    assert figures["figure"].get_suptitle() == ""
+
+
+def test_few_units_are_spread_and_say_so(tmp_path: Path) -> None:
+    counts: list[int] = []
+    tables, figures = counting(counts).run({}, Checkpoint(tmp_path), few=3)
+    assert counts == [0, 4, 8]
+    assert all(set(rows["note"]) == {NOTE} for rows in tables.values())
+    assert figures["figure"].get_suptitle() == NOTE
+
+
+def test_few_units_are_of_every_table() -> None:
+    for name, declaration in STUDIES.items():
+        units = list(load(name).units(FILES))
+        chosen = spread(units, declaration.smoke)
+        assert {u.table for u in chosen} == {u.table for u in units}
+        for table in {u.table for u in units}:
+            assert len([u for u in chosen if u.table == table]) <= declaration.smoke
+
+
+# --- publishing ---------------------------------------------------------------------
+
+
+def make_study(folder: Path, few: int | None = None) -> Run:
+    """A run that has made the study ``drift``."""
+    run = folder / "results" / "paper"
+    files = [run / "studies" / file for file in STUDIES["drift"].files]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"name\n{file.stem}\n")
+    provenance.write(run, "study_drift", files, {}, {"few": few})
+    return Run(run)
+
+
+def test_a_study_is_published_with_its_provenance(tmp_path: Path) -> None:
+    run, target = make_study(tmp_path), tmp_path / "study"
+    publish_studies(run, target, ["study_drift"], ROOT)
+    record = json.loads((target / "provenance.json").read_text())
+    for file in STUDIES["drift"].files:
+        assert record["files"][file] == provenance.digest(run.folder / "studies" / file)
+        assert (target / file).read_text() == (
+            run.folder / "studies" / file
+        ).read_text()
+    assert "study_drift" in record["studies"]["study_drift"]["command"]
+
+
+def test_the_command_publishes_studies_next_to_the_tables(tmp_path: Path) -> None:
+    run = make_study(tmp_path)
+    words = ["publish", str(run.folder), "study_drift", "--reference"]
+    assert main([*words, str(tmp_path / "reference")]) == 0
+    assert (tmp_path / "study" / "drift.csv").exists()
+    assert not (tmp_path / "reference").exists()
+
+
+def test_smoke_sizes_edited_and_missing_files_are_not_published(tmp_path: Path) -> None:
+    target = tmp_path / "study"
+    with pytest.raises(KerhrmError, match="smoke sizes"):
+        publish_studies(make_study(tmp_path / "smoke", 8), target, ["study_drift"])
+    run = make_study(tmp_path)
+    (run.folder / "studies" / "drift.csv").write_text("name\nother\n")
+    with pytest.raises(KerhrmError, match="has changed since"):
+        publish_studies(run, target, ["study_drift"])
+    with pytest.raises(KerhrmError, match="snakemake --cores 2 study_labels"):
+        publish_studies(run, target, ["study_labels"])
+    with pytest.raises(KerhrmError, match="did you mean 'study_drift'"):
+        publish_studies(run, target, ["study_drft"])
+    assert not target.exists()
