@@ -41,7 +41,8 @@ def test_an_edit_runs_its_study_again_and_nothing_else(checkout: Checkout) -> No
         "pretest.py": {"study_pretest"},
         "labels.py": set(),
         "registry.py": set(),
-        "laws.py": {*QUICK},
+        "laws.py": {"study_pretest"},
+        "noises.py": {*QUICK},
     }.items():
         with edited(checkout.folder / STUDY_CODE / module, statement):
             assert rules(checkout.plan(*QUICK, *SMOKE)) == stale, module

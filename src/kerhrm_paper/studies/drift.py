@@ -14,7 +14,8 @@ from itertools import product
 import numpy as np
 from pandas import DataFrame
 
-from kerhrm import KerHRMClassifier, KerHRMRegressor, TangentRidge
+from kerhrm.estimators.baselines import TangentRidge
+from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.randomness import stream
 from kerhrm_paper.studies.noises import Rows
 from kerhrm_paper.studies.study import (

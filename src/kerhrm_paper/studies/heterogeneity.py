@@ -17,10 +17,14 @@ import torch
 from pandas import DataFrame
 from sklearn.linear_model import LogisticRegression
 
-from kerhrm import KerHRMRegressor, NetworkOptions, NTFMap, TangentRidge, build
 from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.estimators.baselines import TangentRidge
+from kerhrm.estimators.kerhrm import KerHRMRegressor
+from kerhrm.features.map import NTFMap
 from kerhrm.heterogeneity.statistic import gains
 from kerhrm.heterogeneity.test import MAX_TESTED, orthonormal, test_rows
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 from kerhrm.randomness import stream
 from kerhrm_paper.studies.heterogeneity_cases import cases
 from kerhrm_paper.studies.laws import TARGETS, Law, Linear, skewed, standardised

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from kerhrm import KerHRMClassifier, TangentRidge
+from kerhrm.estimators.baselines import TangentRidge
+from kerhrm.estimators.kerhrm import KerHRMClassifier
 from kerhrm.randomness import stream
 from kerhrm_paper.studies.label_laws import FEW, OTHERS, SHAPES, flipped, one_law
 from kerhrm_paper.studies.laws import Points

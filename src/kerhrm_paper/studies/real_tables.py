@@ -22,8 +22,10 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
+from kerhrm.errors import KerhrmError
 from kerhrm.estimators._base import cores
+from kerhrm.estimators.baselines import TangentRidge
+from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.options import Task
 from kerhrm.randomness import stream
 from kerhrm_paper.config.files import read_yaml

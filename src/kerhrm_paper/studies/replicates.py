@@ -7,9 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm import NetworkOptions, Problem, build
-from kerhrm.algorithm.records import FeatureMap
+from kerhrm.algorithm.records import FeatureMap, Problem
 from kerhrm.methods.inputs import Inputs
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
 from kerhrm_paper.data.colored_mnist import colour
 from kerhrm_paper.data.dataset import Dataset, Split
 from kerhrm_paper.data.drawing import mixing_matrix

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from torch import Tensor
 
-from kerhrm import TangentRidge
 from kerhrm.estimators._start import start
+from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.features.ntf import extract
 from kerhrm.features.ridge import RIDGES, Columns
 from kerhrm.networks.base import Network

@@ -18,11 +18,14 @@ from pandas import DataFrame
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm import KerHRMOptions, NTFMap, NystroemMap, Problem
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import solve
+from kerhrm.algorithm.records import Problem
+from kerhrm.features.map import NTFMap
+from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
 from kerhrm_paper.data.dataset import Dataset
 from kerhrm_paper.studies.replicates import PaperData, expected, inputs, reduced

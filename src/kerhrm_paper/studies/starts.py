@@ -21,13 +21,13 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn.functional import pad
 
-from kerhrm import KerHRMOptions, Problem
 from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
-from kerhrm.algorithm.records import Environments
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.records import Environments, Problem
 from kerhrm_paper.studies.replicates import expected
 from kerhrm_paper.studies.starts_data import CASES, IMAGES, Replicate, Start
 from kerhrm_paper.studies.starts_results import (

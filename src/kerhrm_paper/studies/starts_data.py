@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kerhrm import NTFMap, Problem
+from kerhrm.algorithm.records import Problem
+from kerhrm.features.map import NTFMap
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.data.dataset import Dataset
 from kerhrm_paper.evaluation.metrics import accuracy, environment_errors

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from pandas import DataFrame, Series
 from scipy.special import comb
 
-from kerhrm import KerHRMOptions
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm_paper.studies.study import Array, Figures, Tables
 
 SPLITS = "starts_splits"

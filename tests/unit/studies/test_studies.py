@@ -16,6 +16,7 @@ from kerhrm_paper.reporting.publish_studies import publish_studies
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.checkpoints import Checkpoint
+from kerhrm_paper.runs.code_hash import sources
 from kerhrm_paper.studies.registry import STUDIES
 from kerhrm_paper.studies.study import NOTE, Study, Tables, Unit, spread
 
@@ -83,6 +84,16 @@ def test_a_unit_gives_the_published_row(name: str) -> None:
             assert computed[column].item() == pytest.approx(row[column].item(), 1e-3)
         else:
             assert computed[column].item() == row[column].item()
+
+
+def test_no_study_imports_a_name_of_the_package_itself() -> None:
+    """It is imported at its first use: the hash of a study's code, which follows
+    imports, would miss its module."""
+    script = ROOT / "workflow" / "scripts" / "run_study.py"
+    for name, declaration in STUDIES.items():
+        files = sources(script, declaration.entry)
+        assert [f for f in files if "\nfrom kerhrm import" in f.read_text()] == []
+        assert ROOT / "src" / "kerhrm" / "files.py" in files, name
 
 
 # --- running ------------------------------------------------------------------------
