@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm_paper.evaluation.statistics import difference, holm
+from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
+from kerhrm_paper.evaluation.statistics import holm
 from kerhrm_paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
 
 COLUMNS = [
@@ -31,6 +32,14 @@ COLUMNS = [
     "n_seeds",
     "data_source",
 ]
+#: outcome by decision; none is said to be better
+OUTCOMES: Mapping[Decision, str] = {
+    "equivalent": "negligible",
+    "better": "changes",
+    "worse": "changes",
+    "undecided": "inconclusive",
+    "unknown": "failed",
+}
 #: metrics, besides the results, of which effects are measured
 OTHERS = (
     "train_acc",
@@ -131,7 +140,7 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
             group["value_changed"].to_numpy(),
             group["value_base"].to_numpy(),
         )
-        effect = difference(after, before)
+        effect = paired(after, before)
         margin = CRITERIA[str(values[-1])].margin(before.mean())
         replaced = stand_ins(
             group.rename(columns={"data_source_changed": "data_source"})
@@ -141,7 +150,7 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
                 **dict(zip(keys, values, strict=True)),
                 "base": before.mean(),
                 "changed": after.mean(),
-                **effect,
+                **effect.columns(),
                 "outcome": "stand-ins" if replaced else outcome(effect, margin),
                 "n_seeds": len(group),
                 "data_source": group["data_source_changed"].iloc[0],
@@ -150,12 +159,9 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
     return rows
 
 
-def outcome(effect: Mapping[str, float], margin: float) -> str:
+def outcome(effect: Effect, margin: float) -> str:
     """The outcome of an effect, as :func:`measure` says."""
-    low, high = effect["ci_low"], effect["ci_high"]
-    if not np.isfinite(effect["difference"]):
-        return "failed"
-    if -margin <= low and high <= margin:
-        return "negligible"
-    apart = low > 0 or high < 0
-    return "changes" if apart and abs(effect["difference"]) > margin else "inconclusive"
+    decision = decide(effect, margin)
+    if decision in ("better", "worse") and abs(effect.estimate) <= margin:
+        decision = "undecided"
+    return OUTCOMES[decision]
