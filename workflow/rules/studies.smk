@@ -22,7 +22,7 @@ rule measure_choices:
     localrule: True
     params:
         tables=CHOICES,
-        effects=[effect.params() for effect in CONFIG.choices],
+        contrasts=[contrast.params() for contrast in CONFIG.choices],
         code=code("measure_choices"),
     message:
         "Measure what each open choice changes"

@@ -52,12 +52,12 @@ LATER = "period=later"  #: setting with the mean over the periods after the firs
 
 
 def measure(
-    scores: Mapping[str, pd.DataFrame], effects: Sequence[Mapping[str, Any]]
+    scores: Mapping[str, pd.DataFrame], contrasts: Sequence[Mapping[str, Any]]
 ) -> pd.DataFrame:
     """Measure every alternative, in every test environment of its data set.
 
-    ``effects`` are of :meth:`kerhrm_paper.config.choices.Effect.params`, ``scores`` by
-    table.
+    ``contrasts`` are of :meth:`kerhrm_paper.config.choices.Contrast.params`, ``scores``
+    by table.
 
     Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p``
     are of the alternative less the default, by the paired t test; ``p_holm`` is
@@ -69,20 +69,21 @@ def measure(
     prepared = {name: _prepare(rows) for name, rows in scores.items()}
     rows = [
         {
-            "choice": one["choice"],
-            "alternative": one["alternative"],
-            "data": one["base"],
+            "choice": contrast["choice"],
+            "alternative": contrast["alternative"],
+            "data": contrast["base"],
             **row,
         }
-        for one in effects
-        for row in _effects(one, prepared[one["table"]])
+        for contrast in contrasts
+        for row in _effects(contrast, prepared[contrast["table"]])
     ]
-    found = pd.DataFrame(rows, columns=COLUMNS)
-    found["p_holm"] = np.nan
-    later = ~found["setting"].str.startswith("period=") | (found["setting"] == LATER)
-    for _, family in found[found["metric"].isin(RESULTS) & later].groupby("data"):
-        found.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
-    return found
+    effects = pd.DataFrame(rows, columns=COLUMNS)
+    effects["p_holm"] = np.nan
+    period = effects["setting"].str.startswith("period=")
+    whole = ~period | (effects["setting"] == LATER)
+    for _, family in effects[effects["metric"].isin(RESULTS) & whole].groupby("data"):
+        effects.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
+    return effects
 
 
 def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
@@ -112,27 +113,28 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([scores, means.assign(setting=LATER)], ignore_index=True)
 
 
-def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any]]:
+def _effects(contrast: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of one alternative."""
-    here = scores["data"] == one["data"]
-    base = scores[here & scores["learner"].isin(one["learners"])]
+    here = scores["data"] == contrast["data"]
+    base = scores[here & scores["learner"].isin(contrast["learners"])]
     keys = ["setting", "method", "metric"]
     join = [*keys, "seed"]
-    if one["learner"] is not None:
-        base = base[base["learner"] == one["learner"]]
-        changed = scores[here & (scores["learner"] == one["changed_learner"])]
-    elif one["changed_data"] is not None:
-        changed = scores[scores["data"] == one["changed_data"]]
+    if contrast["learner"] is not None:
+        base = base[base["learner"] == contrast["learner"]]
+        changed = scores[here & (scores["learner"] == contrast["changed_learner"])]
+    elif contrast["changed_data"] is not None:
+        changed = scores[scores["data"] == contrast["changed_data"]]
         join.append("learner")
-    elif one["instead"] is not None:
+    elif contrast["instead"] is not None:
         base = base[base["own"]]
-        changed = base[base["method"] == one["instead"]].assign(method=one["title"])
+        changed = base[base["method"] == contrast["instead"]]
+        changed = changed.assign(method=contrast["title"])
     else:
-        chosen = base["selection"] == one["selection"]
-        changed = base[chosen & (base["method"] == one["title"])]
+        chosen = base["selection"] == contrast["selection"]
+        changed = base[chosen & (base["method"] == contrast["title"])]
         base = base[base["own"]]
-    if one["only"] is not None:
-        changed = changed[changed["method"] == one["only"]]
+    if contrast["only"] is not None:
+        changed = changed[changed["method"] == contrast["only"]]
     both = changed.merge(base, on=join, suffixes=("_changed", "_base"))
     rows = []
     for values, group in both.groupby(keys, sort=False):
