@@ -32,7 +32,6 @@ rule measure_choices:
 
 rule check_claims:
     input:
-        claims=own("config/claims.yaml"),
         scores=[f"<run>/scores/{name}.csv.gz" for name in IN_ALL],
         tables=[f"<run>/tables/{name}.csv" for name in IN_ALL],
     output:
