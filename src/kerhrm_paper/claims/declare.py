@@ -2,7 +2,7 @@
 
     @claim
     def low_rank_suffices(evidence: Evidence) -> Comparison:
-        \"\"\"Claim 11 (3.1): A low rank k suffices.\"\"\"
+        "Claim NUMBER (WHERE): A low rank k suffices."
 
 Number, place in the paper and statement are columns of ``claims.csv``.  The function
 returns a :class:`Comparison` of values by seed or, of an identity or a counterexample,
