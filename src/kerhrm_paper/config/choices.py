@@ -12,7 +12,7 @@ from kerhrm_paper.config.tables import Tables
 
 
 @dataclass(frozen=True)
-class Effect:
+class Contrast:
     """An alternative on a data set: which rows of a table it changes, into which.
 
     Attributes
@@ -54,7 +54,7 @@ class Effect:
         return asdict(self)
 
 
-def effects(resolved: Resolved) -> list[Effect]:
+def contrasts(resolved: Resolved) -> list[Contrast]:
     """What the tables of the configuration measure, in the order of the choices.
 
     Raises KerhrmError if two tables do for one data set.
@@ -69,15 +69,17 @@ def effects(resolved: Resolved) -> list[Effect]:
             hint = "let one of the tables have no choices"
             raise resolved.sources.error(("tables", name, "choices"), problem, hint)
         tables[base] = name, table
-    found = [
-        one for name, table in tables.values() for one in _of(resolved, name, table)
+    measured = [
+        contrast
+        for name, table in tables.values()
+        for contrast in _contrasts(resolved, name, table)
     ]
     order = [*resolved.whole.choices]
-    return sorted(found, key=lambda effect: order.index(effect.choice))
+    return sorted(measured, key=lambda contrast: order.index(contrast.choice))
 
 
-def _of(resolved: Resolved, name: str, table: Table) -> Iterator[Effect]:
-    """Effects that a table measures."""
+def _contrasts(resolved: Resolved, name: str, table: Table) -> Iterator[Contrast]:
+    """Contrasts that a table measures."""
     place, one = next(iter(table.data.items()))
     learners = [*(one.learners if one.learners is not None else table.learners)]
     tables = Tables(resolved.sources, resolved.whole, resolved.resolver)
@@ -93,7 +95,7 @@ def _of(resolved: Resolved, name: str, table: Table) -> Iterator[Effect]:
             changes["learner"] = next((n for n in learners if base_of(n) == own), own)
         if alternative.select is not None:
             changes["selection"] = WORDS[alternative.select]
-        yield Effect(
+        yield Contrast(
             str(key[1]),
             alternative.name,
             name,

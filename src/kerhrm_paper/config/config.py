@@ -10,7 +10,7 @@ from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
-from kerhrm_paper.config.choices import Effect, effects
+from kerhrm_paper.config.choices import Contrast, contrasts
 from kerhrm_paper.config.layout import CHECKOUT as CHECKOUT
 from kerhrm_paper.config.names import check_case
 from kerhrm_paper.config.resolve import Resolved, Search, resolve
@@ -43,7 +43,7 @@ class Config:
         By data set, in a search.
     groups : list of Group
         Cells that one job trains together.
-    choices : list of Effect
+    choices : list of Contrast
         Alternatives whose effects are measured.
     """
 
@@ -63,7 +63,7 @@ class Config:
         self.tables: dict[str, TableView] = resolved.tables
         self.searches: dict[str, Search] = resolved.searches
         self.groups: list[Group] = resolved.groups
-        self.choices: list[Effect] = effects(resolved)
+        self.choices: list[Contrast] = contrasts(resolved)
         self.data_sets: list[str] = [*whole.data]
         self.learners: list[str] = [*whole.learners]
         cells = [cell for table in self.tables.values() for cell in table.cells]

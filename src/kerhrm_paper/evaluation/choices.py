@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerhrm_paper.evaluation.statistics import difference, holm
+from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
+from kerhrm_paper.evaluation.statistics import holm
 from kerhrm_paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
 
 COLUMNS = [
@@ -31,6 +32,14 @@ COLUMNS = [
     "n_seeds",
     "data_source",
 ]
+#: outcome by decision; none is said to be better
+OUTCOMES: Mapping[Decision, str] = {
+    "equivalent": "negligible",
+    "better": "changes",
+    "worse": "changes",
+    "undecided": "inconclusive",
+    "unknown": "failed",
+}
 #: metrics, besides the results, of which effects are measured
 OTHERS = (
     "train_acc",
@@ -43,12 +52,12 @@ LATER = "period=later"  #: setting with the mean over the periods after the firs
 
 
 def measure(
-    scores: Mapping[str, pd.DataFrame], effects: Sequence[Mapping[str, Any]]
+    scores: Mapping[str, pd.DataFrame], contrasts: Sequence[Mapping[str, Any]]
 ) -> pd.DataFrame:
     """Measure every alternative, in every test environment of its data set.
 
-    ``effects`` are of :meth:`kerhrm_paper.config.choices.Effect.params`, ``scores`` by
-    table.
+    ``contrasts`` are of :meth:`kerhrm_paper.config.choices.Contrast.params`, ``scores``
+    by table.
 
     Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p``
     are of the alternative less the default, by the paired t test; ``p_holm`` is
@@ -60,20 +69,21 @@ def measure(
     prepared = {name: _prepare(rows) for name, rows in scores.items()}
     rows = [
         {
-            "choice": one["choice"],
-            "alternative": one["alternative"],
-            "data": one["base"],
+            "choice": contrast["choice"],
+            "alternative": contrast["alternative"],
+            "data": contrast["base"],
             **row,
         }
-        for one in effects
-        for row in _effects(one, prepared[one["table"]])
+        for contrast in contrasts
+        for row in _effects(contrast, prepared[contrast["table"]])
     ]
-    found = pd.DataFrame(rows, columns=COLUMNS)
-    found["p_holm"] = np.nan
-    later = ~found["setting"].str.startswith("period=") | (found["setting"] == LATER)
-    for _, family in found[found["metric"].isin(RESULTS) & later].groupby("data"):
-        found.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
-    return found
+    effects = pd.DataFrame(rows, columns=COLUMNS)
+    effects["p_holm"] = np.nan
+    period = effects["setting"].str.startswith("period=")
+    whole = ~period | (effects["setting"] == LATER)
+    for _, family in effects[effects["metric"].isin(RESULTS) & whole].groupby("data"):
+        effects.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
+    return effects
 
 
 def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
@@ -103,27 +113,28 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([scores, means.assign(setting=LATER)], ignore_index=True)
 
 
-def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any]]:
+def _effects(contrast: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of one alternative."""
-    here = scores["data"] == one["data"]
-    base = scores[here & scores["learner"].isin(one["learners"])]
+    here = scores["data"] == contrast["data"]
+    base = scores[here & scores["learner"].isin(contrast["learners"])]
     keys = ["setting", "method", "metric"]
     join = [*keys, "seed"]
-    if one["learner"] is not None:
-        base = base[base["learner"] == one["learner"]]
-        changed = scores[here & (scores["learner"] == one["changed_learner"])]
-    elif one["changed_data"] is not None:
-        changed = scores[scores["data"] == one["changed_data"]]
+    if contrast["learner"] is not None:
+        base = base[base["learner"] == contrast["learner"]]
+        changed = scores[here & (scores["learner"] == contrast["changed_learner"])]
+    elif contrast["changed_data"] is not None:
+        changed = scores[scores["data"] == contrast["changed_data"]]
         join.append("learner")
-    elif one["instead"] is not None:
+    elif contrast["instead"] is not None:
         base = base[base["own"]]
-        changed = base[base["method"] == one["instead"]].assign(method=one["title"])
+        changed = base[base["method"] == contrast["instead"]]
+        changed = changed.assign(method=contrast["title"])
     else:
-        chosen = base["selection"] == one["selection"]
-        changed = base[chosen & (base["method"] == one["title"])]
+        chosen = base["selection"] == contrast["selection"]
+        changed = base[chosen & (base["method"] == contrast["title"])]
         base = base[base["own"]]
-    if one["only"] is not None:
-        changed = changed[changed["method"] == one["only"]]
+    if contrast["only"] is not None:
+        changed = changed[changed["method"] == contrast["only"]]
     both = changed.merge(base, on=join, suffixes=("_changed", "_base"))
     rows = []
     for values, group in both.groupby(keys, sort=False):
@@ -131,7 +142,7 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
             group["value_changed"].to_numpy(),
             group["value_base"].to_numpy(),
         )
-        effect = difference(after, before)
+        effect = paired(after, before)
         margin = CRITERIA[str(values[-1])].margin(before.mean())
         replaced = stand_ins(
             group.rename(columns={"data_source_changed": "data_source"})
@@ -141,7 +152,7 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
                 **dict(zip(keys, values, strict=True)),
                 "base": before.mean(),
                 "changed": after.mean(),
-                **effect,
+                **effect.columns(),
                 "outcome": "stand-ins" if replaced else outcome(effect, margin),
                 "n_seeds": len(group),
                 "data_source": group["data_source_changed"].iloc[0],
@@ -150,12 +161,9 @@ def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any
     return rows
 
 
-def outcome(effect: Mapping[str, float], margin: float) -> str:
+def outcome(effect: Effect, margin: float) -> str:
     """The outcome of an effect, as :func:`measure` says."""
-    low, high = effect["ci_low"], effect["ci_high"]
-    if not np.isfinite(effect["difference"]):
-        return "failed"
-    if -margin <= low and high <= margin:
-        return "negligible"
-    apart = low > 0 or high < 0
-    return "changes" if apart and abs(effect["difference"]) > margin else "inconclusive"
+    decision = decide(effect, margin)
+    if decision in ("better", "worse") and abs(effect.estimate) <= margin:
+        decision = "undecided"
+    return OUTCOMES[decision]

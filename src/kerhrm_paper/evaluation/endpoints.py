@@ -21,7 +21,15 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise, tail
+from kerhrm_paper.evaluation.effects import (
+    NAN,
+    NO_EFFECT,
+    Decision,
+    Effect,
+    against,
+    decide,
+)
+from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise
 from kerhrm_paper.evaluation.tables import (
     CRITERIA,
     PRINTED_AS,
@@ -50,8 +58,14 @@ COLUMNS = [
     "reason",
 ]
 POWER = 0.8
-#: what a row has no number of, if its data are stand-ins
-NUMBERS = ["mean", "difference", "ci_low", "ci_high", "p", "detectable"]
+#: outcome by decision; an effect is unknown where a value is missing
+OUTCOMES: Mapping[Decision, str] = {
+    "equivalent": "reproduced",
+    "better": "better",
+    "worse": "worse",
+    "undecided": "open",
+    "unknown": "incomplete",
+}
 
 
 def endpoints(
@@ -74,52 +88,49 @@ def endpoints(
     and the row has no numbers.  ``not comparable``: the scores are of other sizes than
     the paper's, or of stand-ins for real data, which have no numbers either.
     """
-    rows = [
-        _endpoint(scores[table], method, table, at, paper)
-        for table, at in spec["tables"].items()
+    tests = [
+        test
+        for table, declared in spec["tables"].items()
         if table in scores
         for method in (*spec["family"], *spec["others"])
-        if method not in at.get("without", ())
+        if method not in declared.get("without", ())
+        and (test := _endpoint(scores[table], method, table, declared, paper))
     ]
-    found = pd.DataFrame(filter(None, rows), columns=COLUMNS)
-    replaced = [table for table, rows in scores.items() if stand_ins(rows)]
-    found.loc[found["table"].isin(replaced), NUMBERS] = np.nan
-    family = found["method"].isin(spec["family"])
-    found.loc[family, "p_holm"] = holm(found.loc[family, "p"].to_numpy(dtype=float))
-    decides = found["p_holm"].where(family, found["p"])
-    sure = (found["outcome"] == "") & (decides <= LEVEL)
-    signs = {name: one.merit(1.0) for name, one in CRITERIA.items() if one.merit}
-    merit = found["metric"].map(signs).astype(float)
-    better = np.where(found["difference"] * merit > 0, "better", "worse")
-    found["outcome"] = found["outcome"].mask(sure, better)
-    found.loc[found["outcome"] == "", "outcome"] = "open"
-    for table, own in found.groupby("table"):
-        if why := notice(scores[str(table)], mark):
-            found.loc[own.index, ["outcome", "reason"]] = "not comparable", why
-    return found
+    family = spec["family"]
+    corrected = holm(
+        [effect.p if row["method"] in family else NAN for row, effect in tests]
+    )
+    rows = []
+    for (row, effect), p_holm in zip(tests, corrected, strict=True):
+        decision = decide(
+            effect,
+            row.get("margin"),
+            p=p_holm if row["method"] in family else effect.p,
+            higher_is_better=CRITERIA[row["metric"]].higher_is_better,
+        )
+        rows.append(row | {"p_holm": p_holm, "outcome": OUTCOMES[decision]})
+        if why := notice(scores[row["table"]], mark):
+            rows[-1] |= {"outcome": "not comparable", "reason": why}
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _endpoint(
     scores: pd.DataFrame,
     method: str,
     table: str,
-    spec: Mapping[str, Any],
+    declared: Mapping[str, Any],
     paper: Mapping[tuple[str, ...], float],
-) -> dict[str, Any]:
-    """The row of a method in a table; empty if the paper prints no number."""
-    metric, name = spec["metric"], PRINTED_AS.get(method, method)
+) -> tuple[dict[str, Any], Effect] | None:
+    """The row of a method in a table, and its effect; None without a printed number."""
+    metric, name = declared["metric"], PRINTED_AS.get(method, method)
     printed = {
-        s: v for (t, s, *one), v in paper.items() if (t, one) == (table, [name, metric])
+        setting: number
+        for (of_table, setting, *rest), number in paper.items()
+        if (of_table, rest) == (table, [name, metric])
     }
     if not printed:
-        return {}
-    row = {
-        "table": table,
-        "method": method,
-        "metric": metric,
-        "outcome": "",
-        "reason": "",
-    }
+        return None
+    row = {"table": table, "method": method, "metric": metric, "reason": ""}
     rows = scores[
         primary(scores) & (scores["method"] == method) & (scores["metric"] == metric)
     ]
@@ -127,40 +138,42 @@ def _endpoint(
     settings = dict.fromkeys(scores["setting"])
     wide = wide.reindex(columns=[s for s in settings if base_setting(s) in printed])
     if missing := "; ".join(_missing(wide, printed)):
-        return row | {"outcome": "incomplete", "reason": f"no value: {missing}"}
+        return row | {"reason": f"no value: {missing}"}, NO_EFFECT
     numbers = np.array([printed[base_setting(setting)] for setting in wide])
-    facts = summarise(wide.mean(axis=1).to_numpy())
-    mean, std, n, reference = (
-        facts["mean"],
-        facts["std"],
-        int(facts["n_seeds"]),
-        numbers.mean(),
-    )
-    margin = spec.get("margin") or spec["relative_margin"] * reference
-    more = std / spec["runs"] ** 0.5  # standard error of the paper's mean
-    error = float(np.hypot(std / n**0.5, more))
-    t, power = (float(special.stdtrit(n - 1, q)) for q in (1 - LEVEL / 2, POWER))
-    low, high = (mean - reference + side * t * error for side in (-1, 1))
-    return row | {
+    reference, means = numbers.mean(), wide.mean(axis=1).to_numpy()
+    row |= {
         "n_settings": len(numbers),
-        "n_seeds": n,
+        "n_seeds": len(means),
         "paper": reference,
-        "mean": mean,
-        "difference": mean - reference,
-        "ci_low": low,
-        "ci_high": high,
-        "margin": margin,
-        "p": 2 * tail(abs(mean - reference), std, n, more),
-        "detectable": (t + power) * error,
-        "outcome": "reproduced" if -margin <= low and high <= margin else "",
+        "margin": declared.get("margin") or declared["relative_margin"] * reference,
     }
+    if stand_ins(scores):
+        return row, NO_EFFECT
+    facts = summarise(means)
+    error = facts["std"] / declared["runs"] ** 0.5
+    effect = against(means, reference, error)
+    row |= effect.columns() | {
+        "mean": facts["mean"],
+        "detectable": _detectable(facts["std"], len(means), error),
+    }
+    return row, effect
+
+
+def _detectable(std: float, n: int, error: float) -> float:
+    """Difference that the test finds with a power of 80 %.
+
+    ``std`` is over n seeds, ``error`` the standard error of the paper's mean.
+    """
+    t, power = (float(special.stdtrit(n - 1, q)) for q in (1 - LEVEL / 2, POWER))
+    return (t + power) * float(np.hypot(std / n**0.5, error))
 
 
 def _missing(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
     """What is missing of the values (seeds x settings) that the printed numbers ask
     for."""
+    measured = {base_setting(setting) for setting in wide}
     for setting in printed:
-        if not any(base_setting(found) == setting for found in wide):
+        if setting not in measured:
             yield f"{setting} (all seeds)"
     for setting, seeds in wide.isna().items():
         if seeds.all():

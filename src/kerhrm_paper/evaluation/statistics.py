@@ -40,21 +40,6 @@ def summarise(values: ArrayLike) -> dict[str, float | int]:
     }
 
 
-def difference(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
-    """Mean of a - b over the same seeds, both (n_seeds,).
-
-    Difference, ci_low, ci_high, p.
-
-    The paired t test; seeds must stand in the same order.  A single seed has neither
-    interval nor p (NaN).  Where every seed has the same difference, the interval is a
-    point, and p is 0 or, of none, 1.
-    """
-    change = np.subtract(a, b, dtype=float)
-    mean, std, n, low, high = summarise(change).values()
-    p = 2 * tail(abs(mean), std, int(n))
-    return {"difference": mean, "ci_low": low, "ci_high": high, "p": p}
-
-
 def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
     """p-value of a mean's distance from a reference: the one-sided t test.
 

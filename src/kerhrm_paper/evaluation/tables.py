@@ -69,6 +69,13 @@ class Criterion:
     #: of numbers or arrays, larger is better; None: neither is
     merit: Callable[[Any], Any] | None
 
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a higher number is better; raises TypeError if neither is."""
+        if self.merit is None:
+            raise TypeError("the metric does not say how good a method is")
+        return bool(self.merit(1.0) > 0)
+
     def margin(self, reference: float) -> float:
         """The tolerance in the metric's own units."""
         return self.tolerance * abs(reference) if self.relative else self.tolerance

@@ -128,7 +128,7 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
 
 def _entitle(axis: Axes, table: str, metric: str) -> None:
     """The table, and whether right is an accuracy or a small error."""
-    better = CRITERIA[metric].merit(1) > 0  # type: ignore[misc]
+    better = CRITERIA[metric].higher_is_better
     if not better:
         axis.invert_xaxis()
     axis.set_title(
