@@ -1,7 +1,7 @@
 """Data, all seeds; labels of test points go to a file of their own."""
 
 from kerhrm.plugins import load_entry, origin
-from kerhrm_paper.data.dataset import check_generated
+from kerhrm_paper.data.checks import check_generated
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
