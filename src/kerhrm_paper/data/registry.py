@@ -39,8 +39,7 @@ def _check(name: str, generator: Any) -> None:
     check_declared(generator.options)
     check_by_name(generator.generate, "generate")
     n_points = getattr(generator.options(), "n_points", None)
-    is_number = isinstance(n_points, int) and not isinstance(n_points, bool)
-    if not is_number or n_points < 1:
+    if not isinstance(n_points, int) or isinstance(n_points, bool) or n_points < 1:
         problem = f"its options need n_points, a positive number; got {n_points!r}"
         raise KerhrmError(problem, "declare how many points train")
     if generator.raw is not None and generator.raw not in RAW:

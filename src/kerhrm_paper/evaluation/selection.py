@@ -17,6 +17,7 @@ import pandas as pd
 import torch
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
+from kerhrm.options import Task
 from kerhrm_paper.config.schemas import ORACLE, WORDS
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.runs.arrays import load_arrays, load_records
@@ -133,7 +134,7 @@ class _Labels:
     """Labels of the points that a criterion scores."""
 
     y: np.ndarray  #: (S, points)
-    task: str
+    task: Task
     #: (S,), where it makes errors at test points comparable between seeds
     unit: np.ndarray | None
 

@@ -101,7 +101,7 @@ METRICS: Mapping[str, Metric] = {
 def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
     """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed,
     metric)."""
-    numbers = {}
+    numbers: dict[tuple[str, ...], float] = {}
     with reading(path, "restore the file that comes with the repository"):
         for table, settings in read_yaml(Path(path)).items():
             for setting, methods in settings.items():
