@@ -10,8 +10,8 @@ from kerhrm import NetworkOptions, Problem, build
 from kerhrm.algorithm.records import FeatureMap
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.data.colored_mnist import colour
-from kerhrm_paper.data.dataset import Dataset
 from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.data.registry import DATA_SETS, RAW
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ Unit = tuple[str, dict[str, Any], Callable[[], "pd.DataFrame"]]
 
 def draw(
     generator: str, options: dict[str, Any], seed: int, on_missing: Any = "fail"
-) -> Dataset:
+) -> Draws:
     """One replicate of a data set of the paper."""
     kind = DATA_SETS[generator]
     raw = [RAW[kind.raw].fetch(on_missing=on_missing)] if kind.raw else []
     return kind.generate(kind.options(**options), [seed], *raw)
 
 
-def inputs(data: Dataset, width: int = 1024) -> Inputs:
+def inputs(data: Draws, width: int = 1024) -> Inputs:
     """Training and validation points of a replicate, and w_0."""
     (x, y, of_train), (x_validation, y_validation, of_validation) = (
         [
@@ -50,7 +50,7 @@ def reduced(own: Inputs, features: FeatureMap) -> Problem:
     return Problem.from_features(features, *validation, own.task, own.seed)
 
 
-def expected(data: Dataset) -> np.ndarray:
+def expected(data: Draws) -> np.ndarray:
     """What M_c should find, (n,) of training points.
 
     Table 3: the point's environment; else whether the colour, or Table 1's attribute,

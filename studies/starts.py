@@ -32,7 +32,7 @@ from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.records import Environments
 from kerhrm.methods.inputs import Inputs
-from kerhrm_paper.data.dataset import Dataset
+from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.evaluation.metrics import accuracy, environment_errors
 from studies.common import Unit, draw, expected, inputs, reduced
 
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[str, dict[str, Any], int, int]] = {
 }
 #: steps at most of the network training
 TRAINED = {"Table 1, r2=0.80": 1500, "Table 3, r=1.9": 1500, "Colored MNIST": 300}
-Replicate = tuple[Dataset, Inputs, Problem, tuple[Tensor, Tensor]]
+Replicate = tuple[Draws, Inputs, Problem, tuple[Tensor, Tensor]]
 LAMBDAS = (0.0, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)
 
 
@@ -91,7 +91,7 @@ def replicate(name: str, seed: int, k: int) -> Replicate:
     return data, own, reduced(own, features), test
 
 
-def result(data: Dataset, outputs: Tensor) -> float:
+def result(data: Draws, outputs: Tensor) -> float:
     """Test accuracy, or mean squared error over the test environments,
     of outputs (m,)."""
     f, test = outputs.detach().numpy(), data.test

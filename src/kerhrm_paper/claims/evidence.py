@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from kerhrm.methods.base import POOLED
 from kerhrm_paper.claims import comparison
 from kerhrm_paper.claims.comparison import Comparison
-from kerhrm_paper.evaluation.tables import CRITERIA, stand_ins
+from kerhrm_paper.evaluation.tables import METRICS, stand_ins
 
 
 class MissingCell(LookupError):
@@ -182,7 +182,7 @@ class Evidence:
             return self.cell(table, elsewhere or setting, method, metric)
 
         place = ", ".join(filter(None, (metric, setting)))
-        return Quantities(look, place, CRITERIA[metric].merit or operator.pos)
+        return Quantities(look, place, METRICS[metric].merit or operator.pos)
 
     def small_run(self, name: str) -> Quantities:
         """Numbers of a function in :mod:`kerhrm_paper.claims.small_runs`."""

@@ -4,7 +4,7 @@ An alternative has the seeds of the default, and with them its data, initial wei
 initialisations, as far as it leaves these alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 
 from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
 from kerhrm_paper.evaluation.statistics import holm
-from kerhrm_paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
+from kerhrm_paper.evaluation.tables import METRICS, RESULTS, Metric, primary, stand_ins
 
 COLUMNS = [
     "choice",
@@ -41,13 +41,9 @@ OUTCOMES: Mapping[Decision, str] = {
     "unknown": "failed",
 }
 #: metrics, besides the results, of which effects are measured
-OTHERS = (
-    "train_acc",
-    "error_sd",
-)
-FIRST_ITERATION = (
-    "KerHRM (first iteration)"  #: left out: it is what an alternative of T is about
-)
+OTHERS = ("train_acc", "error_sd")
+#: left out: it is what an alternative of T is about
+FIRST_ITERATION = "KerHRM (first iteration)"
 LATER = "period=later"  #: setting with the mean over the periods after the first one
 
 
@@ -56,43 +52,52 @@ def measure(
 ) -> pd.DataFrame:
     """Measure every alternative, in every test environment of its data set.
 
-    ``contrasts`` are of :meth:`kerhrm_paper.config.choices.Contrast.params`, ``scores``
-    by table.
+    Parameters
+    ----------
+    scores : mapping of str to DataFrame
+        By table, of :func:`kerhrm_paper.evaluation.scores.score_table`.
+    contrasts : sequence of mapping
+        Of :meth:`kerhrm_paper.config.choices.Contrast.params`.
 
-    Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p``
-    are of the alternative less the default, by the paired t test; ``p_holm`` is
-    corrected over the results on one data set, and other rows have none. ``outcome``:
-    ``changes`` if the interval is without zero and the difference above the margin of
-    the metric, ``negligible`` if the interval is within the margin, ``inconclusive``,
-    ``failed``, or ``stand-ins`` where the data are not the real ones.
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`.  ``difference``, ``ci_low``, ``ci_high`` and ``p`` are
+        of the alternative less the default, by the paired t test; ``p_holm`` is
+        corrected over the results on one data set, and other rows have none.
+        ``outcome``: ``changes`` if the interval is without zero and the difference
+        above the margin of the metric, ``negligible`` if the interval is within the
+        margin, ``inconclusive``, ``failed``, or ``stand-ins`` where the data are not
+        the real ones.
     """
-    prepared = {name: _prepare(rows) for name, rows in scores.items()}
-    rows = [
-        {
+    prepared = {table: _prepare(of_table) for table, of_table in scores.items()}
+    rows = []
+    for contrast in contrasts:
+        facts = {
             "choice": contrast["choice"],
             "alternative": contrast["alternative"],
             "data": contrast["base"],
-            **row,
         }
-        for contrast in contrasts
-        for row in _effects(contrast, prepared[contrast["table"]])
-    ]
+        for effect in _effects(contrast, prepared[contrast["table"]]):
+            rows.append(facts | effect)
     effects = pd.DataFrame(rows, columns=COLUMNS)
     effects["p_holm"] = np.nan
-    period = effects["setting"].str.startswith("period=")
-    whole = ~period | (effects["setting"] == LATER)
-    for _, family in effects[effects["metric"].isin(RESULTS) & whole].groupby("data"):
-        effects.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
+    is_period = effects["setting"].str.startswith("period=")
+    is_whole = ~is_period | (effects["setting"] == LATER)
+    is_result = effects["metric"].isin(RESULTS)
+    for _, family in effects[is_result & is_whole].groupby("data"):
+        p = family["p"].to_numpy(dtype=float)
+        effects.loc[family.index, "p_holm"] = holm(p)
     return effects
 
 
 def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     """Rows of trained methods, ``setting`` without the data's and the learner's
     options, and means of the later periods."""
-    reference = scores["method"].str.startswith("ref: ") | (
-        scores["method"] == FIRST_ITERATION
-    )
-    scores = scores[~reference & scores["metric"].isin(RESULTS + OTHERS)]
+    is_reference = scores["method"].str.startswith("ref: ")
+    is_first = scores["method"] == FIRST_ITERATION
+    is_measured = scores["metric"].isin(RESULTS + OTHERS)
+    scores = scores[~(is_reference | is_first) & is_measured]
     setting = scores["setting"].str.partition(",")[0]
     scores = scores.assign(own=primary(scores), setting=setting)
     periods = scores[scores["setting"].str.startswith("period=")]
@@ -107,58 +112,65 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
         "data_source",
         "seed",
     ]
-    means = later.groupby(keys, as_index=False, sort=False)["value"].agg(
-        lambda values: values.mean(skipna=False)
-    )
+    groups = later.groupby(keys, as_index=False, sort=False)
+    means = groups["value"].agg(lambda values: values.mean(skipna=False))
     return pd.concat([scores, means.assign(setting=LATER)], ignore_index=True)
 
 
-def _effects(contrast: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any]]:
+def _effects(
+    contrast: Mapping[str, Any], scores: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
     """Rows of one alternative."""
-    here = scores["data"] == contrast["data"]
-    base = scores[here & scores["learner"].isin(contrast["learners"])]
-    keys = ["setting", "method", "metric"]
-    join = [*keys, "seed"]
-    if contrast["learner"] is not None:
-        base = base[base["learner"] == contrast["learner"]]
-        changed = scores[here & (scores["learner"] == contrast["changed_learner"])]
-    elif contrast["changed_data"] is not None:
-        changed = scores[scores["data"] == contrast["changed_data"]]
-        join.append("learner")
-    elif contrast["instead"] is not None:
-        base = base[base["own"]]
-        changed = base[base["method"] == contrast["instead"]]
-        changed = changed.assign(method=contrast["title"])
-    else:
-        chosen = base["selection"] == contrast["selection"]
-        changed = base[chosen & (base["method"] == contrast["title"])]
-        base = base[base["own"]]
+    changed, default = _compared(contrast, scores)
     if contrast["only"] is not None:
         changed = changed[changed["method"] == contrast["only"]]
-    both = changed.merge(base, on=join, suffixes=("_changed", "_base"))
-    rows = []
-    for values, group in both.groupby(keys, sort=False):
-        after, before = (
-            group["value_changed"].to_numpy(),
-            group["value_base"].to_numpy(),
-        )
-        effect = paired(after, before)
-        margin = CRITERIA[str(values[-1])].margin(before.mean())
-        replaced = stand_ins(
-            group.rename(columns={"data_source_changed": "data_source"})
-        )
-        rows.append(
-            {
-                **dict(zip(keys, values, strict=True)),
-                "base": before.mean(),
-                "changed": after.mean(),
-                **effect.columns(),
-                "outcome": "stand-ins" if replaced else outcome(effect, margin),
-                "n_seeds": len(group),
-                "data_source": group["data_source_changed"].iloc[0],
-            }
-        )
-    return rows
+    keys = ["setting", "method", "metric"]
+    pairs = [*keys, "seed"]
+    if contrast["changed_data"] is not None and contrast["learner"] is None:
+        pairs.append("learner")
+    both = changed.merge(default, on=pairs, suffixes=("_changed", "_base"))
+    for group_values, group in both.groupby(keys, sort=False):
+        cell = dict(zip(keys, group_values, strict=True))
+        yield cell | _effect(group, METRICS[cell["metric"]])
+
+
+def _compared(
+    contrast: Mapping[str, Any], scores: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Scores of an alternative, and of what it takes the place of."""
+    on_data = scores[scores["data"] == contrast["data"]]
+    default = on_data[on_data["learner"].isin(contrast["learners"])]
+    if contrast["learner"] is not None:
+        default = default[default["learner"] == contrast["learner"]]
+        changed = on_data[on_data["learner"] == contrast["changed_learner"]]
+    elif contrast["changed_data"] is not None:
+        changed = scores[scores["data"] == contrast["changed_data"]]
+    elif contrast["instead"] is not None:
+        default = default[default["own"]]
+        changed = default[default["method"] == contrast["instead"]]
+        changed = changed.assign(method=contrast["title"])
+    else:
+        is_selected = default["selection"] == contrast["selection"]
+        changed = default[is_selected & (default["method"] == contrast["title"])]
+        default = default[default["own"]]
+    return changed, default
+
+
+def _effect(group: pd.DataFrame, metric: Metric) -> dict[str, Any]:
+    """Effect on one setting, method and metric, over seeds that both have."""
+    changed = group["value_changed"].to_numpy()
+    default = group["value_base"].to_numpy()
+    effect = paired(changed, default)
+    margin = metric.margin(default.mean())
+    sources = group.rename(columns={"data_source_changed": "data_source"})
+    return {
+        "base": default.mean(),
+        "changed": changed.mean(),
+        **effect.columns(),
+        "outcome": "stand-ins" if stand_ins(sources) else outcome(effect, margin),
+        "n_seeds": len(group),
+        "data_source": sources["data_source"].iloc[0],
+    }
 
 
 def outcome(effect: Effect, margin: float) -> str:

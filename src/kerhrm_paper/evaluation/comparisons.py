@@ -1,12 +1,13 @@
 """Methods compared with each other, over seeds that share data and initial weights."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
-from kerhrm_paper.evaluation.effects import Decision, decide, paired
+from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
 from kerhrm_paper.evaluation.statistics import holm
-from kerhrm_paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
+from kerhrm_paper.evaluation.tables import METRICS, RESULTS, primary, stand_ins
 
 SIDES = ["metric", "method", "baseline"]
 COLUMNS = [
@@ -47,33 +48,36 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     trained = ~scores["method"].str.startswith("ref: ")
     scores = scores[primary(scores) & scores["metric"].isin(RESULTS) & trained]
     proposed = pd.concat([scores[scores["method"] == method] for method in PROPOSED])
-    others = scores[~scores["method"].isin(PROPOSED)].rename(
-        columns={"method": "baseline"}
-    )
+    baselines = scores[~scores["method"].isin(PROPOSED)]
+    baselines = baselines.rename(columns={"method": "baseline"})
     both = proposed.merge(
-        others, on=["setting", "metric", "seed"], suffixes=("", "_other")
+        baselines, on=["setting", "metric", "seed"], suffixes=("", "_baseline")
     )
     rows, effects = [], []
     for sides, pair in both.groupby(SIDES, sort=False):
-        # settings with fewer seeds than others do not make a seed's mean one of another
-        # kind
-        wide = pair.pivot(
-            index="seed", columns="setting", values=["value", "value_other"]
-        )
-        n_settings = pair.groupby("seed")["setting"].nunique()
-        wide = wide.loc[n_settings == n_settings.max()]
-        ours, theirs = (
-            wide[name].mean(axis=1, skipna=False) for name in ("value", "value_other")
-        )
-        effects.append(paired(ours, theirs))
-        row = dict(zip(SIDES, sides, strict=True))
-        row |= {"n_settings": n_settings.max(), "n_seeds": len(wide)}
-        rows.append(row | effects[-1].columns())
+        facts, effect = _difference(pair)
+        row: dict[str, Any] = dict(zip(SIDES, sides, strict=True))
+        rows.append(row | facts | effect.columns())
+        effects.append(effect)
     corrected = holm([effect.p for effect in effects])
     replaced = stand_ins(scores)
     for row, effect, p_holm in zip(rows, effects, corrected, strict=True):
-        higher_is_better = CRITERIA[row["metric"]].higher_is_better
-        decision = decide(effect, p=p_holm, higher_is_better=higher_is_better)
+        metric = METRICS[row["metric"]]
+        decision = decide(effect, p=p_holm, higher_is_better=metric.higher_is_better)
         row["p_holm"] = p_holm
         row["outcome"] = "stand-ins" if replaced else OUTCOMES[decision]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _difference(pair: pd.DataFrame) -> tuple[dict[str, Any], Effect]:
+    """What one method's means over settings exceed another's by, and their numbers."""
+    columns = ["value", "value_baseline"]
+    wide = pair.pivot(index="seed", columns="setting", values=columns)
+    # settings with fewer seeds than others do not make a seed's mean one of another
+    # kind
+    n_settings = pair.groupby("seed")["setting"].nunique()
+    wide = wide.loc[n_settings == n_settings.max()]
+    method = wide["value"].mean(axis=1, skipna=False)
+    baseline = wide["value_baseline"].mean(axis=1, skipna=False)
+    facts = {"n_settings": n_settings.max(), "n_seeds": len(wide)}
+    return facts, paired(method, baseline)

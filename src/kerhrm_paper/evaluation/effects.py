@@ -76,9 +76,17 @@ def paired(a: ArrayLike, b: ArrayLike) -> Effect:
     Where every seed has the same difference, the interval is a point, and p is 0 or, of
     none, 1.
     """
-    mean, std, n, low, high = summarise(np.subtract(a, b, dtype=float)).values()
-    p_for, p_against = (tail(side * mean, std, int(n)) for side in (1, -1))
-    return Effect(mean, low, high, p_for, p_against, int(n))
+    differences = np.subtract(a, b, dtype=float)
+    summary = summarise(differences)
+    mean, std, n = summary["mean"], summary["std"], int(summary["n_seeds"])
+    return Effect(
+        estimate=mean,
+        low=summary["ci_low"],
+        high=summary["ci_high"],
+        p_for=tail(mean, std, n),
+        p_against=tail(-mean, std, n),
+        n=n,
+    )
 
 
 def against(values: ArrayLike, reference: float, reference_error: float) -> Effect:
@@ -87,15 +95,20 @@ def against(values: ArrayLike, reference: float, reference_error: float) -> Effe
     The standard error of the effect is the root of the sum of both squares, and there
     are n - 1 degrees of freedom, see :func:`kerhrm_paper.evaluation.statistics.tail`.
     """
-    facts = summarise(values)
-    std, n = facts["std"], int(facts["n_seeds"])
-    difference = facts["mean"] - reference
-    error = float(np.hypot(std / n**0.5, reference_error))
-    half = float(special.stdtrit(n - 1, 1 - LEVEL / 2)) * error
-    p_for, p_against = (
-        tail(side * difference, std, n, reference_error) for side in (1, -1)
+    summary = summarise(values)
+    std, n = summary["std"], int(summary["n_seeds"])
+    difference = summary["mean"] - reference
+    standard_error = float(np.hypot(std / n**0.5, reference_error))
+    quantile = float(special.stdtrit(n - 1, 1 - LEVEL / 2))
+    half = quantile * standard_error
+    return Effect(
+        estimate=difference,
+        low=difference - half,
+        high=difference + half,
+        p_for=tail(difference, std, n, reference_error),
+        p_against=tail(-difference, std, n, reference_error),
+        n=n,
     )
-    return Effect(difference, difference - half, difference + half, p_for, p_against, n)
 
 
 def decide(
@@ -128,7 +141,9 @@ def decide(
         return "unknown"
     if margin is not None and -margin <= effect.low and effect.high <= margin:
         return "equivalent"
-    if (effect.p if p is None else p) <= LEVEL:
-        positive = effect.p_for < effect.p_against
-        return "better" if positive == higher_is_better else "worse"
+    if p is None:
+        p = effect.p
+    if p <= LEVEL:
+        is_positive = effect.p_for < effect.p_against
+        return "better" if is_positive == higher_is_better else "worse"
     return "undecided"

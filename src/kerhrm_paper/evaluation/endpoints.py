@@ -31,7 +31,7 @@ from kerhrm_paper.evaluation.effects import (
 )
 from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise
 from kerhrm_paper.evaluation.tables import (
-    CRITERIA,
+    METRICS,
     PRINTED_AS,
     base_setting,
     notice,
@@ -76,87 +76,136 @@ def endpoints(
 ) -> pd.DataFrame:
     """Test every method's mean over each table's settings against the paper's.
 
-    ``scores`` are by table, of :func:`kerhrm_paper.evaluation.scores.score_table`; rows
-    that the method's own selection criterion has chosen count.  ``spec`` is the content
-    of ``config/endpoints.yaml``, ``paper`` the printed numbers, and ``mark`` the run's.
+    Parameters
+    ----------
+    scores : mapping of str to DataFrame
+        By table, of :func:`kerhrm_paper.evaluation.scores.score_table`; rows that the
+        method's own selection criterion has chosen count.
+    spec : mapping
+        The content of ``config/endpoints.yaml``.
+    paper : mapping of tuple to float
+        The printed numbers, of
+        :func:`kerhrm_paper.evaluation.tables.load_paper_values`.
+    mark : str
+        How the run differs from the published options.
 
-    Returns columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected
-    over the rows of the ``family``; ``detectable`` is the difference that the test
-    finds with a power of 80 %. ``outcome``: ``reproduced``, the 95 % interval is inside
-    the margin; else ``better`` or ``worse`` at 5 %, in the family after Holm's
-    correction; else ``open``.  ``incomplete``: a seed has no value, as ``reason`` says,
-    and the row has no numbers.  ``not comparable``: the scores are of other sizes than
-    the paper's, or of stand-ins for real data, which have no numbers either.
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over
+        the rows of the ``family``; ``detectable`` is the difference that the test finds
+        with a power of 80 %.  ``outcome``: ``reproduced``, the 95 % interval is inside
+        the margin; else ``better`` or ``worse`` at 5 %, in the family after Holm's
+        correction; else ``open``.  ``incomplete``: a seed has no value, as ``reason``
+        says, and the row has no numbers.  ``not comparable``: the scores are of other
+        sizes than the paper's, or of stand-ins for real data, which have no numbers
+        either.
     """
-    tests = [
-        test
-        for table, declared in spec["tables"].items()
-        if table in scores
-        for method in (*spec["family"], *spec["others"])
-        if method not in declared.get("without", ())
-        and (test := _endpoint(scores[table], method, table, declared, paper))
-    ]
-    family = spec["family"]
+    rows, effects = [], []
+    for table, declared in spec["tables"].items():
+        if table not in scores:
+            continue
+        printed = _printed(paper, table, declared["metric"])
+        for method in (*spec["family"], *spec["others"]):
+            numbers = printed.get(PRINTED_AS.get(method, method))
+            if method in declared.get("without", ()) or numbers is None:
+                continue
+            facts, effect = _endpoint(scores[table], method, declared, numbers)
+            rows.append({"table": table, "method": method, **facts})
+            effects.append(effect)
+    in_family = [row["method"] in spec["family"] for row in rows]
     corrected = holm(
-        [effect.p if row["method"] in family else NAN for row, effect in tests]
+        [
+            effect.p if of_family else NAN
+            for effect, of_family in zip(effects, in_family, strict=True)
+        ]
     )
-    rows = []
-    for (row, effect), p_holm in zip(tests, corrected, strict=True):
+    for number, row in enumerate(rows):
+        effect = effects[number]
+        p_holm = corrected[number]
         decision = decide(
             effect,
             row.get("margin"),
-            p=p_holm if row["method"] in family else effect.p,
-            higher_is_better=CRITERIA[row["metric"]].higher_is_better,
+            p=p_holm if in_family[number] else effect.p,
+            higher_is_better=METRICS[row["metric"]].higher_is_better,
         )
-        rows.append(row | {"p_holm": p_holm, "outcome": OUTCOMES[decision]})
-        if why := notice(scores[row["table"]], mark):
-            rows[-1] |= {"outcome": "not comparable", "reason": why}
+        row["p_holm"] = p_holm
+        row["outcome"] = OUTCOMES[decision]
+        difference = notice(scores[row["table"]], mark)
+        if difference:
+            row["outcome"] = "not comparable"
+            row["reason"] = difference
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _printed(
+    paper: Mapping[tuple[str, ...], float], table: str, metric: str
+) -> dict[str, dict[str, float]]:
+    """The paper's numbers of a metric in a table, by method as printed and setting."""
+    numbers: dict[str, dict[str, float]] = {}
+    for (of_table, setting, method, of_metric), number in paper.items():
+        if of_table == table and of_metric == metric:
+            numbers.setdefault(method, {})[setting] = number
+    return numbers
 
 
 def _endpoint(
     scores: pd.DataFrame,
     method: str,
-    table: str,
     declared: Mapping[str, Any],
-    paper: Mapping[tuple[str, ...], float],
-) -> tuple[dict[str, Any], Effect] | None:
-    """The row of a method in a table, and its effect; None without a printed number."""
-    metric, name = declared["metric"], PRINTED_AS.get(method, method)
-    printed = {
-        setting: number
-        for (of_table, setting, *rest), number in paper.items()
-        if (of_table, rest) == (table, [name, metric])
-    }
-    if not printed:
-        return None
-    row = {"table": table, "method": method, "metric": metric, "reason": ""}
-    rows = scores[
-        primary(scores) & (scores["method"] == method) & (scores["metric"] == metric)
-    ]
+    printed: Mapping[str, float],
+) -> tuple[dict[str, Any], Effect]:
+    """The test of a method in a table.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Of the table.
+    method : str
+        Of which rows count.
+    declared : mapping
+        Metric, margin and runs of the table.
+    printed : mapping of str to float
+        The paper's numbers of the method, by setting.
+
+    Returns
+    -------
+    facts : dict
+        Columns of its row.
+    effect : Effect
+        Difference from the paper; without numbers where a value is missing.
+    """
+    metric = declared["metric"]
+    facts: dict[str, Any] = {"metric": metric, "reason": ""}
+    is_row = (scores["method"] == method) & (scores["metric"] == metric)
+    rows = scores[primary(scores) & is_row]
     wide = rows.pivot(index="seed", columns="setting", values="value")
-    settings = dict.fromkeys(scores["setting"])
-    wide = wide.reindex(columns=[s for s in settings if base_setting(s) in printed])
-    if missing := "; ".join(_missing(wide, printed)):
-        return row | {"reason": f"no value: {missing}"}, NO_EFFECT
-    numbers = np.array([printed[base_setting(setting)] for setting in wide])
-    reference, means = numbers.mean(), wide.mean(axis=1).to_numpy()
-    row |= {
-        "n_settings": len(numbers),
-        "n_seeds": len(means),
-        "paper": reference,
-        "margin": declared.get("margin") or declared["relative_margin"] * reference,
-    }
+    settings = [
+        setting
+        for setting in dict.fromkeys(scores["setting"])
+        if base_setting(setting) in printed
+    ]
+    wide = wide.reindex(columns=settings)
+    missing = "; ".join(_missing(wide, printed))
+    if missing:
+        facts["reason"] = f"no value: {missing}"
+        return facts, NO_EFFECT
+    numbers = np.array([printed[base_setting(setting)] for setting in settings])
+    reference = numbers.mean()
+    means = wide.mean(axis=1).to_numpy()
+    facts["n_settings"] = len(numbers)
+    facts["n_seeds"] = len(means)
+    facts["paper"] = reference
+    facts["margin"] = declared.get("margin") or declared["relative_margin"] * reference
     if stand_ins(scores):
-        return row, NO_EFFECT
-    facts = summarise(means)
-    error = facts["std"] / declared["runs"] ** 0.5
+        return facts, NO_EFFECT
+    summary = summarise(means)
+    error = summary["std"] / declared["runs"] ** 0.5
     effect = against(means, reference, error)
-    row |= effect.columns() | {
-        "mean": facts["mean"],
-        "detectable": _detectable(facts["std"], len(means), error),
-    }
-    return row, effect
+    facts |= effect.columns()
+    facts["mean"] = summary["mean"]
+    facts["detectable"] = _detectable(summary["std"], len(means), error)
+    return facts, effect
 
 
 def _detectable(std: float, n: int, error: float) -> float:
@@ -164,8 +213,10 @@ def _detectable(std: float, n: int, error: float) -> float:
 
     ``std`` is over n seeds, ``error`` the standard error of the paper's mean.
     """
-    t, power = (float(special.stdtrit(n - 1, q)) for q in (1 - LEVEL / 2, POWER))
-    return (t + power) * float(np.hypot(std / n**0.5, error))
+    t = float(special.stdtrit(n - 1, 1 - LEVEL / 2))
+    t_power = float(special.stdtrit(n - 1, POWER))
+    standard_error = float(np.hypot(std / n**0.5, error))
+    return (t + t_power) * standard_error
 
 
 def _missing(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
@@ -175,8 +226,9 @@ def _missing(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
     for setting in printed:
         if setting not in measured:
             yield f"{setting} (all seeds)"
-    for setting, seeds in wide.isna().items():
-        if seeds.all():
+    for setting, is_missing in wide.isna().items():
+        if is_missing.all():
             yield f"{setting} (all seeds)"
-        elif seeds.any():
-            yield f"{setting} (seeds {', '.join(map(str, seeds.index[seeds]))})"
+        elif is_missing.any():
+            seeds = ", ".join(map(str, is_missing.index[is_missing]))
+            yield f"{setting} (seeds {seeds})"

@@ -15,7 +15,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config import load_config
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.evaluation.effects import decide, paired
-from kerhrm_paper.evaluation.tables import CRITERIA, primary
+from kerhrm_paper.evaluation.tables import METRICS, primary
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import Run
@@ -245,7 +245,7 @@ def test_who_is_worse_than_with_the_librarys_defaults_is_known() -> None:
     for table in ("table1", "table3"):
         scores = Run(REFERENCE).scores(table)
         metric = results_of(scores)[0]
-        higher_is_better = CRITERIA[metric].higher_is_better
+        higher_is_better = METRICS[metric].higher_is_better
         scores = scores[scores["metric"] == metric]
         for method, rows in scores.groupby("method"):
             parts = rows[primary(rows)], rows[rows["selection"] == "library defaults"]
