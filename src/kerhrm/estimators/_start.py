@@ -13,10 +13,14 @@ from torch import Tensor
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators import DataWarning
 from kerhrm.estimators._data import Units, read_features
-from kerhrm.estimators._distinct import DistinctRows, alike_by_chance, column_order
+from kerhrm.estimators._distinct import (
+    DistinctRows,
+    alike_by_chance,
+    column_order,
+    split_rows,
+)
 from kerhrm.estimators._oddities import gives_away
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
-from kerhrm.estimators._split import split_rows
 from kerhrm.estimators._target import read_target, read_weights
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device

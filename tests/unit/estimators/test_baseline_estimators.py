@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
-from kerhrm.estimators._split import split
+from kerhrm.estimators._distinct import split
 from kerhrm.estimators._start import start
 from kerhrm.methods.registry import METHODS
 
