@@ -15,6 +15,7 @@ from .estimators.environments import JTT as JTT
 from .estimators.environments import GroupDRO as GroupDRO
 from .estimators.kerhrm import KerHRMClassifier as KerHRMClassifier
 from .estimators.kerhrm import KerHRMRegressor as KerHRMRegressor
+from .estimators.options import EstimatorOptions as EstimatorOptions
 from .estimators.scoring import worst_group_score as worst_group_score
 from .features.map import NTFMap as NTFMap
 from .features.nystroem import NystroemMap as NystroemMap

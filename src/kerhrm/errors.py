@@ -45,5 +45,9 @@ class InputTypeError(KerhrmError, TypeError):
     """Something of a type that is no table, or no column."""
 
 
+class ParameterError(KerhrmError, TypeError):
+    """A parameter that an estimator does not have, a TypeError as Python's own."""
+
+
 class DeviceError(KerhrmError, RuntimeError):
     """A device that this machine does not have."""

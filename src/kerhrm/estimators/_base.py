@@ -26,10 +26,7 @@ from kerhrm.estimators._data import Units, read_features
 from kerhrm.estimators._start import outside
 from kerhrm.estimators._state import restored, stored
 from kerhrm.estimators._target import read_target, read_weights
-from kerhrm.features.map import NTFMap, RankError
-from kerhrm.features.nystroem import NystroemMap
-from kerhrm.features.options import NystroemOptions
-from kerhrm.networks.base import Network, resolve_device
+from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.threads import one_blas_thread, torch_threads
 
@@ -141,33 +138,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             second = np.clip((1 + outputs) / 2, 0.0, 1.0)
         return np.column_stack([1 - second, second])
-
-
-def reduced_features(
-    network: Network,
-    x: Tensor,
-    k: int,
-    max_exact: int,
-    options: NystroemOptions,
-    seed: int,
-) -> NTFMap | NystroemMap:
-    """Reduce points (n, d) to k dimensions, or to as many as the features have.
-
-    By way of landmarks where there are more than ``max_exact`` points.
-    """
-    exact = len(x) <= max_exact
-    k = k if exact else min(k, options.n_landmarks)
-    while True:
-        try:
-            if exact:
-                return NTFMap.fit(network, x, k)
-            return NystroemMap.fit(network, x, k, options, seed)
-        except RankError as error:
-            if k == 1:
-                raise
-            # the last directions of that rank may be lost, too, where rounding rules
-            # them
-            k = max(1, min(error.rank, 4 * k // 5))
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:

@@ -8,7 +8,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import TableEstimator, computation
@@ -21,7 +21,8 @@ from kerhrm.estimators._guard import (
     worse_than_constant,
 )
 from kerhrm.estimators._left_out import left_out
-from kerhrm.estimators._parameters import EstimatorOptions
+from kerhrm.estimators._parameters import WithOptions
+from kerhrm.estimators._prepare import Prepared
 from kerhrm.estimators._report import (
     Report,
     compare,
@@ -37,7 +38,7 @@ from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 
 
-class FittedInvariant(TableEstimator):
+class FittedInvariant(WithOptions, TableEstimator):
     """Base of the estimators once they are fitted; :mod:`._model` has the fit."""
 
     predictor_: str
@@ -128,16 +129,12 @@ class FittedInvariant(TableEstimator):
         return f0 + along[:, 0]
 
     def _compare(
-        self,
-        inputs: Inputs,
-        options: EstimatorOptions,
-        problem: Problem,
-        one: Environments,
-        final: Direction,
+        self, prepared: Prepared, environments: Environments, final: Direction
     ) -> str | None:
-        """Compare KerHRM, the final direction over one candidate's environments, with
-        what is simpler; why it is not better, if so."""
+        """Compare KerHRM, the final direction over environments, with what is simpler;
+        why it is not better, if so."""
         assert self._found is not None
+        inputs = prepared.inputs
         y, points = inputs.y_validation, inputs.x_validation.cpu()
         with torch.no_grad():
             outputs = self._evaluate(self._predictor, points).numpy()
@@ -159,7 +156,7 @@ class FittedInvariant(TableEstimator):
         path = columns.inputs if erm.tangents is None else columns.whole
         train = inputs.y.double().cpu().numpy()
         of_train = {
-            "KerHRM": self._unseen(inputs, options, problem, one, final),
+            "KerHRM": self._unseen(prepared, environments, final),
             "ERM": path.left_out(train, erm.ridge),
             "constant": np.full(len(train), others["constant"][0]),
         }
@@ -167,30 +164,26 @@ class FittedInvariant(TableEstimator):
         errors = self._errors_of_all(inputs, of_train, of_validation)
         report = compare(*errors)
         doubt = doubts(*errors)[report.index]
-        return not_better(report, inputs.task, options.margin, doubt)
+        return not_better(report, inputs.task, prepared.options.margin, doubt)
 
     def _unseen(
-        self,
-        inputs: Inputs,
-        options: EstimatorOptions,
-        problem: Problem,
-        one: Environments,
-        final: Direction,
+        self, prepared: Prepared, environments: Environments, final: Direction
     ) -> np.ndarray:
         """KerHRM's outputs (n,) of training points as if it had not seen them.
 
         Of labels what the direction gains by a fifth of the points is taken off; of
         numbers residuals are divided by 1 - k / n, as in generalised cross-validation.
         """
+        inputs, problem = prepared.inputs, prepared.problem
         with torch.no_grad():
-            own = self._evaluate(self._predictor, inputs.x.cpu()).double()
+            outputs = self._evaluate(self._predictor, inputs.x.cpu()).double()
         if inputs.task == "regression":
             y = inputs.y.double().cpu()
             k = min(final.k, len(y) // 2)
-            return (y - (y - own) / (1 - k / len(y))).numpy()
+            return (y - (y - outputs) / (1 - k / len(y))).numpy()
         seen = final.predict(problem.psi_train, problem.f0_train)
-        gained = seen - left_out(problem, one, final, options)
-        return (own - gained.double().cpu()).numpy()
+        unseen = left_out(problem, environments, final, prepared.options)
+        return (outputs - (seen - unseen).double().cpu()).numpy()
 
     def _errors_of_all(
         self,
