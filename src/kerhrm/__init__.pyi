@@ -7,7 +7,6 @@ from .errors import KerhrmError as KerhrmError
 from .estimators.baselines import ERM as ERM
 from .estimators.baselines import ChiSquareDRO as ChiSquareDRO
 from .estimators.baselines import TangentRidge as TangentRidge
-from .estimators.columns import table_encoder as table_encoder
 from .estimators.environments import EIIL as EIIL
 from .estimators.environments import HRM as HRM
 from .estimators.environments import IRM as IRM
@@ -23,5 +22,6 @@ from .heterogeneity.test import test_heterogeneity as test_heterogeneity
 from .methods.registry import METHODS as METHODS
 from .networks.build import build as build
 from .networks.options import NetworkOptions as NetworkOptions
+from .tables.columns import table_encoder as table_encoder
 
 __version__: str

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from kerhrm.algorithm.records import Environments, of_occupied
-from kerhrm.estimators._data import Units
 from kerhrm.features.linearised import Linearisation
 from kerhrm.methods.auxiliary import AuxiliaryFit
+from kerhrm.tables.data import Units
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,7 @@ from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Environments
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators import HeterogeneityNotDetectedWarning, PriceWarning
-from kerhrm.estimators._auxiliary import AuxiliaryColumns
+from kerhrm.errors import HeterogeneityNotDetectedWarning, KerhrmError, PriceWarning
 from kerhrm.estimators._base import all_or_nothing, computation, finish
 from kerhrm.estimators._found import FoundEnvironments
 from kerhrm.estimators._guard import not_detected, price
@@ -28,6 +26,7 @@ from kerhrm.estimators._rows import FittedInvariant
 from kerhrm.estimators._start import start
 from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
+from kerhrm.tables.auxiliary import AuxiliaryColumns
 
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5

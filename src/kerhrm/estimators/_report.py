@@ -12,10 +12,10 @@ import pandas as pd
 import torch
 
 from kerhrm.estimators._guard import ALL, price
-from kerhrm.estimators._labels import read_labels
 from kerhrm.features.ridge import Columns, RidgeModel, RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
+from kerhrm.tables.labels import read_labels
 
 ERROR = {
     "classification": "share of wrong labels",

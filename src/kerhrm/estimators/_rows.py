@@ -10,9 +10,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import TableEstimator, computation
-from kerhrm.estimators._data import read_features
 from kerhrm.estimators._found import FoundEnvironments
 from kerhrm.estimators._guard import (
     ALL,
@@ -31,11 +29,13 @@ from kerhrm.estimators._report import (
     indicators,
     simple_models,
 )
-from kerhrm.estimators._target import read_target
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
+from kerhrm.tables.auxiliary import AuxiliaryColumns
+from kerhrm.tables.data import read_features
+from kerhrm.tables.target import read_target
 
 
 class FittedInvariant(WithOptions, TableEstimator):

@@ -10,13 +10,13 @@ from typing import Any, Literal, Self
 import torch
 from torch import Tensor
 
-from kerhrm.estimators import DataWarning
-from kerhrm.estimators._labels import read_labels
+from kerhrm.errors import DataWarning
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.options import PointLoss
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
+from kerhrm.tables.labels import read_labels
 
 
 class _Labelled(Baseline):

@@ -11,11 +11,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._arrays import column, family
-from kerhrm.estimators._labels import in_category_order, read_labels
-from kerhrm.estimators._target import read_target, read_values
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 from kerhrm.plots.rows import interval, read
+from kerhrm.tables.arrays import column, family
+from kerhrm.tables.labels import in_category_order, read_labels
+from kerhrm.tables.target import read_target, read_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

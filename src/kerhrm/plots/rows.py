@@ -13,12 +13,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._arrays import column
-from kerhrm.estimators._data import read_features
-from kerhrm.estimators._labels import read_labels
-from kerhrm.estimators._target import read_target
 from kerhrm.options import Task, suggest
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
+from kerhrm.tables.arrays import column
+from kerhrm.tables.data import read_features
+from kerhrm.tables.labels import read_labels
+from kerhrm.tables.target import read_target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,13 +15,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators import DataWarning
-from kerhrm.estimators._arrays import first_row
-from kerhrm.estimators._cells import TRUTH, listed, plain, text_of
-from kerhrm.estimators._data import EXACT, check_values
-from kerhrm.estimators._dates import iso_times
+from kerhrm.errors import DataWarning, KerhrmError, shown
 from kerhrm.options import suggest
+from kerhrm.tables.arrays import first_row
+from kerhrm.tables.cells import TRUTH, listed, plain, text_of
+from kerhrm.tables.data import EXACT, check_values
+from kerhrm.tables.dates import iso_times
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
