@@ -7,11 +7,11 @@ from .errors import KerhrmError as KerhrmError
 from .estimators.baselines import ERM as ERM
 from .estimators.baselines import ChiSquareDRO as ChiSquareDRO
 from .estimators.baselines import TangentRidge as TangentRidge
-from .estimators.environments import EIIL as EIIL
-from .estimators.environments import HRM as HRM
 from .estimators.environments import IRM as IRM
-from .estimators.environments import JTT as JTT
 from .estimators.environments import GroupDRO as GroupDRO
+from .estimators.inference import EIIL as EIIL
+from .estimators.inference import HRM as HRM
+from .estimators.inference import JTT as JTT
 from .estimators.kerhrm import KerHRMClassifier as KerHRMClassifier
 from .estimators.kerhrm import KerHRMRegressor as KerHRMRegressor
 from .estimators.options import EstimatorOptions as EstimatorOptions

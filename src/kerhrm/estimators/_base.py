@@ -50,12 +50,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     device: str
     n_jobs: int | None
 
-    def _keep_parameters(self, given: dict[str, Any]) -> None:
-        """Make attributes of the parameters, the ``locals()`` of an ``__init__``."""
-        self.__dict__.update(
-            {name: value for name, value in given.items() if name != "self"}
-        )
-
     def __getstate__(self) -> dict[str, Any]:
         return stored(super().__getstate__())
 

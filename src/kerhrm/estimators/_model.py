@@ -10,26 +10,28 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction
-from kerhrm.algorithm.loop import Fit, fit
+from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Environments
-from kerhrm.errors import HeterogeneityNotDetectedWarning, KerhrmError, PriceWarning
+from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning
 from kerhrm.estimators._base import all_or_nothing, computation, finish
-from kerhrm.estimators._found import FoundEnvironments
+from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
+from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._parameters import FitOptions, fit_options
-from kerhrm.estimators._prepare import GivenRows, Prepared, prepare
-from kerhrm.estimators._rows import FittedInvariant
 from kerhrm.estimators._start import start
-from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
+from kerhrm.estimators._steps import (
+    GivenRows,
+    Prepared,
+    iterated,
+    prepare,
+    tested,
+    with_number,
+)
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
 from kerhrm.tables.auxiliary import AuxiliaryColumns
-
-#: environments that are tried where their number is to be chosen
-MAX_ENVIRONMENTS = 5
 
 
 class InvariantEstimator(FittedInvariant):
@@ -88,7 +90,7 @@ class InvariantEstimator(FittedInvariant):
 
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
         """Read the table, draw the network's start, and reduce its features."""
-        self._found = self._columns = self.report_ = None
+        self._inferred = self._columns = self.report_ = None
 
         def auxiliary(n: int) -> np.ndarray:
             self._columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
@@ -116,18 +118,18 @@ class InvariantEstimator(FittedInvariant):
             self.heterogeneity_ = by_auxiliary.result
             reason = not_detected(by_auxiliary.result)
             return replace(prepared, by_auxiliary=by_auxiliary), reason
-        self.heterogeneity_ = _tested(prepared)
+        self.heterogeneity_ = tested(prepared)
         reason = not_detected(self.heterogeneity_)
         if self.n_environments is not None or reason is not None:
             return prepared, reason
-        return _with_number(prepared)
+        return with_number(prepared)
 
     def _loop(self, prepared: Prepared) -> tuple[Environments, Direction]:
         """Learn environments and directions in turn, whatever the test has said.
 
         Returns the final direction, and the environments that it is invariant over.
         """
-        iterations = _iterated(prepared)
+        iterations = iterated(prepared)
         final = iterations.final
         environments = iterations.environments[final.iteration - 1].candidate(final.k)
         predictor, weight = self._learned(prepared, iterations, environments)
@@ -174,7 +176,7 @@ class InvariantEstimator(FittedInvariant):
             sample_weight=given.sample_weight,
             seed=self.seed_,
         )
-        if self._found is None:
+        if self._inferred is None:
             self.history_ = []
         models, _ = self._keep_simple(inputs)
         self._keep("erm", erm_direction(prepared.problem, prepared.options.k), None)
@@ -208,7 +210,7 @@ class InvariantEstimator(FittedInvariant):
                     trained.cosine_weight,
                 )
         by_auxiliary = prepared.by_auxiliary
-        self._found = FoundEnvironments.keep(
+        self._inferred = InferredEnvironments.keep(
             environments,
             self._units,
             linear,
@@ -245,8 +247,10 @@ class InvariantEstimator(FittedInvariant):
 
         Those of rows of weight 0 are those of new rows.
         """
-        found, positions = self._found, prepared.positions
-        points = np.ones((positions.max() + 1, 1)) if found is None else found.of_fit()
+        inferred, positions = self._inferred, prepared.positions
+        points = np.ones((positions.max() + 1, 1))
+        if inferred is not None:
+            points = inferred.of_fit()
         table = points[positions]
         unused = positions < 0
         if unused.any():
@@ -266,45 +270,3 @@ class InvariantEstimator(FittedInvariant):
             "cosine_weight": weight,
             "score": final.score,
         }
-
-
-def _tested(prepared: Prepared) -> HeterogeneityResult | None:
-    """The pre-test of a numeric target, on the rows of the table; None: there is none.
-
-    Validation rows count if they are a share of these rows.
-    """
-    inputs, options = prepared.inputs, prepared.options.pretest
-    if options is None or inputs.task == "classification":
-        return None
-    x, y = inputs.x, inputs.y
-    if prepared.given.validation is None:
-        x = torch.cat([x, inputs.x_validation])
-        y = torch.cat([y, inputs.y_validation])
-    return test_table(x.double().cpu().numpy(), y.double().cpu().numpy(), options)
-
-
-def _with_number(prepared: Prepared) -> tuple[Prepared, str | None]:
-    """Choose the number of environments; and why ERM predicts, if one is best."""
-    most = min(MAX_ENVIRONMENTS, len(prepared.inputs.x) // 2)
-    number = choose_n_environments(prepared.problem, prepared.options, most)
-    update = {"n_environments": max(number, 2)}
-    prepared = replace(prepared, options=prepared.options.model_copy(update=update))
-    single = "one environment explains validation rows best"
-    return prepared, None if number > 1 else single
-
-
-def _iterated(prepared: Prepared) -> Fit:
-    """Iterations of Algorithm 1, or the only one over auxiliary columns.
-
-    Raises KerhrmError where rounding makes the clustering's equations singular.
-    """
-    by_auxiliary, inputs = prepared.by_auxiliary, prepared.inputs
-    if by_auxiliary is not None and by_auxiliary.iteration is not None:
-        return by_auxiliary.iteration
-    points = inputs.x, inputs.x_validation
-    try:
-        return fit(prepared.problem, prepared.options, points)
-    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-        problem = "the clustering's equations are singular"
-        hint = "raise clustering_ridge or noise_sd in options"
-        raise KerhrmError(problem, hint) from error

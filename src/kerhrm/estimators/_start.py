@@ -247,7 +247,7 @@ def rows_of_the_fit(
     table += 0.0  # -0.0 is 0.0
     hashes = [hash(row.tobytes()) for row in table]
     known = set(hashes[:n])
-    again, m = sum(one in known for one in hashes[n:]), len(table) - n
+    again, m = sum(row in known for row in hashes[n:]), len(table) - n
     if again <= REPEATED * m or alike_by_chance(table[:n]):
         return None
     text = f"{again} of {m} validation rows are rows of the fit"

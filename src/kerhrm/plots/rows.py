@@ -308,8 +308,8 @@ def read(model: Any, X: Any, y: Any, auxiliary: Any = None) -> Rows:
 
 def _check_separable(model: Any) -> None:
     """Refuse a fit whose environments no feature can separate."""
-    found = getattr(model, "_found", None)
-    if found is not None and found.auxiliary is not None:
+    inferred = getattr(model, "_inferred", None)
+    if inferred is not None and inferred.auxiliary is not None:
         problem = "environments of this fit are functions of auxiliary columns alone"
         hint = "draw kerhrm.plots.environments, and name the features"
         raise KerhrmError(f"{problem}: no feature separates them", hint)

@@ -78,7 +78,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         one_hot.set_params(handle_unknown="infrequent_if_exist")
         self.parts_ = []
         for kind in READERS:
-            if names := [name for name, found in kinds.items() if found == kind]:
+            if names := [name for name, held in kinds.items() if held == kind]:
                 part = clone(one_hot if kind == "text" else fill)
                 self.parts_.append((kind, names, part.fit(_read(table, names, kind))))
         self.names_ = _distinct(self.parts_)

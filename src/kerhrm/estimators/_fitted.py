@@ -11,16 +11,15 @@ from torch import Tensor
 from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._base import TableEstimator, computation
-from kerhrm.estimators._found import FoundEnvironments
 from kerhrm.estimators._guard import (
     ALL,
     constant_only,
     not_better,
     worse_than_constant,
 )
+from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._left_out import left_out
 from kerhrm.estimators._parameters import WithOptions
-from kerhrm.estimators._prepare import Prepared
 from kerhrm.estimators._report import (
     Report,
     compare,
@@ -29,6 +28,7 @@ from kerhrm.estimators._report import (
     indicators,
     simple_models,
 )
+from kerhrm.estimators._steps import Prepared
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
@@ -44,7 +44,7 @@ class FittedInvariant(WithOptions, TableEstimator):
     predictor_: str
     selected_: dict[str, Any]
     history_: list[dict[str, Any]]
-    _found: FoundEnvironments | None  #: None where none were looked for
+    _inferred: InferredEnvironments | None  #: None where none were looked for
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
@@ -68,12 +68,12 @@ class FittedInvariant(WithOptions, TableEstimator):
                 hint = "give y, or fit with auxiliary columns"
                 raise KerhrmError(problem, hint)
             target = read_target(y, len(x), **self._like(X))
-            if self._found is None:
+            if self._inferred is None:
                 self._units.target(target)  # which refuses what is no label
                 return np.ones((len(x), 1))
             with computation(self.n_jobs):
-                return self._found.of_targets(x, target)
-        if self._found is None or self._found.auxiliary is None:
+                return self._inferred.of_targets(x, target)
+        if self._inferred is None or self._inferred.auxiliary is None:
             if auxiliary is not None:
                 self._columns.check(auxiliary, len(x), X)
             return np.ones((len(x), 1))
@@ -81,7 +81,7 @@ class FittedInvariant(WithOptions, TableEstimator):
             problem = "the fit had auxiliary columns, and these rows have none"
             raise KerhrmError(problem, "give auxiliary=... as well")
         z = self._columns.read(auxiliary, len(x), X)
-        return self._found.auxiliary.environments_of(z).cpu().numpy()
+        return self._inferred.auxiliary.environments_of(z).cpu().numpy()
 
     def _like(self, X: Any) -> dict[str, Any]:
         """How the target of rows X is read."""
@@ -103,18 +103,19 @@ class FittedInvariant(WithOptions, TableEstimator):
             problem = "the fit had no auxiliary columns, and these rows have some"
             raise KerhrmError(problem, "leave auxiliary out")
         y = read_target(y, len(x), **self._like(X))
-        parts: dict[str, np.ndarray] = {}
-        found = self._found
-        if found is not None and (found.auxiliary is None or auxiliary is not None):
+        members: dict[str, np.ndarray] = {}
+        inferred = self._inferred
+        known = auxiliary is not None
+        if inferred is not None and (inferred.auxiliary is None or known):
             memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
-            parts = {f"environment {j}": part for j, part in enumerate(memberships)}
+            members = {f"environment {j}": row for j, row in enumerate(memberships)}
         if groups is not None:
-            parts |= indicators(groups, len(x), taken={ALL, *parts}, table=X)
+            members |= indicators(groups, len(x), taken={ALL, *members}, table=X)
         device = resolve_device(self.device)
         models = {name: model.to(device) for name, model in self._simple.items()}
         others = {name: self._in_blocks(model, x) for name, model in models.items()}
         target = self._units.target(y).double().numpy()
-        errors = compare({"KerHRM": outputs, **others}, target, parts, self._task)
+        errors = compare({"KerHRM": outputs, **others}, target, members, self._task)
         if self._task == "regression":
             columns = errors.columns.drop("rows")
             errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
@@ -133,7 +134,7 @@ class FittedInvariant(WithOptions, TableEstimator):
     ) -> str | None:
         """Compare KerHRM, the final direction over environments, with what is simpler;
         why it is not better, if so."""
-        assert self._found is not None
+        assert self._inferred is not None
         inputs = prepared.inputs
         y, points = inputs.y_validation, inputs.x_validation.cpu()
         with torch.no_grad():
@@ -147,7 +148,7 @@ class FittedInvariant(WithOptions, TableEstimator):
         if self.if_not_better == "fit":
             return None
         # in environments that are seen ERM may be better: what counts lies beyond them
-        if self._found.auxiliary is not None:
+        if self._inferred.auxiliary is not None:
             doubt = doubts(*errors)[report.index]
             return constant_only(self.heterogeneity_) or worse_than_constant(
                 report, inputs.task, doubt
@@ -220,8 +221,8 @@ class FittedInvariant(WithOptions, TableEstimator):
         task: Task,
     ) -> tuple[Any, ...]:
         """What :func:`compare` takes, of validation points or of all points."""
-        assert self._found is not None
-        all_points = self._found.of_fit()
+        assert self._inferred is not None
+        all_points = self._inferred.of_fit()
         memberships = all_points[len(all_points) - len(y) :]
         groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
         counts = None if weights is None else weights.cpu().numpy()

@@ -1,18 +1,25 @@
-"""A table made ready for Algorithm 1: what is given, and its reduced features."""
+"""Steps of a fit on a table: made ready, tested, and iterated by Algorithm 1."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
+from kerhrm.algorithm.environments import choose_n_environments
+from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.records import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._parameters import FitOptions
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
+from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit
 from kerhrm.methods.inputs import Inputs
+
+#: environments that are tried where their number is to be chosen
+MAX_ENVIRONMENTS = 5
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,48 @@ def prepare(
     numbers = sorted({min(k, len(features.s)) for k in options.k})
     options = options.model_copy(update={"k": numbers})
     return Prepared(given, inputs, positions, features, problem, options)
+
+
+def tested(prepared: Prepared) -> HeterogeneityResult | None:
+    """The pre-test of a numeric target, on the rows of the table; None: there is none.
+
+    Validation rows count if they are a share of these rows.
+    """
+    inputs, options = prepared.inputs, prepared.options.pretest
+    if options is None or inputs.task == "classification":
+        return None
+    x, y = inputs.x, inputs.y
+    if prepared.given.validation is None:
+        x = torch.cat([x, inputs.x_validation])
+        y = torch.cat([y, inputs.y_validation])
+    return test_table(x.double().cpu().numpy(), y.double().cpu().numpy(), options)
+
+
+def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:
+    """Choose the number of environments; and why ERM predicts, if one is best."""
+    most = min(MAX_ENVIRONMENTS, len(prepared.inputs.x) // 2)
+    number = choose_n_environments(prepared.problem, prepared.options, most)
+    update = {"n_environments": max(number, 2)}
+    prepared = replace(prepared, options=prepared.options.model_copy(update=update))
+    single = "one environment explains validation rows best"
+    return prepared, None if number > 1 else single
+
+
+def iterated(prepared: Prepared) -> Fit:
+    """Iterations of Algorithm 1, or the only one over auxiliary columns.
+
+    Raises KerhrmError where rounding makes the clustering's equations singular.
+    """
+    by_auxiliary, inputs = prepared.by_auxiliary, prepared.inputs
+    if by_auxiliary is not None and by_auxiliary.iteration is not None:
+        return by_auxiliary.iteration
+    points = inputs.x, inputs.x_validation
+    try:
+        return fit(prepared.problem, prepared.options, points)
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+        problem = "the clustering's equations are singular"
+        hint = "raise clustering_ridge or noise_sd in options"
+        raise KerhrmError(problem, hint) from error
 
 
 def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
