@@ -142,7 +142,7 @@ class WithOptions(BaseEstimator):  # type: ignore[misc]
         Raises ParameterError for an option without that prefix.
         """
         refuse_moved(params, PREFIX + "{name}={value}")
-        named = {name for name in params if name.startswith(PREFIX)}
+        named = [name for name in params if name.startswith(PREFIX)]
         values = {name.removeprefix(PREFIX): params.pop(name) for name in named}
         if values:
             options = params.get("options", self.options)
