@@ -11,33 +11,32 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators import KerhrmWarning
-from kerhrm.estimators._almost import almost_dates, almost_numbers
-from kerhrm.estimators._arrays import first_row
-from kerhrm.estimators._cells import (
+from kerhrm.errors import KerhrmError, KerhrmWarning
+from kerhrm.estimators._report import Report
+from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
+from kerhrm.tables.almost import almost_dates, almost_numbers
+from kerhrm.tables.arrays import first_row
+from kerhrm.tables.cells import (
     counted,
     is_text,
     listed,
     read_cells,
     visible,
 )
-from kerhrm.estimators._copies import copied, repeated, split
-from kerhrm.estimators._csv import check_name
-from kerhrm.estimators._csv import read_names as read_names
-from kerhrm.estimators._csv import read_table as read_table
-from kerhrm.estimators._dates import date_options, digit_dates
-from kerhrm.estimators._oddities import is_regression, missing_code, without_notes
-from kerhrm.estimators._oddities import oddities as oddities
-from kerhrm.estimators._report import Report
-from kerhrm.estimators.columns import (
+from kerhrm.tables.columns import (
     column_values,
     indistinct,
     named,
     table_encoder,
     texts,
 )
-from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
+from kerhrm.tables.copies import copied, repeated, split
+from kerhrm.tables.csv import check_name
+from kerhrm.tables.csv import read_names as read_names
+from kerhrm.tables.csv import read_table as read_table
+from kerhrm.tables.dates import date_options, digit_dates
+from kerhrm.tables.oddities import is_regression, missing_code, without_notes
+from kerhrm.tables.oddities import oddities as oddities
 
 TEST_SHARE = 0.3
 MIN_ROWS = 20

@@ -1,4 +1,4 @@
-"""Exceptions for everything that a user can correct: one line each."""
+"""Exceptions for everything that a user can correct, one line each, and warnings."""
 
 
 class KerhrmError(ValueError):
@@ -45,5 +45,26 @@ class InputTypeError(KerhrmError, TypeError):
     """Something of a type that is no table, or no column."""
 
 
+class ParameterError(KerhrmError, TypeError):
+    """A parameter that an estimator does not have, a TypeError as Python's own."""
+
+
 class DeviceError(KerhrmError, RuntimeError):
     """A device that this machine does not have."""
+
+
+class KerhrmWarning(UserWarning):
+    """Base of the estimators' warnings."""
+
+
+class DataWarning(KerhrmWarning):
+    """The table can be used, but something in it is unusual."""
+
+
+class HeterogeneityNotDetectedWarning(KerhrmWarning):
+    """No environments were detected, or none that are more than the label."""
+
+
+class PriceWarning(KerhrmWarning):
+    """KerHRM predicts two labels, and has more of them wrong than ERM on rows like
+    these: right if environments are hidden in them, which no test can tell."""

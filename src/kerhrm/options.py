@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -42,6 +42,25 @@ Probability = Annotated[float, Field(ge=0, le=1), Number]
 Entry = Annotated[str, AfterValidator(check_entry)]
 NonEmpty = Field(min_length=1)
 Some = Annotated[list[Item], NonEmpty]
+
+
+def python_value(value: Any) -> Any:
+    """A number of NumPy or PyTorch as Python's own; other values as they are."""
+    return value.item() if getattr(value, "shape", None) == () else value
+
+
+def listed(value: Any) -> list[Any]:
+    """Values of a sequence, or a single value, of Python's own types."""
+    if hasattr(value, "tolist"):  # arrays, tensors, pandas
+        value = value.tolist()
+    single = isinstance(value, str | bytes | Mapping | Iterator)
+    if single or not isinstance(value, Iterable):
+        return [value]
+    return [python_value(item) for item in value]
+
+
+#: one or several values to try, of any kind of sequence
+Values = Annotated[list[Item], BeforeValidator(listed), NonEmpty]
 
 
 def option(default: Any, meaning: str) -> Any:

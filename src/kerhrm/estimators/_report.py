@@ -12,10 +12,10 @@ import pandas as pd
 import torch
 
 from kerhrm.estimators._guard import ALL, price
-from kerhrm.estimators._labels import read_labels
 from kerhrm.features.ridge import Columns, RidgeModel, RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
+from kerhrm.tables.labels import read_labels
 
 ERROR = {
     "classification": "share of wrong labels",
@@ -180,10 +180,10 @@ def facts(model: Any) -> dict[str, str]:
     elif math.isnan(result.p_value):
         test = "not possible"
     else:
-        found = "environments" if result.detected else "no environments"
+        verdict = "environments" if result.detected else "no environments"
         least = 1 / (1 + len(result.null))
         test = (
-            f"{found} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
+            f"{verdict} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
         )
         if NEAR[0] <= result.p_value <= NEAR[1]:
             test += "; near the limit: a few other rows might decide otherwise"
@@ -192,7 +192,7 @@ def facts(model: Any) -> dict[str, str]:
         "predicts by": by.get(model.predictor_, f"ERM: {model._reason}"),
         "test": test,
     }
-    if model._found is None:
+    if model._inferred is None:
         return lines
     shares = model.environment_proba_.mean(0)
     lines["environments"] = ", ".join(f"{share:.0%}" for share in shares)
@@ -206,7 +206,7 @@ def facts(model: Any) -> dict[str, str]:
     scale = model._units.y_scale if model._task == "regression" else None
     if (costs := price(model.report_, scale)) is not None:
         lines["price"] = costs
-    if model._found.auxiliary is not None:
+    if model._inferred.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"
     lines["assumed"] = assumed
     return lines

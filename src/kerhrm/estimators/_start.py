@@ -10,17 +10,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators import DataWarning
-from kerhrm.estimators._data import Units, read_features
-from kerhrm.estimators._distinct import DistinctRows, alike_by_chance, column_order
-from kerhrm.estimators._oddities import gives_away
+from kerhrm.errors import DataWarning, KerhrmError, shown
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
-from kerhrm.estimators._split import split_rows
-from kerhrm.estimators._target import read_target, read_weights
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.networks.build import build
+from kerhrm.tables.data import Units, read_features
+from kerhrm.tables.distinct import (
+    DistinctRows,
+    alike_by_chance,
+    column_order,
+    split_rows,
+)
+from kerhrm.tables.oddities import gives_away
+from kerhrm.tables.target import read_target, read_weights
 
 #: share of a column's range by which a value may lie outside it without a word
 BEYOND = 0.5
@@ -244,7 +247,7 @@ def rows_of_the_fit(
     table += 0.0  # -0.0 is 0.0
     hashes = [hash(row.tobytes()) for row in table]
     known = set(hashes[:n])
-    again, m = sum(one in known for one in hashes[n:]), len(table) - n
+    again, m = sum(row in known for row in hashes[n:]), len(table) - n
     if again <= REPEATED * m or alike_by_chance(table[:n]):
         return None
     text = f"{again} of {m} validation rows are rows of the fit"

@@ -138,7 +138,15 @@ class ERM(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.evaluate_every = evaluate_every
+        self.task = task
+        self.network = network
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
 
 
 class TangentRidge(Baseline):
@@ -181,7 +189,12 @@ class TangentRidge(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.n_landmarks = n_landmarks
+        self.task = task
+        self.network = network
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
 
     def fit(
         self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None
@@ -231,4 +244,12 @@ class ChiSquareDRO(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.rho = rho
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.task = task
+        self.network = network
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs

@@ -11,11 +11,11 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._arrays import column, family
-from kerhrm.estimators._labels import in_category_order, read_labels
-from kerhrm.estimators._target import read_target, read_values
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
 from kerhrm.plots.rows import interval, read
+from kerhrm.tables.arrays import column, family
+from kerhrm.tables.labels import in_category_order, read_labels
+from kerhrm.tables.target import read_target, read_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +51,8 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Draw accuracy, or squared error, of every iteration.
 
     Of all training and all validation rows, and in the worst inferred environment,
-    which chooses unless ``stop_by="pooled"``.  Errors are in units of the target's
-    variance: 1 is the error of its mean.
+    which chooses unless the option ``stop_by`` is ``"pooled"``.  Errors are in units of
+    the target's variance: 1 is the error of its mean.
     """
     history, chosen = _fitted(model, "history_"), model.selected_["iteration"]
     if not history:
@@ -60,7 +60,7 @@ def iterations(model: Any, *, ax: "Axes | None" = None) -> "Axes":
         hint = "fit with if_not_detected='fit' to see iterations anyway"
         raise KerhrmError(problem, hint)
     curves = {"train_score": "training rows", "validation_score": "validation rows"}
-    if model.stop_by == "worst_inferred":
+    if model.get_params()["options__stop_by"] == "worst_inferred":
         curves["score"] = "worst inferred environment, which chooses"
     number = [row["iteration"] for row in history]
     classifies = is_classifier(model)

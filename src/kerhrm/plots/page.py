@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.check import Checked
-from kerhrm.errors import FileError
-from kerhrm.estimators import KerhrmWarning
+from kerhrm.errors import FileError, KerhrmWarning
 from kerhrm.extras import needs
 from kerhrm.plots.axes import legend, plain, style
 from kerhrm.plots.rows import read, relation

@@ -13,12 +13,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._arrays import column
-from kerhrm.estimators._data import read_features
-from kerhrm.estimators._labels import read_labels
-from kerhrm.estimators._target import read_target
 from kerhrm.options import Task, suggest
 from kerhrm.plots.axes import GREY, QUIET, entry, legend, new_axes, plain, style, whole
+from kerhrm.tables.arrays import column
+from kerhrm.tables.data import read_features
+from kerhrm.tables.labels import read_labels
+from kerhrm.tables.target import read_target
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -308,8 +308,8 @@ def read(model: Any, X: Any, y: Any, auxiliary: Any = None) -> Rows:
 
 def _check_separable(model: Any) -> None:
     """Refuse a fit whose environments no feature can separate."""
-    found = getattr(model, "_found", None)
-    if found is not None and found.auxiliary is not None:
+    inferred = getattr(model, "_inferred", None)
+    if inferred is not None and inferred.auxiliary is not None:
         problem = "environments of this fit are functions of auxiliary columns alone"
         hint = "draw kerhrm.plots.environments, and name the features"
         raise KerhrmError(f"{problem}: no feature separates them", hint)

@@ -8,9 +8,9 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
-from kerhrm.estimators._split import split
 from kerhrm.estimators._start import start
 from kerhrm.methods.registry import METHODS
+from kerhrm.tables.distinct import split
 
 QUICK: dict[str, dict[str, Any]] = {
     "TangentRidge": {"n_landmarks": 50},

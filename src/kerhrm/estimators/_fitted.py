@@ -8,20 +8,18 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from kerhrm.algorithm.records import Direction, Environments, Problem
+from kerhrm.algorithm.records import Direction, Environments
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._auxiliary import AuxiliaryColumns
 from kerhrm.estimators._base import TableEstimator, computation
-from kerhrm.estimators._data import read_features
-from kerhrm.estimators._found import FoundEnvironments
 from kerhrm.estimators._guard import (
     ALL,
     constant_only,
     not_better,
     worse_than_constant,
 )
+from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._left_out import left_out
-from kerhrm.estimators._parameters import EstimatorOptions
+from kerhrm.estimators._parameters import WithOptions
 from kerhrm.estimators._report import (
     Report,
     compare,
@@ -30,20 +28,23 @@ from kerhrm.estimators._report import (
     indicators,
     simple_models,
 )
-from kerhrm.estimators._target import read_target
+from kerhrm.estimators._steps import Prepared
 from kerhrm.features.ridge import Columns, RidgeModel
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
+from kerhrm.tables.auxiliary import AuxiliaryColumns
+from kerhrm.tables.data import read_features
+from kerhrm.tables.target import read_target
 
 
-class FittedInvariant(TableEstimator):
+class FittedInvariant(WithOptions, TableEstimator):
     """Base of the estimators once they are fitted; :mod:`._model` has the fit."""
 
     predictor_: str
     selected_: dict[str, Any]
     history_: list[dict[str, Any]]
-    _found: FoundEnvironments | None  #: None where none were looked for
+    _inferred: InferredEnvironments | None  #: None where none were looked for
     _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
     _reason: str | None  #: why ERM predicts
     _simple: dict[str, RidgeModel]
@@ -67,12 +68,12 @@ class FittedInvariant(TableEstimator):
                 hint = "give y, or fit with auxiliary columns"
                 raise KerhrmError(problem, hint)
             target = read_target(y, len(x), **self._like(X))
-            if self._found is None:
+            if self._inferred is None:
                 self._units.target(target)  # which refuses what is no label
                 return np.ones((len(x), 1))
             with computation(self.n_jobs):
-                return self._found.of_targets(x, target)
-        if self._found is None or self._found.auxiliary is None:
+                return self._inferred.of_targets(x, target)
+        if self._inferred is None or self._inferred.auxiliary is None:
             if auxiliary is not None:
                 self._columns.check(auxiliary, len(x), X)
             return np.ones((len(x), 1))
@@ -80,7 +81,7 @@ class FittedInvariant(TableEstimator):
             problem = "the fit had auxiliary columns, and these rows have none"
             raise KerhrmError(problem, "give auxiliary=... as well")
         z = self._columns.read(auxiliary, len(x), X)
-        return self._found.auxiliary.environments_of(z).cpu().numpy()
+        return self._inferred.auxiliary.environments_of(z).cpu().numpy()
 
     def _like(self, X: Any) -> dict[str, Any]:
         """How the target of rows X is read."""
@@ -102,18 +103,19 @@ class FittedInvariant(TableEstimator):
             problem = "the fit had no auxiliary columns, and these rows have some"
             raise KerhrmError(problem, "leave auxiliary out")
         y = read_target(y, len(x), **self._like(X))
-        parts: dict[str, np.ndarray] = {}
-        found = self._found
-        if found is not None and (found.auxiliary is None or auxiliary is not None):
+        members: dict[str, np.ndarray] = {}
+        inferred = self._inferred
+        known = auxiliary is not None
+        if inferred is not None and (inferred.auxiliary is None or known):
             memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
-            parts = {f"environment {j}": part for j, part in enumerate(memberships)}
+            members = {f"environment {j}": row for j, row in enumerate(memberships)}
         if groups is not None:
-            parts |= indicators(groups, len(x), taken={ALL, *parts}, table=X)
+            members |= indicators(groups, len(x), taken={ALL, *members}, table=X)
         device = resolve_device(self.device)
         models = {name: model.to(device) for name, model in self._simple.items()}
         others = {name: self._in_blocks(model, x) for name, model in models.items()}
         target = self._units.target(y).double().numpy()
-        errors = compare({"KerHRM": outputs, **others}, target, parts, self._task)
+        errors = compare({"KerHRM": outputs, **others}, target, members, self._task)
         if self._task == "regression":
             columns = errors.columns.drop("rows")
             errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
@@ -128,16 +130,12 @@ class FittedInvariant(TableEstimator):
         return f0 + along[:, 0]
 
     def _compare(
-        self,
-        inputs: Inputs,
-        options: EstimatorOptions,
-        problem: Problem,
-        one: Environments,
-        final: Direction,
+        self, prepared: Prepared, environments: Environments, final: Direction
     ) -> str | None:
-        """Compare KerHRM, the final direction over one candidate's environments, with
-        what is simpler; why it is not better, if so."""
-        assert self._found is not None
+        """Compare KerHRM, the final direction over environments, with what is simpler;
+        why it is not better, if so."""
+        assert self._inferred is not None
+        inputs = prepared.inputs
         y, points = inputs.y_validation, inputs.x_validation.cpu()
         with torch.no_grad():
             outputs = self._evaluate(self._predictor, points).numpy()
@@ -150,7 +148,7 @@ class FittedInvariant(TableEstimator):
         if self.if_not_better == "fit":
             return None
         # in environments that are seen ERM may be better: what counts lies beyond them
-        if self._found.auxiliary is not None:
+        if self._inferred.auxiliary is not None:
             doubt = doubts(*errors)[report.index]
             return constant_only(self.heterogeneity_) or worse_than_constant(
                 report, inputs.task, doubt
@@ -159,7 +157,7 @@ class FittedInvariant(TableEstimator):
         path = columns.inputs if erm.tangents is None else columns.whole
         train = inputs.y.double().cpu().numpy()
         of_train = {
-            "KerHRM": self._unseen(inputs, options, problem, one, final),
+            "KerHRM": self._unseen(prepared, environments, final),
             "ERM": path.left_out(train, erm.ridge),
             "constant": np.full(len(train), others["constant"][0]),
         }
@@ -167,30 +165,26 @@ class FittedInvariant(TableEstimator):
         errors = self._errors_of_all(inputs, of_train, of_validation)
         report = compare(*errors)
         doubt = doubts(*errors)[report.index]
-        return not_better(report, inputs.task, options.margin, doubt)
+        return not_better(report, inputs.task, prepared.options.margin, doubt)
 
     def _unseen(
-        self,
-        inputs: Inputs,
-        options: EstimatorOptions,
-        problem: Problem,
-        one: Environments,
-        final: Direction,
+        self, prepared: Prepared, environments: Environments, final: Direction
     ) -> np.ndarray:
         """KerHRM's outputs (n,) of training points as if it had not seen them.
 
         Of labels what the direction gains by a fifth of the points is taken off; of
         numbers residuals are divided by 1 - k / n, as in generalised cross-validation.
         """
+        inputs, problem = prepared.inputs, prepared.problem
         with torch.no_grad():
-            own = self._evaluate(self._predictor, inputs.x.cpu()).double()
+            outputs = self._evaluate(self._predictor, inputs.x.cpu()).double()
         if inputs.task == "regression":
             y = inputs.y.double().cpu()
             k = min(final.k, len(y) // 2)
-            return (y - (y - own) / (1 - k / len(y))).numpy()
+            return (y - (y - outputs) / (1 - k / len(y))).numpy()
         seen = final.predict(problem.psi_train, problem.f0_train)
-        gained = seen - left_out(problem, one, final, options)
-        return (own - gained.double().cpu()).numpy()
+        unseen = left_out(problem, environments, final, prepared.options)
+        return (outputs - (seen - unseen).double().cpu()).numpy()
 
     def _errors_of_all(
         self,
@@ -227,8 +221,8 @@ class FittedInvariant(TableEstimator):
         task: Task,
     ) -> tuple[Any, ...]:
         """What :func:`compare` takes, of validation points or of all points."""
-        assert self._found is not None
-        all_points = self._found.of_fit()
+        assert self._inferred is not None
+        all_points = self._inferred.of_fit()
         memberships = all_points[len(all_points) - len(y) :]
         groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
         counts = None if weights is None else weights.cpu().numpy()

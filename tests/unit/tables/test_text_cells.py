@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._almost import almost_dates, almost_numbers
-from kerhrm.estimators._cells import read_cells, text_of
-from kerhrm.estimators._dates import date_options, digit_dates, read_dates
+from kerhrm.tables.almost import almost_dates, almost_numbers
+from kerhrm.tables.cells import read_cells, text_of
+from kerhrm.tables.dates import date_options, digit_dates, read_dates
 
 NUMBERS: dict[str, tuple[list[Any], list[float], str]] = {
     "plain": (["1", "2.5", "-3e2"], [1, 2.5, -300], ""),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from kerhrm.estimators._cells import (
+from kerhrm.tables.cells import (
     NO_NUMBER,
     Words,
     counted,
@@ -15,7 +15,7 @@ from kerhrm.estimators._cells import (
     number,
     unit,
 )
-from kerhrm.estimators._dates import CORRECT, SAMPLE, date_options, strangers
+from kerhrm.tables.dates import CORRECT, SAMPLE, date_options, strangers
 
 #: share of a column's cells that are numbers, from which others look like errors
 ALMOST = 0.5

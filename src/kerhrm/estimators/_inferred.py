@@ -1,4 +1,4 @@
-"""Environments that a fit has found, and those of new rows."""
+"""Environments that a fit has inferred, and those of new rows."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -7,13 +7,13 @@ import numpy as np
 import torch
 
 from kerhrm.algorithm.records import Environments, of_occupied
-from kerhrm.estimators._data import Units
 from kerhrm.features.linearised import Linearisation
 from kerhrm.methods.auxiliary import AuxiliaryFit
+from kerhrm.tables.data import Units
 
 
 @dataclass(frozen=True)
-class FoundEnvironments:
+class InferredEnvironments:
     """Environments of the chosen iteration and dimension.
 
     Attributes
@@ -41,7 +41,7 @@ class FoundEnvironments:
     @classmethod
     def keep(
         cls,
-        one: Environments,
+        candidate: Environments,
         units: Units,
         linearisation: Linearisation,
         auxiliary: AuxiliaryFit | None,
@@ -50,7 +50,7 @@ class FoundEnvironments:
         of_residuals: bool,
     ) -> Self:
         """Keep a candidate without its leading dimension, on the CPU."""
-        arrays = Environments.stack([one]).arrays()
+        arrays = Environments.stack([candidate]).arrays()
         return cls(
             Environments.from_arrays(arrays, "cpu"),
             units,
@@ -62,8 +62,9 @@ class FoundEnvironments:
 
     def of_fit(self) -> np.ndarray:
         """Memberships (n + m, K) of the training and validation points."""
-        one = self._one
-        return of_occupied(torch.cat([one.train, one.validation]), one.occupied)
+        chosen = self._chosen
+        points = torch.cat([chosen.train, chosen.validation])
+        return of_occupied(points, chosen.occupied)
 
     @torch.no_grad()
     def of_targets(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -72,13 +73,13 @@ class FoundEnvironments:
         f0, along = self.linearisation(points)
         means = along[:, 1:]
         if not self.of_features:
-            means = points.double() @ self._one.slopes.mT
+            means = points.double() @ self._chosen.slopes.mT
         if self.of_residuals:
             target = target - f0
         k = int(self.mixture.k[0])
         probabilities = self.mixture.probabilities(k, means, target)
-        return of_occupied(probabilities, self._one.occupied)
+        return of_occupied(probabilities, self._chosen.occupied)
 
     @property
-    def _one(self) -> Environments:
+    def _chosen(self) -> Environments:
         return self.mixture.candidate(int(self.mixture.k[0]))

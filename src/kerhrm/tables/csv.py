@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._cells import (
+from kerhrm.options import suggest
+from kerhrm.tables.cells import (
     check_decimal,
     escaped,
     read_cells,
@@ -24,16 +25,15 @@ from kerhrm.estimators._cells import (
     visible,
     zeros_first,
 )
-from kerhrm.estimators._dates import ORDERS, read_dates
-from kerhrm.estimators._layout import (
+from kerhrm.tables.dates import ORDERS, read_dates
+from kerhrm.tables.layout import (
     LIKE_DATA,
     Layout,
     like_data,
     one_blank,
     read_layout,
 )
-from kerhrm.estimators._text import decode, read_bytes
-from kerhrm.options import suggest
+from kerhrm.tables.text import decode, read_bytes
 
 MAX_SHOWN = 20  #: names in a hint
 

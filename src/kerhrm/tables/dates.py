@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._arrays import first_row
-from kerhrm.estimators._cells import (
+from kerhrm.tables.arrays import first_row
+from kerhrm.tables.cells import (
     NO_NUMBER,
     Words,
     counted,

@@ -8,14 +8,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators import DataWarning
-from kerhrm.estimators._arrays import check_order, first_row, frame, is_frame, plain
-from kerhrm.estimators._cells import NO_NUMBER, Words, visible
-from kerhrm.estimators._data import EXACT, check_values
-from kerhrm.estimators._dates import possible_orders, readings
-from kerhrm.estimators.columns import starts
+from kerhrm.errors import DataWarning, KerhrmError, shown
 from kerhrm.options import suggest
+from kerhrm.tables.arrays import check_order, first_row, frame, is_frame, plain
+from kerhrm.tables.cells import NO_NUMBER, Words, visible
+from kerhrm.tables.columns import starts
+from kerhrm.tables.data import EXACT, check_values
+from kerhrm.tables.dates import possible_orders, readings
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
 #: kinds of columns by pandas' names of what they hold

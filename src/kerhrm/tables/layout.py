@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._cells import counted, visible
+from kerhrm.tables.cells import counted, visible
 
 SEPARATORS = ",;\t|"
 OTHER_SEPARATORS = " :^~#"  #: are not tried, but named in a hint

@@ -12,7 +12,8 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from kerhrm.errors import InputTypeError, KerhrmError, shown
-from kerhrm.estimators._arrays import (
+from kerhrm.options import Task
+from kerhrm.tables.arrays import (
     family,
     first_row,
     frame,
@@ -20,7 +21,6 @@ from kerhrm.estimators._arrays import (
     is_number,
     plain,
 )
-from kerhrm.options import Task
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._arrays import check_order, column, first_row, kind
-from kerhrm.estimators._cells import escaped, visible
+from kerhrm.tables.arrays import check_order, column, first_row, kind
+from kerhrm.tables.cells import escaped, visible
 
 
 @dataclass(frozen=True)

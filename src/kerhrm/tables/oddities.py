@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from kerhrm.estimators._almost import almost_dates, almost_numbers
-from kerhrm.estimators._cells import counted, flag, is_text
-from kerhrm.estimators._copies import repeated
-from kerhrm.estimators._dates import date_options, digit_dates
-from kerhrm.estimators.columns import column_values
+from kerhrm.tables.almost import almost_dates, almost_numbers
+from kerhrm.tables.cells import counted, flag, is_text
+from kerhrm.tables.columns import column_values
+from kerhrm.tables.copies import repeated
+from kerhrm.tables.dates import date_options, digit_dates
 
 #: R^2 or balanced accuracy of a single column, from which it gives the target away
 GIVEN_AWAY = 0.99

@@ -10,8 +10,8 @@ from pandas.testing import assert_frame_equal
 
 from kerhrm import IRM, KerHRMClassifier, KerHRMRegressor, worst_group_score
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._labels import in_category_order, read_labels
 from kerhrm.estimators._report import indicators
+from kerhrm.tables.labels import in_category_order, read_labels
 
 HALVES = np.arange(60) % 2
 TIME = pd.Timestamp("2020-01-01")

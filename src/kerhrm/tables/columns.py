@@ -15,13 +15,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators import DataWarning
-from kerhrm.estimators._arrays import first_row
-from kerhrm.estimators._cells import TRUTH, listed, plain, text_of
-from kerhrm.estimators._data import EXACT, check_values
-from kerhrm.estimators._dates import iso_times
+from kerhrm.errors import DataWarning, KerhrmError, shown
 from kerhrm.options import suggest
+from kerhrm.tables.arrays import first_row
+from kerhrm.tables.cells import TRUTH, listed, plain, text_of
+from kerhrm.tables.data import EXACT, check_values
+from kerhrm.tables.dates import iso_times
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
@@ -79,7 +78,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         one_hot.set_params(handle_unknown="infrequent_if_exist")
         self.parts_ = []
         for kind in READERS:
-            if names := [name for name, found in kinds.items() if found == kind]:
+            if names := [name for name, held in kinds.items() if held == kind]:
                 part = clone(one_hot if kind == "text" else fill)
                 self.parts_.append((kind, names, part.fit(_read(table, names, kind))))
         self.names_ = _distinct(self.parts_)

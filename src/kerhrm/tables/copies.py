@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from kerhrm.estimators._distinct import alike_by_chance
+from kerhrm.tables.distinct import alike_by_chance
 
 
 def copied(features: pd.DataFrame, y: pd.Series) -> pd.Series:

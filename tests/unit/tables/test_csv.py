@@ -14,7 +14,7 @@ import pytest
 
 from kerhrm.check import read_table
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._csv import check_name
+from kerhrm.tables.csv import check_name
 
 EXPECTED = {"a": [1, 2], "b": [4, 5], "y": [7, 8]}
 PLAIN = "a,b,y\n1,4,7\n2,5,8\n"

@@ -7,7 +7,8 @@ import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._arrays import (
+from kerhrm.options import Task
+from kerhrm.tables.arrays import (
     check_order,
     column,
     first_row,
@@ -15,8 +16,7 @@ from kerhrm.estimators._arrays import (
     kind,
     plain,
 )
-from kerhrm.estimators._data import check_values
-from kerhrm.options import Task
+from kerhrm.tables.data import check_values
 
 
 def read_target(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
-from kerhrm.estimators._distinct import DistinctRows, alike_by_chance, column_order
 from kerhrm.estimators._start import start
 from kerhrm.features.ridge import RidgePath
+from kerhrm.tables.distinct import DistinctRows, alike_by_chance, column_order
 from tests.unit.estimators.conftest import Table, flipped_labels, flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
