@@ -1,4 +1,4 @@
-"""Types of values in the configuration's files."""
+"""Which values may a key of the files have, and which name may an unknown one mean?"""
 
 import re
 from collections.abc import Collection
@@ -63,9 +63,13 @@ def _same_numbers(word: str, names: Collection[str]) -> list[str]:
 
 def _other_numbers(word: str, names: Collection[str]) -> list[str]:
     """Names that differ from a word in the numbers alone, as r2=0.6 and r2=0.70."""
-    bare = [_NUMBER.sub("#", text.casefold()) for text in (word, *names)]
-    fit = (name for name, one in zip(names, bare[1:], strict=True) if one == bare[0])
-    return list(fit) if "#" in bare[0] else []
+
+    def bare(text: str) -> str:
+        return _NUMBER.sub("#", text.casefold())
+
+    if "#" not in bare(word):
+        return []
+    return [name for name in names if bare(name) == bare(word)]
 
 
 def closest(word: str, names: Collection[str]) -> str | None:
@@ -74,11 +78,17 @@ def closest(word: str, names: Collection[str]) -> str | None:
     Of two numbers only equal ones are spellings of each other.
     """
     same = _same_numbers(word, names)
+    if same:
+        return _did_you_mean(same[0])
     others = _other_numbers(word, names)
-    if not same and len(others) > 1:
+    if len(others) > 1:
         return _listed(others)
-    close = same[0] if same else similar(word, names)
-    return f"did you mean '{close}'?" if close else None
+    close = similar(word, names)
+    return _did_you_mean(close) if close else None
+
+
+def _did_you_mean(name: str) -> str:
+    return f"did you mean '{name}'?"
 
 
 def nearest(word: str, names: Collection[str]) -> str:
@@ -98,7 +108,7 @@ def _without_null(entries: Any) -> Any:
     """Leave out entries that a file sets to null."""
     if not isinstance(entries, dict):
         return entries
-    return {name: one for name, one in entries.items() if one is not None}
+    return {name: entry for name, entry in entries.items() if entry is not None}
 
 
 def _differ(items: list[Item]) -> list[Item]:
@@ -110,8 +120,9 @@ def _differ(items: list[Item]) -> list[Item]:
 
 def _check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
-    if wrong := no_folder(folder):
-        raise ValueError(f"it {wrong}")
+    problem = no_folder(folder)
+    if problem:
+        raise ValueError(f"it {problem}")
     return folder
 
 

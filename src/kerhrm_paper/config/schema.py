@@ -1,5 +1,7 @@
-"""Models of the configuration's files; every field's description is its
-documentation."""
+"""Which keys do the files of ``config/`` have?
+
+A field's description is its documentation.
+"""
 
 from typing import Annotated, Any, Literal, Self
 

@@ -1,4 +1,4 @@
-"""Options in a name: ``kerhrm+k=10_15+n_init=1`` and back.
+"""How does a name give options, as ``kerhrm+k=10_15+n_init=1``, and which does it?
 
 A cell is ``DATA+option=value+.../LEARNER+option=value+...``; that text is its name in
 tables and its path.  It holds only characters that are safe everywhere: Snakemake
@@ -40,16 +40,22 @@ def spell(base: str, values: Mapping[str, Any], schema: Schema) -> str:
         if key not in schema:
             raise _unknown(base, key, schema)
     words = [base]
-    for key in (key for key in schema if key in values):
-        try:
-            words.append(f"{key}={spell_value(values[key])}")
-        except ValueError as error:
-            problem = f"{base}: {key}={shown(values[key])}: {error}"
-            hint = "give the option to a learner, or a data set, of its own"
-            raise KerhrmError(problem, hint) from error
-    text = "+".join(words)
-    _check_length(text)
-    return text
+    for key in schema:
+        if key in values:
+            words.append(_spelled(base, key, values[key]))
+    name = "+".join(words)
+    _check_length(name)
+    return name
+
+
+def _spelled(base: str, key: str, value: Any) -> str:
+    """The word ``option=value`` of a name; KerhrmError if there is none."""
+    try:
+        return f"{key}={spell_value(value)}"
+    except ValueError as error:
+        problem = f"{base}: {key}={shown(value)}: {error}"
+        hint = "give the option to a learner, or a data set, of its own"
+        raise KerhrmError(problem, hint) from error
 
 
 def parse(text: str, schema_of: Callable[[str], Schema]) -> tuple[str, dict[str, Any]]:
@@ -62,13 +68,8 @@ def parse(text: str, schema_of: Callable[[str], Schema]) -> tuple[str, dict[str,
     """
     _check_length(text)
     base, *words = text.split("+")
-    if not base or not _CHARACTERS.fullmatch(text) or ".." in text:
-        problem = f"{shown(text)} must be a name"
-        hint = "write BASE+option=value+..., of letters, digits and _.=+-"
-        joined = text.replace("/", "+")
-        if "/" in text and ".." not in text and _CHARACTERS.fullmatch(joined):
-            hint = f"write {joined}"
-        raise KerhrmError(problem, hint)
+    if not base or not _is_name(text):
+        raise _no_name(text)
     schema = schema_of(base)
     values: dict[str, Any] = {}
     for word in words:
@@ -84,26 +85,39 @@ def parse(text: str, schema_of: Callable[[str], Schema]) -> tuple[str, dict[str,
     return base, values
 
 
+def _is_name(text: str) -> bool:
+    """Whether a text has only characters of names, and means no folder above."""
+    return bool(_CHARACTERS.fullmatch(text)) and ".." not in text
+
+
+def _no_name(text: str) -> KerhrmError:
+    """Error of a text that is no name, as one with a / for a +."""
+    joined = text.replace("/", "+")
+    hint = "write BASE+option=value+..., of letters, digits and _.=+-"
+    if "/" in text and _is_name(joined):
+        hint = f"write {joined}"
+    return KerhrmError(f"{shown(text)} must be a name", hint)
+
+
 def _value(text: str, word: str, schema: Schema) -> Any:
     """The value in a word ``option=value`` of a name."""
-    key, _, value = word.partition("=")
-    base, *words = text.split("+")
     if not word:
         raise KerhrmError(f"{text}: an option is missing behind a +", "delete the +")
+    key, _, value = word.partition("=")
     if key not in schema:
         raise _unknown(text, key, schema)
+    option = schema[key]
     if not value:
-        hint = f"write {key}=VALUE: {schema[key].values}"
+        hint = f"write {key}=VALUE: {option.values}"
         raise KerhrmError(f"{text}: {key} has no value", hint)
     try:
-        return schema[key].read(value)
+        return option.read(value)
     except Misspelled as error:
-        again = [error.word if one == word else one for one in words]
-        hint = f"write {'+'.join([base, *again])}"
-        raise KerhrmError(f"{text}: {error}", hint) from error
+        words = [error.word if other == word else other for other in text.split("+")]
+        raise KerhrmError(f"{text}: {error}", f"write {'+'.join(words)}") from error
     except ValueError as error:
         problem, _, hint = str(error).partition("; ")
-        hint = hint or f"kerhrm options {base} lists what options take"
+        hint = hint or f"kerhrm options {base_of(text)} lists what options take"
         raise KerhrmError(f"{text}: {problem}", hint) from error
 
 
@@ -118,7 +132,8 @@ def _check_groups(text: str, values: Mapping[str, Any]) -> None:
 
 
 def _unknown(where: str, key: str, schema: Schema) -> KerhrmError:
-    problem = f"{where}: no option is called '{shown(key).strip(chr(39))}'"
+    name = shown(key).strip("'")
+    problem = f"{where}: no option is called '{name}'"
     return KerhrmError(problem, _hint(base_of(where), key, schema))
 
 

@@ -1,4 +1,7 @@
-"""YAML of plain values, read strictly: no surprises of YAML 1.1, no tags, no bombs."""
+"""What does a YAML file say, read strictly?
+
+It has plain values only: no surprises of YAML 1.1, no tags, no bombs.
+"""
 
 import os
 import re
