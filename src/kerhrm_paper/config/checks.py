@@ -1,5 +1,9 @@
-"""What no cell could make right in the files of data and learners, used or not."""
+"""What in the files of data and learners could no cell make right?
 
+It is refused also where no table uses it.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
 from kerhrm.errors import KerhrmError
@@ -24,28 +28,6 @@ DECLARED: tuple[tuple[Registry[Any], tuple[str, ...]], ...] = (
     (METHODS, OF_LEARNERS),
     (DATA_SETS, OF_DATA),
 )
-
-
-def check_declared_names() -> None:
-    """Refuse options of methods and data sets that names cannot give as they are.
-
-    Raises KerhrmError with the package that declares the first one.
-    """
-    for registry, reserved in DECLARED:
-        for name, declared in registry.items():
-            for option in declared.options.model_fields:
-                if option in reserved:
-                    problem = f"the option name '{option}' is reserved"
-                    hint = f"rename it; reserved are {', '.join(reserved)}"
-                elif not option.isascii():
-                    problem = f"the option name '{option}' must be ASCII"
-                    hint = "rename it; names of cells have it"
-                else:
-                    continue
-                where = origin(registry.group, name)
-                raise KerhrmError(f"{where}: {problem}", hint)
-
-
 #: where keys are names, so that null leaves one out; * is any name
 NAMED: tuple[Key, ...] = (
     ("data",),
@@ -63,31 +45,80 @@ NAMED: tuple[Key, ...] = (
 )
 
 
+# --- options that packages declare ---------------------------------------------------
+
+
+def check_declared_names() -> None:
+    """Refuse options of methods and data sets that names cannot give as they are.
+
+    Raises KerhrmError with the package that declares the first one.
+    """
+    for registry, reserved in DECLARED:
+        for name, declared in registry.items():
+            for option in declared.options.model_fields:
+                try:
+                    _check_declared_name(option, reserved)
+                except KerhrmError as error:
+                    package = origin(registry.group, name)
+                    problem = f"{package}: {error.problem}"
+                    raise KerhrmError(problem, error.hint) from error
+
+
+def _check_declared_name(option: str, reserved: tuple[str, ...]) -> None:
+    """Refuse an option that is reserved, or no text of a path."""
+    if option in reserved:
+        problem = f"the option name '{option}' is reserved"
+        raise KerhrmError(problem, f"rename it; reserved are {', '.join(reserved)}")
+    if not option.isascii():
+        problem = f"the option name '{option}' must be ASCII"
+        raise KerhrmError(problem, "rename it; names of cells have it")
+
+
+# --- null ----------------------------------------------------------------------------
+
+
 def check_nulls(sources: Sources) -> None:
     """Refuse null for a name that no earlier file has: it would leave nothing out.
 
     Raises KerhrmError, in one line with the nearest name.
     """
     first = sources.preset_at or 0  # of the files that change others
-    for number, (_, place, content) in enumerate(sources.layers):
-        if number < first:
-            continue
+    for number in range(first, len(sources.layers)):
+        layer = sources.layers[number]
         earlier = Sources(sources.layers[:number])
-        for key in leaves(content):
-            key = (*place, *key)
-            if Sources([sources.layers[number]]).find(key)[2] is not None:
-                continue
-            above, names = key[:-1], earlier.names(*key[:-1])
-            if any(_is_below(above, named) for named in NAMED) and key[-1] not in names:
-                problem = "there is none to leave out"
-                hint = nearest(str(key[-1]), names) if names else "leave it out"
-                raise sources.error(key, problem, hint)
+        for key in _nulls(layer):
+            *above, name = key
+            names = earlier.names(*above)
+            if _holds_names(tuple(above)) and name not in names:
+                hint = nearest(str(name), names) if names else "leave it out"
+                raise sources.error(key, "there is none to leave out", hint)
 
 
-def _is_below(key: Key, named: Key) -> bool:
+def _nulls(layer: tuple[str, Key, Tree]) -> Iterator[Key]:
+    """Keys that a file sets to null."""
+    _, place, content = layer
+    file = Sources([layer])
+    for leaf in leaves(content):
+        key = (*place, *leaf)
+        _, _, value = file.find(key)
+        if value is None:
+            yield key
+
+
+def _holds_names(key: Key) -> bool:
+    """Whether the keys below a key are names."""
+    return any(_matches(key, pattern) for pattern in NAMED)
+
+
+def _matches(key: Key, pattern: Key) -> bool:
     """Whether a key is one of those that a pattern stands for."""
-    parts = zip(key, named, strict=False)
-    return len(key) == len(named) and all(b in ("*", a) for a, b in parts)
+    if len(key) != len(pattern):
+        return False
+    pairs = zip(key, pattern, strict=True)
+    return all(wanted in ("*", part) for part, wanted in pairs)
+
+
+# --- content -------------------------------------------------------------------------
 
 
 def check_content(schemas: Schemas) -> None:
@@ -108,40 +139,27 @@ def _check_selected(schemas: Schemas) -> None:
     Of those that a later file sets to null they may stay.
     """
     sources = schemas.sources
-    data_sets, every = sources.names("data"), sources.names("learners")
-    for data, learners in schemas.whole.selected.items():
+    data_sets = sources.names("data")
+    learners = sources.names("learners")
+    for data, selected in schemas.whole.selected.items():
         known(sources, ("selected", data), data, data_sets)
-        for name in learners:
-            known(sources, ("selected", data, name), name, every)
+        for learner in selected:
+            known(sources, ("selected", data, learner), learner, learners)
 
 
 def _check_learner(schemas: Schemas, name: str, learner: Learner) -> None:
     """Refuse options, outputs, conditions and names of a learner."""
-    sources, whole, at = schemas.sources, schemas.whole, ("learners", name)
+    sources = schemas.sources
     method = schemas.methods[name]
+    at: Key = ("learners", name)
     for output in learner.titles:
         known(sources, (*at, "titles"), output, method.outputs)
-    tried: list[tuple[Key, Tree]] = [((*at, "options"), learner.options)]
-    for number, values in enumerate(learner.candidates):
-        tried.append(((*at, "candidates", number), values))
-    tried += one_by_one((*at, "grid"), learner.grid)
-    for place, layer in learner.at.items():
-        _check_condition(schemas, (*at, "at", place), place)
-        tried.append(((*at, "at", place, "options"), layer.options))
-        tried += one_by_one((*at, "at", place, "grid"), layer.grid)
-    for data, learners in whole.selected.items():
-        for criterion, values in learners.get(name, {}).items():
-            tried.append((("selected", data, name, criterion), values))
-    for key, values in tried:
-        check_fields(sources, method.options, key, values)
+    for condition in learner.at:
+        _check_condition(schemas, (*at, "at", condition), condition)
+    for key, options in _all_options(schemas, name, learner):
+        check_fields(sources, method.options, key, options)
     if learner.tuned_as is not None:
-        known(sources, (*at, "tuned_as"), learner.tuned_as, whole.learners)
-        other = whole.learners[learner.tuned_as]
-        for option in (*other.grid, *(key for one in other.candidates for key in one)):
-            if option not in method.options.model_fields:
-                problem = f"its {option} is no option of the method {method.name}"
-                hint = f"name a learner of the method {method.name}"
-                raise sources.error((*at, "tuned_as"), problem, hint)
+        _check_tuned_as(schemas, name, learner.tuned_as)
     if learner.at_only and not learner.at:
         problem = "there are no data that it is for"
         raise sources.error((*at, "at_only"), problem, "add at: {DATA: {}}")
@@ -153,53 +171,92 @@ def _check_learner(schemas: Schemas, name: str, learner: Learner) -> None:
         raise sources.error(key, problem, "give options instead")
 
 
+def _all_options(
+    schemas: Schemas, name: str, learner: Learner
+) -> Iterator[tuple[Key, Tree]]:
+    """Options that any file gives a learner, each with its key."""
+    at: Key = ("learners", name)
+    yield (*at, "options"), learner.options
+    for number, candidate in enumerate(learner.candidates):
+        yield (*at, "candidates", number), candidate
+    yield from one_by_one((*at, "grid"), learner.grid)
+    for condition, change in learner.at.items():
+        yield (*at, "at", condition, "options"), change.options
+        yield from one_by_one((*at, "at", condition, "grid"), change.grid)
+    for data, learners in schemas.whole.selected.items():
+        for criterion, options in learners.get(name, {}).items():
+            yield ("selected", data, name, criterion), options
+
+
+def _check_tuned_as(schemas: Schemas, name: str, other_name: str) -> None:
+    """Refuse to take the selected options of a learner of other options."""
+    sources = schemas.sources
+    key = ("learners", name, "tuned_as")
+    known(sources, key, other_name, schemas.whole.learners)
+    method = schemas.methods[name]
+    other = schemas.whole.learners[other_name]
+    tried = [*other.grid]
+    for candidate in other.candidates:
+        tried += candidate
+    for option in tried:
+        if option not in method.options.model_fields:
+            problem = f"its {option} is no option of the method {method.name}"
+            hint = f"name a learner of the method {method.name}"
+            raise sources.error(key, problem, hint)
+
+
 def _check_iterations(schemas: Schemas, name: str, method: Method) -> None:
     """Refuse iterations of another method than KerHRM, whose M_c and M_p are jobs."""
-    ours = METHODS["kerhrm"]
-    alike = entry_of(method.train) == entry_of(ours.train)
-    if alike and {*method.options.model_fields} == {*ours.options.model_fields}:
+    kerhrm = METHODS["kerhrm"]
+    trains_alike = entry_of(method.train) == entry_of(kerhrm.train)
+    options, of_kerhrm = method.options.model_fields, kerhrm.options.model_fields
+    if trains_alike and options.keys() == of_kerhrm.keys():
         return
-    key = ("learners", name, "checkpoint_iterations")
-    problem = f"checkpoint_iterations needs the method kerhrm; it has {method.name}"
-    raise schemas.sources.error(key, problem, "set it to false")
+    raise schemas.sources.error(
+        ("learners", name, "checkpoint_iterations"),
+        f"checkpoint_iterations needs the method kerhrm; it has {method.name}",
+        "set it to false",
+    )
 
 
 def _check_data(schemas: Schemas, name: str) -> None:
     """Refuse options, conditions and names of seeds of a data set."""
-    sources, whole, data = schemas.sources, schemas.whole, schemas.whole.data[name]
-    parts: dict[str, type[Options]] = {
+    sources = schemas.sources
+    data = schemas.whole.data[name]
+    at: Key = ("data", name)
+    kinds: dict[str, type[Options]] = {
         "options": DATA_SETS[data.generator].options,
         "network": NetworkOptions,
         "features": FeatureOptions,
     }
-    for part, kind in parts.items():
-        check_fields(sources, kind, ("data", name, part), getattr(data, part))
-        for place, layer in data.at.items():
-            key: Key = ("data", name, "at", place, part)
-            check_fields(sources, kind, key, getattr(layer, part))
-    for place in data.at:
-        key = ("data", name, "at", place)
-        if _check_condition(schemas, key, place) != name:
+    for part, kind in kinds.items():
+        check_fields(sources, kind, (*at, part), getattr(data, part))
+        for condition, change in data.at.items():
+            key = (*at, "at", condition, part)
+            check_fields(sources, kind, key, getattr(change, part))
+    for condition in data.at:
+        key = (*at, "at", condition)
+        if _check_condition(schemas, key, condition) != name:
             raise sources.error(key, "these are other data", f"write {name}+...")
     if isinstance(data.seeds, dict):
         for place in data.seeds:
             _check_seeds(schemas, name, place)
-    key = ("data", name, "select_on")
-    known(sources, key, data.select_on or name, whole.data)
+    select_on = data.select_on or name
+    known(sources, (*at, "select_on"), select_on, schemas.whole.data)
 
 
-def _check_condition(schemas: Schemas, key: Key, place: str) -> str:
+def _check_condition(schemas: Schemas, key: Key, condition: str) -> str:
     """Base of a condition; KerhrmError if it is no name of data."""
     try:
-        base, values = schemas.parse_data(place)
+        base, named = schemas.parse_data(condition)
     except KerhrmError as error:
         hint = error.hint
-        if "*" in place:
+        if "*" in condition:
             hint = "write DATA+option=value, or DATA for all of its data"
         raise schemas.sources.error(key, error.problem, hint) from error
-    for name in RESERVED:
-        if name in values:
-            problem = f"{name} is not a condition"
+    for option in RESERVED:
+        if option in named:
+            problem = f"{option} is not a condition"
             raise schemas.sources.error(key, problem, "leave it out")
     return base
 

@@ -1,13 +1,13 @@
-"""Rows of tables: no two cells of the configuration end in one."""
+"""Do any two cells of the configuration end in one row of a table?"""
 
 import functools
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.resolver import Resolver
-from kerhrm_paper.config.schema import Whole
+from kerhrm_paper.config.schema import Alternative, Whole
 from kerhrm_paper.config.views import Row, TableView
 
 #: titles of rows that no learner makes, at each kind of score or generator
@@ -25,9 +25,8 @@ REFERENCES = (
 COLUMNS = ("method", "selection", "setting")
 ENVIRONMENTS = ("shift", "period")  #: kinds with a row for each test environment
 #: characters without a shape that Unicode counts among letters and marks
-BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0" + "".join(
-    map(chr, (*range(0xFE00, 0xFE10), *range(0x180B, 0x180E)))
-)
+BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+SELECTORS = (*range(0x180B, 0x180E), *range(0xFE00, 0xFE10))  #: of variants; no shape
 HINT = "give one of them another label or title"
 
 
@@ -37,17 +36,21 @@ def plain(text: str) -> str:
 
     Case, spaces more than one, and characters of no width.
     """
-    shown = "".join(
-        c for c in unicodedata.normalize("NFKC", text) if not _is_invisible(c)
-    )
-    return " ".join(shown.split()).casefold()
+    characters = unicodedata.normalize("NFKC", text)
+    visible = (c for c in characters if not _is_invisible(c))
+    return " ".join("".join(visible).split()).casefold()
 
 
 def _is_invisible(character: str) -> bool:
     """Whether a character has no width, or no shape."""
     if character.isspace():
         return False
-    return unicodedata.category(character) in ("Cc", "Cf") or character in BLANKS
+    if character in BLANKS or ord(character) in SELECTORS:
+        return True
+    return unicodedata.category(character) in ("Cc", "Cf")
+
+
+# --- titles and labels ---------------------------------------------------------------
 
 
 def check_titles(sources: Sources, whole: Whole) -> None:
@@ -57,44 +60,79 @@ def check_titles(sources: Sources, whole: Whole) -> None:
         for output, title in learner.titles.items():
             key: Key = ("learners", name, "titles", output)
             if plain(title) in references:
-                raise sources.error(
-                    key, "it is the name of a reference", "choose another"
-                )
-            if not plain(title) or plain(title) in COLUMNS:
+                problem = "it is the name of a reference"
+                raise sources.error(key, problem, "choose another")
+            if not _names_row(title):
                 raise sources.error(key, "it cannot name a row", "choose another title")
     for name, table in whole.tables.items():
-        for place, data in table.data.items():
-            label = data.label
-            if label is not None and (not plain(label) or plain(label) in COLUMNS):
-                at = ("tables", name, "data", place, "label")
+        for data_name, data in table.data.items():
+            if data.label is not None and not _names_row(data.label):
+                at: Key = ("tables", name, "data", data_name, "label")
                 raise sources.error(at, "it cannot name a row", "choose another label")
+
+
+def _names_row(text: str) -> bool:
+    """Whether a text can be seen, and is no column's."""
+    return bool(plain(text)) and plain(text) not in COLUMNS
+
+
+# --- alternatives --------------------------------------------------------------------
 
 
 def check_alternatives(sources: Sources, whole: Whole) -> None:
     """Refuse alternatives whose effect nothing could measure, or that are measured
     twice."""
-    titles = {t for one in whole.learners.values() for t in one.titles.values()}
+    titles: set[str] = set()
+    for learner in whole.learners.values():
+        titles.update(learner.titles.values())
     taken: dict[tuple[str, str], list[str | None]] = {}
     for choice, content in whole.choices.items():
         for number, alternative in enumerate(content.alternatives):
             key: Key = ("choices", choice, "alternatives", number)
-            for field in ("only", "title", "instead"):
-                if (title := getattr(alternative, field)) not in (None, *titles):
-                    problem = f"no learner has the title '{title}'"
-                    hint = nearest(title, sorted(titles))
-                    raise sources.error((*key, field), problem, hint)
-            for number_of, data in enumerate(alternative.where):
-                if data not in whole.data:
-                    problem = f"no data set is called '{data}'"
-                    hint = nearest(data, whole.data)
-                    raise sources.error((*key, "where", number_of), problem, hint)
+            _check_alternative_titles(sources, key, alternative, titles)
+            _check_where(sources, key, alternative, whole)
             for data in alternative.places:
                 others = taken.setdefault((data, alternative.name), [])
-                only = alternative.only
-                if others and (only is None or None in others or only in others):
+                if _is_taken(alternative.only, others):
                     problem = f"'{alternative.name}' stands for another one on {data}"
                     raise sources.error(key, problem, "delete one, or add `only`")
-                others.append(only)
+                others.append(alternative.only)
+
+
+def _check_alternative_titles(
+    sources: Sources, key: Key, alternative: Alternative, titles: Collection[str]
+) -> None:
+    """Refuse titles that no learner has."""
+    for field in ("only", "title", "instead"):
+        title = getattr(alternative, field)
+        if title is not None and title not in titles:
+            problem = f"no learner has the title '{title}'"
+            hint = nearest(title, sorted(titles))
+            raise sources.error((*key, field), problem, hint)
+
+
+def _check_where(
+    sources: Sources, key: Key, alternative: Alternative, whole: Whole
+) -> None:
+    """Refuse data sets that are not there."""
+    for number, data in enumerate(alternative.where):
+        if data not in whole.data:
+            problem = f"no data set is called '{data}'"
+            hint = nearest(data, whole.data)
+            raise sources.error((*key, "where", number), problem, hint)
+
+
+def _is_taken(only: str | None, others: list[str | None]) -> bool:
+    """Whether alternatives of the same name change a row already.
+
+    Each changes the row of one title ``only``, or all rows, if that is None.
+    """
+    if not others:
+        return False
+    return only is None or None in others or only in others
+
+
+# --- rows ----------------------------------------------------------------------------
 
 
 def check_rows(
@@ -108,16 +146,18 @@ def check_rows(
         owners: dict[tuple[str, str, str], tuple[Row, str]] = {}
         for row, output in _outputs(table):
             generator = resolver.data(row.data).generator
-            apart = _setting(table.kind, generator, row.setting)
+            setting = _setting(table.kind, generator, row.setting)
             title = row.titles[output]
-            key = (apart, plain(title), row.selection)
-            owner, other = owners.setdefault(key, (row, output))
-            if (owner, other) != (row, output):
-                at = ("tables", name, "data", row.data)
-                shown = f"its row '{row.setting}', '{title}'"
-                problem = f"{shown} is of {row.data}/{row.learner}, {output}, and of "
-                problem += f"{owner.data}/{owner.learner}, {other}"
-                raise sources.error(at, problem, HINT)
+            key = (setting, plain(title), row.selection)
+            owner, other_output = owners.setdefault(key, (row, output))
+            if (owner, other_output) != (row, output):
+                raise sources.error(
+                    ("tables", name, "data", row.data),
+                    f"its row '{row.setting}', '{title}' "
+                    f"is of {row.data}/{row.learner}, {output}, "
+                    f"and of {owner.data}/{owner.learner}, {other_output}",
+                    HINT,
+                )
 
 
 def _outputs(table: TableView) -> Iterator[tuple[Row, str]]:
@@ -133,7 +173,9 @@ def _setting(kind: str, generator: str, text: str) -> str:
     Rows of test environments or iterations have the names of these in the place of
     what stands before the first comma.
     """
-    rest = plain(text.partition(",")[2])
+    _, _, rest = text.partition(",")
     if kind == "iterations":
-        return rest
-    return f"{generator},{rest}" if kind in ENVIRONMENTS else plain(text)
+        return plain(rest)
+    if kind in ENVIRONMENTS:
+        return f"{generator},{plain(rest)}"
+    return plain(text)
