@@ -1,10 +1,10 @@
-"""The resolved configuration.
+"""What does the rest of the reproduction ask of the configuration?
 
-What the workflow, the evaluation and the reports ask for.
+The workflow, the evaluation and the reports ask :class:`Config`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.choices import Contrast, contrasts
 from kerhrm_paper.config.layout import CHECKOUT as CHECKOUT
 from kerhrm_paper.config.names import check_case
-from kerhrm_paper.config.resolve import Resolved, Search, resolve
+from kerhrm_paper.config.resolve import Resolved, resolve
 from kerhrm_paper.config.run_folder import check_run_folder, run_folder
+from kerhrm_paper.config.searches import Search
 from kerhrm_paper.config.strict_yaml import OWN_KEYS
-from kerhrm_paper.config.views import Group, TableView
+from kerhrm_paper.config.views import Cell, Group, TableView
+from kerhrm_paper.config.written import written
 
 
 class Config:
@@ -66,10 +68,18 @@ class Config:
         self.choices: list[Contrast] = contrasts(resolved)
         self.data_sets: list[str] = [*whole.data]
         self.learners: list[str] = [*whole.learners]
-        cells = [cell for table in self.tables.values() for cell in table.cells]
-        cells += [cell for search in self.searches.values() for cell in search.cells]
-        self._data = {data.casefold(): data for data, _ in cells}
-        self._learners = {learner.casefold(): learner for _, learner in cells}
+        # names of the run by their lower case: others may not differ in case alone
+        self._data: dict[str, str] = {}
+        self._learners: dict[str, str] = {}
+        for table in self.tables.values():
+            self._add_names(table.cells)
+        for search in self.searches.values():
+            self._add_names(search.cells)
+
+    def _add_names(self, cells: Iterable[Cell]) -> None:
+        for data, learner in cells:
+            self._data[data.casefold()] = data
+            self._learners[learner.casefold()] = learner
 
     @property
     def choice_tables(self) -> list[str]:
@@ -80,11 +90,7 @@ class Config:
     @property
     def written(self) -> dict[str, Any]:
         """What a run notes of its configuration, without the choices' words."""
-        changes = self.resolved.resolver.changes
-        merged = self.resolved.sources.tree()
-        merged.pop("choices", None)
-        kept = {key: changes[key] for key in ("data", "learners") if key in changes}
-        return {"preset": self.preset, "mark": self.mark, **merged, "changes": kept}
+        return written(self.resolved.sources, self.preset, self.mark)
 
     def data(self, name: str) -> DataCell:
         """Data of a name; KerhrmError if it is none."""
@@ -112,12 +118,13 @@ class Config:
         first output, the criterion, and the options.
         """
         rows: dict[tuple[str, str, str], list[Any]] = {}
-        for row in (row for name in tables for row in self.tables[name].rows):
-            cell = self.learner(row.data, row.learner)
-            title = next(iter(cell.titles.values()))
-            key = (cell.selected_on, title, cell.selection)
-            if cell.selected:
-                rows.setdefault(key, [*key, dict(cell.selected)])
+        for table in tables:
+            for row in self.tables[table].rows:
+                cell = self.learner(row.data, row.learner)
+                first_title = next(iter(cell.titles.values()))
+                key = (cell.selected_on, first_title, cell.selection)
+                if cell.selected and key not in rows:
+                    rows[key] = [*key, dict(cell.selected)]
         return list(rows.values())
 
 
@@ -133,10 +140,13 @@ def load_config(
 
     An error says in one line the file, the key and its value, the problem, and a hint.
     """
-    given = {key: one for key, one in (overrides or {}).items() if key not in OWN_KEYS}
-    own = {key: one for key, one in (overrides or {}).items() if key in OWN_KEYS}
-    paths, folder = [Path(f) for f in files], Path(root) / "config"
-    config = Config(resolve(given, paths, folder), own)
+    changes: dict[str, Any] = {}
+    own_table: dict[str, Any] = {}
+    for key, value in (overrides or {}).items():
+        target = own_table if key in OWN_KEYS else changes
+        target[key] = value
+    paths = [Path(file) for file in files]
+    config = Config(resolve(changes, paths, Path(root) / "config"), own_table)
     check_run_folder(config.run, Path(root))
     return config
 
@@ -144,4 +154,5 @@ def load_config(
 def page_name(csv: str) -> str:
     """Name of the page of a table of your own, without its ending."""
     name = re.sub(r"[^\w.-]", "_", Path(csv).stem)
+    # file systems take 255 bytes, endings included
     return name.encode()[:200].decode(errors="ignore")

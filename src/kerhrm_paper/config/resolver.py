@@ -1,10 +1,11 @@
-"""From names to cells: every option, validated, with the place that an error names.
+"""What can be asked about a name of data or of a learner?
 
-:class:`Resolver` is built in layers, each of which knows those before it:
+:class:`Resolver` answers with its parts, of which each needs those before it:
 
 - :class:`~kerhrm_paper.config.schemas.Schemas` reads names,
 - :class:`~kerhrm_paper.config.data_cells.DataCells` resolves data,
-- :class:`~kerhrm_paper.config.selection.Selection` knows what is tried and selected,
+- :class:`~kerhrm_paper.config.grids.Grids` knows what is tried,
+- :class:`~kerhrm_paper.config.selection.Selection` knows what was selected,
 - :class:`~kerhrm_paper.config.learner_cells.LearnerCells` resolves learners.
 """
 
@@ -12,22 +13,28 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.checks import check_content
-from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.data_cells import DataCells
+from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.grids import Grids
+from kerhrm_paper.config.layers import read_layers
 from kerhrm_paper.config.learner_cells import LearnerCells
 from kerhrm_paper.config.schema import Whole
-from kerhrm_paper.config.spelling import spell
+from kerhrm_paper.config.schemas import Schemas
+from kerhrm_paper.config.selection import Selection
+from kerhrm_paper.config.spelling import Schema, spell
 
 
-class Resolver(LearnerCells):
-    """The validated files, and what they say of one cell after the other.
+class Resolver:
+    """From names to cells: every option, validated, with the place that an error names.
 
     Parameters
     ----------
     sources : Sources
         The files.
     whole : Whole
-        What they say, validated.
+        Their content, validated.
 
     Raises
     ------
@@ -36,8 +43,61 @@ class Resolver(LearnerCells):
     """
 
     def __init__(self, sources: Sources, whole: Whole) -> None:
-        super().__init__(sources, whole)
-        check_content(self)
+        self.sources = sources
+        self.whole = whole
+        self.schemas = Schemas(sources, whole)
+        self.layers = read_layers(sources)
+        self.data_cells = DataCells(self.schemas, self.layers)
+        self.grids = Grids(self.data_cells)
+        self.selection = Selection(self.grids)
+        self.learner_cells = LearnerCells(self.selection)
+        check_content(self.schemas)
+
+    # --- cells -----------------------------------------------------------------------
+
+    def data(self, name: str) -> DataCell:
+        """Data of a name; KerhrmError if it is none, or its options do not fit."""
+        return self.data_cells.cell(name)
+
+    def learner(self, data: str, name: str) -> LearnerCell:
+        """Learner of a name, on data of a name; KerhrmError if one of them is none."""
+        return self.learner_cells.cell(data, name)
+
+    def explained_data(self, name: str) -> dict[str, dict[str, Key | str]]:
+        """Where each option of data stands that is no default, by part."""
+        return self.data_cells.explained(name)
+
+    def explained(self, data: str, name: str) -> dict[str, Key | str]:
+        """Where each option of a learner stands that is no default of its method."""
+        return self.learner_cells.explained(data, name)
+
+    # --- names -----------------------------------------------------------------------
+
+    def data_schema(self, base: str) -> Schema:
+        """Options that a name can give data; KerhrmError if there are no such data."""
+        return self.schemas.data_schema(base)
+
+    def learner_schema(self, base: str) -> Schema:
+        """Options that a name can give a learner; KerhrmError if there is none."""
+        return self.schemas.learner_schema(base)
+
+    def parse_data(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Base and options of a name of data; KerhrmError if it is none."""
+        return self.schemas.parse_data(name)
+
+    def parse_learner(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Base and options of a name of a learner; KerhrmError if it is none."""
+        return self.schemas.parse_learner(name)
+
+    def criteria(self, base: str) -> list[str]:
+        """Names of the criteria that can have selected a learner's options."""
+        return self.schemas.criteria(base)
+
+    def honest_criteria(self, base: str) -> list[str]:
+        """Names of the criteria that see no test data; a learner's own is the first."""
+        return self.schemas.honest_criteria(base)
+
+    # --- other names of the same cell ------------------------------------------------
 
     def trained_as(self, data: str, name: str) -> str:
         """The shortest name of a learner with the same options on some data.
@@ -45,54 +105,63 @@ class Resolver(LearnerCells):
         ``kerhrm+n_environments=2`` is ``kerhrm`` where that has two, and
         ``erm+select=oracle`` is ``erm`` where the oracle has selected the same.
         """
-        base, values = self.parse_learner(name)
-        if self.whole.search:
-            return name
-        whole = self.learner(data, name)
-        if whole.missing is not None:
+        base, named = self.parse_learner(name)
+        if self.whole.search or self.learner(data, name).missing is not None:
             return name
         schema = self.learner_schema(base)
 
-        def same(options: Mapping[str, Any]) -> bool:
-            """Whether the learner with these options is the same."""
-            try:
-                found = self.learner(data, spell(base, options, schema))
-            except KerhrmError:
-                return False
-            alike = found.missing is None and found.options == whole.options
-            return alike and found.n_seeds >= whole.n_seeds
+        def is_same(options: Mapping[str, Any]) -> bool:
+            return self._are_same(data, name, base, options)
 
-        values = _fewest(values, same)
-        for criterion in self.criteria(base) if "select" in values else ():
-            if criterion == values["select"]:
+        named = _fewest(named, is_same)
+        if "select" not in named:
+            return spell(base, named, schema)
+        for criterion in self.criteria(base):  # of several that select the same
+            if criterion == named["select"]:
                 break
-            if same(values | {"select": criterion}):
-                return spell(base, values | {"select": criterion}, schema)
-        return spell(base, values, schema)
+            if is_same(named | {"select": criterion}):
+                named["select"] = criterion
+                break
+        return spell(base, named, schema)
+
+    def _are_same(
+        self, data: str, name: str, base: str, options: Mapping[str, Any]
+    ) -> bool:
+        """Whether a learner with other options in its name trains the same."""
+        cell = self.learner(data, name)
+        try:
+            other_name = spell(base, options, self.learner_schema(base))
+            other = self.learner(data, other_name)
+        except KerhrmError:
+            return False
+        if other.missing is not None or other.options != cell.options:
+            return False
+        return other.n_seeds >= cell.n_seeds
 
     def with_select(self, name: str, select: str) -> str | None:
         """A learner's name with a criterion; None: it cannot have it.
 
-        A name that has options says itself by which criterion others are selected.
+        A name that has options gives the criterion itself.
         """
-        base, values = self.parse_learner(name)
-        if select in ("own", self.own_criterion(base)):
+        base, named = self.parse_learner(name)
+        if select in ("own", self.schemas.own_criterion(base)):
             return name
-        if values or select not in self.criteria(base):
+        if named or select not in self.criteria(base):
             return None
-        return spell(base, values | {"select": select}, self.learner_schema(base))
+        return spell(base, {"select": select}, self.learner_schema(base))
 
 
 def _fewest(
-    values: Mapping[str, Any], same: Callable[[Mapping[str, Any]], bool]
+    named: Mapping[str, Any], is_same: Callable[[Mapping[str, Any]], bool]
 ) -> dict[str, Any]:
-    """Options of which none can be left out, where ``same`` says which can.
+    """Options of which none can be left out, where ``is_same`` judges the others.
 
-    One may be left out only after another one.
+    An option may become superfluous only without another one, so we try all again
+    until none goes.
     """
-    kept = dict(values)
-    for key in values:
-        fewer = {k: v for k, v in kept.items() if k != key}
-        if key in kept and same(fewer):
+    kept = dict(named)
+    for option in named:
+        fewer = {key: value for key, value in kept.items() if key != option}
+        if is_same(fewer):
             kept = fewer
-    return kept if kept == values else _fewest(kept, same)
+    return kept if len(kept) == len(named) else _fewest(kept, is_same)

@@ -1,66 +1,53 @@
-"""Tables: which cells they show, and what they call them."""
+"""Which cells does each table show, and in which rows?"""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
 
-from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.alternatives import Alternatives
 from kerhrm_paper.config.fields import nearest
-from kerhrm_paper.config.files import Key, PlacedError, Sources
+from kerhrm_paper.config.files import Key
+from kerhrm_paper.config.labels import Labels
 from kerhrm_paper.config.options import known
 from kerhrm_paper.config.resolver import Resolver
-from kerhrm_paper.config.schema import KINDS, Alternative, Table, Whole
-from kerhrm_paper.config.spelling import (
-    Nameable,
-    Schema,
-    base_of,
-    spell,
-    spell_value,
-)
+from kerhrm_paper.config.schema import KINDS, Table
+from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.views import Row, TableView
 from kerhrm_paper.data.registry import DATA_SETS
 
-Found = TypeVar("Found")
-
 
 class Tables:
-    """The tables of the validated files."""
+    """The tables of the validated files.
 
-    def __init__(self, sources: Sources, whole: Whole, resolver: Resolver) -> None:
-        self.sources, self.whole, self.resolver = sources, whole, resolver
+    Parameters
+    ----------
+    resolver : Resolver
+        What names stand for.
+    """
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.sources = resolver.sources
+        self.whole = resolver.whole
+        self.alternatives = Alternatives(resolver)
 
     def views(self) -> dict[str, TableView]:
         """Every table, by name."""
-        return {name: self.view(name, one) for name, one in self.whole.tables.items()}
+        return {
+            name: self.view(name, table) for name, table in self.whole.tables.items()
+        }
 
     def view(self, name: str, table: Table) -> TableView:
         """A table of the run."""
-        at: Key = ("tables", name)
-        places = dict(self._places(name, table))
-        self._check_seeds(name, table, list(places))
-        tasks = {
-            DATA_SETS[self.whole.data[base_of(place)].generator].task
-            for place in places
-        }
-        if len(tasks) != 1:
-            problem = "it mixes classification and regression"
-            raise self.sources.error((*at, "data"), problem, "split it")
-        kinds = KINDS[tasks.pop()]
-        kind = known(self.sources, (*at, "kind"), table.kind or kinds[0], kinds)
-        labels = {
-            data: (table.data[data].label if data in table.data else None)
-            or self.data_label(table, data)
-            for data in places
-        }
-        rows = tuple(
-            row
-            for data, learners in places.items()
-            for learner in learners
-            for row in self._rows(name, table, data, labels[data], learner)
-        )
+        learners_of = dict(self._learners(name, table))
+        self._check_seeds(name, table, [*learners_of])
+        kind = self._kind(name, table, [*learners_of])
+        labels = Labels(self.resolver, table)
+        rows: list[Row] = []
+        for data, learners in learners_of.items():
+            for learner in learners:
+                rows += self._rows(name, table, data, learner)
         if not rows:
-            raise self.sources.error(
-                (*at, "learners"), "it has no learners", "add some"
-            )
+            key = ("tables", name, "learners")
+            raise self.sources.error(key, "it has no learners", "add some")
         self._check_outputs(name, table, rows)
         if kind == "iterations":
             self._check_iterations(name, rows)
@@ -70,173 +57,122 @@ class Tables:
             kind=kind,
             in_all=table.in_all,
             n_seeds=table.seeds,
-            labels=labels,
-            rows=rows,
+            labels={data: labels.of_data(data) for data in learners_of},
+            rows=tuple(rows),
         )
 
-    def _check_seeds(self, name: str, table: Table, places: list[str]) -> None:
-        """Refuse more seeds than the data have, unless a shipped table shows them.
+    def learners_on(self, names: list[str]) -> list[str]:
+        """Bases of the learners that tables of ``all`` show on some data.
 
-        A preset may have fewer than the table of the paper.
+        Those of other tables, where none of them does.
         """
-        changes = self.resolver.changes.get("tables", {}).get(name) or {}
-        if table.seeds is None or changes.get("seeds") is None:
-            return
-        for place in places:
-            n_seeds = len(self.resolver.data(place).seeds)
-            if table.seeds > n_seeds:
-                problem = f"{place} has {n_seeds}"
-                hint = f"lower it, or name data with seeds={table.seeds}"
-                raise self.sources.error(("tables", name, "seeds"), problem, hint)
-
-    def _places(self, name: str, table: Table) -> Iterator[tuple[str, list[str]]]:
-        """Data of a table, each with its learners, alternatives included."""
-        at: Key = ("tables", name)
-        for place, one in table.data.items():
-            key = (*at, "data", place)
-            self._checked(key, self.resolver.data, place)
-            learners = [*(one.learners if one.learners is not None else table.learners)]
-            if not learners:
-                raise self.sources.error(key, "it has no learners", "add some")
-            for learner in learners:
-                given = (*key, "learners") if one.learners else (*at, "learners")
-                self._checked(given, self.resolver.parse_learner, learner)
-            if table.choices and place == next(iter(table.data)):
-                learners += self._alternatives(place, learners)
-            yield place, learners
-        if table.choices:
-            self._check_choices(name, table)
-            yield from self._other_data(name, table)
-
-    def _check_choices(self, name: str, table: Table) -> None:
-        """Refuse choices of a table on whose data no alternative is measured.
-
-        What a run notes of its configuration has no alternatives at all.
-        """
-        base = base_of(next(iter(table.data)))
-        if not self.whole.choices or any(self.alternatives(base)):
-            return
-        key = ("tables", name, "choices")
-        problem = f"no alternative of choices.yaml is measured on {base}"
-        raise self.sources.error(key, problem, "delete choices, or set it to []")
-
-    def learners_on(self, data: list[str]) -> list[str]:
-        """Bases of the learners that tables of ``all`` show on some data; those of
-        other tables, where none of them does."""
         for in_all in (True, False):
-            found = [
-                base_of(learner)
-                for name, table in self.whole.tables.items()
-                if table.in_all == in_all
-                for place, learners in self._places(name, table)
-                if place in data
-                for learner in learners
-                if "select" not in self.resolver.parse_learner(learner)[1]
-            ]
-            if found:
-                return list(dict.fromkeys(found))
+            bases: dict[str, None] = {}
+            for name, table in self.whole.tables.items():
+                if table.in_all == in_all:
+                    bases |= dict.fromkeys(self._bases_on(names, name, table))
+            if bases:
+                return [*bases]
         return []
 
-    def _checked(self, key: Key, function: Callable[[str], Found], name: str) -> Found:
-        """Call something that may refuse a name that a file has at a key."""
-        try:
-            return function(name)
-        except PlacedError:
-            raise
-        except KerhrmError as error:
-            named = name in error.problem
-            problem = error.problem if named else f"{name}: {error.problem}"
-            raise self.sources.error(key, problem, error.hint) from error
+    def _bases_on(self, names: list[str], name: str, table: Table) -> Iterator[str]:
+        """Bases of the learners by their own criterion that a table shows on data."""
+        for data, learners in self._learners(name, table):
+            if data not in names:
+                continue
+            for learner in learners:
+                base, named = self.resolver.parse_learner(learner)
+                if "select" not in named:
+                    yield base
 
-    # --- alternatives -----------------------------------------------------------------
+    # --- data and learners -----------------------------------------------------------
 
-    def alternatives(self, base: str) -> Iterator[tuple[Key, Alternative]]:
-        """Measured alternatives on a data set, each with its key."""
-        for name, choice in self.whole.choices.items():
-            for number, one in enumerate(choice.alternatives):
-                if base in one.places:
-                    yield ("choices", name, "alternatives", number), one
+    def _learners(self, name: str, table: Table) -> Iterator[tuple[str, list[str]]]:
+        """Data of a table, each with its learners, alternatives included."""
+        first = next(iter(table.data))
+        for data in table.data:
+            learners = self._own_learners(name, table, data)
+            if table.choices and data == first:
+                learners += self.alternatives.added_learners(data, learners)
+            yield data, learners
+        if table.choices:
+            self.alternatives.check_choices(name, table)
+            self._check_learners(("tables", name, "choices"), table.choices)
+            for data in self.alternatives.added_data(first):
+                yield data, [*table.choices]
 
-    def _alternatives(self, place: str, learners: list[str]) -> list[str]:
-        """Learners that alternatives put in the place of those of a table."""
-        found: list[str] = []
-        for key, one in self.alternatives(base_of(place)):
-            if one.learner is not None:
-                changed = self.changed_learner(key, one.learner, learners)
-                if changed not in [*learners, *found]:
-                    found.append(changed)
-        return found
+    def _own_learners(self, name: str, table: Table, data: str) -> list[str]:
+        """Learners that a table gives its data, else those that it gives all."""
+        key: Key = ("tables", name, "data", data)
+        with self.sources.naming(key, data):
+            self.resolver.data(data)
+        of_data = table.data[data].learners
+        learners = table.learners if of_data is None else of_data
+        if not learners:
+            raise self.sources.error(key, "it has no learners", "add some")
+        above = key if of_data else ("tables", name)
+        self._check_learners((*above, "learners"), learners)
+        return [*learners]
 
-    def changed_learner(self, key: Key, name: str, learners: list[str]) -> str:
-        """A table's learner of the same base, with the options of an alternative."""
-        resolver = self.resolver
-        base, values = self._checked((*key, "learner"), resolver.parse_learner, name)
+    def _check_learners(self, key: Key, learners: list[str]) -> None:
+        """Refuse what is no name of a learner."""
         for learner in learners:
-            own_base, own = resolver.parse_learner(learner)
-            if own_base == base:
-                return spell(base, own | values, resolver.learner_schema(base))
-        return name
+            with self.sources.naming(key, learner):
+                self.resolver.parse_learner(learner)
 
-    def changed_data(self, key: Key, name: str, place: str) -> str:
-        """Data of a table with the options of an alternative."""
-        resolver = self.resolver
-        base, values = self._checked((*key, "data"), resolver.parse_data, name)
-        _, own = resolver.parse_data(place)
-        return spell(base, own | values, resolver.data_schema(base))
+    def _kind(self, name: str, table: Table, names: list[str]) -> str:
+        """Kind of a table's scores, which fits the task of all of its data."""
+        tasks = set()
+        for data in names:
+            generator = self.whole.data[base_of(data)].generator
+            tasks.add(DATA_SETS[generator].task)
+        if len(tasks) != 1:
+            raise self.sources.error(
+                ("tables", name, "data"),
+                "it mixes classification and regression",
+                "split it",
+            )
+        kinds = KINDS[tasks.pop()]
+        kind = table.kind or kinds[0]
+        return known(self.sources, ("tables", name, "kind"), kind, kinds)
 
-    def _other_data(self, name: str, table: Table) -> Iterator[tuple[str, list[str]]]:
-        """Data of alternatives, with the table's learners for them."""
-        place = next(iter(table.data))
-        for learner in table.choices:
-            key = ("tables", name, "choices")
-            self._checked(key, self.resolver.parse_learner, learner)
-        for key, one in self.alternatives(base_of(place)):
-            if one.data is not None:
-                changed = self.changed_data(key, one.data, place)
-                self._checked((*key, "data"), self.resolver.data, changed)
-                yield changed, [*table.choices]
+    # --- rows ------------------------------------------------------------------------
 
-    # --- labels -----------------------------------------------------------------------
-
-    def data_label(self, table: Table, name: str) -> str:
-        """What a table calls data."""
-        base, values = self.resolver.parse_data(name)
-        labels = self.whole.labels | table.labels
-        words = [labels.get(base, ""), *_labelled(values, labels)]
-        return ",".join(filter(None, words)) or base
-
-    def _setting(self, table: Table, label: str, learner: str) -> str:
-        """What a table calls data with a learner's options."""
-        _, values = self.resolver.parse_learner(learner)
-        shown = {k: v for k, v in values.items() if k not in ("select", "select_on")}
-        return ",".join([label, *_labelled(shown, self.whole.labels | table.labels)])
-
-    # --- rows -------------------------------------------------------------------------
-
-    def _rows(
-        self, name: str, table: Table, data: str, label: str, learner: str
-    ) -> Iterator[Row]:
+    def _rows(self, name: str, table: Table, data: str, learner: str) -> Iterator[Row]:
         """Rows of a learner on data, one for each criterion that it can have."""
-        one, key = table.data.get(data), ("tables", name, "learners")
-        criteria = (one and one.select) or table.select
-        names = [self.resolver.with_select(learner, select) for select in criteria]
-        shown = [chosen for chosen in dict.fromkeys(names) if chosen is not None]
-        if not shown:
-            problem = f"{learner} cannot be selected by {' or '.join(criteria)}"
-            raise self.sources.error(key, problem, "add own to select")
-        for chosen in shown:
-            cell = self._checked(key, lambda n: self.resolver.learner(data, n), chosen)
+        key: Key = ("tables", name, "learners")
+        labels = Labels(self.resolver, table)
+        setting = labels.of_setting(labels.of_data(data), learner)
+        for chosen in self._by_criteria(key, table, data, learner):
+            with self.sources.naming(key, chosen):
+                cell = self.resolver.learner(data, chosen)
             if cell.missing is not None:
                 problem = f"{data}/{chosen}: {cell.missing.problem}"
                 raise self.sources.error(key, problem, cell.missing.hint)
             yield Row(
-                data,
-                chosen,
-                self.resolver.trained_as(data, chosen),
-                self._setting(table, label, learner),
-                self._titles(name, table, chosen, cell.titles),
-                cell.selection,
+                data=data,
+                learner=chosen,
+                trained=self.resolver.trained_as(data, chosen),
+                setting=setting,
+                titles=self._titles(name, table, chosen, cell.titles),
+                selection=cell.selection,
             )
+
+    def _by_criteria(
+        self, key: Key, table: Table, data: str, learner: str
+    ) -> list[str]:
+        """Names of a learner with the criteria of a table that it can have."""
+        of_data = table.data[data].select if data in table.data else None
+        criteria = of_data or table.select
+        names: dict[str, None] = {}
+        for criterion in criteria:
+            name = self.resolver.with_select(learner, criterion)
+            if name is not None:
+                names[name] = None
+        if not names:
+            problem = f"{learner} cannot be selected by {' or '.join(criteria)}"
+            raise self.sources.error(key, problem, "add own to select")
+        return [*names]
 
     def _titles(
         self, name: str, table: Table, learner: str, titles: Mapping[str, str]
@@ -245,74 +181,65 @@ class Tables:
         begins = [text for text in table.outputs if _begins(learner, text)]
         if not begins:
             return dict(titles)
-        wanted = table.outputs[max(begins, key=len)]
-        key = ("tables", name, "outputs", max(begins, key=len))
-        for output in wanted:
+        longest = max(begins, key=len)
+        outputs = table.outputs[longest]
+        for output in outputs:
+            key = ("tables", name, "outputs", longest)
             known(self.sources, key, output, titles)
-        return {output: title for output, title in titles.items() if output in wanted}
+        return {output: title for output, title in titles.items() if output in outputs}
 
-    def _check_outputs(self, name: str, table: Table, rows: tuple[Row, ...]) -> None:
+    # --- checks ----------------------------------------------------------------------
+
+    def _check_seeds(self, name: str, table: Table, names: list[str]) -> None:
+        """Refuse more seeds than the data have, unless a shipped table shows them.
+
+        A preset may have fewer than the table of the paper.
+        """
+        changes = self.resolver.layers.changes("tables", name)
+        if table.seeds is None or changes.get("seeds") is None:
+            return
+        for data in names:
+            n_seeds = len(self.resolver.data(data).seeds)
+            if table.seeds > n_seeds:
+                raise self.sources.error(
+                    ("tables", name, "seeds"),
+                    f"{data} has {n_seeds}",
+                    f"lower it, or name data with seeds={table.seeds}",
+                )
+
+    def _check_outputs(self, name: str, table: Table, rows: list[Row]) -> None:
         """Refuse outputs of learners that the table does not have in any file."""
         names = {row.learner for row in rows}
-        names |= set(self.sources.names("tables", name, "learners"))
-        for place in self.sources.names("tables", name, "data"):
-            names |= set(self.sources.names("tables", name, "data", place, "learners"))
-        changes = self.resolver.changes.get("tables", {}).get(name) or {}
+        names.update(self.sources.names("tables", name, "learners"))
+        for data in self.sources.names("tables", name, "data"):
+            names.update(self.sources.names("tables", name, "data", data, "learners"))
+        changes = self.resolver.layers.changes("tables", name)
         for text in table.outputs:
             # outputs of a shipped table go with a learner that the user leaves out
-            shipped = changes and text not in (changes.get("outputs") or {})
-            if not shipped and not any(_begins(learner, text) for learner in names):
-                key = ("tables", name, "outputs", text)
-                problem = f"'{text}' is not a learner of the table"
-                hint = nearest(text, sorted(names))
-                if "*" in text:
-                    hint = "write LEARNER for all names that begin with it"
-                raise self.sources.error(key, problem, hint)
+            if changes and text not in (changes.get("outputs") or {}):
+                continue
+            if any(_begins(learner, text) for learner in names):
+                continue
+            hint = nearest(text, sorted(names))
+            if "*" in text:
+                hint = "write LEARNER for all names that begin with it"
+            raise self.sources.error(
+                ("tables", name, "outputs", text),
+                f"'{text}' is not a learner of the table",
+                hint,
+            )
 
-    def _check_iterations(self, name: str, rows: tuple[Row, ...]) -> None:
+    def _check_iterations(self, name: str, rows: list[Row]) -> None:
         """Refuse learners without iterations in a table of these."""
         for row in rows:
             if not self.resolver.learner(row.data, row.learner).iterates:
-                key = ("tables", name, "learners")
-                problem = f"{row.learner} has no iterations, which this kind shows"
-                raise self.sources.error(key, problem, "leave it out")
+                raise self.sources.error(
+                    ("tables", name, "learners"),
+                    f"{row.learner} has no iterations, which this kind shows",
+                    "leave it out",
+                )
 
 
 def _begins(name: str, text: str) -> bool:
     """Whether a name is a text, or this with more options."""
     return name == text or name.startswith(f"{text}+")
-
-
-def _labelled(values: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
-    """Options as a table shows them."""
-    words = []
-    for key, value in values.items():
-        text = f"{key}={spell_value(value)}"
-        symbol = labels.get(key, key)
-        words.append(
-            labels.get(text, f"{symbol}={spell_value(value)}" if symbol else "")
-        )
-    return list(filter(None, words))
-
-
-def check_labels(sources: Sources, whole: Whole, resolver: Resolver) -> None:
-    """Refuse labels of options and data sets that are not there."""
-    schemas: list[Schema] = [resolver.data_schema(name) for name in whole.data]
-    schemas += [resolver.learner_schema(name) for name in whole.learners]
-    options: dict[str, list[Nameable]] = {}
-    for schema in schemas:
-        for key, option in schema.items():
-            options.setdefault(key, []).append(option)
-    every = [*sources.names("data"), *sorted(options)]
-    places: list[tuple[Key, Mapping[str, str]]] = [(("labels",), whole.labels)]
-    places += [(("tables", n, "labels"), t.labels) for n, t in whole.tables.items()]
-    for at, labels in places:
-        for text in labels:
-            if text.partition("=")[0] not in every:
-                problem = f"no option or data set is called '{text}'"
-                raise sources.error((*at, text), problem, nearest(text, every))
-            key, equals, value = text.partition("=")
-            if equals and not any(one.fits(value) for one in options.get(key, ())):
-                problem = f"no name has '{text}'"
-                hint = "write the value as names do, k=10 or r2=0.7"
-                raise sources.error((*at, text), problem, hint)
