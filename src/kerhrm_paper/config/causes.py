@@ -8,6 +8,8 @@ from typing import Any
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.files import Key, Sources, Tree
 
+Resolve = Callable[[Sources], Any]
+IsGood = Callable[[Tree], bool]  #: whether a file may have some content
 SHOWN = 3  #: keys that an error names
 
 
@@ -25,7 +27,7 @@ def cause(
     error: KerhrmError,
     sources: Sources,
     of_user: Collection[str],
-    resolve: Callable[[Sources], Any],
+    resolve: Resolve,
 ) -> KerhrmError:
     """The error, with the file in front without which there is none.
 
@@ -43,27 +45,36 @@ def cause(
     """
     if any(error.problem.startswith(f"{name}: ") for name in of_user):
         return error
-    layers = sources.layers
-    for number, (name, place, content) in reversed([*enumerate(layers)]):
+    numbers = range(len(sources.layers))
+    for number in reversed(numbers):
+        name, place, content = sources.layers[number]
         if name not in of_user or place or not content:
             continue
-
-        def is_good(content: Tree, name: str = name, number: int = number) -> bool:
-            """Whether there is no error with this content of the file."""
-            changed = [*layers]
-            changed[number] = (name, (), content)
-            try:
-                resolve(Sources(changed, preset_at=sources.preset_at))
-            except KerhrmError:
-                return False
-            return True
-
+        is_good = _judge(sources, number, resolve)
         if is_good({}):
-            return _with_file(error, name, content, _fewest(content, is_good))
+            keys = _fewest(content, is_good)
+            return _with_file(error, name, content, keys)
     return error
 
 
-def _fewest(content: Tree, is_good: Callable[[Tree], bool]) -> list[Key]:
+def _judge(sources: Sources, number: int, resolve: Resolve) -> IsGood:
+    """Whether there is no error with other content of the file of a number."""
+
+    def is_good(content: Tree) -> bool:
+        layers = [*sources.layers]
+        name, place, _ = layers[number]
+        layers[number] = (name, place, content)
+        changed = Sources(layers, preset_at=sources.preset_at)
+        try:
+            resolve(changed)
+        except KerhrmError:
+            return False
+        return True
+
+    return is_good
+
+
+def _fewest(content: Tree, is_good: IsGood) -> list[Key]:
     """Keys without which a file is good, found by halving."""
     keys = list(leaves(content))
     while len(keys) > 1:
@@ -81,9 +92,14 @@ def _without(tree: Tree, keys: Collection[Key]) -> Tree:
     """A tree that lacks these values."""
     kept: Tree = {}
     for name, value in tree.items():
-        below = [key[1:] for key in keys if key[0] == name]
-        if () not in below:
-            kept[name] = _without(value, below) if below else value
+        below = []
+        for first, *rest in keys:
+            if first == name:
+                below.append(tuple(rest))
+        if not below:
+            kept[name] = value
+        elif () not in below:
+            kept[name] = _without(value, below)
     return kept
 
 
@@ -91,9 +107,11 @@ def _with_file(
     error: KerhrmError, name: str, content: Tree, keys: list[Key]
 ) -> KerhrmError:
     """The error with the file and its keys in front."""
-    named = ", ".join(map(_dotted, keys[:SHOWN]))
-    more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-    problem = f"{name}: {named}{more}: with it, {error.problem}"
+    named = [_dotted(key) for key in keys]
+    shown = ", ".join(named[:SHOWN])
+    if len(named) > SHOWN:
+        shown += f" and {len(named) - SHOWN} more"
+    problem = f"{name}: {shown}: with it, {error.problem}"
     removed = [key for key in keys if _value(content, key) is None]
     hint = error.hint
     if removed:

@@ -54,7 +54,8 @@ class Config:
     ) -> None:
         whole = resolved.whole
         self.resolved = resolved
-        self.own_table = resolved.sources.own_table | dict(own_table or {})
+        self.own_table = dict(resolved.sources.own_table)
+        self.own_table |= own_table or {}
         self.preset: str = whole.preset
         self.device: str = whole.device
         self.threads: int = whole.threads
@@ -85,12 +86,17 @@ class Config:
     def choice_tables(self) -> list[str]:
         """Tables that measure alternatives."""
         tables = self.resolved.whole.tables
-        return [name for name in self.tables if tables[name].choices]
+        measuring = []
+        for name in self.tables:
+            if tables[name].choices:
+                measuring.append(name)
+        return measuring
 
     @property
     def written(self) -> dict[str, Any]:
         """What a run notes of its configuration, without the choices' words."""
-        return written(self.resolved.sources, self.preset, self.mark)
+        sources = self.resolved.sources
+        return written(sources, self.preset, self.mark)
 
     def data(self, name: str) -> DataCell:
         """Data of a name; KerhrmError if it is none."""
@@ -117,15 +123,16 @@ class Config:
         Rows of the data set that they were selected on, the title of the learner's
         first output, the criterion, and the options.
         """
-        rows: dict[tuple[str, str, str], list[Any]] = {}
+        selected: dict[tuple[str, ...], list[Any]] = {}
         for table in tables:
             for row in self.tables[table].rows:
                 cell = self.learner(row.data, row.learner)
-                first_title = next(iter(cell.titles.values()))
+                first_title, *_ = cell.titles.values()
                 key = (cell.selected_on, first_title, cell.selection)
-                if cell.selected and key not in rows:
-                    rows[key] = [*key, dict(cell.selected)]
-        return list(rows.values())
+                if cell.selected and key not in selected:
+                    options = dict(cell.selected)
+                    selected[key] = [*key, options]
+        return list(selected.values())
 
 
 def load_config(
@@ -145,14 +152,18 @@ def load_config(
     for key, value in (overrides or {}).items():
         target = own_table if key in OWN_KEYS else changes
         target[key] = value
+    root = Path(root)
     paths = [Path(file) for file in files]
-    config = Config(resolve(changes, paths, Path(root) / "config"), own_table)
-    check_run_folder(config.run, Path(root))
+    resolved = resolve(changes, paths, root / "config")
+    config = Config(resolved, own_table)
+    check_run_folder(config.run, root)
     return config
 
 
 def page_name(csv: str) -> str:
     """Name of the page of a table of your own, without its ending."""
-    name = re.sub(r"[^\w.-]", "_", Path(csv).stem)
+    stem = Path(csv).stem
+    name = re.sub(r"[^\w.-]", "_", stem)
     # file systems take 255 bytes, endings included
-    return name.encode()[:200].decode(errors="ignore")
+    shortened = name.encode()[:200]
+    return shortened.decode(errors="ignore")

@@ -14,14 +14,15 @@ from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key, Sources, Tree
 from kerhrm_paper.config.layers import Layers, changes_at
-from kerhrm_paper.config.options import Places, dump, entry_of, explained
+from kerhrm_paper.config.options import Origins, Places, dump, entry_of, origins
 from kerhrm_paper.config.schema import FIRST_SEARCHED
 from kerhrm_paper.config.schemas import RESERVED, Schemas
-from kerhrm_paper.config.spelling import spell_value, tree
+from kerhrm_paper.config.spelling import Named, spell_value, tree
 from kerhrm_paper.data.registry import DATA_SETS, RAW, DataSet
 from kerhrm_paper.runs.replication import Seeds
 
-PARTS = ("options", "network", "features")  #: of data, each with a class of options
+#: parts of data that have options, each with a class of its own
+PARTS = ("options", "network", "features")
 
 
 class DataCells:
@@ -41,7 +42,7 @@ class DataCells:
         self.whole = schemas.whole
         self.layers = layers
         self._cells: dict[str, DataCell] = {}
-        self._values_by_key: dict[str, dict[str, Any]] = {}
+        self._values: dict[str, Tree] = {}
 
     def cell(self, name: str) -> DataCell:
         """The data of a name.
@@ -56,8 +57,10 @@ class DataCells:
         base, named = self.schemas.parse_data(name)
         generator_name = self.whole.data[base].generator
         generator = DATA_SETS[generator_name]
-        values = self._values(base, self.places(name))
-        _check_named_widths(name, named, values["network"])
+        places = self.places(name)
+        values = self._dumped(base, places)
+        network = NetworkOptions(**values["network"])
+        _check_named_widths(name, named, network)
         options: Any = generator.options(**values["options"])
         self._check_network(base)
         return DataCell(
@@ -68,74 +71,92 @@ class DataCells:
             raw=generator.raw,
             options=options,
             n_points=options.n_points,
-            network=NetworkOptions(**values["network"]),
+            network=network,
             features=FeatureOptions(**values["features"]),
-            seeds=self._seeds(base, name, named),
+            seeds=self._seeds(base, name),
             entries=_entries(generator),
         )
 
     # --- options ---------------------------------------------------------------------
 
-    def explained(self, name: str) -> dict[str, dict[str, Key | str]]:
+    def origins(self, name: str) -> dict[str, Origins]:
         """Where each option of data stands that is no default, by part."""
         places = self.places(name)
-        return {part: explained(of_part) for part, of_part in places.items()}
+        return {part: origins(places[part]) for part in PARTS}
 
     def places(self, name: str) -> dict[str, Places]:
         """Options of every part of data, each with where it stands.
 
         The conditions of ``at`` are met by the values that hold without any ``at``.
         """
-        base, _ = self.schemas.parse_data(name)
-        unconditional = {part: self._places(name, part, {}) for part in PARTS}
-        values = _by_key(self._values(base, unconditional))
-        return {part: self._places(name, part, values) for part in PARTS}
+        base = self.schemas.parse_data(name).base
+        unconditional = {}
+        for part in PARTS:
+            unconditional[part] = self._places(name, part, {})
+        values = _by_key(self._dumped(base, unconditional))
+        conditional = {}
+        for part in PARTS:
+            conditional[part] = self._places(name, part, values)
+        return conditional
 
-    def _places(self, name: str, part: str, values: Mapping[str, Any]) -> Places:
+    def _places(self, name: str, part: str, values: Tree) -> Places:
         """Options of a part of data, where ``at`` sees some values, by key."""
         base, named = self.schemas.parse_data(name)
         conditions = self.whole.data[base].at
         at: Key = ("data", base)
         places: Places = []
         for entry in self.layers.entries("data", base):
-            places.append(((*at, part), entry.get(part) or {}))
+            options = entry.get(part) or {}
+            places.append(((*at, part), options))
             for condition, change in changes_at(entry, conditions):
                 if values and self._fits(condition, base, values):
                     key = (*at, "at", condition, part)
-                    places.append((key, change.get(part) or {}))
-        places.append((name, _of_part(part, named)))
+                    options = change.get(part) or {}
+                    places.append((key, options))
+        options = _of_part(part, named)
+        places.append((name, options))
         return places
 
-    def _values(self, base: str, places: Mapping[str, Places]) -> dict[str, Tree]:
+    def _dumped(self, base: str, places: Mapping[str, Places]) -> dict[str, Tree]:
         """Options of every part of data, with their defaults."""
         generator = DATA_SETS[self.whole.data[base].generator]
-        kinds: dict[str, type[Options]] = {
-            "options": generator.options,
-            "network": NetworkOptions,
-            "features": FeatureOptions,
+        return {
+            "options": dump(
+                self.sources,
+                generator.options,
+                places["options"],
+            ),
+            "network": dump(
+                self.sources,
+                NetworkOptions,
+                places["network"],
+                prefix="network.",
+            ),
+            "features": dump(
+                self.sources,
+                FeatureOptions,
+                places["features"],
+                prefix="features.",
+            ),
         }
-        values = {}
-        for part, of_part in places.items():
-            prefix = "" if part == "options" else f"{part}."
-            values[part] = dump(self.sources, kinds[part], of_part, prefix)
-        return values
 
     def meets(self, data: DataCell, condition: str) -> bool:
         """Whether data meet a condition of ``at``."""
-        if data.name not in self._values_by_key:
-            self._values_by_key[data.name] = _values_of(data)
-        values = self._values_by_key[data.name]
+        if data.name not in self._values:
+            self._values[data.name] = _values_of(data)
+        values = self._values[data.name]
         return self._fits(condition, data.base, values)
 
-    def _fits(self, condition: str, base: str, values: Mapping[str, Any]) -> bool:
+    def _fits(self, condition: str, base: str, values: Tree) -> bool:
         """Whether data of a base with some values, by key, meet a condition."""
-        wanted_base, wanted = self.schemas.parse_data(condition)
-        if wanted_base != base:
+        wanted = self.schemas.parse_data(condition)
+        if wanted.base != base:
             return False
-        return all(
-            spell_value(values.get(option)) == spell_value(value)
-            for option, value in wanted.items()
-        )
+        for option, value in wanted.options.items():
+            spelled = spell_value(values.get(option))
+            if spelled != spell_value(value):
+                return False
+        return True
 
     def _check_network(self, base: str) -> None:
         """Refuse widths that come with a module, or after it, and have no effect.
@@ -144,13 +165,16 @@ class DataCells:
         them.
         """
         key = ("data", base, "network")
-        module, idle = None, False
+        module = None
+        idle = False
         for number, layer in enumerate(self.sources.layers):
-            _, _, network = Sources([layer]).find(key)
+            file = Sources([layer])
+            _, _, network = file.find(key)
             if not isinstance(network, Mapping):
                 continue
             if "module" in network:
-                module, idle = network["module"], False
+                module = network["module"]
+                idle = False
             if "widths" in network:
                 is_preset = number == self.sources.preset_at
                 idle = idle or "module" in network or not is_preset
@@ -163,12 +187,13 @@ class DataCells:
 
     # --- seeds -----------------------------------------------------------------------
 
-    def _seeds(self, base: str, name: str, named: Mapping[str, Any]) -> Seeds:
+    def _seeds(self, base: str, name: str) -> Seeds:
         """Seeds of data: as many as any learner on them has."""
         tuning = self.whole.data[base].tuning
-        first = self.whole.seed_offset
         if self.whole.search and tuning:
             return Seeds.alike(tuning.seeds, FIRST_SEARCHED)
+        first = self.whole.seed_offset
+        named = self.schemas.parse_data(name).options
         if "crossed" in named:
             if "seeds" in named:
                 problem = f"{name}: crossed says how many seeds there are"
@@ -176,11 +201,12 @@ class DataCells:
             return Seeds.crossed(named["crossed"], first)
         if "seeds" in named:
             return Seeds.alike(named["seeds"], first)
-        return Seeds.alike(self._most_seeds(base, name), first)
+        most = self._most_seeds(base, name)
+        return Seeds.alike(most, first)
 
     def _most_seeds(self, base: str, name: str) -> int:
         """Replicates of data, or of that learner on them which has the most."""
-        most = self.n_seeds(base, name, None)
+        most = self.n_seeds(base, name)
         seeds = self.whole.data[base].seeds
         if isinstance(seeds, dict):
             for place, number in seeds.items():
@@ -189,19 +215,21 @@ class DataCells:
                     most = max(most, number)
         return most
 
-    def n_seeds(self, base: str, data: str, learner: str | None) -> int:
-        """Replicates of a cell: of its name, else of its data, else of the data set."""
+    def n_seeds(self, base: str, *places: str) -> int:
+        """Replicates by the first of some places that has a number, else of the base.
+
+        A place is ``DATA/LEARNER`` or ``DATA``, as the map of seeds writes it.
+        """
         seeds = self.whole.data[base].seeds
         if isinstance(seeds, int):
             return seeds
-        places = [data, base]
-        if learner is not None:
-            places.insert(0, f"{data}/{learner}")
-        for place in places:
+        for place in (*places, base):
             if place in seeds:
                 return seeds[place]
         raise self.sources.error(
-            ("data", base, "seeds"), f"no number is for {data}", f"add {base}: NUMBER"
+            ("data", base, "seeds"),
+            f"no number is for {places[-1]}",
+            f"add {base}: NUMBER",
         )
 
 
@@ -212,49 +240,55 @@ def _entries(generator: DataSet) -> dict[str, str]:
         "options": entry_of(generator.options),
     }
     if generator.raw:
-        entries["raw"] = entry_of(RAW[generator.raw])
+        raw = RAW[generator.raw]
+        entries["raw"] = entry_of(raw)
     return entries
 
 
-def _check_named_widths(name: str, named: Mapping[str, Any], network: Tree) -> None:
+def _check_named_widths(name: str, named: Named, network: NetworkOptions) -> None:
     """Refuse widths in a name of data whose network is a module."""
-    module = network["module"]
+    module = network.module
     if "network.widths" in named and module is not None:
         problem = f"{name}: the module {module} has widths of its own"
         raise KerhrmError(problem, "leave network.widths out")
 
 
-def _values_of(data: DataCell) -> dict[str, Any]:
+def _values_of(data: DataCell) -> Tree:
     """Values of data by the key that a name gives them."""
-    parts = {
-        "options": data.options.model_dump(mode="json"),
-        "network": data.network.model_dump(mode="json"),
-        "features": data.features.model_dump(mode="json"),
+    parts: dict[str, Options] = {
+        "options": data.options,
+        "network": data.network,
+        "features": data.features,
     }
-    return _by_key(parts)
+    dumped = {}
+    for part, options in parts.items():
+        dumped[part] = options.model_dump(mode="json")
+    return _by_key(dumped)
 
 
-def _by_key(parts: Mapping[str, Tree]) -> dict[str, Any]:
+def _by_key(parts: Mapping[str, Tree]) -> Tree:
     """Options of all parts by the key that a name gives them."""
     values = dict(_dotted(parts["options"]))
     for part in ("network", "features"):
-        values |= _dotted(parts[part], f"{part}.")
+        values |= _dotted(parts[part], above=f"{part}.")
     return values
 
 
-def _dotted(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _dotted(options: Named, above: str = "") -> Iterator[tuple[str, Any]]:
     """Nested options by dotted key."""
-    for key, value in options.items():
+    for name, value in options.items():
+        key = f"{above}{name}"
         if isinstance(value, Mapping):
-            yield from _dotted(value, f"{above}{key}.")
+            yield from _dotted(value, above=f"{key}.")
         else:
-            yield f"{above}{key}", value
+            yield key, value
 
 
-def _of_part(part: str, named: Mapping[str, Any]) -> Tree:
+def _of_part(part: str, named: Named) -> Tree:
     """Options in a name of data that are of one part of them."""
     options = tree(named)
     if part != "options":
         return options.get(part, {})
-    others = (*RESERVED, "network", "features")
-    return {key: value for key, value in options.items() if key not in others}
+    for other in (*RESERVED, "network", "features"):
+        options.pop(other, None)
+    return options

@@ -18,7 +18,8 @@ from kerhrm_paper.config.strict_yaml import Tree as Tree
 from kerhrm_paper.config.strict_yaml import read_yaml as read_yaml
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
-ABSENT: Any = object()
+Layer = tuple[str, Key, Tree]  #: a file: its name, its place, its content
+ABSENT: Any = object()  #: value of a key that no file gives
 FOLDERS = ("data", "tables", "selected")  #: of ``config/``, with a file for each name
 FILES = ("learners", "choices", "labels")  #: of ``config/``, with all names
 
@@ -34,8 +35,8 @@ class Sources:
 
     Attributes
     ----------
-    layers : list of (str, tuple, dict)
-        Name, place and content of each file.
+    layers : list of Layer
+        The files.
     changes : dict
         Content of further files and of the command line.
     own_table : dict
@@ -44,7 +45,7 @@ class Sources:
         Number of the preset among the layers: what follows it is the user's.
     """
 
-    layers: list[tuple[str, Key, Tree]] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)
     changes: Tree = field(default_factory=dict)
     own_table: Tree = field(default_factory=dict)
     preset_at: int | None = None
@@ -71,7 +72,7 @@ class Sources:
                 names |= dict.fromkeys(map(str, value))
         return list(names)
 
-    def find(self, key: Key) -> tuple[str, Key, Any]:
+    def find(self, key: Key) -> Layer:
         """The last file that gives a key or else the nearest above it.
 
         Name, place, the value.
@@ -84,22 +85,26 @@ class Sources:
                 if start > length or key[:start] != place:
                     continue
                 value = _get(content, key[start:length])
-                if value is not ABSENT:
-                    return name, place, value if length == len(key) else ABSENT
+                if value is ABSENT:
+                    continue
+                if length < len(key):
+                    value = ABSENT
+                return name, place, value
         return "", (), ABSENT
 
     def error(self, key: Key, problem: str, hint: str | None = None) -> KerhrmError:
         """One-line error about a key of the whole tree: file, key, value, problem."""
         name, place, value = self.find(key)
-        text = ".".join(map(str, key[len(place) :]))
+        below = key[len(place) :]
+        text = ".".join(map(str, below))
         if text and value is not ABSENT and not isinstance(value, Mapping):
             text += f" = {value!r}"
-        words = [word for word in (name, text, problem) if word]
+        words = filter(None, (name, text, problem))
         return PlacedError(": ".join(words), hint)
 
     @contextmanager
-    def naming(self, key: Key, name: str) -> Iterator[None]:
-        """An error in this context is about a name that a file has at a key."""
+    def placing(self, key: Key, name: str = "") -> Iterator[None]:
+        """An error in this context is about a key, and the name that stands there."""
         try:
             yield
         except PlacedError:
@@ -138,48 +143,56 @@ def read_sources(
     sources = Sources()
     for name in FOLDERS:
         for path in _files(folder / name):
-            place = (name, path.stem)
-            sources.layers.append((shown(path), place, read_yaml(path)))
+            layer = _read(path, (name, path.stem))
+            sources.layers.append(layer)
     for name in FILES:
         path = folder / f"{name}.yaml"
         if path.exists():
-            sources.layers.append((shown(path), (name,), read_yaml(path)))
+            layer = _read(path, (name,))
+            sources.layers.append(layer)
     presets = {path.stem: path for path in _files(folder / "presets")}
-    general = folder / "config.yaml"
-    _add_changes(sources, shown(general), read_yaml(general))
+    general = _read(folder / "config.yaml")
+    further = [_read(path) for path in files]
+    command_line = ("--config", (), dict(overrides))
+    _add_changes(sources, general)
     preset_at = len(sources.layers)
-    further = [(shown(path), read_yaml(path)) for path in files]
-    for name, content in further:
-        _add_changes(sources, name, content)
-    _add_changes(sources, "--config", dict(overrides))
+    for layer in (*further, command_line):
+        _add_changes(sources, layer)
     # only now do we know which preset the user wants
     preset = str(sources.changes.get("preset", "paper"))
     if preset not in presets:
         hint = suggest(preset, sorted(presets))
         raise sources.error(("preset",), "no such preset", hint)
-    path = presets[preset]
-    sources.layers.insert(preset_at, (shown(path), (), _read_preset(path)))
+    layer = _read_preset(presets[preset])
+    sources.layers.insert(preset_at, layer)
     sources.preset_at = preset_at
     return sources
 
 
-def _add_changes(sources: Sources, name: str, content: Tree) -> None:
+def _read(path: Path, place: Key = ()) -> Layer:
+    """A file whose content has a place in the whole tree."""
+    return shown(path), place, read_yaml(path)
+
+
+def _add_changes(sources: Sources, layer: Layer) -> None:
     """Add a file that may change anything, without the keys of ``own_table``."""
+    name, place, content = layer
     changes: Tree = {}
     for key, value in content.items():
         target = sources.own_table if key in OWN_KEYS else changes
         target[key] = value
-    sources.layers.append((name, (), changes))
+    sources.layers.append((name, place, changes))
     sources.changes = merge(sources.changes, changes)
 
 
-def _read_preset(path: Path) -> Tree:
-    """Content of a preset; KerhrmError if it names another one."""
-    content = read_yaml(path)
+def _read_preset(path: Path) -> Layer:
+    """A preset; KerhrmError if it names another one."""
+    layer = _read(path)
+    name, _, content = layer
     if "preset" in content:
-        problem = f"{shown(path)}: preset: a preset must not name another one"
+        problem = f"{name}: preset: a preset must not name another one"
         raise KerhrmError(problem, "delete the key preset")
-    return content
+    return layer
 
 
 def _files(folder: Path) -> list[Path]:
@@ -188,15 +201,17 @@ def _files(folder: Path) -> list[Path]:
     Raises KerhrmError for a YAML file that would not be read, or has no name.
     """
     for path in sorted(folder.rglob("*")):
-        is_yaml = path.suffix.lower() in (".yaml", ".yml") and path.is_file()
+        is_yaml = path.suffix.lower() in (".yaml", ".yml")
         is_read = path.suffix == ".yaml" and path.parent == folder
-        if is_yaml and not is_read:
+        if is_yaml and path.is_file() and not is_read:
+            problem = f"{shown(path)}: a file of this name is not read"
             hint = f"call it {folder.name}/{path.stem}.yaml"
-            raise KerhrmError(f"{shown(path)}: a file of this name is not read", hint)
+            raise KerhrmError(problem, hint)
     files = sorted(folder.glob("*.yaml"))
     for path in files:
         try:
             check_name(path.stem)
         except ValueError as error:
-            raise KerhrmError(f"{shown(path)}: {error}", "rename the file") from error
+            problem = f"{shown(path)}: {error}"
+            raise KerhrmError(problem, "rename the file") from error
     return files

@@ -6,20 +6,16 @@ They are the values of ``candidates``, or all combinations of ``grid``, both of
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.data_cells import DataCells
 from kerhrm_paper.config.files import Key, Tree
 from kerhrm_paper.config.layers import changes_at
-from kerhrm_paper.config.options import dump
+from kerhrm_paper.config.options import Grid, Places, dump
 from kerhrm_paper.config.spelling import spell
 
 CANDIDATES = 1000  #: of a learner, at most
-
-Grid = dict[str, list[Any]]  #: values that are tried, by option
 
 
 class Grids:
@@ -36,28 +32,36 @@ class Grids:
         self.schemas = data_cells.schemas
         self.sources = data_cells.sources
         self.whole = data_cells.whole
+        self.layers = data_cells.layers
 
     def grid(self, data: DataCell, base: str) -> Grid:
         """Values that are tried of every option of the grid."""
         conditions = self.whole.learners[base].at
-        grid: dict[str, Any] = {}
-        for entry in self.data_cells.layers.entries("learners", base):
-            grid = _over(entry.get("grid"), grid)
+        grid: Tree = {}
+        for entry in self.layers.entries("learners", base):
+            grid = _over(grid, entry)
             for condition, change in changes_at(entry, conditions):
                 if self.data_cells.meets(data, condition):
-                    grid = _over(change.get("grid"), grid)
+                    grid = _over(grid, change)
         # null leaves an option of an earlier file out
-        return {option: tried for option, tried in grid.items() if tried is not None}
+        left_out = [option for option in grid if grid[option] is None]
+        for option in left_out:
+            del grid[option]
+        return grid
 
     def single(self, data: DataCell, base: str) -> Tree:
         """Options of which the grid has one value, so that no criterion selects it."""
-        grid = self.grid(data, base)
-        return {option: tried[0] for option, tried in grid.items() if len(tried) == 1}
+        options = {}
+        for option, tried in self.grid(data, base).items():
+            if len(tried) == 1:
+                options[option] = tried[0]
+        return options
 
     def is_single(self, data: DataCell, base: str) -> bool:
         """Whether a grid has one value of every option."""
         grid = self.grid(data, base)
-        return bool(grid) and all(len(tried) == 1 for tried in grid.values())
+        single = self.single(data, base)
+        return bool(grid) and grid.keys() == single.keys()
 
     def is_tried(self, data: DataCell, base: str) -> bool:
         """Whether a learner has candidates on some data."""
@@ -70,24 +74,25 @@ class Grids:
         Raises KerhrmError if they are too many, or an option cannot be spelled.
         """
         grid = self.grid(data, base)
-        key: Key = ("learners", base, "grid" if grid else "candidates")
-        number = math.prod(len(tried) for tried in grid.values())
+        source = "grid" if grid else "candidates"
+        key = ("learners", base, source)
+        number = math.prod(map(len, grid.values()))
         if number > CANDIDATES:
             problem = f"it has more than {CANDIDATES} combinations"
             raise self.sources.error(key, problem, "shorten its lists")
-        candidates = self.whole.learners[base].candidates or _combinations(grid)
-        for options in candidates:
+        given = self.whole.learners[base].candidates
+        for options in given or _combinations(grid):
             yield self._name(base, options, key)
 
     def _name(self, base: str, options: Tree, key: Key) -> str:
         """Name of a learner with options that stand at a key."""
-        method = self.schemas.methods[base]
-        values = dump(self.sources, method.options, [(key, options)])
+        model = self.schemas.methods[base].options
+        places: Places = [(key, options)]
+        values = dump(self.sources, model, places)
         named = {option: values[option] for option in options}
-        try:
-            return spell(base, named, self.schemas.learner_schema(base))
-        except KerhrmError as error:
-            raise self.sources.error(key, error.problem, error.hint) from error
+        schema = self.schemas.learner_schema(base)
+        with self.sources.placing(key):
+            return spell(base, named, schema)
 
 
 def _combinations(grid: Grid) -> Iterator[Tree]:
@@ -96,9 +101,9 @@ def _combinations(grid: Grid) -> Iterator[Tree]:
         yield dict(zip(grid, combination, strict=True))
 
 
-def _over(grid: Mapping[str, Any] | None, earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """A grid, and then the options of an earlier one that it does not have."""
-    merged = dict(grid or {})
-    for option, tried in earlier.items():
+def _over(grid: Tree, entry: Tree) -> Tree:
+    """The grid of an entry, and then the options of an earlier one that it has not."""
+    merged = dict(entry.get("grid") or {})
+    for option, tried in grid.items():
         merged.setdefault(option, tried)
     return merged

@@ -6,6 +6,8 @@ from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.views import Cell, Group, TableView
 
+Learners = dict[Cell, list[str]]  #: by their data and what they have in common
+
 
 def groups_of_tables(
     tables: Mapping[str, TableView], resolver: Resolver
@@ -25,46 +27,55 @@ def groups_of_tables(
         is_user = table.name not in shipped
         return is_user, not table.in_all
 
-    groups = []
+    groups: list[Group] = []
     taken: set[Cell] = set()
     for table in sorted(tables.values(), key=order):
-        cells = [cell for cell in table.cells if cell not in taken]
-        cells = [cell for cell in cells if not resolver.learner(*cell).checkpointed]
+        cells = []
+        for data, learner in table.cells:
+            cell = resolver.learner(data, learner)
+            # iterations of a checkpointed learner are jobs of their own
+            if (data, learner) not in taken and not cell.checkpointed:
+                cells.append((data, learner))
         taken.update(cells)
-        groups += _several(cells)
+        by_options = _by_options(cells)
+        several = [key for key in by_options if len(by_options[key]) > 1]
+        groups += [_group(by_options, key) for key in several]
     return groups
 
 
 def groups_of_search(cells: Iterable[Cell]) -> list[Group]:
     """All candidates of a learner on some data."""
-    return [
-        Group(data, tuple(learners)) for (data, _), learners in by_base(cells).items()
-    ]
+    candidates = by_base(cells)
+    return [_group(candidates, key) for key in candidates]
 
 
-def by_base(cells: Iterable[Cell]) -> dict[Cell, list[str]]:
+def _group(learners: Learners, key: Cell) -> Group:
+    data, _ = key
+    return Group(data, tuple(learners[key]))
+
+
+def by_base(cells: Iterable[Cell]) -> Learners:
     """Learners by their data and base."""
-    learners: dict[Cell, list[str]] = {}
+    learners: Learners = {}
     for data, learner in cells:
-        learners.setdefault((data, base_of(learner)), []).append(learner)
+        key = (data, base_of(learner))
+        learners.setdefault(key, []).append(learner)
     return learners
 
 
-def _several(cells: Iterable[Cell]) -> list[Group]:
-    """Cells that differ in the criterion alone, where there are several."""
-    learners_of: dict[Cell, list[str]] = {}
+def _by_options(cells: Iterable[Cell]) -> Learners:
+    """Learners by their data and name, but for the criterion that selected them."""
+    learners: Learners = {}
     for data, learner in cells:
         key = (data, _unselected(learner))
-        learners_of.setdefault(key, []).append(learner)
-    return [
-        Group(data, tuple(learners))
-        for (data, _), learners in learners_of.items()
-        if len(learners) > 1
-    ]
+        learners.setdefault(key, []).append(learner)
+    return learners
 
 
 def _unselected(learner: str) -> str:
     """A learner's name without the criterion that has selected its options."""
-    base, *options = learner.split("+")
-    kept = [option for option in options if not option.startswith("select=")]
-    return "+".join([base, *kept])
+    kept = []
+    for word in learner.split("+"):
+        if not word.startswith("select="):
+            kept.append(word)
+    return "+".join(kept)

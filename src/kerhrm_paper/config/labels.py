@@ -1,13 +1,15 @@
 """What do tables call data and options?"""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Table
-from kerhrm_paper.config.spelling import Nameable, spell_value
+from kerhrm_paper.config.spelling import Nameable, Named, spell_value
+
+#: options of a learner that have a column of their own
+SELECTION = ("select", "select_on")
 
 
 class Labels:
@@ -24,7 +26,8 @@ class Labels:
     def __init__(self, resolver: Resolver, table: Table) -> None:
         self.resolver = resolver
         self.table = table
-        self.labels: dict[str, str] = resolver.whole.labels | table.labels
+        general = resolver.whole.labels
+        self.labels: dict[str, str] = general | table.labels
 
     def of_data(self, name: str) -> str:
         """What the table calls data: its own label, else their options."""
@@ -32,23 +35,28 @@ class Labels:
         if data is not None and data.label:
             return data.label
         base, named = self.resolver.parse_data(name)
-        words = [self.labels.get(base, ""), *self._of_options(named)]
-        return ",".join(filter(None, words)) or base
+        words = list(self._of_options(named))
+        base_label = self.labels.get(base, "")
+        if base_label:
+            words.insert(0, base_label)
+        return ",".join(words) or base
 
-    def of_setting(self, data_label: str, learner: str) -> str:
+    def of_setting(self, data: str, learner: str) -> str:
         """What the table calls data with a learner's options."""
-        _, named = self.resolver.parse_learner(learner)
-        for option in ("select", "select_on"):  # which has a column of its own
-            named.pop(option, None)
-        return ",".join([data_label, *self._of_options(named)])
+        named = self.resolver.parse_learner(learner).options
+        words = [self.of_data(data), *self._of_options(named)]
+        return ",".join(words)
 
-    def _of_options(self, named: Mapping[str, Any]) -> Iterator[str]:
+    def _of_options(self, named: Named) -> Iterator[str]:
         """Options as the table shows them; those with an empty label are left out."""
         for option, value in named.items():
+            if option in SELECTION:
+                continue
             spelled = spell_value(value)
             symbol = self.labels.get(option, option)
             default = f"{symbol}={spelled}" if symbol else ""
-            if label := self.labels.get(f"{option}={spelled}", default):
+            label = self.labels.get(f"{option}={spelled}", default)
+            if label:
                 yield label
 
 
@@ -56,17 +64,23 @@ def check_labels(resolver: Resolver) -> None:
     """Refuse labels of options and data sets that are not there."""
     sources = resolver.sources
     options = _options(resolver)
-    names = [*sources.names("data"), *sorted(options)]
-    for key, text in _labelled(resolver):
+    names = sources.names("data")
+    names += sorted(options)
+    for above, text in _labelled(resolver):
+        key = (*above, text)
         option, equals, value = text.partition("=")
         if option not in names:
             problem = f"no option or data set is called '{text}'"
-            raise sources.error((*key, text), problem, nearest(text, names))
-        declared = options.get(option, [])
-        if equals and not any(nameable.fits(value) for nameable in declared):
+            raise sources.error(key, problem, nearest(text, names))
+        if equals and not _fits(value, options.get(option, [])):
             problem = f"no name has '{text}'"
             hint = "write the value as names do, k=10 or r2=0.7"
-            raise sources.error((*key, text), problem, hint)
+            raise sources.error(key, problem, hint)
+
+
+def _fits(value: str, declared: list[Nameable]) -> bool:
+    """Whether an option that several methods or data sets declare can have a value."""
+    return any(option.fits(value) for option in declared)
 
 
 def _labelled(resolver: Resolver) -> Iterator[tuple[Key, str]]:
@@ -75,15 +89,18 @@ def _labelled(resolver: Resolver) -> Iterator[tuple[Key, str]]:
     for text in whole.labels:
         yield ("labels",), text
     for name, table in whole.tables.items():
+        key = ("tables", name, "labels")
         for text in table.labels:
-            yield ("tables", name, "labels"), text
+            yield key, text
 
 
 def _options(resolver: Resolver) -> dict[str, list[Nameable]]:
     """Options of all data sets and learners, by key."""
-    whole = resolver.whole
-    schemas = [resolver.data_schema(name) for name in whole.data]
-    schemas += [resolver.learner_schema(name) for name in whole.learners]
+    schemas = []
+    for name in resolver.whole.data:
+        schemas.append(resolver.data_schema(name))
+    for name in resolver.whole.learners:
+        schemas.append(resolver.learner_schema(name))
     options: dict[str, list[Nameable]] = {}
     for schema in schemas:
         for key, option in schema.items():

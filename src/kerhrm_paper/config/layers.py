@@ -32,8 +32,9 @@ class Layers:
 
     def entries(self, kind: str, name: str) -> Iterator[Tree]:
         """What each layer says of a data set, a learner or a table."""
-        for layer in (self.files, self.preset, self.user):
-            yield _entry(layer, kind, name)
+        yield _entry(self.files, kind, name)
+        yield _entry(self.preset, kind, name)
+        yield _entry(self.user, kind, name)
 
     def changes(self, kind: str, name: str) -> Tree:
         """What the preset and the user change of a data set, a learner or a table."""
@@ -55,9 +56,7 @@ def read_layers(sources: Sources) -> Layers:
     user = sources.tree(preset_at + 1)
     learners = user.get("learners")
     if isinstance(learners, Mapping):
-        user["learners"] = {
-            name: _with_chosen(learner) for name, learner in learners.items()
-        }
+        user["learners"] = _each_with_chosen(learners)
     return Layers(
         files=sources.tree(0, preset_at),
         preset=sources.tree(preset_at, preset_at + 1),
@@ -72,29 +71,35 @@ def changes_at(
 
     ``conditions`` are those of all layers together: a later one may remove some.
     """
-    for condition, change in (entry.get("at") or {}).items():
+    changes = entry.get("at") or {}
+    for condition, change in changes.items():
         if change and condition in conditions:
             yield condition, change
 
 
 def _entry(layer: Tree, kind: str, name: str) -> Tree:
     """What a layer says of one name; nothing, if it leaves the name out."""
-    return (layer.get(kind) or {}).get(name) or {}
+    entries = layer.get(kind) or {}
+    return entries.get(name) or {}
 
 
 def _with_chosen(learner: Any) -> Any:
     """A learner with options of which its grids have one value, also in ``at``."""
     if not isinstance(learner, Mapping):
         return learner
-    chosen = {}
-    for option, tried in (learner.get("grid") or {}).items():
-        if isinstance(tried, list) and len(tried) == 1:
-            chosen[option] = tried[0]
     changed = dict(learner)
-    if chosen:
-        changed["options"] = chosen | (learner.get("options") or {})
-    if conditions := learner.get("at"):
-        changed["at"] = {
-            condition: _with_chosen(change) for condition, change in conditions.items()
-        }
+    options = {}
+    grid = learner.get("grid") or {}
+    for option, tried in grid.items():
+        if isinstance(tried, list) and len(tried) == 1:
+            options[option] = tried[0]
+    if options:
+        options |= learner.get("options") or {}
+        changed["options"] = options
+    if learner.get("at"):
+        changed["at"] = _each_with_chosen(learner["at"])
     return changed
+
+
+def _each_with_chosen(learners: Mapping[str, Any]) -> Tree:
+    return {name: _with_chosen(learners[name]) for name in learners}

@@ -25,7 +25,9 @@ _WILDCARD = re.compile(r"\{[^}]*\}")
 def rule_files(root: Path) -> list[Path]:
     """Files of the workflow of a checkout, or of this one if it has none."""
     folder = root / "workflow"
-    files = [*folder.rglob("*.smk"), *folder.rglob("Snakefile")]
+    files: list[Path] = []
+    for pattern in ("*.smk", "Snakefile"):
+        files += folder.rglob(pattern)
     if files or root == CHECKOUT:
         return sorted(files)
     return rule_files(CHECKOUT)
@@ -38,16 +40,22 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
     ``stems``, for what files are called after: also files without their endings, and
     what stands beside such a file, as ``X-comparisons``.
     """
-    patterns = {re.escape(PROVENANCE), re.escape(TEMPORARY)}
+    names = {PROVENANCE, TEMPORARY}
+    parts: set[str] = set()  # of paths, with wildcards
     for path in rule_files(root):
         text = path.read_text(encoding="utf-8")
-        patterns.update(re.escape(name) for name in _RULE.findall(text))
+        names.update(_RULE.findall(text))
         for template in _templates(text):
-            for part in template.removeprefix("<run>/").split("/"):
-                patterns.update(_whole(part))
-                if stems:
-                    patterns.update(_stems(part))
-    return re.compile("|".join(sorted(patterns)), re.IGNORECASE)
+            file = template.removeprefix("<run>/")
+            parts.update(file.split("/"))
+    patterns = set(map(re.escape, names))
+    for part in parts:
+        if not _WILDCARD.search(part):
+            patterns.add(re.escape(part))
+        if stems:
+            patterns.update(_stems(part))
+    pattern = "|".join(sorted(patterns))
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def _templates(rules: str) -> Iterator[str]:
@@ -57,19 +65,15 @@ def _templates(rules: str) -> Iterator[str]:
             yield double_quoted or single_quoted
 
 
-def _whole(part: str) -> Iterator[str]:
-    """Pattern of a folder or a file without wildcards."""
-    if not _WILDCARD.search(part):
-        yield re.escape(part)
-
-
 def _stems(part: str) -> Iterator[str]:
     """Patterns of a folder or a file without its ending."""
-    *before, last = _WILDCARD.split(part)
-    pieces = [*before, last.partition(".")[0]]
+    *pieces, last = _WILDCARD.split(part)
+    stem, _, _ = last.partition(".")
+    pieces.append(stem)
     if any(pieces):
         yield ".+".join(map(re.escape, pieces))
-        yield re.escape("".join(pieces).strip("-_"))
+        text = "".join(pieces)
+        yield re.escape(text.strip("-_"))
 
 
 def tracked(root: Path) -> set[Path]:
@@ -82,9 +86,10 @@ def tracked(root: Path) -> set[Path]:
         listing = subprocess.run(command, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return set()
-    names = listing.stdout.decode(errors="replace").split("\0")
-    paths = set()
-    for file in filter(None, names):
-        paths.add(Path(file))
-        paths.update(Path(file).parents)
+    names = listing.stdout.decode(errors="replace")
+    paths: set[Path] = set()
+    for name in filter(None, names.split("\0")):
+        file = Path(name)
+        paths.add(file)
+        paths.update(file.parents)
     return paths

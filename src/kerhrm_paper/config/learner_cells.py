@@ -5,20 +5,27 @@ selected options, ``at`` of ``learners.yaml``, the preset and its ``at``, the us
 their ``at``, the name.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
 from kerhrm_paper.config.cells import DataCell, LearnerCell
-from kerhrm_paper.config.files import Key, Tree
+from kerhrm_paper.config.files import Tree
 from kerhrm_paper.config.layers import changes_at
 from kerhrm_paper.config.learner_checks import LearnerChecks, check_effect
-from kerhrm_paper.config.options import Places, dump, entry_of, explained
+from kerhrm_paper.config.options import (
+    Origins,
+    Place,
+    Placed,
+    Places,
+    dump,
+    entry_of,
+    origins,
+)
 from kerhrm_paper.config.schemas import RESERVED, WORDS
 from kerhrm_paper.config.selection import SelectedOptions, Selection
-from kerhrm_paper.config.spelling import tree
+from kerhrm_paper.config.spelling import Named, tree
 
 
 class LearnerCells:
@@ -53,12 +60,19 @@ class LearnerCells:
     def _resolved(self, data: DataCell, name: str) -> LearnerCell:
         base, named = self.schemas.parse_learner(name)
         check_effect(data, name, named)
-        learner, method = self.whole.learners[base], self.schemas.methods[base]
+        learner = self.whole.learners[base]
+        method = self.schemas.methods[base]
         selected = self.selection.selected(data, base, named)
         places = self._places(data, name, selected)
         values = dump(self.sources, method.options, places)
         options = method.options(**values)
-        checks = LearnerChecks(self.sources, data, method, places, values)
+        checks = LearnerChecks(
+            sources=self.sources,
+            data=data,
+            method=method,
+            places=places,
+            values=values,
+        )
         checks.check(options)
         return LearnerCell(
             name=name,
@@ -79,7 +93,7 @@ class LearnerCells:
             missing=selected.missing,
         )
 
-    def _is_checkpointed(self, base: str, named: Mapping[str, Any]) -> bool:
+    def _is_checkpointed(self, base: str, named: Named) -> bool:
         """Whether each iteration is a job: of no candidate, and by one criterion."""
         if self.whole.search or "select" in named:
             return False
@@ -87,71 +101,81 @@ class LearnerCells:
 
     def _n_seeds(self, data: DataCell, name: str) -> int:
         """Replicates of a learner: all of the data's, unless the map has fewer."""
-        _, named = self.schemas.parse_data(data.name)
+        named = self.schemas.parse_data(data.name).options
         names_seeds = any(option in named for option in RESERVED)
         if self.whole.search or names_seeds:
             return len(data.seeds)
-        return self.data_cells.n_seeds(data.base, data.name, name)
+        cell = f"{data.name}/{name}"
+        return self.data_cells.n_seeds(data.base, cell, data.name)
 
     # --- options ---------------------------------------------------------------------
 
-    def explained(self, data: str, name: str) -> dict[str, Key | str]:
+    def origins(self, data: str, name: str) -> Origins:
         """Where each option of a learner stands that is no default of its method."""
         data_cell = self.data_cells.cell(data)
         base, named = self.schemas.parse_learner(name)
         selected = self.selection.selected(data_cell, base, named)
-        return explained(self._places(data_cell, name, selected))
+        places = self._places(data_cell, name, selected)
+        return origins(places)
 
     def _places(self, data: DataCell, name: str, selected: SelectedOptions) -> Places:
         """Options of a learner on data, each with where it stands; later ones win."""
         base, named = self.schemas.parse_learner(name)
-        layers = self.data_cells.layers
-        at: Key = ("learners", base)
-        places: Places = []
-        for number, entry in enumerate(layers.entries("learners", base)):
-            places.append(((*at, "options"), entry.get("options") or {}))
-            if number == 0:  # over the files' options, and below the preset's
-                places.append(((*at, "grid"), self._single(data, base, named)))
-                places.append((selected.key, selected.options))
-            places += self._places_at(data, base, entry)
+        files, *changes = self.data_cells.layers.entries("learners", base)
+        places = [
+            _options(base, files),
+            self._single(data, base, named),
+            (selected.key, selected.options),
+            *self._changes_at(data, base, files),
+        ]
+        for entry in changes:  # of the preset, and of the user
+            places.append(_options(base, entry))
+            places += self._changes_at(data, base, entry)
         if self.whole.learners[base].at_only:
             self._check_known(data, base)
-        options = {
-            option: value
-            for option, value in named.items()
-            if option not in ("select", "select_on")
-        }
+        options = dict(named)
+        options.pop("select", None)
+        options.pop("select_on", None)
         places.append((f"{data.name}/{name}", tree(options)))
         return places
 
-    def _places_at(
-        self, data: DataCell, base: str, entry: Tree
-    ) -> Iterator[tuple[Key, Tree]]:
+    def _changes_at(self, data: DataCell, base: str, entry: Tree) -> Iterator[Placed]:
         """Options that ``at`` of a layer's entry gives a learner on data."""
         conditions = self.whole.learners[base].at
         for condition, change in changes_at(entry, conditions):
             if self.data_cells.meets(data, condition):
                 key = ("learners", base, "at", condition, "options")
-                yield key, change.get("options") or {}
+                options = change.get("options") or {}
+                yield key, options
 
-    def _single(self, data: DataCell, base: str, named: Mapping[str, Any]) -> Tree:
+    def _single(self, data: DataCell, base: str, named: Named) -> Placed:
         """Options of which the grid has one value; none, if nothing is selected."""
+        key = ("learners", base, "grid")
         if named.get("select") == "none":
-            return {}
-        return self.grids.single(data, base)
+            return key, {}
+        options = self.grids.single(data, base)
+        return key, options
 
     def _check_known(self, data: DataCell, base: str) -> None:
         """Refuse data that a learner has no values for."""
         conditions = self.whole.learners[base].at
-        if any(self.data_cells.meets(data, condition) for condition in conditions):
-            return
+        for condition in conditions:
+            if self.data_cells.meets(data, condition):
+                return
         raise KerhrmError(
             f"{base} has values of its own by data, and none for {data.name}",
             f"it knows {', '.join(conditions)}",
         )
 
 
-def _selection_in_words(method: Method, named: Mapping[str, Any]) -> str:
+def _options(base: str, entry: Tree) -> Placed:
+    """Options that a layer's entry gives a learner on all data."""
+    key = ("learners", base, "options")
+    options = entry.get("options") or {}
+    return key, options
+
+
+def _selection_in_words(method: Method, named: Named) -> str:
     """Criterion that has selected options: that of the name, else the method's."""
     select = named.get("select")
     return method.criterion if select is None else WORDS[select]
@@ -165,18 +189,19 @@ def _entries(method: Method, values: Tree) -> dict[str, str]:
     }
     penalty = values.get("penalty")
     if penalty in PENALTIES.load():  # that of a package, which its name does not tell
-        entries["penalty"] = entry_of(PENALTIES[str(penalty)])
+        function = PENALTIES[str(penalty)]
+        entries["penalty"] = entry_of(function)
     return entries
 
 
 def _in_force(places: Places, values: Tree, selected: SelectedOptions) -> Tree:
     """Selected options that nothing later replaces."""
-    last_places = {}
+    last_places: dict[str, Place] = {}
     for place, given in places:
         for option in given:
             last_places[option] = place
-    return {
-        option: values[option]
-        for option in selected.options
-        if last_places[option][0] == "selected"
-    }
+    in_force = {}
+    for option in selected.options:
+        if last_places[option] == selected.key:
+            in_force[option] = values[option]
+    return in_force

@@ -1,8 +1,6 @@
 """Do the options of a learner fit the data that it is on?"""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
@@ -10,6 +8,7 @@ from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Sources, Tree
 from kerhrm_paper.config.options import Places, numbers, place_of
+from kerhrm_paper.config.spelling import Named
 
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
 
@@ -115,7 +114,7 @@ class LearnerChecks:
         return self.sources.error((*place, option), problem, hint)
 
 
-def check_effect(data: DataCell, name: str, named: Mapping[str, Any]) -> None:
+def check_effect(data: DataCell, name: str, named: Named) -> None:
     """Refuse options in a learner's name that change nothing on these data."""
     for option in named:
         group = option.split(".")[0]

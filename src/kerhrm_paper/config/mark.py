@@ -8,7 +8,14 @@ from kerhrm_paper.config.files import Key, Tree
 FULL = ("paper", "fresh")  #: presets of the published sizes and options
 SHOWN = 3  #: changed options that a mark names
 #: keys that say where and how a run is made, and not what
-HARMLESS = ("preset", "results", "raw_dir", "on_missing", "device", "threads")
+HARMLESS = (
+    "preset",
+    "results",
+    "raw_dir",
+    "on_missing",
+    "device",
+    "threads",
+)
 ADDED = ("data", "learners", "tables")  #: kinds of which a user may add more
 
 
@@ -24,12 +31,18 @@ def mark(preset: str, changes: Tree, shipped: Tree) -> str:
     shipped : dict
         Content of the files of ``config/``.
     """
-    phrases = [] if preset in FULL else [f"{preset} sizes"]
-    keys = [".".join(map(str, key)) for key in _changed(changes, shipped)]
+    phrases = []
+    if preset not in FULL:
+        phrases.append(f"{preset} sizes")
+    keys = []
+    for key in _changed(changes, shipped):
+        keys.append(".".join(map(str, key)))
     if keys:
         named = ", ".join(keys[:SHOWN])
-        more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-        phrases.append(f"options differ from the published: {named}{more}")
+        phrase = f"options differ from the published: {named}"
+        if len(keys) > SHOWN:
+            phrase += f" and {len(keys) - SHOWN} more"
+        phrases.append(phrase)
     return "; ".join(phrases)
 
 
@@ -42,11 +55,12 @@ def _changed(changes: Tree, shipped: Tree) -> Iterator[Key]:
         if kind in HARMLESS:
             continue
         if kind in ADDED:
-            content = _known(content or {}, shipped.get(kind) or {})
+            known = shipped.get(kind) or {}
+            content = _known(content or {}, known)
         if content != {}:
             yield from leaves({kind: content})
 
 
 def _known(entries: Tree, shipped: Tree) -> Tree:
     """Entries whose names are shipped."""
-    return {name: entry for name, entry in entries.items() if name in shipped}
+    return {name: entries[name] for name in entries if name in shipped}

@@ -12,6 +12,9 @@ from kerhrm_paper.config.layout import reserved, tracked
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.views import TableView
 
+Spelled = dict[str, str]  #: names by what they are without case
+Siblings = tuple[Key, Iterable[str]]  #: names below one key
+
 
 def check_names(sources: Sources, whole: Whole, root: Path) -> None:
     """Refuse names that would share a folder, a file or a rule.
@@ -22,14 +25,13 @@ def check_names(sources: Sources, whole: Whole, root: Path) -> None:
     of_tables = reserved(root, stems=True)
     for key, names in _siblings(whole):
         taken = of_tables if key == ("tables",) else of_folders
-        spelled: dict[str, str] = {}
+        spelled: Spelled = {}
         for name in names:
             if taken.fullmatch(name):
                 problem = f"the name '{name}' is reserved for the workflow's own files"
                 raise sources.error((*key, name), problem, "choose another one")
-            with sources.naming((*key, name), name):
-                check_case(name, spelled)
-            spelled[name.casefold()] = name
+            with sources.placing((*key, name)):
+                _add(name, spelled)
     _check_preset(sources, whole.preset, root)
 
 
@@ -38,18 +40,24 @@ def check_cells(sources: Sources, tables: Mapping[str, TableView]) -> None:
 
     Their folders would be one on a system that ignores case.
     """
-    data: dict[str, str] = {}
-    learners: dict[str, str] = {}
+    data: Spelled = {}
+    learners: Spelled = {}
     for table, view in tables.items():
         for row in view.rows:
-            names = [(row.data, data), (row.learner, learners), (row.trained, learners)]
-            for name, spelled in names:
-                with sources.naming(("tables", table, "data", row.data), name):
-                    check_case(name, spelled)
-                spelled[name.casefold()] = name
+            key = ("tables", table, "data", row.data)
+            with sources.placing(key):
+                _add(row.data, data)
+                _add(row.learner, learners)
+                _add(row.trained, learners)
 
 
-def check_case(name: str, spelled: Mapping[str, str]) -> None:
+def _add(name: str, spelled: Spelled) -> None:
+    """Add a name to others, from which it may not differ in case alone."""
+    check_case(name, spelled)
+    spelled[name.casefold()] = name
+
+
+def check_case(name: str, spelled: Spelled) -> None:
     """Refuse a name that differs in case alone from another one.
 
     ``spelled`` are the others by what they are without case.
@@ -65,22 +73,25 @@ def _check_preset(sources: Sources, preset: str, root: Path) -> None:
     key = ("preset",)
     for path in (root / "config" / "presets").glob("*.yaml"):
         other = path.stem
-        if other != preset and other.casefold() == preset.casefold():
+        is_alike = other.casefold() == preset.casefold()
+        if is_alike and other != preset:
             problem = f"the preset '{other}' differs in case alone"
             raise sources.error(key, problem, "rename one of them")
     if reserved(root).fullmatch(preset):
         problem = "the name is reserved for the workflow's own files"
         raise sources.error(key, problem, "rename the preset's file")
     published = tracked(root)
-    if Path("config", "presets", f"{preset}.yaml") in published:
+    file = Path("config", "presets", f"{preset}.yaml")
+    if file in published:
         return  # its runs may be published, too
+    run = f"results/{preset}"
     for folder in published:
-        if str(folder).casefold() == f"results/{preset}".casefold():
+        if str(folder).casefold() == run.casefold():
             problem = f"{folder} has files of the checkout, which runs would overwrite"
             raise sources.error(key, problem, "rename the preset's file")
 
 
-def _siblings(whole: Whole) -> Iterator[tuple[Key, Iterable[str]]]:
+def _siblings(whole: Whole) -> Iterator[Siblings]:
     """Names that are folders or files beside each other, with the key above them."""
     yield ("data",), whole.data
     yield ("learners",), whole.learners

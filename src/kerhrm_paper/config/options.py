@@ -3,7 +3,6 @@
 Of several places that give an option the last one wins.  Errors name that place.
 """
 
-import functools
 from collections.abc import Collection, Iterator
 from typing import Any, get_origin
 
@@ -16,21 +15,27 @@ from kerhrm_paper.config.files import Key, Sources, Tree
 from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.strict_yaml import merge
 
-#: options, and the key where they stand, or the name; later ones win
-Places = list[tuple[Key | str, Tree]]
+Grid = dict[str, list[Any]]  #: values that are tried, by option
+Model = type[Options]  #: a class of options
+Place = Key | str  #: the key where options stand, or the name that gives them
+Placed = tuple[Place, Tree]  #: options with their place
+Places = list[Placed]  #: later ones win
+Origins = dict[str, Place]  #: the place of each option
 
 
 def numbers(value: Any) -> list[int | float]:
     """A number, or the numbers of a list."""
     items = value if isinstance(value, list) else [value]
-    return [
-        item
-        for item in items
-        if isinstance(item, int | float) and not isinstance(item, bool)
-    ]
+    found: list[int | float] = []
+    for item in items:
+        if isinstance(item, bool):
+            continue
+        if isinstance(item, int | float):
+            found.append(item)
+    return found
 
 
-def place_of(places: Places, option: Any) -> Key | str:
+def place_of(places: Places, option: Any) -> Place:
     """The last place that gives an option; the last one of all, if none does."""
     for place, given in reversed(places):
         if option in given:
@@ -39,26 +44,27 @@ def place_of(places: Places, option: Any) -> Key | str:
     return last
 
 
-def explained(places: Places) -> dict[str, Key | str]:
+def origins(places: Places) -> Origins:
     """Where each option stands: its key, or the name that gives it."""
-    keys: dict[str, Key | str] = {}
+    origin: Origins = {}
     for place, given in places:
         for option in given:
-            is_name = isinstance(place, str)
-            keys[option] = place if is_name else (*place, option)
-    return keys
+            if isinstance(place, str):
+                origin[option] = place
+            else:
+                origin[option] = (*place, option)
+    return origin
 
 
-def dump(
-    sources: Sources, model: type[Options], places: Places, prefix: str = ""
-) -> Tree:
+def dump(sources: Sources, model: Model, places: Places, prefix: str = "") -> Tree:
     """Options with their defaults.
 
     An error names the file of the last place with the key, or the name that gives it,
     where the key has the prefix.
     """
-    trees = (given for _, given in places)
-    options: Tree = functools.reduce(merge, trees, {})
+    options: Tree = {}
+    for _, given in places:
+        options = merge(options, given)
     try:
         return _validated(model, options)
     except ValidationError as error:
@@ -67,15 +73,15 @@ def dump(
         place = place_of(places, location[0] if location else None)
         if not isinstance(place, str):
             raise invalid(sources, place, error) from error
-        words = [part for part in location if isinstance(part, str)]
-        key = prefix + ".".join(words) if words else "options"
+        names = [part for part in location if isinstance(part, str)]
+        key = "options"
+        if names:
+            key = prefix + ".".join(names)
         problem, hint = worded(first)
         raise KerhrmError(f"{place}: {key}: {problem}", hint) from error
 
 
-def check_fields(
-    sources: Sources, model: type[Options], key: Key, options: Tree
-) -> None:
+def check_fields(sources: Sources, model: Model, key: Key, options: Tree) -> None:
     """Refuse options that no others could make right, be they used or not."""
     try:
         _validated(model, options)
@@ -85,17 +91,19 @@ def check_fields(
             raise invalid(sources, key, error) from error
 
 
-def _validated(model: type[Options], options: Tree) -> Tree:
+def _validated(model: Model, options: Tree) -> Tree:
     """Options with their defaults; a number is a list of one, where lists are meant."""
     given = dict(options)
     for name, field in model.model_fields.items():
+        value = given.get(name)
         is_list = get_origin(field.annotation) is list
-        if is_list and isinstance(given.get(name), int | float):
-            given[name] = [given[name]]
-    return model(**given).model_dump(mode="json")
+        if is_list and isinstance(value, int | float):
+            given[name] = [value]
+    validated = model(**given)
+    return validated.model_dump(mode="json")
 
 
-def one_by_one(key: Key, grid: dict[str, list[Any]]) -> Iterator[tuple[Key, Tree]]:
+def one_by_one(key: Key, grid: Grid) -> Iterator[tuple[Key, Tree]]:
     """Every value of a grid as options with one entry."""
     for option, tried in grid.items():
         for value in tried:

@@ -9,21 +9,22 @@
 - :class:`~kerhrm_paper.config.learner_cells.LearnerCells` resolves learners.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.checks import check_content
 from kerhrm_paper.config.data_cells import DataCells
-from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.grids import Grids
 from kerhrm_paper.config.layers import read_layers
 from kerhrm_paper.config.learner_cells import LearnerCells
+from kerhrm_paper.config.options import Origins
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.schemas import Schemas
 from kerhrm_paper.config.selection import Selection
-from kerhrm_paper.config.spelling import Schema, spell
+from kerhrm_paper.config.spelling import Named, ParsedName, Schema, spell
 
 
 class Resolver:
@@ -63,13 +64,13 @@ class Resolver:
         """Learner of a name, on data of a name; KerhrmError if one of them is none."""
         return self.learner_cells.cell(data, name)
 
-    def explained_data(self, name: str) -> dict[str, dict[str, Key | str]]:
+    def explained_data(self, name: str) -> dict[str, Origins]:
         """Where each option of data stands that is no default, by part."""
-        return self.data_cells.explained(name)
+        return self.data_cells.origins(name)
 
-    def explained(self, data: str, name: str) -> dict[str, Key | str]:
+    def explained(self, data: str, name: str) -> Origins:
         """Where each option of a learner stands that is no default of its method."""
-        return self.learner_cells.explained(data, name)
+        return self.learner_cells.origins(data, name)
 
     # --- names -----------------------------------------------------------------------
 
@@ -81,11 +82,11 @@ class Resolver:
         """Options that a name can give a learner; KerhrmError if there is none."""
         return self.schemas.learner_schema(base)
 
-    def parse_data(self, name: str) -> tuple[str, dict[str, Any]]:
+    def parse_data(self, name: str) -> ParsedName:
         """Base and options of a name of data; KerhrmError if it is none."""
         return self.schemas.parse_data(name)
 
-    def parse_learner(self, name: str) -> tuple[str, dict[str, Any]]:
+    def parse_learner(self, name: str) -> ParsedName:
         """Base and options of a name of a learner; KerhrmError if it is none."""
         return self.schemas.parse_learner(name)
 
@@ -105,33 +106,33 @@ class Resolver:
         ``kerhrm+n_environments=2`` is ``kerhrm`` where that has two, and
         ``erm+select=oracle`` is ``erm`` where the oracle has selected the same.
         """
-        base, named = self.parse_learner(name)
-        if self.whole.search or self.learner(data, name).missing is not None:
+        if self.whole.search:
             return name
-        schema = self.learner_schema(base)
-
-        def is_same(options: Mapping[str, Any]) -> bool:
-            return self._are_same(data, name, base, options)
-
-        named = _fewest(named, is_same)
-        if "select" not in named:
-            return spell(base, named, schema)
-        for criterion in self.criteria(base):  # of several that select the same
-            if criterion == named["select"]:
-                break
-            if is_same(named | {"select": criterion}):
-                named["select"] = criterion
-                break
-        return spell(base, named, schema)
-
-    def _are_same(
-        self, data: str, name: str, base: str, options: Mapping[str, Any]
-    ) -> bool:
-        """Whether a learner with other options in its name trains the same."""
         cell = self.learner(data, name)
+        if cell.missing is not None:
+            return name
+        base, named = self.parse_learner(name)
+
+        def is_same(options: Named) -> bool:
+            return self._trains_same(data, cell, options)
+
+        fewest = _fewest(dict(named), is_same)
+        if "select" in fewest:
+            # of several criteria that select the same, the first one
+            for criterion in self.criteria(base):
+                other = fewest | {"select": criterion}
+                if other == fewest or is_same(other):
+                    fewest = other
+                    break
+        schema = self.learner_schema(base)
+        return spell(base, fewest, schema)
+
+    def _trains_same(self, data: str, cell: LearnerCell, options: Named) -> bool:
+        """Whether a learner trains the same with other options in its name."""
+        schema = self.learner_schema(cell.base)
         try:
-            other_name = spell(base, options, self.learner_schema(base))
-            other = self.learner(data, other_name)
+            name = spell(cell.base, options, schema)
+            other = self.learner(data, name)
         except KerhrmError:
             return False
         if other.missing is not None or other.options != cell.options:
@@ -144,16 +145,16 @@ class Resolver:
         A name that has options gives the criterion itself.
         """
         base, named = self.parse_learner(name)
-        if select in ("own", self.schemas.own_criterion(base)):
+        own = self.schemas.own_criterion(base)
+        if select in ("own", own):
             return name
         if named or select not in self.criteria(base):
             return None
-        return spell(base, {"select": select}, self.learner_schema(base))
+        schema = self.learner_schema(base)
+        return spell(base, {"select": select}, schema)
 
 
-def _fewest(
-    named: Mapping[str, Any], is_same: Callable[[Mapping[str, Any]], bool]
-) -> dict[str, Any]:
+def _fewest(named: dict[str, Any], is_same: Callable[[Named], bool]) -> dict[str, Any]:
     """Options of which none can be left out, where ``is_same`` judges the others.
 
     An option may become superfluous only without another one, so we try all again
@@ -161,7 +162,10 @@ def _fewest(
     """
     kept = dict(named)
     for option in named:
-        fewer = {key: value for key, value in kept.items() if key != option}
+        fewer = dict(kept)
+        del fewer[option]
         if is_same(fewer):
             kept = fewer
-    return kept if len(kept) == len(named) else _fewest(kept, is_same)
+    if len(kept) == len(named):
+        return kept
+    return _fewest(kept, is_same)

@@ -1,7 +1,6 @@
 """Which options can a name of data, or of a learner, have?"""
 
 import functools
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -16,7 +15,7 @@ from kerhrm_paper.config.fields import SeedNumber, nearest
 from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.options import known
 from kerhrm_paper.config.schema import Learner, Whole
-from kerhrm_paper.config.spelling import Nameable, Schema, nameable, parse
+from kerhrm_paper.config.spelling import Nameable, ParsedName, Schema, nameable, parse
 from kerhrm_paper.data.registry import DATA_SETS
 
 DEFAULTS = "library defaults"  #: in the place of a criterion: nothing was selected
@@ -29,7 +28,8 @@ WORDS = {
     "oracle": ORACLE,
     "none": DEFAULTS,
 }
-NAME_OF = {words: name for name, words in WORDS.items()}  #: of a criterion in words
+#: names of criteria, by their words
+NAME_OF = {words: name for name, words in WORDS.items()}
 CROSSED = Nameable(
     key="crossed",
     annotation=Annotated[int, Field(gt=0, le=20)],
@@ -88,8 +88,8 @@ class Schemas:
         self.sources = sources
         self.whole = whole
         self.methods: dict[str, Method] = {}
-        self._data_names: dict[str, tuple[str, dict[str, Any]]] = {}
-        self._learner_names: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._data_names: dict[str, ParsedName] = {}
+        self._learner_names: dict[str, ParsedName] = {}
         for name, data in whole.data.items():
             key = ("data", name, "generator")
             known(sources, key, data.generator, DATA_SETS)
@@ -126,30 +126,29 @@ class Schemas:
         method = self.methods[base]
         return _learner_schema(method.options)
 
-    def parse_data(self, name: str) -> tuple[str, dict[str, Any]]:
+    def parse_data(self, name: str) -> ParsedName:
         """Base and options of a name of data; KerhrmError if it is none."""
         if name not in self._data_names:
-            base, named = parse(name, self.data_schema)
+            parsed = parse(name, self.data_schema)
             for option in RESERVED:
-                if option in named:
-                    _check_range(name, option, named[option])
-            self._data_names[name] = base, named
-        base, named = self._data_names[name]
-        return base, dict(named)
+                if option in parsed.options:
+                    _check_range(name, option, parsed.options[option])
+            self._data_names[name] = parsed
+        return self._data_names[name]
 
-    def parse_learner(self, name: str) -> tuple[str, dict[str, Any]]:
+    def parse_learner(self, name: str) -> ParsedName:
         """Base and options of a name of a learner; KerhrmError if it is none."""
         if name not in self._learner_names:
-            base, named = parse(name, self.learner_schema)
-            self._check_select(name, base, named)
-            self._check_select_on(name, base, named)
-            self._learner_names[name] = base, named
-        base, named = self._learner_names[name]
-        return base, dict(named)
+            parsed = parse(name, self.learner_schema)
+            self._check_select(name, parsed)
+            self._check_select_on(name, parsed)
+            self._learner_names[name] = parsed
+        return self._learner_names[name]
 
-    def _check_select(self, name: str, base: str, named: Mapping[str, Any]) -> None:
+    def _check_select(self, name: str, parsed: ParsedName) -> None:
         """Refuse a criterion that the learner cannot have."""
-        criterion = named.get("select")
+        base = parsed.base
+        criterion = parsed.options.get("select")
         if not criterion:
             return
         learner = self.whole.learners[base]
@@ -162,9 +161,10 @@ class Schemas:
                 nearest(criterion, criteria),
             )
 
-    def _check_select_on(self, name: str, base: str, named: Mapping[str, Any]) -> None:
+    def _check_select_on(self, name: str, parsed: ParsedName) -> None:
         """Refuse data on which nothing was selected for the learner."""
-        source = named.get("select_on")
+        base = parsed.base
+        source = parsed.options.get("select_on")
         if not source:
             return
         if not _takes_selected(self.whole.learners[base]):

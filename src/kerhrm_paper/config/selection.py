@@ -1,13 +1,13 @@
 """Which options of a learner has a criterion selected, and on which data?"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key, Tree
 from kerhrm_paper.config.grids import Grids
+from kerhrm_paper.config.spelling import Named
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SelectedOptions:
     source: str
     learner: str
     criterion: str
-    options: Tree
+    options: Tree = field(default_factory=dict)
     missing: KerhrmError | None = None
 
     @property
@@ -54,34 +54,40 @@ class Selection:
         self.schemas = grids.schemas
         self.whole = grids.whole
 
-    def selected(
-        self, data: DataCell, base: str, named: Mapping[str, Any]
-    ) -> SelectedOptions:
+    def selected(self, data: DataCell, base: str, named: Named) -> SelectedOptions:
         """Selected options of a learner whose name has some options.
 
         ``select`` among them is the criterion, else it is the learner's own;
         ``select_on`` is the data set that it was applied to, else that of the data.
         """
-        select = named.get("select")
-        criterion = select or self.schemas.own_criterion(base)
-        source = self._source(data, named)
         learner = self.whole.learners[base].tuned_as or base
+        select = named.get("select")
+        nothing = SelectedOptions(
+            source=self._source(data, named),
+            learner=learner,
+            criterion=select or self.schemas.own_criterion(base),
+        )
         if self.whole.search or select == "none":
-            return SelectedOptions(source, learner, criterion, {})
+            return nothing
         if not self.grids.is_tried(data, learner):
-            return SelectedOptions(source, learner, criterion, {})
+            return nothing
         # of the learner whose candidates were tried, which may have another one
-        applied = select or self.schemas.own_criterion(learner)
-        by_criterion: Mapping[Any, Tree]
-        by_criterion = self.whole.selected.get(source, {}).get(learner, {})
-        if applied in by_criterion:
-            return SelectedOptions(source, learner, criterion, by_criterion[applied])
-        missing = None
-        if not self.grids.is_single(data, learner):
-            missing = self._nothing_selected(source, learner, applied)
-        return SelectedOptions(source, learner, criterion, {}, missing)
+        criterion = select or self.schemas.own_criterion(learner)
+        options = self._options(nothing.source, learner)
+        if criterion in options:
+            return replace(nothing, options=options[criterion])
+        if self.grids.is_single(data, learner):
+            return nothing
+        missing = self._nothing_selected(nothing.source, learner, criterion)
+        return replace(nothing, missing=missing)
 
-    def _source(self, data: DataCell, named: Mapping[str, Any]) -> str:
+    def _options(self, source: str, learner: str) -> Mapping[str, Tree]:
+        """Selected options of a learner, by criterion."""
+        learners = self.whole.selected.get(source) or {}
+        by_criterion = learners.get(learner) or {}
+        return {str(name): options for name, options in by_criterion.items()}
+
+    def _source(self, data: DataCell, named: Named) -> str:
         """Data set on which a learner's options were selected."""
         of_data = self.whole.data[data.base].select_on
         return str(named.get("select_on") or of_data or data.base)
@@ -93,9 +99,8 @@ class Selection:
         file = f"config/selected/{source}.yaml"
         problem = f"{file}: it has no options of {learner} by {criterion}"
         cures = [f"{learner}+select=none"]
-        for other, learners in self.whole.selected.items():
-            by_criterion: Mapping[Any, Tree] = learners.get(learner) or {}
-            if criterion in by_criterion:
+        for other in self.whole.selected:
+            if criterion in self._options(other, learner):
                 cures.append(f"{learner}+select_on={other}")
         hint = f"write {' or '.join(cures)}"
         data = self.whole.data.get(source)

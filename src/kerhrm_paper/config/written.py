@@ -7,7 +7,7 @@ selected options, each for itself: ``preset_changes`` and ``changes``, the user'
 from collections.abc import Mapping
 from typing import Any
 
-from kerhrm_paper.config.files import Sources, Tree
+from kerhrm_paper.config.files import Layer, Sources, Tree
 from kerhrm_paper.config.layers import read_layers
 
 LAYERED = ("data", "learners")  #: kinds whose options are given by layers
@@ -29,7 +29,8 @@ def written(sources: Sources, preset: str, mark: str) -> Tree:
 
 def _layered(layer: Tree) -> Tree:
     """What a layer says of data and learners."""
-    return {kind: layer[kind] for kind in LAYERED if kind in layer}
+    kinds = [kind for kind in LAYERED if kind in layer]
+    return {kind: layer[kind] for kind in kinds}
 
 
 def sources_of_run(file: str, noted: Mapping[str, Any]) -> Sources:
@@ -41,5 +42,7 @@ def sources_of_run(file: str, noted: Mapping[str, Any]) -> Sources:
     merged.pop("mark", None)
     user = merged.pop("changes", {})
     preset = merged.pop("preset_changes", {})
-    layers = [(file, (), merged), (file, (), preset), (file, (), user)]
+    layers: list[Layer] = []
+    for content in (merged, preset, user):
+        layers.append((file, (), content))
     return Sources(layers, preset_at=1)
