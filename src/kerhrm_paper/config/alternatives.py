@@ -84,7 +84,7 @@ class Alternatives:
 
         What a run notes of its configuration has no alternatives at all.
         """
-        first_data = next(iter(table.data))
+        first_data, *_ = table.data
         base = base_of(first_data)
         is_measured = any(self.measured_on(base))
         if self.whole.choices and not is_measured:

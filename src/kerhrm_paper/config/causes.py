@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.fields import Names
 from kerhrm_paper.config.files import Key, Sources, Tree
 
 Resolve = Callable[[Sources], Any]
@@ -26,7 +27,7 @@ def leaves(tree: Any, above: Key = ()) -> Iterator[Key]:
 def cause(
     error: KerhrmError,
     sources: Sources,
-    of_user: Collection[str],
+    of_user: Names,
     resolve: Resolve,
 ) -> KerhrmError:
     """The error, with the file in front without which there is none.
@@ -43,8 +44,9 @@ def cause(
     resolve : callable
         Raises KerhrmError if the files are wrong.
     """
-    if any(error.problem.startswith(f"{name}: ") for name in of_user):
-        return error
+    for name in of_user:
+        if error.problem.startswith(f"{name}: "):
+            return error
     numbers = range(len(sources.layers))
     for number in reversed(numbers):
         name, place, content = sources.layers[number]
@@ -79,10 +81,11 @@ def _fewest(content: Tree, is_good: IsGood) -> list[Key]:
     keys = list(leaves(content))
     while len(keys) > 1:
         middle = len(keys) // 2
-        if is_good(_without(content, keys[:middle])):
-            keys = keys[:middle]
-        elif is_good(_without(content, keys[middle:])):
-            keys = keys[middle:]
+        first, second = keys[:middle], keys[middle:]
+        if is_good(_without(content, first)):
+            keys = first
+        elif is_good(_without(content, second)):
+            keys = second
         else:
             break
     return keys
@@ -112,12 +115,11 @@ def _with_file(
     if len(named) > SHOWN:
         shown += f" and {len(named) - SHOWN} more"
     problem = f"{name}: {shown}: with it, {error.problem}"
-    removed = [key for key in keys if _value(content, key) is None]
-    hint = error.hint
-    if removed:
-        key = _dotted(removed[0])
-        hint = f"delete {key}: null, or set what uses it to null, too"
-    return KerhrmError(problem, hint)
+    for key, text in zip(keys, named, strict=True):
+        if _value(content, key) is None:
+            hint = f"delete {text}: null, or set what uses it to null, too"
+            return KerhrmError(problem, hint)
+    return KerhrmError(problem, error.hint)
 
 
 def _dotted(key: Key) -> str:

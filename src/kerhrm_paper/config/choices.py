@@ -66,7 +66,11 @@ def contrasts(resolved: Resolved) -> list[Contrast]:
         table = resolved.whole.tables[name]
         measured += _contrasts(alternatives, name, table)
     order = [*resolved.whole.choices]
-    return sorted(measured, key=lambda contrast: order.index(contrast.choice))
+
+    def number(contrast: Contrast) -> int:
+        return order.index(contrast.choice)
+
+    return sorted(measured, key=number)
 
 
 def _measuring(resolved: Resolved) -> dict[str, str]:
@@ -91,15 +95,17 @@ def _contrasts(
 ) -> Iterator[Contrast]:
     """Contrasts that a table measures."""
     data = _first_data(table)
+    base = base_of(data)
     learners = table.data[data].learners
-    learners = table.learners if learners is None else learners
-    for key, alternative in alternatives.measured_on(base_of(data)):
+    if learners is None:
+        learners = table.learners
+    for key, alternative in alternatives.measured_on(base):
         _, choice, *_ = key
         yield Contrast(
             choice=str(choice),
             alternative=alternative.name,
             table=name,
-            base=base_of(data),
+            base=base,
             data=data,
             learners=tuple(learners),
             only=alternative.only,
@@ -123,13 +129,19 @@ def _changes(
         changes["changed_data"] = changed_data
     if alternative.learner is not None:
         changed = alternatives.changed_learner(key, alternative.learner, learners)
-        base = base_of(alternative.learner)
-        replaced = [learner for learner in learners if base_of(learner) == base]
         changes["changed_learner"] = changed
-        changes["learner"] = replaced[0] if replaced else base
+        changes["learner"] = _of_base(base_of(changed), learners)
     if alternative.select is not None:
         changes["selection"] = WORDS[alternative.select]
     return changes
+
+
+def _of_base(base: str, learners: list[str]) -> str:
+    """The learner of a table with a base; the base, if it has none."""
+    for learner in learners:
+        if base_of(learner) == base:
+            return learner
+    return base
 
 
 def _first_data(table: Table) -> str:

@@ -9,13 +9,13 @@ import argparse
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.runs import TOGETHER
 
 #: the folder and the file of a profile, None if there is none
@@ -98,7 +98,8 @@ class CommandLine:
         self.options: list[Given] = []
         for action in parser._actions:
             action.__class__ = self._recording(type(action))
-        self.targets: list[str] = list(parser.parse_args(list(words)).targets)
+        arguments = parser.parse_args(list(words))
+        self.targets: list[str] = list(arguments.targets)
 
     def _recording(self, kind: type[argparse.Action]) -> type[argparse.Action]:
         """An action that also notes what it is called with."""
@@ -113,10 +114,7 @@ class CommandLine:
                 option_string: str | None = None,
             ) -> None:
                 if option_string is not None:
-                    several = values if isinstance(values, list) else [values]
-                    # of --batch RULE=I/N, which is parsed already
-                    names = [getattr(value, "rulename", value) for value in several]
-                    given = Given(self, option_string, [*map(str, names)])
+                    given = Given(self, option_string, _texts(values))
                     options.append(given)
                 super().__call__(parser, namespace, values, option_string)
 
@@ -149,9 +147,10 @@ class CommandLine:
         """
         given: dict[str, list[str]] = {}
         for option in self.options:
-            given.setdefault(option.name, []).extend(option.values)
+            values = given.setdefault(option.name, [])
+            values += option.values
         from_environment = os.environ.get("SNAKEMAKE_PROFILE", "none")
-        profiles = [*given.get("profile", [from_environment])]
+        profiles = list(given.get("profile", [from_environment]))
         (of_workflow,) = given.get("workflow_profile", ["default"])
         if of_workflow != "none":
             places = _profile_places(root, of_workflow)
@@ -170,10 +169,10 @@ class CommandLine:
 
     def check_targets(
         self,
-        rules: Collection[str],
-        targets: Collection[str],
+        rules: Names,
+        targets: Names,
         run: str,
-        presets: Collection[str],
+        presets: Names,
     ) -> None:
         """Refuse names of rules and files that are not there, and lost targets.
 
@@ -189,7 +188,7 @@ class CommandLine:
         for option in self.options:
             for value in option.values:
                 self._check_lost(option, value, targets)
-                if option.name in (*NAMING, *OF_RULES) and _rule(value) == "train":
+                if _rule(value) == "train":
                     _check_alone(option, rules)
                 if option.name in CUTTING and value in targets:
                     self._check_needed(option.word, value)
@@ -203,7 +202,7 @@ class CommandLine:
                 _check_target(target, rules, targets)
                 _check_file(target, run, presets)
 
-    def _check_lost(self, option: Given, value: str, targets: Collection[str]) -> None:
+    def _check_lost(self, option: Given, value: str, targets: Names) -> None:
         """Refuse a value that was meant as a target, where no other one is left."""
         takes_several = option.action.nargs in ("?", "*", "+")
         if self.targets or not takes_several or option.name in FREE:
@@ -253,8 +252,9 @@ class CommandLine:
             if option.name not in PLANNED:
                 continue
             for value in option.values:
-                is_batch = option.name == "batch"
-                name = value.partition("=")[0] if is_batch else value
+                name = value
+                if option.name == "batch":
+                    name, _, _ = value.partition("=")
                 expected.append((option.word, name))
         return expected
 
@@ -277,6 +277,17 @@ class CommandLine:
 
 
 # --- options -------------------------------------------------------------------------
+
+
+def _texts(values: Any) -> list[str]:
+    """Values of an option as they are typed; of --batch RULE=I/N, the rule."""
+    if not isinstance(values, list):
+        values = [values]
+    texts = []
+    for value in values:
+        name = getattr(value, "rulename", value)
+        texts.append(str(name))
+    return texts
 
 
 def _replaces(action: argparse.Action) -> bool:
@@ -304,14 +315,19 @@ def _profile_places(root: Path, name: str) -> list[str]:
         root / name,
         root / "profiles" / name,
     )
-    return [str(place) for place in places if place.exists()]
+    there = []
+    for place in places:
+        if place.exists():
+            there.append(str(place))
+    return there
 
 
-def _check_profile(file: Path, given: Collection[str]) -> None:
+def _check_profile(file: Path, given: Names) -> None:
     """Refuse a profile with a configuration that the command line would replace."""
     text = file.read_text(encoding="utf-8")
     for key in ("config", "configfile"):
-        if key in given and re.search(rf"^{key}s?:", text, re.MULTILINE):
+        is_there = re.search(rf"^{key}s?:", text, re.MULTILINE)
+        if key in given and is_there:
             problem = f"--{key} replaces the key {key} of {file}"
             raise KerhrmError(problem, f"write all values after --{key}")
 
@@ -324,30 +340,29 @@ def _rule(value: str) -> str:
     return re.split("[=:]", value)[0]
 
 
-def _no_rule(word: str, value: str, rules: Collection[str]) -> KerhrmError:
+def _no_rule(word: str, value: str, rules: Names) -> KerhrmError:
     """Error of an option's value whose rule is unknown."""
     rule = _rule(value)
     problem = f"{word} {value}: no rule is called '{rule}'"
     return KerhrmError(problem, nearest(rule, rules))
 
 
-def _check_named(word: str, value: str, rules: Collection[str]) -> None:
+def _check_named(word: str, value: str, rules: Names) -> None:
     """Refuse an option's value that is no file, and no rule either."""
     if os.sep not in value:
         problem = f"{word} {value}: no rule has this name"
         raise KerhrmError(problem, nearest(value, rules))
 
 
-def _check_target(
-    target: str, rules: Collection[str], targets: Collection[str]
-) -> None:
+def _check_target(target: str, rules: Names, targets: Names) -> None:
     """Refuse a target that is no file, and no rule either."""
     problem = f"target {target} does not exist"
     folder_of = target.rstrip(os.sep)
     if folder_of in rules:
         raise KerhrmError(problem, f"did you mean {folder_of}?")
-    listed = [name for name in target.split(",") if name]
-    if len(listed) > 1 and all(name in targets for name in listed):
+    listed = list(filter(None, target.split(",")))
+    are_targets = all(name in targets for name in listed)
+    if are_targets and len(listed) > 1:
         raise KerhrmError(problem, f"write {' '.join(listed)}")
     if os.sep in target:
         return
@@ -358,15 +373,19 @@ def _check_target(
     raise KerhrmError(problem, f"{hint}; a table of your own needs its --configfile")
 
 
-def _check_alone(option: Given, rules: Collection[str]) -> None:
+def _check_alone(option: Given, rules: Names) -> None:
     """Refuse `train` where other rules train several learners each, and would be left
     out; what is set of its resources and threads is set of theirs, too.
 
     Rules without wildcards that Snakemake is told to run again are targets, so that
     `-R train` cannot mean those that a target needs.
     """
+    if option.name not in (*NAMING, *OF_RULES):
+        return
+    if option.name in ("set_resources", "set_threads"):
+        return
     together = [name for name in rules if name.startswith(TOGETHER)]
-    if not together or option.name in ("set_resources", "set_threads"):
+    if not together:
         return
     raise KerhrmError(
         f"{option.word} train leaves out {len(together)} rules that train several "
@@ -375,10 +394,12 @@ def _check_alone(option: Given, rules: Collection[str]) -> None:
     )
 
 
-def _check_file(name: str, run: str, presets: Collection[str]) -> None:
+def _check_file(name: str, run: str, presets: Names) -> None:
     """Refuse a file that does not lie in the folder of the run."""
-    written = name if os.path.isabs(name) else os.path.relpath(name)
-    if Path(written).is_relative_to(run):
+    written = Path(name)
+    if not written.is_absolute():
+        written = Path(os.path.relpath(name))
+    if written.is_relative_to(run):
         return
     path = Path(os.path.abspath(name))
     folder = Path(os.path.abspath(run))

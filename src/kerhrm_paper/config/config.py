@@ -10,14 +10,13 @@ from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
-from kerhrm_paper.config.choices import Contrast, contrasts
+from kerhrm_paper.config.choices import contrasts
 from kerhrm_paper.config.layout import CHECKOUT as CHECKOUT
 from kerhrm_paper.config.names import check_case
 from kerhrm_paper.config.resolve import Resolved, resolve
 from kerhrm_paper.config.run_folder import check_run_folder, run_folder
-from kerhrm_paper.config.searches import Search
 from kerhrm_paper.config.strict_yaml import OWN_KEYS
-from kerhrm_paper.config.views import Cell, Group, TableView
+from kerhrm_paper.config.views import Cell
 from kerhrm_paper.config.written import written
 
 
@@ -56,19 +55,19 @@ class Config:
         self.resolved = resolved
         self.own_table = dict(resolved.sources.own_table)
         self.own_table |= own_table or {}
-        self.preset: str = whole.preset
-        self.device: str = whole.device
-        self.threads: int = whole.threads
-        self.raw_dir: str | None = whole.raw_dir
-        self.on_missing: str = whole.on_missing
-        self.mark: str = resolved.mark
-        self.run: Path = run_folder(whole.results, whole.preset)
-        self.tables: dict[str, TableView] = resolved.tables
-        self.searches: dict[str, Search] = resolved.searches
-        self.groups: list[Group] = resolved.groups
-        self.choices: list[Contrast] = contrasts(resolved)
-        self.data_sets: list[str] = [*whole.data]
-        self.learners: list[str] = [*whole.learners]
+        self.preset = whole.preset
+        self.device = whole.device
+        self.threads = whole.threads
+        self.raw_dir = whole.raw_dir
+        self.on_missing = whole.on_missing
+        self.mark = resolved.mark
+        self.run = run_folder(whole.results, whole.preset)
+        self.tables = resolved.tables
+        self.searches = resolved.searches
+        self.groups = resolved.groups
+        self.choices = contrasts(resolved)
+        self.data_sets = [*whole.data]
+        self.learners = [*whole.learners]
         # names of the run by their lower case: others may not differ in case alone
         self._data: dict[str, str] = {}
         self._learners: dict[str, str] = {}

@@ -82,7 +82,10 @@ class DataCells:
     def origins(self, name: str) -> dict[str, Origins]:
         """Where each option of data stands that is no default, by part."""
         places = self.places(name)
-        return {part: origins(places[part]) for part in PARTS}
+        by_part = {}
+        for part in PARTS:
+            by_part[part] = origins(places[part])
+        return by_part
 
     def places(self, name: str) -> dict[str, Places]:
         """Options of every part of data, each with where it stands.
@@ -119,7 +122,8 @@ class DataCells:
 
     def _dumped(self, base: str, places: Mapping[str, Places]) -> dict[str, Tree]:
         """Options of every part of data, with their defaults."""
-        generator = DATA_SETS[self.whole.data[base].generator]
+        data = self.whole.data[base]
+        generator = DATA_SETS[data.generator]
         return {
             "options": dump(
                 self.sources,

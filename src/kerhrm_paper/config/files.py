@@ -97,7 +97,8 @@ class Sources:
         name, place, value = self.find(key)
         below = key[len(place) :]
         text = ".".join(map(str, below))
-        if text and value is not ABSENT and not isinstance(value, Mapping):
+        is_value = value is not ABSENT and not isinstance(value, Mapping)
+        if text and is_value:
             text += f" = {value!r}"
         words = filter(None, (name, text, problem))
         return PlacedError(": ".join(words), hint)
@@ -150,7 +151,9 @@ def read_sources(
         if path.exists():
             layer = _read(path, (name,))
             sources.layers.append(layer)
-    presets = {path.stem: path for path in _files(folder / "presets")}
+    presets = {}
+    for path in _files(folder / "presets"):
+        presets[path.stem] = path
     general = _read(folder / "config.yaml")
     further = [_read(path) for path in files]
     command_line = ("--config", (), dict(overrides))
@@ -159,11 +162,12 @@ def read_sources(
     for layer in (*further, command_line):
         _add_changes(sources, layer)
     # only now do we know which preset the user wants
-    preset = str(sources.changes.get("preset", "paper"))
-    if preset not in presets:
-        hint = suggest(preset, sorted(presets))
-        raise sources.error(("preset",), "no such preset", hint)
-    layer = _read_preset(presets[preset])
+    preset = sources.changes.get("preset", "paper")
+    if str(preset) not in presets:
+        key = ("preset",)
+        hint = suggest(str(preset), sorted(presets))
+        raise sources.error(key, "no such preset", hint)
+    layer = _read_preset(presets[str(preset)])
     sources.layers.insert(preset_at, layer)
     sources.preset_at = preset_at
     return sources

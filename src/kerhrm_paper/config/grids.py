@@ -44,29 +44,32 @@ class Grids:
                 if self.data_cells.meets(data, condition):
                     grid = _over(grid, change)
         # null leaves an option of an earlier file out
-        left_out = [option for option in grid if grid[option] is None]
-        for option in left_out:
-            del grid[option]
+        for option, tried in list(grid.items()):
+            if tried is None:
+                del grid[option]
         return grid
 
     def single(self, data: DataCell, base: str) -> Tree:
         """Options of which the grid has one value, so that no criterion selects it."""
         options = {}
-        for option, tried in self.grid(data, base).items():
+        grid = self.grid(data, base)
+        for option, tried in grid.items():
             if len(tried) == 1:
                 options[option] = tried[0]
         return options
 
     def is_single(self, data: DataCell, base: str) -> bool:
         """Whether a grid has one value of every option."""
-        grid = self.grid(data, base)
-        single = self.single(data, base)
-        return bool(grid) and grid.keys() == single.keys()
+        n_options = len(self.grid(data, base))
+        n_single = len(self.single(data, base))
+        return n_single == n_options > 0
 
     def is_tried(self, data: DataCell, base: str) -> bool:
         """Whether a learner has candidates on some data."""
         learner = self.whole.learners[base]
-        return bool(learner.candidates or self.grid(data, base))
+        if learner.candidates:
+            return True
+        return bool(self.grid(data, base))
 
     def candidates(self, data: DataCell, base: str) -> Iterator[str]:
         """Names of a learner with the options that are tried.
@@ -76,8 +79,8 @@ class Grids:
         grid = self.grid(data, base)
         source = "grid" if grid else "candidates"
         key = ("learners", base, source)
-        number = math.prod(map(len, grid.values()))
-        if number > CANDIDATES:
+        lengths = [len(tried) for tried in grid.values()]
+        if math.prod(lengths) > CANDIDATES:
             problem = f"it has more than {CANDIDATES} combinations"
             raise self.sources.error(key, problem, "shorten its lists")
         given = self.whole.learners[base].candidates
@@ -97,13 +100,16 @@ class Grids:
 
 def _combinations(grid: Grid) -> Iterator[Tree]:
     """All combinations of a grid's values."""
-    for combination in itertools.product(*grid.values()):
-        yield dict(zip(grid, combination, strict=True))
+    combinations = itertools.product(*grid.values())
+    for combination in combinations:
+        pairs = zip(grid, combination, strict=True)
+        yield dict(pairs)
 
 
 def _over(grid: Tree, entry: Tree) -> Tree:
     """The grid of an entry, and then the options of an earlier one that it has not."""
-    merged = dict(entry.get("grid") or {})
+    own = entry.get("grid") or {}
+    merged = dict(own)
     for option, tried in grid.items():
         merged.setdefault(option, tried)
     return merged

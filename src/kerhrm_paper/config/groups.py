@@ -1,6 +1,6 @@
 """Which cells does one job train together?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.spelling import base_of
@@ -21,7 +21,8 @@ def groups_of_tables(
     of ``all`` before others, and then the user's, so that a table that the user adds
     changes no job of another one.
     """
-    shipped = resolver.layers.files.get("tables") or {}
+    files = resolver.layers.files
+    shipped = files.get("tables") or {}
 
     def order(table: TableView) -> tuple[bool, bool]:
         is_user = table.name not in shipped
@@ -32,26 +33,26 @@ def groups_of_tables(
     for table in sorted(tables.values(), key=order):
         cells = []
         for data, learner in table.cells:
+            if (data, learner) in taken:
+                continue
             cell = resolver.learner(data, learner)
-            # iterations of a checkpointed learner are jobs of their own
-            if (data, learner) not in taken and not cell.checkpointed:
+            if not cell.checkpointed:  # else each iteration is a job of its own
                 cells.append((data, learner))
         taken.update(cells)
-        by_options = _by_options(cells)
-        several = [key for key in by_options if len(by_options[key]) > 1]
-        groups += [_group(by_options, key) for key in several]
+        for group in _groups(_by_options(cells)):
+            if len(group.learners) > 1:
+                groups.append(group)
     return groups
 
 
 def groups_of_search(cells: Iterable[Cell]) -> list[Group]:
     """All candidates of a learner on some data."""
-    candidates = by_base(cells)
-    return [_group(candidates, key) for key in candidates]
+    return list(_groups(by_base(cells)))
 
 
-def _group(learners: Learners, key: Cell) -> Group:
-    data, _ = key
-    return Group(data, tuple(learners[key]))
+def _groups(together: Learners) -> Iterator[Group]:
+    for (data, _), learners in together.items():
+        yield Group(data, tuple(learners))
 
 
 def by_base(cells: Iterable[Cell]) -> Learners:

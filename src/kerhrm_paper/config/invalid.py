@@ -55,7 +55,11 @@ OTHERWISE = (*OF_DATA, "steps", "set")
 def invalid(sources: Sources, above: Key, error: ValidationError) -> KerhrmError:
     """One-line error of a validation below the key ``above``."""
     first: Any = error.errors()[0]
-    location = tuple(part for part in first["loc"] if part not in NO_KEYS)
+    parts = []
+    for part in first["loc"]:
+        if part not in NO_KEYS:
+            parts.append(part)
+    location = tuple(parts)
     key = (*above, *location)
     problem, hint = worded(first)
     kind = first["type"]
@@ -78,9 +82,13 @@ def _addition(sources: Sources, key: Key) -> str:
     hint = f"add {key[-1]}: ..."
     entry = key[:-1]
     if entry:
-        others = [name for name in sources.names(*entry[:-1]) if name != entry[-1]]
-        if similar := closest(str(entry[-1]), others):
-            hint += f" to a new '{entry[-1]}'; or {similar}"
+        *place, name = entry
+        others = sources.names(*place)
+        if name in others:
+            others.remove(name)
+        similar = closest(str(name), others)
+        if similar:
+            hint += f" to a new '{name}'; or {similar}"
     return hint
 
 
@@ -91,13 +99,15 @@ def _elsewhere(
     file, _, value = sources.find(key)
     if replacement := _ended(key, value):
         return replacement
-    is_similar = bool(hint) and str(hint).startswith("did you mean")
-    if _is_of_learner(sources, location) and not is_similar:
+    is_typo = (hint or "").startswith("did you mean")
+    if _is_of_learner(sources, location) and not is_typo:
         hint = _of_method(key, value)
-    if len(key) == 1:
-        return _at_top(sources, str(key[0]), file, value) or hint
-    if len(key) == 3 and key[0] == "data" and key[-1] == "label":
-        return f"it is of a table: data: {{{key[1]}: {{label: TEXT}}}}"
+    match key:
+        case (name,):
+            at_top = _at_top(sources, str(name), file, value)
+            return at_top or hint
+        case ("data", name, "label"):
+            return f"it is of a table: data: {{{name}: {{label: TEXT}}}}"
     return hint
 
 
@@ -118,18 +128,22 @@ def _ended(key: Key, value: Any) -> str | None:
 
 def _is_of_learner(sources: Sources, location: Key) -> bool:
     """Whether an unknown key seems to mean options of a learner."""
-    in_entry = location[0] == "learners" and len(location) > 2
-    name = location[1] if in_entry else location[0]
-    return name in sources.tree().get("learners", {})
+    name, *below = location
+    if name == "learners" and len(below) > 1:
+        name = below[0]
+    tree = sources.tree()
+    return name in tree.get("learners", {})
 
 
 def _of_method(key: Key, value: Any) -> str:
     """How an option of a method is written."""
-    tree: dict[str, Any] = {"options": {key[-1]: value}}
-    if len(key) == 1:
-        tree = {"learners": {key[0]: {"options": value}}}
-    text = yaml.safe_dump(tree, default_flow_style=True, width=10**6)
-    return f"options of a method: write {text.strip()[1:-1]}"
+    *above, name = key
+    options = {"options": {name: value}}
+    if not above:  # a learner without the file's key above it
+        options = {"learners": {name: {"options": value}}}
+    text = yaml.safe_dump(options, default_flow_style=True, width=10**6)
+    lines = text.strip()[1:-1]
+    return f"options of a method: write {lines}"
 
 
 def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
@@ -149,5 +163,6 @@ def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
     for part in reversed(OF_DATA[last]):
         value = {part: value}
     text = yaml.safe_dump({data: value}, default_flow_style=True)
+    line = " ".join(text.split())
     sign = "=" if file == "--config" else ": "
-    return f"write 'data{sign}{' '.join(text.split())}'"
+    return f"write 'data{sign}{line}'"

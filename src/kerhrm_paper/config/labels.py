@@ -44,7 +44,8 @@ class Labels:
     def of_setting(self, data: str, learner: str) -> str:
         """What the table calls data with a learner's options."""
         named = self.resolver.parse_learner(learner).options
-        words = [self.of_data(data), *self._of_options(named)]
+        words = [self.of_data(data)]
+        words += self._of_options(named)
         return ",".join(words)
 
     def _of_options(self, named: Named) -> Iterator[str]:
@@ -71,8 +72,10 @@ def check_labels(resolver: Resolver) -> None:
         option, equals, value = text.partition("=")
         if option not in names:
             problem = f"no option or data set is called '{text}'"
-            raise sources.error(key, problem, nearest(text, names))
-        if equals and not _fits(value, options.get(option, [])):
+            hint = nearest(text, names)
+            raise sources.error(key, problem, hint)
+        declared = options.get(option, [])
+        if equals and not _fits(value, declared):
             problem = f"no name has '{text}'"
             hint = "write the value as names do, k=10 or r2=0.7"
             raise sources.error(key, problem, hint)

@@ -81,9 +81,12 @@ def tracked(root: Path) -> set[Path]:
 
     Empty without git.
     """
-    command = ["git", "-C", str(root), "ls-files", "-z"]
     try:
-        listing = subprocess.run(command, capture_output=True, check=True)
+        listing = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z"],
+            capture_output=True,
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return set()
     names = listing.stdout.decode(errors="replace")

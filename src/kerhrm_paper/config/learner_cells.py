@@ -101,8 +101,8 @@ class LearnerCells:
 
     def _n_seeds(self, data: DataCell, name: str) -> int:
         """Replicates of a learner: all of the data's, unless the map has fewer."""
-        named = self.schemas.parse_data(data.name).options
-        names_seeds = any(option in named for option in RESERVED)
+        parsed = self.schemas.parse_data(data.name)
+        names_seeds = any(option in parsed.options for option in RESERVED)
         if self.whole.search or names_seeds:
             return len(data.seeds)
         cell = f"{data.name}/{name}"
@@ -121,7 +121,8 @@ class LearnerCells:
     def _places(self, data: DataCell, name: str, selected: SelectedOptions) -> Places:
         """Options of a learner on data, each with where it stands; later ones win."""
         base, named = self.schemas.parse_learner(name)
-        files, *changes = self.data_cells.layers.entries("learners", base)
+        layers = self.data_cells.layers
+        files, *changes = layers.entries("learners", base)
         places = [
             _options(base, files),
             self._single(data, base, named),
@@ -136,7 +137,8 @@ class LearnerCells:
         options = dict(named)
         options.pop("select", None)
         options.pop("select_on", None)
-        places.append((f"{data.name}/{name}", tree(options)))
+        cell = f"{data.name}/{name}"
+        places.append((cell, tree(options)))
         return places
 
     def _changes_at(self, data: DataCell, base: str, entry: Tree) -> Iterator[Placed]:
@@ -177,8 +179,9 @@ def _options(base: str, entry: Tree) -> Placed:
 
 def _selection_in_words(method: Method, named: Named) -> str:
     """Criterion that has selected options: that of the name, else the method's."""
-    select = named.get("select")
-    return method.criterion if select is None else WORDS[select]
+    if "select" in named:
+        return WORDS[named["select"]]
+    return method.criterion
 
 
 def _entries(method: Method, values: Tree) -> dict[str, str]:

@@ -20,6 +20,8 @@ from pydantic.fields import FieldInfo
 from kerhrm.options import Options
 from kerhrm.plugins import check_entry
 
+Fits = Callable[[Any], bool]  #: whether a reader is for a type
+Reader = Callable[[Any, str], Any]  #: value of a type, given its text
 NONE = "none"  #: spelling of None
 EMPTY = "empty"  #: spelling of a list without items
 _TRUTH = {"true": True, "false": False}
@@ -104,8 +106,9 @@ class Nameable:
         """What values it takes, in words."""
         if self.group:
             return NONE
-        kinds = [_worded(kind) for kind in _kinds(self.annotation)]
-        return " or ".join(dict.fromkeys(kinds))
+        kinds = map(_worded, _kinds(self.annotation))
+        distinct = dict.fromkeys(kinds)
+        return " or ".join(distinct)
 
 
 Schema = Mapping[str, Nameable]  #: by key, in declared order
@@ -124,9 +127,15 @@ def nameable(options: type[Options], prefix: str = "") -> dict[str, Nameable]:
             if type(None) in _kinds(field.annotation):
                 schema[key] = _declared(key, field, group=True)
             schema |= nameable(nested, f"{key}.")
-        elif all(_is_spelled(kind) for kind in _kinds(_whole(field))):
+        elif _has_spellings(field):
             schema[key] = _declared(key, field)
     return schema
+
+
+def _has_spellings(field: FieldInfo) -> bool:
+    """Whether all values of an option can be spelled."""
+    kinds = _kinds(_whole(field))
+    return all(map(_is_spelled, kinds))
 
 
 def _declared(key: str, field: FieldInfo, group: bool = False) -> Nameable:
@@ -151,8 +160,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         inner, *metadata = typing.get_args(annotation)
-        validators = [item for item in metadata if isinstance(item, AfterValidator)]
-        if any(validator.func is check_entry for validator in validators):
+        if any(map(_is_entry, metadata)):
             yield check_entry
         else:
             yield from _kinds(inner)
@@ -161,6 +169,12 @@ def _kinds(annotation: Any) -> Iterator[Any]:
             yield from _kinds(part)
     else:
         yield annotation
+
+
+def _is_entry(metadata: Any) -> bool:
+    """Whether an annotation's metadata says that values are entry points."""
+    is_validator = isinstance(metadata, AfterValidator)
+    return is_validator and metadata.func is check_entry
 
 
 def _nested(annotation: Any) -> type[Options] | None:
@@ -198,7 +212,8 @@ def _worded(kind: Any) -> str:
         whole = "whole " if set(items) == {int} else ""
         return f"{whole}numbers, joined by _"
     if _is_literal(kind):
-        return ", ".join(map(str, typing.get_args(kind)))
+        choices = map(str, typing.get_args(kind))
+        return ", ".join(choices)
     return _SCALARS[kind]
 
 
@@ -231,7 +246,8 @@ def spell_value(value: Any) -> str:
 
 def _list(items: Sequence[Any]) -> str:
     for item in items:
-        if isinstance(item, bool) or not isinstance(item, int | float):
+        is_number = isinstance(item, int | float)
+        if isinstance(item, bool) or not is_number:
             raise ValueError(UNSPELLED)
     return "_".join(map(_number, items)) or EMPTY
 
@@ -271,8 +287,10 @@ def _read_none(_: Any, text: str) -> None:
 
 
 def _read_choice(kind: Any, text: str) -> Any:
-    choices = {spell_value(value): value for value in typing.get_args(kind)}
-    return choices[text]
+    for value in typing.get_args(kind):
+        if spell_value(value) == text:
+            return value
+    raise ValueError
 
 
 def _read_truth(_: Any, text: str) -> bool:
@@ -290,7 +308,8 @@ def _read_list(kind: Any, text: str) -> list[Any]:
         return []
     items = set(_items(kind) or [])
     number = int if items - {Ellipsis} == {int} else float
-    return [_read_number(number, word) for word in text.split("_")]
+    words = text.split("_")
+    return [_read_number(number, word) for word in words]
 
 
 def _read_entry(_: Any, text: str) -> str:
@@ -312,12 +331,12 @@ def _is_list(kind: Any) -> bool:
     return _items(kind) is not None
 
 
-def _is(*types: Any) -> Callable[[Any], bool]:
+def _is(*types: Any) -> Fits:
     return lambda kind: kind in types
 
 
 #: which types a reader is for; of a union, the first reader that can read wins
-_READERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, str], Any]], ...] = (
+_READERS: tuple[tuple[Fits, Reader], ...] = (
     (_is(type(None)), _read_none),
     (_is_literal, _read_choice),
     (_is(bool), _read_truth),

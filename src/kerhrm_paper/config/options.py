@@ -3,14 +3,14 @@
 Of several places that give an option the last one wins.  Errors name that place.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any, get_origin
 
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Options, suggest, worded
-from kerhrm_paper.config.fields import closest
+from kerhrm_paper.config.fields import Names, closest
 from kerhrm_paper.config.files import Key, Sources, Tree
 from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.strict_yaml import merge
@@ -70,7 +70,8 @@ def dump(sources: Sources, model: Model, places: Places, prefix: str = "") -> Tr
     except ValidationError as error:
         first = error.errors()[0]
         location = first["loc"]
-        place = place_of(places, location[0] if location else None)
+        option = location[0] if location else None
+        place = place_of(places, option)
         if not isinstance(place, str):
             raise invalid(sources, place, error) from error
         names = [part for part in location if isinstance(part, str)]
@@ -110,7 +111,7 @@ def one_by_one(key: Key, grid: Grid) -> Iterator[tuple[Key, Tree]]:
             yield key, {option: value}
 
 
-def known(sources: Sources, key: Key, name: str, names: Collection[str]) -> str:
+def known(sources: Sources, key: Key, name: str, names: Names) -> str:
     """A name; an error suggests another one if it is not among the known ones."""
     if name in names:
         return name

@@ -34,7 +34,11 @@ def _texts(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+Text = Annotated[
+    str,
+    BeforeValidator(_text),
+    Field(min_length=1),
+]
 Texts = Annotated[list[Text], BeforeValidator(_texts)]
 FileName = Annotated[
     Text,
@@ -99,7 +103,10 @@ class OwnTable(Options):
         Raises KerhrmError, in one line with the key, also if the folder of the ``run``
         has the page of another file of this name.
         """
-        given = {key: value for key, value in values.items() if value is not None}
+        given = {}
+        for key, value in values.items():
+            if value is not None:
+                given[key] = value
         for key in ("csv", "target"):
             if key not in given:
                 problem = f"own_table needs {key}= beside {', '.join(given)}"
@@ -111,7 +118,8 @@ class OwnTable(Options):
             raise FileError(f"csv={table.csv}: it {problem}", hint)
         page = f"own_table/{page_name(table.csv)}.html"
         record = provenance.read(run, page)
-        if record and provenance.name_in(run, path) not in record["inputs"]:
+        file = provenance.name_in(run, path)
+        if record and file not in record["inputs"]:
             problem = f"csv={table.csv}: {run / page} is the page of another file"
             raise KerhrmError(problem, "delete it, or let results= name another folder")
         return table
@@ -121,8 +129,9 @@ class OwnTable(Options):
         # imports PyTorch, which a plan without a table does not need
         from kerhrm.check import read_names, read_table
 
-        self._check_columns(read_names(Path(self.csv)))
-        self.check(read_table(Path(self.csv)))
+        path = Path(self.csv)
+        self._check_columns(read_names(path))
+        self.check(read_table(path))
 
     def _check_columns(self, names: list[str]) -> None:
         """Refuse columns that are not there."""
@@ -137,8 +146,10 @@ class OwnTable(Options):
 
     def check(self, table: "pd.DataFrame") -> None:
         """Refuse keys that the table's columns and rows do not fit."""
-        self._check_columns([str(name) for name in table.columns])
-        rows = table[table[self.target].notna()]
+        names = map(str, table.columns)
+        self._check_columns(list(names))
+        has_value = table[self.target].notna()
+        rows = table[has_value]
         if rows.empty:
             problem = f"target={self.target}: no row has a value"
             raise KerhrmError(problem, "choose another column")
@@ -155,7 +166,8 @@ class OwnTable(Options):
 
     def _check_inputs(self, columns: set[str]) -> None:
         """Refuse a table of which no column is left to predict from."""
-        if columns - {self.target, self.group, *self.drop}:
+        unused = {self.target, self.group, *self.drop}
+        if columns - unused:
             return
         problem = f"no column of {self.csv} is left to predict from"
         if self.drop:
@@ -165,7 +177,8 @@ class OwnTable(Options):
 
     def _check_groups(self, rows: "pd.DataFrame") -> None:
         """Refuse groups to hold out that no row has, or that are all there are."""
-        groups = sorted(rows[self.group].dropna().astype(str).unique())
+        names = rows[self.group].dropna().astype(str)
+        groups = sorted(names.unique())
         for name in self.held_out:
             if name not in groups:
                 hint = nearest(name, groups)
@@ -200,7 +213,8 @@ class OwnTable(Options):
         task = self.task or looks
         given = f"task={task}: " if self.task else ""
         must = f"{given}target={self.target} must hold"
-        text = target[pd.to_numeric(target, errors="coerce").isna()]
+        numbers = pd.to_numeric(target, errors="coerce")
+        text = target[numbers.isna()]
         if task == "regression" and len(text):
             hint = "choose another target="
             if n_values == 2:

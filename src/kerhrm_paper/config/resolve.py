@@ -45,8 +45,11 @@ class Resolved:
     @property
     def mark(self) -> str:
         """How the run differs from the published options; empty if it does not."""
-        shipped = self.resolver.layers.files
-        return mark(self.whole.preset, self.sources.changes, shipped)
+        return mark(
+            preset=self.whole.preset,
+            changes=self.sources.changes,
+            shipped=self.resolver.layers.files,
+        )
 
 
 def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Resolved:
@@ -59,7 +62,8 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Re
         registry.load()  # a package that is broken is reported now, not in a job
     check_declared_names()
     sources = read_sources(overrides, files, folder)
-    unchanged = Sources([*sources.layers], preset_at=sources.preset_at)
+    layers = list(sources.layers)
+    unchanged = Sources(layers, preset_at=sources.preset_at)
     try:
         return resolved(sources, folder)
     except KerhrmError as error:
@@ -96,7 +100,11 @@ def _resolved_search(resolver: Resolver, tables: Tables) -> Resolved:
     for search in searches.values():
         groups += groups_of_search(search.cells)
     return Resolved(
-        resolver.sources, resolver.whole, resolver, searches=searches, groups=groups
+        sources=resolver.sources,
+        whole=resolver.whole,
+        resolver=resolver,
+        searches=searches,
+        groups=groups,
     )
 
 
@@ -107,5 +115,9 @@ def _resolved_tables(resolver: Resolver, tables: Tables) -> Resolved:
     check_rows(resolver.sources, views, resolver)
     groups = groups_of_tables(views, resolver)
     return Resolved(
-        resolver.sources, resolver.whole, resolver, tables=views, groups=groups
+        sources=resolver.sources,
+        whole=resolver.whole,
+        resolver=resolver,
+        tables=views,
+        groups=groups,
     )

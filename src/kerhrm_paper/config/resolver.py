@@ -10,13 +10,12 @@
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.checks import check_content
 from kerhrm_paper.config.data_cells import DataCells
-from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.files import Sources, Tree
 from kerhrm_paper.config.grids import Grids
 from kerhrm_paper.config.layers import read_layers
 from kerhrm_paper.config.learner_cells import LearnerCells
@@ -135,9 +134,10 @@ class Resolver:
             other = self.learner(data, name)
         except KerhrmError:
             return False
-        if other.missing is not None or other.options != cell.options:
+        if other.missing is not None:
             return False
-        return other.n_seeds >= cell.n_seeds
+        has_seeds = other.n_seeds >= cell.n_seeds
+        return has_seeds and other.options == cell.options
 
     def with_select(self, name: str, select: str) -> str | None:
         """A learner's name with a criterion; None: it cannot have it.
@@ -148,13 +148,15 @@ class Resolver:
         own = self.schemas.own_criterion(base)
         if select in ("own", own):
             return name
-        if named or select not in self.criteria(base):
+        criteria = self.criteria(base)
+        if named or select not in criteria:
             return None
         schema = self.learner_schema(base)
-        return spell(base, {"select": select}, schema)
+        options = {"select": select}
+        return spell(base, options, schema)
 
 
-def _fewest(named: dict[str, Any], is_same: Callable[[Named], bool]) -> dict[str, Any]:
+def _fewest(named: Tree, is_same: Callable[[Named], bool]) -> Tree:
     """Options of which none can be left out, where ``is_same`` judges the others.
 
     An option may become superfluous only without another one, so we try all again

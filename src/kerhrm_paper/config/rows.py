@@ -2,9 +2,9 @@
 
 import functools
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Alternative, Whole
@@ -27,6 +27,8 @@ ENVIRONMENTS = ("shift", "period")  #: kinds with a row for each test environmen
 #: characters without a shape that Unicode counts among letters and marks
 BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 SELECTORS = (*range(0x180B, 0x180E), *range(0xFE00, 0xFE10))  #: of variants; no shape
+Output = tuple[Row, str]  #: what a table shows of a cell, and of which output
+Onlys = list[str | None]  #: titles of the rows that alternatives change
 HINT = "give one of them another label or title"
 
 
@@ -36,9 +38,12 @@ def plain(text: str) -> str:
 
     Case, spaces more than one, and characters of no width.
     """
-    characters = unicodedata.normalize("NFKC", text)
-    visible = (c for c in characters if not _is_invisible(c))
-    return " ".join("".join(visible).split()).casefold()
+    visible = ""
+    for character in unicodedata.normalize("NFKC", text):
+        if not _is_invisible(character):
+            visible += character
+    words = visible.split()
+    return " ".join(words).casefold()
 
 
 def _is_invisible(character: str) -> bool:
@@ -73,7 +78,8 @@ def check_titles(sources: Sources, whole: Whole) -> None:
 
 def _names_row(text: str) -> bool:
     """Whether a text can be seen, and is no column's."""
-    return bool(plain(text)) and plain(text) not in COLUMNS
+    seen = plain(text)
+    return bool(seen) and seen not in COLUMNS
 
 
 # --- alternatives --------------------------------------------------------------------
@@ -85,14 +91,15 @@ def check_alternatives(sources: Sources, whole: Whole) -> None:
     titles: set[str] = set()
     for learner in whole.learners.values():
         titles.update(learner.titles.values())
-    taken: dict[tuple[str, str], list[str | None]] = {}
+    taken: dict[tuple[str, str], Onlys] = {}
     for choice, content in whole.choices.items():
         for number, alternative in enumerate(content.alternatives):
             key: Key = ("choices", choice, "alternatives", number)
             _check_alternative_titles(sources, key, alternative, titles)
             _check_where(sources, key, alternative, whole)
             for data in alternative.places:
-                others = taken.setdefault((data, alternative.name), [])
+                change = (data, alternative.name)
+                others = taken.setdefault(change, [])
                 if _is_taken(alternative.only, others):
                     problem = f"'{alternative.name}' stands for another one on {data}"
                     raise sources.error(key, problem, "delete one, or add `only`")
@@ -100,15 +107,15 @@ def check_alternatives(sources: Sources, whole: Whole) -> None:
 
 
 def _check_alternative_titles(
-    sources: Sources, key: Key, alternative: Alternative, titles: Collection[str]
+    sources: Sources, key: Key, alternative: Alternative, titles: Names
 ) -> None:
     """Refuse titles that no learner has."""
     for field in ("only", "title", "instead"):
         title = getattr(alternative, field)
         if title is not None and title not in titles:
             problem = f"no learner has the title '{title}'"
-            hint = nearest(title, sorted(titles))
-            raise sources.error((*key, field), problem, hint)
+            place = (*key, field)
+            raise sources.error(place, problem, nearest(title, sorted(titles)))
 
 
 def _check_where(
@@ -117,12 +124,12 @@ def _check_where(
     """Refuse data sets that are not there."""
     for number, data in enumerate(alternative.where):
         if data not in whole.data:
+            place = (*key, "where", number)
             problem = f"no data set is called '{data}'"
-            hint = nearest(data, whole.data)
-            raise sources.error((*key, "where", number), problem, hint)
+            raise sources.error(place, problem, nearest(data, whole.data))
 
 
-def _is_taken(only: str | None, others: list[str | None]) -> bool:
+def _is_taken(only: str | None, others: Onlys) -> bool:
     """Whether alternatives of the same name change a row already.
 
     Each changes the row of one title ``only``, or all rows, if that is None.
@@ -143,10 +150,10 @@ def check_rows(
     A row has a setting's text, a title and a selection criterion.
     """
     for name, table in tables.items():
-        owners: dict[tuple[str, str, str], tuple[Row, str]] = {}
+        owners: dict[tuple[str, ...], Output] = {}
         for row, output in _outputs(table):
-            generator = resolver.data(row.data).generator
-            setting = _setting(table.kind, generator, row.setting)
+            data = resolver.data(row.data)
+            setting = _setting(table.kind, data.generator, row.setting)
             title = row.titles[output]
             key = (setting, plain(title), row.selection)
             owner, other_output = owners.setdefault(key, (row, output))
@@ -160,7 +167,7 @@ def check_rows(
                 )
 
 
-def _outputs(table: TableView) -> Iterator[tuple[Row, str]]:
+def _outputs(table: TableView) -> Iterator[Output]:
     """Rows of a table, one for each output."""
     for row in table.rows:
         for output in row.titles:

@@ -60,7 +60,8 @@ def check_run_folder(run: Path, root: Path) -> None:
 def _check_inside(folder: Path, where: str) -> None:
     """Refuse a folder inside that of another run."""
     for above in folder.parents:
-        if (above / TEMPORARY).is_dir() and (above / PROVENANCE).is_dir():
+        of_run = [above / TEMPORARY, above / PROVENANCE]
+        if all(path.is_dir() for path in of_run):
             raise KerhrmError(f"{where}: {above} is another run's folder", HINT)
 
 
@@ -83,17 +84,22 @@ def _check_content(run: Path, folder: Path, where: str) -> None:
 
 def _check_checkout(folder: Path, root: Path, where: str) -> None:
     """Refuse a folder of the checkout that is not in its ``results``."""
-    if not folder.is_relative_to(root) or folder.parent == root / "results":
+    is_result = folder.parent == root / "results"
+    if is_result or not folder.is_relative_to(root):
         return
-    of_checkout = tracked(root) - {Path(), Path("results")}
+    shared = {Path(), Path("results")}
+    of_checkout = tracked(root) - shared
     for above in (folder, *folder.parents):
-        if above.is_relative_to(root) and above.relative_to(root) in of_checkout:
+        if not above.is_relative_to(root):
+            return
+        if above.relative_to(root) in of_checkout:
             raise KerhrmError(f"{where}: {above} is a part of the checkout", HINT)
 
 
 def _is_run(folder: Path) -> bool:
     """Whether a run has begun in a folder."""
-    return (folder / TEMPORARY).is_dir() or (folder / PROVENANCE).is_dir()
+    of_run = [folder / TEMPORARY, folder / PROVENANCE]
+    return any(path.is_dir() for path in of_run)
 
 
 def _check_folders(run: Path, where: str) -> None:

@@ -1,9 +1,8 @@
 """Which candidates does the preset ``tuning`` train, on which data?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.groups import by_base
 from kerhrm_paper.config.resolver import Resolver
@@ -36,7 +35,8 @@ def all_searches(resolver: Resolver, tables: Tables) -> dict[str, Search]:
     searches = {}
     for name, data in resolver.whole.data.items():
         if data.tuning:
-            searches[name] = search(name, data.tuning, resolver, tables)
+            tuned = TunedData(resolver, name, data.tuning)
+            searches[name] = tuned.search(tables)
     if not searches:
         problem = "no data set says on what it is tuned"
         hint = "give one tuning: {data: [DATA], seeds: 5}"
@@ -44,68 +44,89 @@ def all_searches(resolver: Resolver, tables: Tables) -> dict[str, Search]:
     return searches
 
 
-def search(name: str, tuning: Tuning, resolver: Resolver, tables: Tables) -> Search:
-    """Candidates of every learner that has some and that a table shows on the data.
+class TunedData:
+    """The data on which a data set is tuned.
 
-    Those of ``all``, if it is there.  Raises KerhrmError if nothing is tried on some of
-    the data.
+    Parameters
+    ----------
+    resolver : Resolver
+        What names stand for.
+    name : str
+        Of the data set.
+    tuning : Tuning
+        What is run.
     """
-    for number, data in enumerate(tuning.data):
-        _check_data(resolver, name, data, _key(name, number))
-    cells = list(_candidates(resolver, tuning.data, tables))
-    for cell in cells:
-        resolver.learner(*cell)  # refuses a wrong grid early
-    searched = {data for data, _ in cells}
-    for number, data in enumerate(tuning.data):
-        if data not in searched:
-            raise resolver.sources.error(
-                _key(name, number),
-                f"no learner that a table shows on {data} has a grid",
-                "show one that has a grid or candidates, or set tuning: null",
-            )
-    _check_alike(resolver, tuning.data, cells)
-    return Search(tuple(tuning.data), tuple(dict.fromkeys(cells)))
 
+    def __init__(self, resolver: Resolver, name: str, tuning: Tuning) -> None:
+        self.resolver = resolver
+        self.sources = resolver.sources
+        self.name = name
+        self.names = tuning.data
 
-def _candidates(resolver: Resolver, names: list[str], tables: Tables) -> Iterable[Cell]:
-    """Data and learner of every candidate that tables show."""
-    bases = tables.learners_on(names)
-    grids = resolver.grids
-    for name in names:
-        data = resolver.data(name)
+    def search(self, tables: Tables) -> Search:
+        """Candidates of every learner that has some and that a table shows on the data.
+
+        Those of ``all``, if it is there.  Raises KerhrmError if nothing is tried on
+        some of the data.
+        """
+        for number, data in enumerate(self.names):
+            self._check_name(number, data)
+        bases = tables.learners_on(self.names)
+        cells = []
+        for data in self.names:
+            for learner in self._candidates(data, bases):
+                cells.append((data, learner))
+        for data, learner in cells:
+            self.resolver.learner(data, learner)  # refuses a wrong grid early
+        self._check_searched(cells)
+        self._check_alike(cells)
+        distinct = dict.fromkeys(cells)
+        return Search(tuple(self.names), tuple(distinct))
+
+    def _candidates(self, name: str, bases: list[str]) -> Iterator[str]:
+        """Candidates of some learners, as far as they have any."""
+        grids = self.resolver.grids
+        data = self.resolver.data(name)
         for base in bases:
             if grids.is_tried(data, base):
-                for learner in grids.candidates(data, base):
-                    yield name, learner
+                yield from grids.candidates(data, base)
 
+    def _key(self, number: int) -> Key:
+        """Where data of the search stand."""
+        return ("data", self.name, "tuning", "data", number)
 
-def _key(name: str, number: int) -> Key:
-    """Where the data of a search stand."""
-    return ("data", name, "tuning", "data", number)
+    def _check_name(self, number: int, data: str) -> None:
+        """Refuse a search on data of another data set."""
+        key = self._key(number)
+        with self.sources.placing(key):
+            base, _ = self.resolver.parse_data(data)
+        if base != self.name:
+            problem = f"{data} are other data"
+            raise self.sources.error(key, problem, f"write {self.name}")
 
-
-def _check_data(resolver: Resolver, name: str, data: str, key: Key) -> None:
-    """Refuse a search of a data set on other data."""
-    try:
-        base, _ = resolver.parse_data(data)
-    except KerhrmError as error:
-        raise resolver.sources.error(key, error.problem, error.hint) from error
-    if base != name:
-        problem = f"{data} are other data"
-        raise resolver.sources.error(key, problem, f"write {name}")
-
-
-def _check_alike(resolver: Resolver, names: list[str], cells: list[Cell]) -> None:
-    """Refuse learners of which other candidates are tried on other data.
-
-    A candidate's score is a mean over all data of the search.
-    """
-    candidates = by_base(cells)
-    for (data, base), learners in candidates.items():
-        for other in names:
-            if candidates.get((other, base), []) != learners:
-                raise resolver.sources.error(
-                    ("learners", base),
-                    f"its candidates on {data} and on {other} differ",
-                    "let `at` give all data of a search the same grid",
+    def _check_searched(self, cells: list[Cell]) -> None:
+        """Refuse data without any candidates."""
+        searched = {data for data, _ in cells}
+        for number, data in enumerate(self.names):
+            if data not in searched:
+                raise self.sources.error(
+                    self._key(number),
+                    f"no learner that a table shows on {data} has a grid",
+                    "show one that has a grid or candidates, or set tuning: null",
                 )
+
+    def _check_alike(self, cells: list[Cell]) -> None:
+        """Refuse learners of which other candidates are tried on other data.
+
+        A candidate's score is a mean over all data of the search.
+        """
+        candidates = by_base(cells)
+        for (data, base), learners in candidates.items():
+            for other in self.names:
+                others = candidates.get((other, base))
+                if others != learners:
+                    raise self.sources.error(
+                        ("learners", base),
+                        f"its candidates on {data} and on {other} differ",
+                        "let `at` give all data of a search the same grid",
+                    )

@@ -31,7 +31,10 @@ class Tables:
 
     def views(self) -> dict[str, TableView]:
         """Every table, by name."""
-        return {cells.name: cells.view() for cells in self.tables}
+        views = {}
+        for cells in self.tables:
+            views[cells.name] = cells.view()
+        return views
 
     def learners_on(self, names: list[str]) -> list[str]:
         """Bases of the learners that tables of ``all`` show on some data.
@@ -113,7 +116,7 @@ class TableCells:
     def _learners(self) -> Iterator[tuple[str, list[str]]]:
         """Data of the table, each with its learners, alternatives included."""
         choices = self.table.choices
-        first_data = next(iter(self.table.data))
+        first_data, *_ = self.table.data
         for data in self.table.data:
             learners = self._own_learners(data)
             if choices and data == first_data:
@@ -122,7 +125,8 @@ class TableCells:
             yield data, learners
         if choices:
             self.alternatives.check_choices(self.name, self.table)
-            self._check_learners((*self.key, "choices"), choices)
+            key = (*self.key, "choices")
+            self._check_learners(key, choices)
             for data in self.alternatives.added_data(first_data):
                 yield data, choices
 
@@ -212,7 +216,11 @@ class TableCells:
         key = (*self.key, "outputs", longest)
         for output in outputs:
             known(self.sources, key, output, titles)
-        return {output: titles[output] for output in titles if output in outputs}
+        shown = dict(titles)
+        for output in titles:
+            if output not in outputs:
+                del shown[output]
+        return shown
 
     # --- checks ----------------------------------------------------------------------
 
@@ -222,7 +230,8 @@ class TableCells:
         A preset may have fewer than the table of the paper.
         """
         n_shown = self.table.seeds
-        changes = self.resolver.layers.changes("tables", self.name)
+        layers = self.resolver.layers
+        changes = layers.changes("tables", self.name)
         if n_shown is None or changes.get("seeds") is None:
             return
         for data in names:
@@ -239,12 +248,14 @@ class TableCells:
         """Refuse outputs of learners that the table does not have in any file."""
         learners = {row.learner for row in rows}
         learners |= self._named_learners()
-        changes = self.resolver.layers.changes("tables", self.name)
+        layers = self.resolver.layers
+        changes = layers.changes("tables", self.name)
         changed = changes.get("outputs") or {}
         for text in self.table.outputs:
             # outputs of a shipped table go with a learner that the user leaves out
-            is_shipped = changes and text not in changed
-            if is_shipped or any(_begins(learner, text) for learner in learners):
+            if changes and text not in changed:
+                continue
+            if any(_begins(learner, text) for learner in learners):
                 continue
             hint = nearest(text, sorted(learners))
             if "*" in text:
@@ -259,8 +270,9 @@ class TableCells:
         """Learners that any file names in the table."""
         names = self.sources.names
         learners = names(*self.key, "learners")
-        for data in names(*self.key, "data"):
-            learners += names(*self.key, "data", data, "learners")
+        at_data = (*self.key, "data")
+        for data in names(*at_data):
+            learners += names(*at_data, data, "learners")
         return set(learners)
 
     def _check_iterations(self, rows: list[Row]) -> None:

@@ -1,7 +1,7 @@
 """Is a file that is asked for by name one of a cell, which some rule makes?"""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import LearnerCell
 from kerhrm_paper.config.command_line import CommandLine
 from kerhrm_paper.config.config import Config
-from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.layout import reserved
 
 #: folders beside those of the learners on some data
@@ -19,6 +19,8 @@ OF_LEARNER = ("predictions.npz", "scores.csv")
 ITERATIONS = "iterations"
 PRETEST = "heterogeneity.npz"
 STEPS = ("environments.npz", "directions.npz")  #: of an iteration
+#: wildcards of a cell's files, by their place in the path
+WILDCARDS = ("data", "learner", "", "t")
 WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
 
 
@@ -27,9 +29,11 @@ def check_target(config: Config, root: Path, parts: Sequence[str]) -> None:
 
     Raises KerhrmError, in one line with the nearest name or the right spelling.
     """
-    if len(parts) < 2 or reserved(root).fullmatch(parts[0]):
+    if len(parts) < 2:
         return
     data, learner, *files = parts
+    if reserved(root).fullmatch(data):
+        return  # a file of the run
     data_cell = config.data(data)
     if learner in OF_DATA:
         return
@@ -54,13 +58,18 @@ def _check_iteration(where: str, cell: LearnerCell, files: Sequence[str]) -> Non
         problem = f"{where}: its iterations are no jobs"
         hint = "they are in predictions.npz, if it has some"
         raise KerhrmError(problem, hint)
+    _, *below = files
+    if not below:
+        return
+    iteration, *steps = below
     last = getattr(cell.options, "n_iterations", 0)
     iterations = [str(t) for t in range(1, last + 1)]
-    if len(files) > 1 and files[1] not in iterations:
-        problem = f"{where} has no iteration {files[1]}"
+    if iteration not in iterations:
+        problem = f"{where} has no iteration {iteration}"
         raise KerhrmError(problem, f"it has {', '.join(iterations)}")
-    if len(files) > 2 and files[2] not in STEPS:
-        raise KerhrmError(f"{where}: no {files[2]}", nearest(files[2], STEPS))
+    if steps and steps[0] not in STEPS:
+        step = steps[0]
+        raise KerhrmError(f"{where}: no {step}", nearest(step, STEPS))
 
 
 def check_made(
@@ -82,16 +91,20 @@ def check_made(
     Raises KerhrmError, in one line with the nearest file.
     """
     path = str(Path(run, *parts))
-    if any(rule.is_producer(path) for rule in rules):
-        return
-    patterns = [str(file) for rule in rules for file in rule.output]
-    wildcards = dict(zip(("data", "learner", "", "t"), parts, strict=False))
+    patterns: list[str] = []
+    for rule in rules:
+        if rule.is_producer(path):
+            return
+        patterns += map(str, rule.output)
+    wildcards = dict(zip(WILDCARDS, parts, strict=False))
     files: set[str] = set()
     for table in tables:
         wildcards["table"] = table
-        files.update(_filled(pattern, wildcards) for pattern in patterns)
-    whole = [file for file in files if "{" not in file]
-    raise KerhrmError(f"no rule makes {path}", nearest(path, sorted(whole)))
+        for pattern in patterns:
+            file = _filled(pattern, wildcards)
+            if "{" not in file:
+                files.add(file)
+    raise KerhrmError(f"no rule makes {path}", nearest(path, sorted(files)))
 
 
 def _filled(pattern: str, wildcards: Mapping[str, str]) -> str:
@@ -104,7 +117,7 @@ def _filled(pattern: str, wildcards: Mapping[str, str]) -> str:
 
 
 def check_planned(
-    command: CommandLine, targets: Collection[str], folder: str, snakefile: str
+    command: CommandLine, targets: Names, folder: str, snakefile: str
 ) -> None:
     """Refuse an option that names a rule or file which the asked targets do not need.
 
@@ -122,13 +135,17 @@ def check_planned(
 
     Raises KerhrmError, in one line.
     """
-    named = [(word, value) for word, value in command.planned() if value not in targets]
+    named = []
+    for word, value in command.planned():
+        if value not in targets:
+            named.append((word, value))
     if not named:
         return
     from kerhrm_paper.runs.costs import summary
 
+    words = [*command.planning(), "--snakefile", snakefile]
     try:
-        files = summary([*command.planning(), "--snakefile", snakefile], folder)
+        files = summary(words, folder)
     except KerhrmError:  # Snakemake itself says why there is no plan
         return
     needed = {*files["rule"], *files["output_file"]}

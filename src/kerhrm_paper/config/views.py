@@ -72,12 +72,14 @@ class TableView:
     @property
     def data(self) -> list[str]:
         """Names of its data, in order."""
-        return list(dict.fromkeys(row.data for row in self.rows))
+        names = [row.data for row in self.rows]
+        return list(dict.fromkeys(names))
 
     @property
     def cells(self) -> list[Cell]:
         """Data and learner of everything that is trained for it, in order."""
-        return list(dict.fromkeys((row.data, row.trained) for row in self.rows))
+        cells = [(row.data, row.trained) for row in self.rows]
+        return list(dict.fromkeys(cells))
 
     def params(self) -> dict[str, Any]:
         """All of it as plain values, for a job."""
@@ -114,6 +116,7 @@ class Group:
         """
         base = base_of(self.learners[0])
         words = re.sub(r"\W+", "_", f"{self.data} {base}")
-        members = " ".join([self.data, *sorted(self.learners)])
-        digest = blake2b(members.encode(), digest_size=3).hexdigest()
-        return f"{TOGETHER}{words}_{digest}"
+        members = [self.data, *sorted(self.learners)]
+        text = " ".join(members)
+        digest = blake2b(text.encode(), digest_size=3)
+        return f"{TOGETHER}{words}_{digest.hexdigest()}"
