@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from kerhrm_paper.config.files import ABSENT, Key, Sources, read_sources
 from kerhrm_paper.config.resolve import resolved
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.written import sources_of_run
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.arrays import load_records
@@ -46,13 +47,12 @@ class RunOptions:
 
     def __init__(self, run: Run, root: Path = Path()) -> None:
         self.run = run
-        written = json.loads(json.dumps(dict(run.config), default=str))
-        changes = written.pop("changes", {})
-        written.pop("mark", None)
-        written.pop("raw_dir", None)  # the folder need not be here
+        noted = json.loads(json.dumps(dict(run.config), default=str))
+        noted.pop("raw_dir", None)  # the folder need not be here
         file = str(run.folder / "config.yaml")
-        self.tree: Tree = _known(written, changes)
-        self.sources = Sources([(file, (), written), (file, (), changes)], preset_at=1)
+        self.sources = sources_of_run(file, noted)
+        merged, *changes = (content for _, _, content in self.sources.layers)
+        self.tree: Tree = _known(merged, changes)
         try:
             self.config = Config(resolved(self.sources, root / "config"))
         except KerhrmError as error:
@@ -201,26 +201,26 @@ class RunOptions:
         return f"{kind}{file}: {'.'.join(map(str, key))}"
 
 
-def _known(written: Tree, changes: Tree) -> Tree:
+def _known(written: Tree, changes: Sequence[Tree]) -> Tree:
     """The configuration without the keys that only an earlier version knew.
 
-    They are removed from the ``changes`` in it, too.
+    They are removed from its changes, too.
     """
     while True:
         try:
             Whole.model_validate(written)
         except ValidationError as error:
             first = error.errors()[0]
-            *above, key = first["loc"]
-            parent = _get(written, above)
-            if "no such key" not in first["msg"] or not isinstance(parent, dict):
+            *above, last = first["loc"]
+            entry = _get(written, above)
+            if "no such key" not in first["msg"] or not isinstance(entry, dict):
                 return written  # which is refused when it is resolved
-            parent.pop(key, None)
-            changed = _get(changes, above)
-            if isinstance(changed, dict):
-                changed.pop(key, None)
-        else:
-            return written
+            for tree in (written, *changes):
+                entry = _get(tree, above)
+                if isinstance(entry, dict):
+                    entry.pop(last, None)
+            continue
+        return written
 
 
 def _files(preset: str, root: Path) -> Sources | None:

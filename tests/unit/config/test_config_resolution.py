@@ -8,9 +8,9 @@ from small_config import ERM, TREE, A, B, Load, options, write
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config import load_config
-from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.resolve import resolved
 from kerhrm_paper.config.strict_yaml import merge
+from kerhrm_paper.config.written import sources_of_run
 
 # --- data -----------------------------------------------------------------------------
 
@@ -335,9 +335,7 @@ def test_what_a_run_notes_is_resolved_to_the_same_cells(
     """A grid of the user's, the preset and the selected options keep their order."""
     given = {"learners": {"erm": {"grid": {"learning_rate": [0.5]}}}}
     config = load(preset="small", **given)
-    written = dict(config.written)
-    changes, _ = written.pop("changes"), written.pop("mark")
-    sources = Sources([("config.yaml", (), written), ("", (), changes)], preset_at=1)
+    sources = sources_of_run("config.yaml", config.written)
     again = resolved(sources, write(tmp_path, TREE) / "config").resolver
     for data, learner in config.tables["one"].cells:
         assert again.data(data) == config.data(data)
