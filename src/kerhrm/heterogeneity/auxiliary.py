@@ -88,7 +88,7 @@ def covariance_measure(
         weight = weights.double().cpu().numpy()[rows]
         weight = weight / weight.mean()
     network = build(NetworkOptions(), 0, x.shape[1])
-    columns = Columns.of(network, torch.from_numpy(inputs).float(), weights=weight)
+    columns = Columns.extract(network, torch.from_numpy(inputs).float(), weights=weight)
     present, counts = np.unique(numbers, return_counts=True)
     present = present[counts >= CELL_ROWS]  # rows of others are in none of these
     if not len(present):

@@ -82,7 +82,7 @@ def scaled_residuals(
     """
     y = (y - y.mean()) / y.std()
     inputs = torch.from_numpy(StandardScaler().fit_transform(x).astype(np.float32))
-    columns = Columns.of(build(NetworkOptions(), 0, x.shape[1]), inputs)
+    columns = Columns.extract(build(NetworkOptions(), 0, x.shape[1]), inputs)
     mean = rank_regression(columns, y)
     size = np.abs(y - mean)
     size = np.minimum(size, LARGEST * np.median(size) or np.inf)

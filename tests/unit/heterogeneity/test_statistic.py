@@ -64,7 +64,7 @@ def test_a_rank_regression_is_better_than_least_squares_where_noise_has_an_edge(
     x = random.standard_normal((500, 3))
     y = x[:, 0] + random.pareto(1.5, 500)
     points = torch.from_numpy(x.astype(np.float32))
-    columns = Columns.of(build(NetworkOptions(), 0, 3), points)
+    columns = Columns.extract(build(NetworkOptions(), 0, 3), points)
     ranks, squares = rank_regression(columns, y), columns.leave_one_out(y)[0]
     spread = [float(np.std(mean - x[:, 0])) for mean in (ranks, squares)]
     assert spread[0] < spread[1] / 3
