@@ -25,9 +25,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from kerhrm import KerHRMOptions, NTFMap, Problem
-from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.records import Environments

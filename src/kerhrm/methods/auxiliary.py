@@ -42,7 +42,7 @@ class AuxiliaryFit:
 
     def environments_of(self, z: np.ndarray) -> Tensor:
         """Environments (m, K) of points by their auxiliary variable (m, c) alone."""
-        return self.memberships[self.cells.of(z)]
+        return self.memberships[self.cells.locate(z)]
 
 
 @torch.no_grad()
@@ -76,7 +76,7 @@ def fit_auxiliary(
         raise KerhrmError(text, "lower k")
     cells = Cells.fit(z, options.n_cells, problem.seed)
     numbers, held_out = (
-        cells.of(part).to(problem.u.device) for part in (z, z_validation)
+        cells.locate(part).to(problem.u.device) for part in (z, z_validation)
     )
     result = None
     if options.n_permutations is not None:

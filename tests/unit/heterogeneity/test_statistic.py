@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kerhrm.algorithm.environments import label_bins, label_information
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import Mixture
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.features.ridge import Columns
