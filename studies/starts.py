@@ -25,6 +25,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from kerhrm import KerHRMOptions, NTFMap, Problem
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.labels import label_bins, label_information
@@ -115,9 +116,7 @@ def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
         problem.target,
         start,
         ridge=RIDGE,
-        hard=hard,
-        max_iter=OPTIONS.em_max_iter,
-        tol=OPTIONS.em_tol,
+        em=EM(hard=hard, max_iter=OPTIONS.em_max_iter, tol=OPTIONS.em_tol),
     )
     train = mixtures.responsibilities(psi, problem.target)
     validation = mixtures.responsibilities(held_out, problem.target_validation)

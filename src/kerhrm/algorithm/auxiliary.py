@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import fit_mixture
@@ -70,7 +71,7 @@ def cell_environments(
             ridge=options.clustering_ridge,
             cells=cells,
             point_weights=problem.weights,
-            per_cluster=True,
+            em=EM(per_cluster=True),
         )
         best = mixtures.objective.argmin()
         mixture = mixtures.take(best)
@@ -185,7 +186,7 @@ def _thetas(
     risks = environment_risks(
         psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
     )
-    # the penalty's unit is that of all points, so that alpha means the same in each fold
+    # the unit is that of all points, so that alpha means the same in each fold
     return minimisers(options.penalty, psi, risks, options.alpha)
 
 

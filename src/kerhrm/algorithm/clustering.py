@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import (
     Mixture,
@@ -177,11 +178,13 @@ def infer_environments(
         starts.repeat(n_ridges, 1, 1),
         ridge=ridges,
         point_weights=problem.weights,
-        noise_sd=options.noise_sd,
-        per_cluster=options.noise_variance == "per_cluster",
-        hard=options.e_step == "hard",
-        max_iter=options.em_max_iter,
-        tol=options.em_tol,
+        em=EM(
+            noise_sd=options.noise_sd,
+            per_cluster=options.noise_variance == "per_cluster",
+            hard=options.e_step == "hard",
+            max_iter=options.em_max_iter,
+            tol=options.em_tol,
+        ),
     )
     counts, counts_validation = problem.counts
     responsibilities = mixtures.responsibilities(psi, y)

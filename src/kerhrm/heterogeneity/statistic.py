@@ -51,7 +51,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from torch import Tensor
 
-from kerhrm.algorithm.mixture import LOG_2PI, Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.em import EM, LOG_2PI
+from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.features.ridge import Columns
 from kerhrm.networks.build import build
@@ -214,8 +215,7 @@ def _gain(
         e,
         torch.cat([directed_starts(psi, e), random]),
         ridge=options.ridge,
-        max_iter=options.em_max_iter,
-        tol=options.em_tol,
+        em=EM(max_iter=options.em_max_iter, tol=options.em_tol),
     )
     one = fit_mixture(psi, e, torch.ones_like(psi[None, :, :1]), ridge=options.ridge)
     alone = torch.maximum(

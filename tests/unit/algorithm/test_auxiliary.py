@@ -14,6 +14,7 @@ from torch.testing import assert_close
 from kerhrm import KerhrmError, Problem
 from kerhrm.algorithm import auxiliary as a
 from kerhrm.algorithm.cells import CELL_POINTS, Cells
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.randomness import stream
@@ -84,10 +85,8 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
             one.y,
             start,
             ridge=ridge,
-            max_iter=max_iter,
-            tol=0.0,
             cells=cells,
-            per_cluster=per_cluster,
+            em=EM(max_iter=max_iter, tol=0.0, per_cluster=per_cluster),
         )
 
     found = [fitted(m).objective.item() for m in (1, 2, 5, 20, 1000)]
@@ -154,7 +153,7 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
         torch.from_numpy(draw)[:, cells],
         ridge=1e-9,
         cells=cells,
-        per_cluster=True,
+        em=EM(per_cluster=True),
     )
 
     def value(split: np.ndarray) -> float:

@@ -18,6 +18,7 @@ from kerhrm import (
     KerHRMRegressor,
     TangentRidge,
 )
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.mixture import fit_mixture
@@ -53,9 +54,9 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     share = torch.from_numpy(counts / counts.mean())
     # the ridge is relative to it
     scale = float((psi**2).mean() / (psi[rows] ** 2).mean())
-    same = {"per_cluster": per_cluster, "hard": hard, "max_iter": 20, "tol": -1.0}
-    many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, **same)
-    weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, **same)
+    em = EM(per_cluster=per_cluster, hard=hard, max_iter=20, tol=-1.0)
+    many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, em=em)
+    weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, em=em)
     for name in ("theta", "weights", "sigma", "objective"):
         torch.testing.assert_close(getattr(weighted, name), getattr(many, name))
 
