@@ -119,8 +119,7 @@ class InvariantEstimator(FittedInvariant):
                 inputs.y_validation,
                 inputs.task,
                 inputs.seed,
-                inputs.weights,
-                inputs.weights_validation,
+                weights=(inputs.weights, inputs.weights_validation),
             )
             self.singular_values_ = problem.s.double().cpu().numpy()
             self.report_ = None
