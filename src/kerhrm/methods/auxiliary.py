@@ -20,7 +20,7 @@ from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.auxiliary import covariance_measure
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.base import Network
 

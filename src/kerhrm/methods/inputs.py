@@ -10,7 +10,7 @@ from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.records import Problem, predict_linear
 from kerhrm.errors import KerhrmError
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.base import Method as Method
 from kerhrm.networks.base import Network
 from kerhrm.networks.training import Callback, Loss, train

@@ -10,16 +10,14 @@ from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import Mixture
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.features.ridge import Columns
-from kerhrm.heterogeneity.statistic import (
-    gains,
-    leading,
-    matched_likelihood,
+from kerhrm.heterogeneity.permutations import orthonormal
+from kerhrm.heterogeneity.residuals import (
     normal_scores,
     rank_regression,
     scaled_residuals,
     spread_ties,
 )
-from kerhrm.heterogeneity.test import orthonormal
+from kerhrm.heterogeneity.statistic import gains, leading, matched_likelihood
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 
