@@ -22,8 +22,10 @@ from sklearn.linear_model import LogisticRegression
 
 from kerhrm import KerHRMRegressor, NetworkOptions, NTFMap, TangentRidge, build
 from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.heterogeneity.permutations import orthonormal
+from kerhrm.heterogeneity.result import VISIBLE
 from kerhrm.heterogeneity.statistic import gains
-from kerhrm.heterogeneity.test import MAX_TESTED, VISIBLE, orthonormal, test_rows
+from kerhrm.heterogeneity.test import MAX_TESTED, test_rows
 from kerhrm.randomness import stream
 from studies.common import Unit, draw
 

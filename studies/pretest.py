@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.heterogeneity import statistic
+from kerhrm.heterogeneity import residuals
 from kerhrm.heterogeneity.test import test_table
 from kerhrm.randomness import stream
 from studies.common import Unit
@@ -119,7 +119,7 @@ def _drawn(
     x = (x - x.mean(0)) / x.std(0)
     if before:
         options = OPTIONS.model_copy(update={"min_gain": 6 / n**0.5})
-        with mock.patch.object(statistic, "ALIKE", n + 1):
+        with mock.patch.object(residuals, "ALIKE", n + 1):
             test = test_table(x, y, options)
     else:
         test = test_table(x, y, OPTIONS)

@@ -31,7 +31,8 @@ from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
 from kerhrm.estimators._base import cores
 from kerhrm.estimators._start import start
 from kerhrm.features.ntf import extract
-from kerhrm.features.ridge import RIDGES, Columns
+from kerhrm.features.ridge import Columns
+from kerhrm.features.ridge_path import RIDGES
 from kerhrm.randomness import stream
 from studies.common import Unit
 
@@ -163,7 +164,7 @@ def robust(
     erm = TangentRidge(task="regression", network=NETWORK, random_state=seed)
     inputs, positions = start(erm, x, y, None, hold_out=False, weighs=False)
     rows = np.argsort(positions)
-    columns = Columns.of(inputs.network, inputs.x, seed=inputs.seed)
+    columns = Columns.extract(inputs.network, inputs.x, seed=inputs.seed)
     paths = columns.inputs, columns.whole
     choices = [(path, *path.choose(y[rows])) for path in paths]
     path, ridge, _ = min(choices, key=lambda choice: choice[2])

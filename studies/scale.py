@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from kerhrm import KerHRMOptions, NTFMap, NystroemMap
-from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.penalties import solve
 from kerhrm.features.options import NystroemOptions

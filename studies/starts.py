@@ -25,9 +25,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from kerhrm import KerHRMOptions, NTFMap, Problem
-from kerhrm.algorithm.environments import label_bins, label_information
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.records import Environments
@@ -115,9 +116,7 @@ def splits(name: str, seed: int, e_step: str, starts: int) -> pd.DataFrame:
         problem.target,
         start,
         ridge=RIDGE,
-        hard=hard,
-        max_iter=OPTIONS.em_max_iter,
-        tol=OPTIONS.em_tol,
+        em=EM(hard=hard, max_iter=OPTIONS.em_max_iter, tol=OPTIONS.em_tol),
     )
     train = mixtures.responsibilities(psi, problem.target)
     validation = mixtures.responsibilities(held_out, problem.target_validation)

@@ -12,7 +12,8 @@ import pandas as pd
 import torch
 
 from kerhrm.estimators._guard import ALL, price
-from kerhrm.features.ridge import Columns, RidgeModel, RidgePath
+from kerhrm.features.ridge import Columns, RidgeModel
+from kerhrm.features.ridge_path import RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
 from kerhrm.tables.labels import read_labels
@@ -77,11 +78,11 @@ def simple_models(inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
         None if w is None else w.double().cpu().numpy()
         for w in (inputs.weights, inputs.units)
     )
-    columns = Columns.of(
+    columns = Columns.extract(
         inputs.network, inputs.x, seed=inputs.seed, weights=weights, units=units
     )
     models = {"ERM": columns.fit(y)}
-    path = RidgePath.of(x, weights)
+    path = RidgePath.decompose(x, weights)
     for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
         beta, intercept = path.solve(y, ridge)
         model = RidgeModel(torch.from_numpy(beta), intercept, None, ridge, float("nan"))

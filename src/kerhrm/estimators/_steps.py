@@ -86,8 +86,7 @@ def prepare(
         inputs.y_validation,
         inputs.task,
         inputs.seed,
-        inputs.weights,
-        inputs.weights_validation,
+        weights=(inputs.weights, inputs.weights_validation),
     )
     numbers = sorted({min(k, len(features.s)) for k in options.k})
     options = options.model_copy(update={"k": numbers})

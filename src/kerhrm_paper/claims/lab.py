@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions

@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import rel_entr
 from scipy.stats import entropy
 
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import (
     Mixture,
     fit_mixture,
@@ -238,7 +239,7 @@ def test_the_kernel_form_is_the_same(lab: Lab) -> None:
     start = random_starts(100, 1, len(y), 2, "claims", "kernel")
     for k in (15, 80):
         psi = u[:, :k] * s[:k].sqrt()
-        step = fit_mixture(psi, y, start, ridge=RIDGE, max_iter=1)
+        step = fit_mixture(psi, y, start, ridge=RIDGE, em=EM(max_iter=1))
         penalty, kappa = len(y) * RIDGE * (psi**2).sum() / psi.numel(), psi @ psi.mT
         for j in range(2):
             root = start[0, :, j]  # memberships are 0 or 1

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
 from kerhrm.estimators._start import start
-from kerhrm.features.ridge import RidgePath
+from kerhrm.features.ridge_path import RidgePath
 from kerhrm.tables.distinct import DistinctRows, alike_by_chance, column_order
 from tests.unit.estimators.conftest import Table, flipped_labels, flipped_slopes
 
@@ -170,8 +170,8 @@ def test_leaving_a_unit_out_leaves_one_of_equal_draws_out() -> None:
     x, y = random.normal(size=(30, 3)), random.normal(size=30)
     units = random.integers(1, 5, 30)
     rows = np.repeat(np.arange(30), units)
-    many = RidgePath.of(x[rows])
-    one = RidgePath.of(x, units / units.mean(), units.astype(float))
+    many = RidgePath.decompose(x[rows])
+    one = RidgePath.decompose(x, units / units.mean(), units.astype(float))
     predictions = many.left_out(y[rows], 0.1)
     # weights of mean 1 make squared singular values smaller, and their mean is the same
     expected = one.left_out(y, 0.1 / units.mean())
