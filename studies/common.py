@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from kerhrm import NetworkOptions, Problem, build
-from kerhrm.algorithm.records import FeatureMap
+from kerhrm.algorithm.problem import FeatureMap
 from kerhrm.methods.inputs import Inputs
 from kerhrm_paper.data.colored_mnist import colour
 from kerhrm_paper.data.dataset import Dataset
