@@ -20,7 +20,8 @@ class KerhrmError(ValueError):
     def __init__(self, problem: str, hint: str | None = None) -> None:
         self.problem = problem
         self.hint = hint
-        super().__init__(f"{problem}; {hint}" if hint else problem)
+        line = f"{problem}; {hint}" if hint else problem
+        super().__init__(line)
 
 
 def shown(value: object, length: int = 60) -> str:
@@ -34,7 +35,10 @@ def shown(value: object, length: int = 60) -> str:
     if getattr(value, "shape", None) == ():  # of NumPy: 1.0, not np.float64(1.0)
         value = value.item()  # type: ignore[attr-defined]
     text = " ".join(repr(value).split())
-    return text if len(text) <= length else f"{text[: length - 3]}..."
+    if len(text) <= length:
+        return text
+    start = text[: length - 3]
+    return f"{start}..."
 
 
 class FileError(KerhrmError, OSError):
