@@ -63,10 +63,11 @@ def invalid(sources: Sources, above: Key, error: ValidationError) -> KerhrmError
     key = (*above, *location)
     problem, hint = worded(first)
     kind = first["type"]
+    value = first.get("input")
     if kind in NO_MAPPING:
         problem = "write 'key: value' lines"
-    elif kind == "list_type" and isinstance(first["input"], str | int | float):
-        hint = f"write [{first['input']}]"
+    elif kind == "list_type" and isinstance(value, str | int | float):
+        hint = f"write [{value}]"
     elif kind == "int_type":
         hint = hint or f"write {location[-1]}: NUMBER"
     elif kind == "missing" and location and isinstance(location[-1], str):

@@ -13,7 +13,10 @@ from kerhrm_paper.runs.locks import TEMPORARY
 from kerhrm_paper.runs.provenance import PROVENANCE
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-_RULE = re.compile(r"^ *(?:(?:rule|checkpoint) +|use +rule .* as +)(\w+)", re.MULTILINE)
+_RULE = re.compile(
+    r"^ *(?:(?:rule|checkpoint) +|use +rule .* as +)(\w+)",
+    re.MULTILINE,
+)
 #: a section of a rule that names files: the rest of its line, and deeper lines
 _FILES = re.compile(
     r"^( +)(?:output|log|benchmark):(.*\n(?:\1 .*\n|[ \t]*\n)*)", re.MULTILINE
@@ -47,14 +50,16 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
         names.update(_RULE.findall(text))
         for template in _templates(text):
             file = template.removeprefix("<run>/")
-            parts.update(file.split("/"))
+            folders_and_name = file.split("/")
+            parts.update(folders_and_name)
     patterns = set(map(re.escape, names))
     for part in parts:
         if not _WILDCARD.search(part):
             patterns.add(re.escape(part))
         if stems:
             patterns.update(_stems(part))
-    pattern = "|".join(sorted(patterns))
+    ordered = sorted(patterns)
+    pattern = "|".join(ordered)
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -71,7 +76,8 @@ def _stems(part: str) -> Iterator[str]:
     stem, _, _ = last.partition(".")
     pieces.append(stem)
     if any(pieces):
-        yield ".+".join(map(re.escape, pieces))
+        escaped = map(re.escape, pieces)
+        yield ".+".join(escaped)
         text = "".join(pieces)
         yield re.escape(text.strip("-_"))
 
@@ -89,10 +95,11 @@ def tracked(root: Path) -> set[Path]:
         )
     except (OSError, subprocess.CalledProcessError):
         return set()
-    names = listing.stdout.decode(errors="replace")
+    text = listing.stdout.decode(errors="replace")
     paths: set[Path] = set()
-    for name in filter(None, names.split("\0")):
-        file = Path(name)
-        paths.add(file)
-        paths.update(file.parents)
+    for name in text.split("\0"):
+        if name:
+            file = Path(name)
+            paths.add(file)
+            paths.update(file.parents)
     return paths

@@ -224,7 +224,7 @@ class OwnTable(Options):
             hint = "recode it, or choose a target= of two labels or of numbers"
             if is_numeric:
                 hint = "set task=regression"
-            elif 0 < len(text) < len(target) / 2:
+            elif len(text) and len(text) < len(target) / 2:
                 hint = f"correct cells that are no numbers, as {shown(text.iloc[0])}"
             raise KerhrmError(f"{must} two labels; got {n_values}", hint)
 

@@ -156,7 +156,8 @@ def _check(text: str) -> None:
             if event.anchor in anchors:
                 hint = "write its values out"
                 raise KerhrmError(f"the alias '{event.anchor}' contains itself", hint)
-            size, depth = known.get(event.anchor, (0, 0))
+            unknown = (0, 0)
+            size, depth = known.get(event.anchor, unknown)
         sizes[-1] += size
         depths[-1] = max(depths[-1], depth)
         if sizes[-1] > MAX_VALUES:
