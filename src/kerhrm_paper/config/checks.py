@@ -214,8 +214,8 @@ class LearnerContent:
             key = (*at, "grid")
             yield from one_by_one(key, change.grid)
         selections = self.schemas.whole.selected
-        for data, selected in selections.items():
-            by_criterion = selected.get(self.name, {})
+        for data, learners in selections.items():
+            by_criterion = learners.get(self.name) or {}
             for criterion, options in by_criterion.items():
                 key = ("selected", data, self.name, criterion)
                 yield key, options

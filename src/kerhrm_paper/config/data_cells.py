@@ -62,6 +62,7 @@ class DataCells:
         places = self.places(name)
         values = self._dumped(base, places)
         network = NetworkOptions(**values["network"])
+        features = FeatureOptions(**values["features"])
         _check_named_widths(name, named, network)
         options: Any = generator.options(**values["options"])
         self._check_network(base)
@@ -74,7 +75,7 @@ class DataCells:
             options=options,
             n_points=options.n_points,
             network=network,
-            features=FeatureOptions(**values["features"]),
+            features=features,
             seeds=self._seeds(base, name),
             entries=_functions(generator),
         )
@@ -94,7 +95,7 @@ class DataCells:
 
         The conditions of ``at`` are met by the values that hold without any ``at``.
         """
-        base = self.schemas.parse_data(name).base
+        base, _ = self.schemas.parse_data(name)
         unconditional = self._places(name, {})
         dumped = self._dumped(base, unconditional)
         return self._places(name, _by_key(dumped))
@@ -170,8 +171,8 @@ class DataCells:
             return False
         for option, value in wanted.options.items():
             wanted_text = spell_value(value)
-            text = spell_value(values.get(option))
-            if text != wanted_text:
+            actual = values.get(option)
+            if spell_value(actual) != wanted_text:
                 return False
         return True
 

@@ -99,8 +99,8 @@ class Sources:
         """One-line error about a key of the whole tree: file, key, value, problem."""
         name, place, value = self.find(key)
         below = key[len(place) :]
-        parts = map(str, below)
-        text = ".".join(parts)
+        names = map(str, below)
+        text = ".".join(names)
         has_entries = isinstance(value, Mapping)
         if text and value is not ABSENT and not has_entries:
             text += f" = {value!r}"

@@ -113,8 +113,8 @@ def _combinations(grid: Grid) -> Iterator[Tree]:
 
 def _over(grid: Tree, entry: Tree) -> Tree:
     """The grid of an entry, and then the options of an earlier one that it has not."""
-    own = entry.get("grid") or {}
-    merged = dict(own)
+    newer = entry.get("grid") or {}
+    merged = dict(newer)
     for option, tried in grid.items():
         merged.setdefault(option, tried)
     return merged

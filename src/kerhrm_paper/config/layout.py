@@ -44,20 +44,19 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
     what stands beside such a file, as ``X-comparisons``.
     """
     names = {PROVENANCE, TEMPORARY}
-    parts: set[str] = set()  # of paths, with wildcards
+    folders: set[str] = set()  # and file names, with wildcards
     for path in rule_files(root):
         text = path.read_text(encoding="utf-8")
         names.update(_RULE.findall(text))
         for template in _templates(text):
             file = template.removeprefix("<run>/")
-            folders_and_name = file.split("/")
-            parts.update(folders_and_name)
+            folders.update(file.split("/"))
     patterns = set(map(re.escape, names))
-    for part in parts:
-        if not _WILDCARD.search(part):
-            patterns.add(re.escape(part))
+    for folder in folders:
+        if not _WILDCARD.search(folder):
+            patterns.add(re.escape(folder))
         if stems:
-            patterns.update(_stems(part))
+            patterns.update(_stems(folder))
     ordered = sorted(patterns)
     pattern = "|".join(ordered)
     return re.compile(pattern, re.IGNORECASE)
@@ -70,9 +69,9 @@ def _templates(rules: str) -> Iterator[str]:
             yield double_quoted or single_quoted
 
 
-def _stems(part: str) -> Iterator[str]:
+def _stems(name: str) -> Iterator[str]:
     """Patterns of a folder or a file without its ending."""
-    *pieces, last = _WILDCARD.split(part)
+    *pieces, last = _WILDCARD.split(name)
     stem, _, _ = last.partition(".")
     pieces.append(stem)
     if any(pieces):

@@ -156,7 +156,8 @@ class OwnTable(Options):
         if self.held_out:
             self._check_groups(rows)
         self._check_inputs({*table.columns})
-        target = learned = rows[self.target]
+        target = rows[self.target]
+        learned = target
         if self.held_out:
             groups = rows[self.group].astype(str)
             learned = target[~groups.isin(self.held_out)]

@@ -132,7 +132,8 @@ def _check(text: str) -> None:
     # of every collection that is open, from the whole text on: its anchor, the number
     # of values below it, and how deep they are nested
     anchors: list[str | None] = [None]
-    sizes, depths = [0], [0]
+    sizes = [0]
+    depths = [0]
     known: dict[str | None, tuple[int, int]] = {}
     event: Any
     for event in yaml.parse(text, _Loader):
