@@ -1,22 +1,19 @@
-"""What do the files of ``config/`` say of every cell?
+"""What do the files of ``config/`` say of every cell, ``DATA+option=value/LEARNER``?
 
-A cell is ``DATA+option=value/LEARNER+option=value``.  The room, in the order of its
-floors:
+- Text: ``strict_yaml`` and ``files`` read and merge, ``schema`` and ``fields`` say what
+  is valid, ``invalid`` and ``causes`` word errors in one line.
+- Names: ``nameable`` spells values, ``spelling`` names; ``schemas`` has their options.
+- Cells: ``layers`` gives options, ``options`` lets the last place win; ``data_cells``,
+  ``grids``, ``selection`` and ``learner_cells`` (``learner_checks``) resolve them for
+  ``resolver``, which answers all questions about names; records are in ``cells``.
+- Tables: ``tables``, ``labels``, ``alternatives``, ``choices``; ``searches`` of
+  candidates; ``groups`` of one job; records are in ``views``.
+- Refused are names (``names``, ``layout``), rows (``rows``), content (``checks``).
+- A run: ``resolve``, ``config``, its ``mark``, its note (``written``), ``run_folder``.
+- Commands: ``command_line``, ``targets``, ``own_table``.
 
-- text: ``strict_yaml``, ``files`` (which file gives a key), ``schema`` and ``fields``
-  (its types), ``invalid`` and ``causes`` (errors of one line);
-- names: ``nameable`` (values), ``spelling`` (options), ``schemas`` (which there are);
-- cells: ``layers``, ``options`` (the last place wins), ``data_cells``, ``grids``,
-  ``selection``, ``learner_cells``, ``learner_checks``; their records are in ``cells``;
-- ``resolver`` answers all questions about names, with these parts;
-- tables: ``tables``, ``labels``, ``alternatives``, ``choices``, ``searches`` and their
-  jobs, ``groups``; their records are in ``views``;
-- refused: what ``checks``, ``names`` (in case), ``rows`` (of two cells) say;
-- the whole: ``resolve``, ``mark``, ``written`` (a run's note), ``config``;
-- commands: ``command_line``, ``targets``, ``own_table``, ``run_folder``, ``layout``.
-
-``alpha`` goes from a name (``schemas``) to the places that give it (``learner_cells``),
-to the last of them (``options``), and into the method's class of options.
+``alpha`` in a name passes ``schemas`` (read), ``learner_cells`` (the places that give
+it) and ``options`` (the last one wins) on its way to the method's class of options.
 """
 
 # ruff: noqa: E402  # what is needed is checked before it is imported

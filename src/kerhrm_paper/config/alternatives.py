@@ -26,7 +26,8 @@ class Alternatives:
 
     def measured_on(self, base: str) -> Measured:
         """Alternatives that are measured on a data set."""
-        for name, choice in self.whole.choices.items():
+        choices = self.whole.choices
+        for name, choice in choices.items():
             for number, alternative in enumerate(choice.alternatives):
                 if base in alternative.places:
                     key = ("choices", name, "alternatives", number)
@@ -42,7 +43,8 @@ class Alternatives:
             if base_of(learner) == base:
                 named = resolver.parse_learner(learner).options
                 schema = resolver.learner_schema(base)
-                return spell(base, {**named, **changed}, schema)
+                options = {**named, **changed}
+                return spell(base, options, schema)
         return name
 
     def changed_data(self, key: Key, name: str, data: str) -> str:
@@ -53,12 +55,14 @@ class Alternatives:
             base, changed = resolver.parse_data(name)
         named = resolver.parse_data(data).options
         schema = resolver.data_schema(base)
-        return spell(base, {**named, **changed}, schema)
+        options = {**named, **changed}
+        return spell(base, options, schema)
 
     def added_learners(self, data: str, learners: list[str]) -> list[str]:
         """Learners that alternatives put in the place of those of a table."""
         added: list[str] = []
-        for key, alternative in self.measured_on(base_of(data)):
+        base = base_of(data)
+        for key, alternative in self.measured_on(base):
             name = alternative.learner
             if name is None:
                 continue
@@ -69,7 +73,8 @@ class Alternatives:
 
     def added_data(self, data: str) -> Iterator[str]:
         """Data that alternatives put in the place of a table's."""
-        for key, alternative in self.measured_on(base_of(data)):
+        base = base_of(data)
+        for key, alternative in self.measured_on(base):
             name = alternative.data
             if name is None:
                 continue

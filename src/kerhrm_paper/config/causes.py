@@ -1,7 +1,5 @@
 """Which of the user's files does an error come from, where it names another one?"""
 
-import functools
-import operator
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -127,4 +125,7 @@ def _dotted(key: Key) -> str:
 
 
 def _value(tree: Tree, key: Key) -> Any:
-    return functools.reduce(operator.getitem, key, tree)
+    value: Any = tree
+    for part in key:
+        value = value[part]
+    return value

@@ -91,10 +91,11 @@ def check_nulls(sources: Sources) -> None:
                 continue
             names = earlier.names(*above)
             if name not in names:
+                problem = "there is none to leave out"
                 hint = "leave it out"
                 if names:
                     hint = nearest(str(name), names)
-                raise sources.error(key, "there is none to leave out", hint)
+                raise sources.error(key, problem, hint)
 
 
 def _nulls(layer: Layer) -> Iterator[Key]:
@@ -199,7 +200,8 @@ class LearnerContent:
     def _all_options(self) -> Iterator[tuple[Key, Tree]]:
         """Options that any file gives the learner, each with its key."""
         learner = self.learner
-        yield (*self.key, "options"), learner.options
+        key = (*self.key, "options")
+        yield key, learner.options
         for number, candidate in enumerate(learner.candidates):
             key = (*self.key, "candidates", number)
             yield key, candidate
@@ -207,12 +209,13 @@ class LearnerContent:
         yield from one_by_one(key, learner.grid)
         for condition, change in learner.at.items():
             at = (*self.key, "at", condition)
-            yield (*at, "options"), change.options
+            key = (*at, "options")
+            yield key, change.options
             key = (*at, "grid")
             yield from one_by_one(key, change.grid)
         selections = self.schemas.whole.selected
-        for data, selected in selections.items():
-            by_criterion = selected.get(self.name, {})
+        for data, learners in selections.items():
+            by_criterion = learners.get(self.name) or {}
             for criterion, options in by_criterion.items():
                 key = ("selected", data, self.name, criterion)
                 yield key, options
@@ -237,9 +240,10 @@ class LearnerContent:
         """Refuse iterations of another method than KerHRM, whose steps are jobs."""
         kerhrm = METHODS["kerhrm"]
         train = entry_of(self.method.train)
+        trains_alike = train == entry_of(kerhrm.train)
         options = set(self.method.options.model_fields)
         of_kerhrm = set(kerhrm.options.model_fields)
-        if train == entry_of(kerhrm.train) and options == of_kerhrm:
+        if trains_alike and options == of_kerhrm:
             return
         needed = "checkpoint_iterations needs the method kerhrm"
         raise self.sources.error(
@@ -250,7 +254,8 @@ class LearnerContent:
 
     def _check_criterion(self) -> None:
         """Refuse candidates of a method that has no criterion to select one."""
-        if self.schemas.own_criterion(self.name) != "own":
+        criterion = self.schemas.own_criterion(self.name)
+        if criterion != "own":
             return
         tried = "candidates" if self.learner.candidates else "grid"
         raise self.sources.error(
@@ -301,7 +306,8 @@ class DataContent:
         key = (*self.key, part)
         options = getattr(self.data, part)
         check_fields(self.sources, model, key, options)
-        for condition, change in self.data.at.items():
+        conditions = self.data.at
+        for condition, change in conditions.items():
             key = (*self.key, "at", condition, part)
             options = getattr(change, part)
             check_fields(self.sources, model, key, options)
@@ -318,7 +324,8 @@ class DataContent:
 
     def _check_same(self, key: Key, base: str, hint: str) -> None:
         if base != self.name:
-            raise self.sources.error(key, "these are other data", hint)
+            problem = "these are other data"
+            raise self.sources.error(key, problem, hint)
 
 
 def _check_condition(schemas: Schemas, key: Key, condition: str) -> str:

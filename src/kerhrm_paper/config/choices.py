@@ -100,7 +100,7 @@ def _contrasts(
     if learners is None:
         learners = table.learners
     for key, alternative in alternatives.measured_on(base):
-        _, choice, *_ = key
+        choice = key[1]
         yield Contrast(
             choice=str(choice),
             alternative=alternative.name,

@@ -195,8 +195,8 @@ class CommandLine:
                 if option.name in NAMING and value not in rules:
                     _check_named(option.word, value, rules)
                     _check_file(value, run, presets)
-                elif option.name in OF_RULES and _rule(value) not in rules:
-                    raise _no_rule(option.word, value, rules)
+                elif option.name in OF_RULES:
+                    _check_rule(option.word, value, rules)
         for target in self.targets:
             if target not in rules:
                 _check_target(target, rules, targets)
@@ -204,8 +204,10 @@ class CommandLine:
 
     def _check_lost(self, option: Given, value: str, targets: Names) -> None:
         """Refuse a value that was meant as a target, where no other one is left."""
+        if self.targets or option.name in FREE:
+            return
         takes_several = option.action.nargs in ("?", "*", "+")
-        if self.targets or not takes_several or option.name in FREE:
+        if not takes_several:
             return
         is_file = option.name in NAMING and os.sep in value
         if value in targets or is_file:
@@ -340,11 +342,12 @@ def _rule(value: str) -> str:
     return re.split("[=:]", value)[0]
 
 
-def _no_rule(word: str, value: str, rules: Names) -> KerhrmError:
-    """Error of an option's value whose rule is unknown."""
+def _check_rule(word: str, value: str, rules: Names) -> None:
+    """Refuse an option's value whose rule is unknown."""
     rule = _rule(value)
-    problem = f"{word} {value}: no rule is called '{rule}'"
-    return KerhrmError(problem, nearest(rule, rules))
+    if rule not in rules:
+        problem = f"{word} {value}: no rule is called '{rule}'"
+        raise KerhrmError(problem, nearest(rule, rules))
 
 
 def _check_named(word: str, value: str, rules: Names) -> None:

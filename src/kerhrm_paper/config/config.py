@@ -12,10 +12,10 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.choices import contrasts
 from kerhrm_paper.config.layout import CHECKOUT as CHECKOUT
-from kerhrm_paper.config.names import check_case
+from kerhrm_paper.config.names import Spelled, check_case
 from kerhrm_paper.config.resolve import Resolved, resolve
 from kerhrm_paper.config.run_folder import check_run_folder, run_folder
-from kerhrm_paper.config.strict_yaml import OWN_KEYS
+from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree
 from kerhrm_paper.config.views import Cell
 from kerhrm_paper.config.written import written
 
@@ -48,9 +48,7 @@ class Config:
         Alternatives whose effects are measured.
     """
 
-    def __init__(
-        self, resolved: Resolved, own_table: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, resolved: Resolved, own_table: Tree | None = None) -> None:
         whole = resolved.whole
         self.resolved = resolved
         self.own_table = dict(resolved.sources.own_table)
@@ -69,8 +67,8 @@ class Config:
         self.data_sets = [*whole.data]
         self.learners = [*whole.learners]
         # names of the run by their lower case: others may not differ in case alone
-        self._data: dict[str, str] = {}
-        self._learners: dict[str, str] = {}
+        self._data: Spelled = {}
+        self._learners: Spelled = {}
         for table in self.tables.values():
             self._add_names(table.cells)
         for search in self.searches.values():
@@ -92,7 +90,7 @@ class Config:
         return measuring
 
     @property
-    def written(self) -> dict[str, Any]:
+    def written(self) -> Tree:
         """What a run notes of its configuration, without the choices' words."""
         sources = self.resolved.sources
         return written(sources, self.preset, self.mark)
@@ -108,7 +106,8 @@ class Config:
 
         Raises KerhrmError if it is none, or its options are not selected yet.
         """
-        cell = self.resolved.resolver.learner(data, name)
+        resolver = self.resolved.resolver
+        cell = resolver.learner(data, name)
         check_case(data, self._data)
         check_case(name, self._learners)
         if cell.missing is not None:
@@ -122,16 +121,18 @@ class Config:
         Rows of the data set that they were selected on, the title of the learner's
         first output, the criterion, and the options.
         """
-        selected: dict[tuple[str, ...], list[Any]] = {}
+        selected: list[list[Any]] = []
+        listed = set()
         for table in tables:
             for row in self.tables[table].rows:
                 cell = self.learner(row.data, row.learner)
                 first_title, *_ = cell.titles.values()
                 key = (cell.selected_on, first_title, cell.selection)
-                if cell.selected and key not in selected:
+                if cell.selected and key not in listed:
+                    listed.add(key)
                     options = dict(cell.selected)
-                    selected[key] = [*key, options]
-        return list(selected.values())
+                    selected.append([*key, options])
+        return selected
 
 
 def load_config(
@@ -146,9 +147,10 @@ def load_config(
 
     An error says in one line the file, the key and its value, the problem, and a hint.
     """
-    changes: dict[str, Any] = {}
-    own_table: dict[str, Any] = {}
-    for key, value in (overrides or {}).items():
+    changes: Tree = {}
+    own_table: Tree = {}
+    given = overrides or {}
+    for key, value in given.items():
         target = own_table if key in OWN_KEYS else changes
         target[key] = value
     root = Path(root)

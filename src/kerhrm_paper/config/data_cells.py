@@ -24,6 +24,7 @@ from kerhrm_paper.runs.replication import Seeds
 
 #: parts of data that have options, each with a class of its own
 PARTS = ("options", "network", "features")
+ByPart = dict[str, Places]  #: places of the options of each part
 
 
 class DataCells:
@@ -51,7 +52,8 @@ class DataCells:
         Raises KerhrmError if it is none, or its options do not fit.
         """
         if name not in self._cells:
-            self._cells[name] = self._resolved(name)
+            cell = self._resolved(name)
+            self._cells[name] = cell
         return self._cells[name]
 
     def _resolved(self, name: str) -> DataCell:
@@ -61,6 +63,7 @@ class DataCells:
         places = self.places(name)
         values = self._dumped(base, places)
         network = NetworkOptions(**values["network"])
+        features = FeatureOptions(**values["features"])
         _check_named_widths(name, named, network)
         options: Any = generator.options(**values["options"])
         self._check_network(base)
@@ -73,9 +76,9 @@ class DataCells:
             options=options,
             n_points=options.n_points,
             network=network,
-            features=FeatureOptions(**values["features"]),
+            features=features,
             seeds=self._seeds(base, name),
-            entries=_entries(generator),
+            entries=_functions(generator),
         )
 
     # --- options ---------------------------------------------------------------------
@@ -88,40 +91,46 @@ class DataCells:
             by_part[part] = origins(places[part])
         return by_part
 
-    def places(self, name: str) -> dict[str, Places]:
+    def places(self, name: str) -> ByPart:
         """Options of every part of data, each with where it stands.
 
         The conditions of ``at`` are met by the values that hold without any ``at``.
         """
-        base = self.schemas.parse_data(name).base
-        unconditional = {}
-        for part in PARTS:
-            unconditional[part] = self._places(name, part, {})
-        values = _by_key(self._dumped(base, unconditional))
-        conditional = {}
-        for part in PARTS:
-            conditional[part] = self._places(name, part, values)
-        return conditional
+        base, _ = self.schemas.parse_data(name)
+        unconditional = self._places(name, {})
+        dumped = self._dumped(base, unconditional)
+        return self._places(name, _by_key(dumped))
 
-    def _places(self, name: str, part: str, values: Tree) -> Places:
-        """Options of a part of data, where ``at`` sees some values, by key."""
+    def _places(self, name: str, values: Tree) -> ByPart:
+        """Options of every part of data, where ``at`` sees some values, by key."""
         base, named = self.schemas.parse_data(name)
+        entries = list(self._entries(base, values))
+        by_part = {}
+        for part in PARTS:
+            places: Places = []
+            for at, entry in entries:
+                key = (*at, part)
+                options = entry.get(part) or {}
+                places.append((key, options))
+            options = _of_part(part, named)
+            places.append((name, options))
+            by_part[part] = places
+        return by_part
+
+    def _entries(self, base: str, values: Tree) -> Iterator[tuple[Key, Tree]]:
+        """What files give data, with its key, as far as the values meet its condition.
+
+        Without any values no condition is met.
+        """
         conditions = self.whole.data[base].at
-        at: Key = ("data", base)
-        places: Places = []
+        key: Key = ("data", base)
         for entry in self.layers.entries("data", base):
-            options = entry.get(part) or {}
-            places.append(((*at, part), options))
+            yield key, entry
             for condition, change in changes_at(entry, conditions):
                 if values and self._fits(condition, base, values):
-                    key = (*at, "at", condition, part)
-                    options = change.get(part) or {}
-                    places.append((key, options))
-        options = _of_part(part, named)
-        places.append((name, options))
-        return places
+                    yield (*key, "at", condition), change
 
-    def _dumped(self, base: str, places: Mapping[str, Places]) -> dict[str, Tree]:
+    def _dumped(self, base: str, places: ByPart) -> dict[str, Tree]:
         """Options of every part of data, with their defaults."""
         data = self.whole.data[base]
         generator = DATA_SETS[data.generator]
@@ -148,9 +157,13 @@ class DataCells:
     def meets(self, data: DataCell, condition: str) -> bool:
         """Whether data meet a condition of ``at``."""
         if data.name not in self._values:
-            self._values[data.name] = _values_of(data)
-        values = self._values[data.name]
-        return self._fits(condition, data.base, values)
+            values = _values_of(data)
+            self._values[data.name] = values
+        return self._fits(
+            condition,
+            base=data.base,
+            values=self._values[data.name],
+        )
 
     def _fits(self, condition: str, base: str, values: Tree) -> bool:
         """Whether data of a base with some values, by key, meet a condition."""
@@ -158,8 +171,9 @@ class DataCells:
         if wanted.base != base:
             return False
         for option, value in wanted.options.items():
-            spelled = spell_value(values.get(option))
-            if spelled != spell_value(value):
+            wanted_text = spell_value(value)
+            actual = values.get(option)
+            if spell_value(actual) != wanted_text:
                 return False
         return True
 
@@ -172,7 +186,8 @@ class DataCells:
         key = ("data", base, "network")
         module = None
         idle = False
-        for number, layer in enumerate(self.sources.layers):
+        layers = self.sources.layers
+        for number, layer in enumerate(layers):
             file = Sources([layer])
             _, _, network = file.find(key)
             if not isinstance(network, Mapping):
@@ -206,8 +221,8 @@ class DataCells:
             return Seeds.crossed(named["crossed"], first)
         if "seeds" in named:
             return Seeds.alike(named["seeds"], first)
-        most = self._most_seeds(base, name)
-        return Seeds.alike(most, first)
+        number = self._most_seeds(base, name)
+        return Seeds.alike(number, first)
 
     def _most_seeds(self, base: str, name: str) -> int:
         """Replicates of data, or of that learner on them which has the most."""
@@ -238,7 +253,7 @@ class DataCells:
         )
 
 
-def _entries(generator: Generator) -> dict[str, str]:
+def _functions(generator: Generator) -> dict[str, str]:
     """``module:name`` of the functions and classes that draw data."""
     entries = {
         "generate": entry_of(generator.generate),

@@ -54,13 +54,15 @@ class Sources:
         """All files merged, or some of them."""
         whole: Tree = {}
         for _, place, content in self.layers[start:stop]:
-            whole = merge(whole, _below(place, content))
+            part = _below(place, content)
+            whole = merge(whole, part)
         return whole
 
     def given(self, key: Key) -> Iterator[Any]:
         """What every file says of a key, also where a later one replaces it."""
         for _, place, content in self.layers:
-            value = _get(_below(place, content), key)
+            part = _below(place, content)
+            value = _get(part, key)
             if value is not ABSENT:
                 yield value
 
@@ -69,7 +71,8 @@ class Sources:
         names: dict[str, None] = {}
         for value in self.given(key):
             if isinstance(value, Mapping | list):
-                names |= dict.fromkeys(map(str, value))
+                texts = map(str, value)
+                names |= dict.fromkeys(texts)
         return list(names)
 
     def find(self, key: Key) -> Layer:
@@ -96,11 +99,12 @@ class Sources:
         """One-line error about a key of the whole tree: file, key, value, problem."""
         name, place, value = self.find(key)
         below = key[len(place) :]
-        text = ".".join(map(str, below))
-        is_value = value is not ABSENT and not isinstance(value, Mapping)
-        if text and is_value:
+        names = map(str, below)
+        text = ".".join(names)
+        has_entries = isinstance(value, Mapping)
+        if text and value is not ABSENT and not has_entries:
             text += f" = {value!r}"
-        words = filter(None, (name, text, problem))
+        words = [word for word in (name, text, problem) if word]
         return PlacedError(": ".join(words), hint)
 
     @contextmanager
@@ -144,7 +148,8 @@ def read_sources(
     sources = Sources()
     for name in FOLDERS:
         for path in _files(folder / name):
-            layer = _read(path, (name, path.stem))
+            place = (name, path.stem)
+            layer = _read(path, place)
             sources.layers.append(layer)
     for name in FILES:
         path = folder / f"{name}.yaml"
@@ -165,7 +170,8 @@ def read_sources(
     preset = sources.changes.get("preset", "paper")
     if str(preset) not in presets:
         key = ("preset",)
-        hint = suggest(str(preset), sorted(presets))
+        names = sorted(presets)
+        hint = suggest(str(preset), names)
         raise sources.error(key, "no such preset", hint)
     layer = _read_preset(presets[str(preset)])
     sources.layers.insert(preset_at, layer)
@@ -204,7 +210,8 @@ def _files(folder: Path) -> list[Path]:
 
     Raises KerhrmError for a YAML file that would not be read, or has no name.
     """
-    for path in sorted(folder.rglob("*")):
+    paths = folder.rglob("*")
+    for path in sorted(paths):
         is_yaml = path.suffix.lower() in (".yaml", ".yml")
         is_read = path.suffix == ".yaml" and path.parent == folder
         if is_yaml and path.is_file() and not is_read:

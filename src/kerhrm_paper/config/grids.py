@@ -38,7 +38,8 @@ class Grids:
         """Values that are tried of every option of the grid."""
         conditions = self.whole.learners[base].at
         grid: Tree = {}
-        for entry in self.layers.entries("learners", base):
+        entries = self.layers.entries("learners", base)
+        for entry in entries:
             grid = _over(grid, entry)
             for condition, change in changes_at(entry, conditions):
                 if self.data_cells.meets(data, condition):
@@ -82,9 +83,11 @@ class Grids:
         lengths = [len(tried) for tried in grid.values()]
         if math.prod(lengths) > CANDIDATES:
             problem = f"it has more than {CANDIDATES} combinations"
-            raise self.sources.error(key, problem, "shorten its lists")
-        given = self.whole.learners[base].candidates
-        for options in given or _combinations(grid):
+            hint = "shorten its lists"
+            raise self.sources.error(key, problem, hint)
+        learner = self.whole.learners[base]
+        candidates = learner.candidates or _combinations(grid)
+        for options in candidates:
             yield self._name(base, options, key)
 
     def _name(self, base: str, options: Tree, key: Key) -> str:
@@ -92,7 +95,9 @@ class Grids:
         model = self.schemas.methods[base].options
         places: Places = [(key, options)]
         values = dump(self.sources, model, places)
-        named = {option: values[option] for option in options}
+        named = {}
+        for option in options:
+            named[option] = values[option]
         schema = self.schemas.learner_schema(base)
         with self.sources.placing(key):
             return spell(base, named, schema)
@@ -108,8 +113,8 @@ def _combinations(grid: Grid) -> Iterator[Tree]:
 
 def _over(grid: Tree, entry: Tree) -> Tree:
     """The grid of an entry, and then the options of an earlier one that it has not."""
-    own = entry.get("grid") or {}
-    merged = dict(own)
+    newer = entry.get("grid") or {}
+    merged = dict(newer)
     for option, tried in grid.items():
         merged.setdefault(option, tried)
     return merged

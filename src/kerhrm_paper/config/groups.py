@@ -1,12 +1,14 @@
 """Which cells does one job train together?"""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.config.views import Cell, Group, TableView
 
-Learners = dict[Cell, list[str]]  #: by their data and what they have in common
+#: learners by their data and by what they have in common
+Together = dict[Cell, list[str]]
 
 
 def groups_of_tables(
@@ -30,7 +32,8 @@ def groups_of_tables(
 
     groups: list[Group] = []
     taken: set[Cell] = set()
-    for table in sorted(tables.values(), key=order):
+    ordered = sorted(tables.values(), key=order)
+    for table in ordered:
         cells = []
         for data, learner in table.cells:
             if (data, learner) in taken:
@@ -47,30 +50,34 @@ def groups_of_tables(
 
 def groups_of_search(cells: Iterable[Cell]) -> list[Group]:
     """All candidates of a learner on some data."""
-    return list(_groups(by_base(cells)))
+    return _groups(by_base(cells))
 
 
-def _groups(together: Learners) -> Iterator[Group]:
-    for (data, _), learners in together.items():
-        yield Group(data, tuple(learners))
-
-
-def by_base(cells: Iterable[Cell]) -> Learners:
+def by_base(cells: Iterable[Cell]) -> Together:
     """Learners by their data and base."""
-    learners: Learners = {}
+    together: Together = defaultdict(list)
     for data, learner in cells:
         key = (data, base_of(learner))
-        learners.setdefault(key, []).append(learner)
-    return learners
+        together[key].append(learner)
+    return together
 
 
-def _by_options(cells: Iterable[Cell]) -> Learners:
+def _by_options(cells: Iterable[Cell]) -> Together:
     """Learners by their data and name, but for the criterion that selected them."""
-    learners: Learners = {}
+    together: Together = defaultdict(list)
     for data, learner in cells:
         key = (data, _unselected(learner))
-        learners.setdefault(key, []).append(learner)
-    return learners
+        together[key].append(learner)
+    return together
+
+
+def _groups(together: Together) -> list[Group]:
+    groups = []
+    for key, learners in together.items():
+        data, _ = key
+        group = Group(data, tuple(learners))
+        groups.append(group)
+    return groups
 
 
 def _unselected(learner: str) -> str:

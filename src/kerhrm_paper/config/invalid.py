@@ -63,18 +63,27 @@ def invalid(sources: Sources, above: Key, error: ValidationError) -> KerhrmError
     key = (*above, *location)
     problem, hint = worded(first)
     kind = first["type"]
+    value = first.get("input")
     if kind in NO_MAPPING:
         problem = "write 'key: value' lines"
-    elif kind == "list_type" and isinstance(first["input"], str | int | float):
-        hint = f"write [{first['input']}]"
+    elif kind == "list_type" and isinstance(value, str | int | float):
+        hint = f"write [{value}]"
     elif kind == "int_type":
         hint = hint or f"write {location[-1]}: NUMBER"
-    elif kind == "missing" and location and isinstance(location[-1], str):
+    elif kind == "missing" and _ends_with_name(location):
         problem = "it is missing"
         hint = _addition(sources, key)
     elif kind == "misfit":
         hint = _elsewhere(sources, key, location, hint)
     return sources.error(key, problem, hint)
+
+
+def _ends_with_name(location: Key) -> bool:
+    """Whether a place is an entry of a mapping, and not of a list."""
+    if not location:
+        return False
+    last = location[-1]
+    return isinstance(last, str)
 
 
 def _addition(sources: Sources, key: Key) -> str:
@@ -83,10 +92,10 @@ def _addition(sources: Sources, key: Key) -> str:
     entry = key[:-1]
     if entry:
         *place, name = entry
-        others = sources.names(*place)
-        if name in others:
-            others.remove(name)
-        similar = closest(str(name), others)
+        names = sources.names(*place)
+        if name in names:
+            names.remove(name)
+        similar = closest(str(name), names)
         if similar:
             hint += f" to a new '{name}'; or {similar}"
     return hint

@@ -1,5 +1,6 @@
 """What do tables call data and options?"""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from kerhrm_paper.config.fields import nearest
@@ -8,6 +9,8 @@ from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Table
 from kerhrm_paper.config.spelling import Nameable, Named, spell_value
 
+#: options by key, each as often as a method or a data set declares it
+Declared = dict[str, list[Nameable]]
 #: options of a learner that have a column of their own
 SELECTION = ("select", "select_on")
 
@@ -26,8 +29,8 @@ class Labels:
     def __init__(self, resolver: Resolver, table: Table) -> None:
         self.resolver = resolver
         self.table = table
-        general = resolver.whole.labels
-        self.labels: dict[str, str] = general | table.labels
+        self.labels = dict(resolver.whole.labels)
+        self.labels |= table.labels
 
     def of_data(self, name: str) -> str:
         """What the table calls data: its own label, else their options."""
@@ -35,10 +38,10 @@ class Labels:
         if data is not None and data.label:
             return data.label
         base, named = self.resolver.parse_data(name)
-        words = list(self._of_options(named))
-        base_label = self.labels.get(base, "")
-        if base_label:
-            words.insert(0, base_label)
+        words = []
+        if self.labels.get(base):
+            words.append(self.labels[base])
+        words += self._of_options(named)
         return ",".join(words) or base
 
     def of_setting(self, data: str, learner: str) -> str:
@@ -97,15 +100,15 @@ def _labelled(resolver: Resolver) -> Iterator[tuple[Key, str]]:
             yield key, text
 
 
-def _options(resolver: Resolver) -> dict[str, list[Nameable]]:
+def _options(resolver: Resolver) -> Declared:
     """Options of all data sets and learners, by key."""
     schemas = []
     for name in resolver.whole.data:
         schemas.append(resolver.data_schema(name))
     for name in resolver.whole.learners:
         schemas.append(resolver.learner_schema(name))
-    options: dict[str, list[Nameable]] = {}
+    options: Declared = defaultdict(list)
     for schema in schemas:
         for key, option in schema.items():
-            options.setdefault(key, []).append(option)
+            options[key].append(option)
     return options

@@ -52,7 +52,11 @@ def read_layers(sources: Sources) -> Layers:
     preset_at = sources.preset_at
     if preset_at is None:
         tree = sources.tree()
-        return Layers(files=tree, preset={}, user=tree)
+        return Layers(
+            files=tree,
+            preset={},
+            user=tree,
+        )
     user = sources.tree(preset_at + 1)
     learners = user.get("learners")
     if isinstance(learners, Mapping):
@@ -91,7 +95,8 @@ def _with_chosen(learner: Any) -> Any:
     options = {}
     grid = learner.get("grid") or {}
     for option, tried in grid.items():
-        if isinstance(tried, list) and len(tried) == 1:
+        is_list = isinstance(tried, list)
+        if is_list and len(tried) == 1:
             options[option] = tried[0]
     if options:
         options |= learner.get("options") or {}
@@ -102,4 +107,7 @@ def _with_chosen(learner: Any) -> Any:
 
 
 def _each_with_chosen(learners: Mapping[str, Any]) -> Tree:
-    return {name: _with_chosen(learners[name]) for name in learners}
+    changed = {}
+    for name, learner in learners.items():
+        changed[name] = _with_chosen(learner)
+    return changed

@@ -13,7 +13,10 @@ from kerhrm_paper.runs.locks import TEMPORARY
 from kerhrm_paper.runs.provenance import PROVENANCE
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-_RULE = re.compile(r"^ *(?:(?:rule|checkpoint) +|use +rule .* as +)(\w+)", re.MULTILINE)
+_RULE = re.compile(
+    r"^ *(?:(?:rule|checkpoint) +|use +rule .* as +)(\w+)",
+    re.MULTILINE,
+)
 #: a section of a rule that names files: the rest of its line, and deeper lines
 _FILES = re.compile(
     r"^( +)(?:output|log|benchmark):(.*\n(?:\1 .*\n|[ \t]*\n)*)", re.MULTILINE
@@ -41,20 +44,21 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
     what stands beside such a file, as ``X-comparisons``.
     """
     names = {PROVENANCE, TEMPORARY}
-    parts: set[str] = set()  # of paths, with wildcards
+    folders: set[str] = set()  # and file names, with wildcards
     for path in rule_files(root):
         text = path.read_text(encoding="utf-8")
         names.update(_RULE.findall(text))
         for template in _templates(text):
             file = template.removeprefix("<run>/")
-            parts.update(file.split("/"))
+            folders.update(file.split("/"))
     patterns = set(map(re.escape, names))
-    for part in parts:
-        if not _WILDCARD.search(part):
-            patterns.add(re.escape(part))
+    for folder in folders:
+        if not _WILDCARD.search(folder):
+            patterns.add(re.escape(folder))
         if stems:
-            patterns.update(_stems(part))
-    pattern = "|".join(sorted(patterns))
+            patterns.update(_stems(folder))
+    ordered = sorted(patterns)
+    pattern = "|".join(ordered)
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -65,13 +69,14 @@ def _templates(rules: str) -> Iterator[str]:
             yield double_quoted or single_quoted
 
 
-def _stems(part: str) -> Iterator[str]:
+def _stems(name: str) -> Iterator[str]:
     """Patterns of a folder or a file without its ending."""
-    *pieces, last = _WILDCARD.split(part)
+    *pieces, last = _WILDCARD.split(name)
     stem, _, _ = last.partition(".")
     pieces.append(stem)
     if any(pieces):
-        yield ".+".join(map(re.escape, pieces))
+        escaped = map(re.escape, pieces)
+        yield ".+".join(escaped)
         text = "".join(pieces)
         yield re.escape(text.strip("-_"))
 
@@ -89,10 +94,11 @@ def tracked(root: Path) -> set[Path]:
         )
     except (OSError, subprocess.CalledProcessError):
         return set()
-    names = listing.stdout.decode(errors="replace")
+    text = listing.stdout.decode(errors="replace")
     paths: set[Path] = set()
-    for name in filter(None, names.split("\0")):
-        file = Path(name)
-        paths.add(file)
-        paths.update(file.parents)
+    for name in text.split("\0"):
+        if name:
+            file = Path(name)
+            paths.add(file)
+            paths.update(file.parents)
     return paths

@@ -54,13 +54,13 @@ class LearnerCells:
         key = (data, name)
         if key not in self._cells:
             data_cell = self.data_cells.cell(data)
-            self._cells[key] = self._resolved(data_cell, name)
+            cell = self._resolved(data_cell, name)
+            self._cells[key] = cell
         return self._cells[key]
 
     def _resolved(self, data: DataCell, name: str) -> LearnerCell:
         base, named = self.schemas.parse_learner(name)
         check_effect(data, name, named)
-        learner = self.whole.learners[base]
         method = self.schemas.methods[base]
         selected = self.selection.selected(data, base, named)
         places = self._places(data, name, selected)
@@ -80,7 +80,7 @@ class LearnerCells:
             method=method.name,
             options=options,
             n_seeds=self._n_seeds(data, name),
-            titles=learner.titles,
+            titles=self.whole.learners[base].titles,
             selection=_selection_in_words(method, named),
             selected=_in_force(places, values, selected),
             selected_on=selected.source,
@@ -101,12 +101,13 @@ class LearnerCells:
 
     def _n_seeds(self, data: DataCell, name: str) -> int:
         """Replicates of a learner: all of the data's, unless the map has fewer."""
-        parsed = self.schemas.parse_data(data.name)
-        names_seeds = any(option in parsed.options for option in RESERVED)
+        _, named = self.schemas.parse_data(data.name)
+        names_seeds = any(option in named for option in RESERVED)
         if self.whole.search or names_seeds:
             return len(data.seeds)
         cell = f"{data.name}/{name}"
-        return self.data_cells.n_seeds(data.base, cell, data.name)
+        n_seeds = self.data_cells.n_seeds
+        return n_seeds(data.base, cell, data.name)
 
     # --- options ---------------------------------------------------------------------
 

@@ -90,7 +90,8 @@ class LearnerChecks:
     def _check_kernel(self) -> None:
         """Refuse a kernel matrix of all points that no machine holds."""
         data = self.data
-        if data.features.n_landmarks is None and data.n_points > KERNEL_POINTS:
+        is_whole = data.features.n_landmarks is None
+        if is_whole and data.n_points > KERNEL_POINTS:
             raise self.sources.error(
                 ("data", data.base, "features"),
                 f"n={data.n_points} training points are too many for a whole "
@@ -100,7 +101,8 @@ class LearnerChecks:
 
     def _largest(self, option: str) -> int | float:
         """The largest number that an option gives; 0 if it gives none."""
-        return max(numbers(self.values.get(option)), default=0)
+        value = self.values.get(option)
+        return max(numbers(value), default=0)
 
     def _too_many_points(self, option: str) -> KerhrmError:
         problem = f"it exceeds n={self.data.n_points} points"
@@ -111,7 +113,8 @@ class LearnerChecks:
         place = place_of(self.places, option)
         if isinstance(place, str):
             return KerhrmError(f"{place}: {option}: {problem}", hint)
-        return self.sources.error((*place, option), problem, hint)
+        key = (*place, option)
+        return self.sources.error(key, problem, hint)
 
 
 def check_effect(data: DataCell, name: str, named: Named) -> None:

@@ -36,7 +36,8 @@ def mark(preset: str, changes: Tree, shipped: Tree) -> str:
         phrases.append(f"{preset} sizes")
     keys = []
     for key in _changed(changes, shipped):
-        keys.append(".".join(map(str, key)))
+        parts = map(str, key)
+        keys.append(".".join(parts))
     if keys:
         named = ", ".join(keys[:SHOWN])
         phrase = f"options differ from the published: {named}"
@@ -63,4 +64,8 @@ def _changed(changes: Tree, shipped: Tree) -> Iterator[Key]:
 
 def _known(entries: Tree, shipped: Tree) -> Tree:
     """Entries whose names are shipped."""
-    return {name: entries[name] for name in entries if name in shipped}
+    known = {}
+    for name, entry in entries.items():
+        if name in shipped:
+            known[name] = entry
+    return known

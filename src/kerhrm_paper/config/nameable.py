@@ -307,7 +307,8 @@ def _read_list(kind: Any, text: str) -> list[Any]:
     if text == EMPTY:
         return []
     items = set(_items(kind) or [])
-    number = int if items - {Ellipsis} == {int} else float
+    is_whole = items - {Ellipsis} == {int}
+    number = int if is_whole else float
     words = text.split("_")
     return [_read_number(number, word) for word in words]
 

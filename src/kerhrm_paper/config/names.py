@@ -27,10 +27,11 @@ def check_names(sources: Sources, whole: Whole, root: Path) -> None:
         taken = of_tables if key == ("tables",) else of_folders
         spelled: Spelled = {}
         for name in names:
+            at = (*key, name)
             if taken.fullmatch(name):
                 problem = f"the name '{name}' is reserved for the workflow's own files"
-                raise sources.error((*key, name), problem, "choose another one")
-            with sources.placing((*key, name)):
+                raise sources.error(at, problem, "choose another one")
+            with sources.placing(at):
                 _add(name, spelled)
     _check_preset(sources, whole.preset, root)
 
@@ -62,7 +63,8 @@ def check_case(name: str, spelled: Spelled) -> None:
 
     ``spelled`` are the others by what they are without case.
     """
-    other = spelled.get(name.casefold(), name)
+    alike = name.casefold()
+    other = spelled.get(alike, name)
     if other != name:
         problem = f"'{other}' and '{name}' differ in case alone"
         raise KerhrmError(problem, "rename one of them")
@@ -71,10 +73,10 @@ def check_case(name: str, spelled: Spelled) -> None:
 def _check_preset(sources: Sources, preset: str, root: Path) -> None:
     """Refuse a preset whose runs would lie in another one's, or a published, folder."""
     key = ("preset",)
-    for path in (root / "config" / "presets").glob("*.yaml"):
-        other = path.stem
-        is_alike = other.casefold() == preset.casefold()
-        if is_alike and other != preset:
+    folder = root / "config" / "presets"
+    presets = {path.stem for path in folder.glob("*.yaml")}
+    for other in presets - {preset}:
+        if other.casefold() == preset.casefold():
             problem = f"the preset '{other}' differs in case alone"
             raise sources.error(key, problem, "rename one of them")
     if reserved(root).fullmatch(preset):
@@ -84,9 +86,9 @@ def _check_preset(sources: Sources, preset: str, root: Path) -> None:
     file = Path("config", "presets", f"{preset}.yaml")
     if file in published:
         return  # its runs may be published, too
-    run = f"results/{preset}"
+    run = f"results/{preset}".casefold()
     for folder in published:
-        if str(folder).casefold() == run.casefold():
+        if str(folder).casefold() == run:
             problem = f"{folder} has files of the checkout, which runs would overwrite"
             raise sources.error(key, problem, "rename the preset's file")
 

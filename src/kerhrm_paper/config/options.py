@@ -25,14 +25,15 @@ Origins = dict[str, Place]  #: the place of each option
 
 def numbers(value: Any) -> list[int | float]:
     """A number, or the numbers of a list."""
-    items = value if isinstance(value, list) else [value]
-    found: list[int | float] = []
-    for item in items:
+    if not isinstance(value, list):
+        value = [value]
+    kept: list[int | float] = []
+    for item in value:
         if isinstance(item, bool):
             continue
         if isinstance(item, int | float):
-            found.append(item)
-    return found
+            kept.append(item)
+    return kept
 
 
 def place_of(places: Places, option: Any) -> Place:
@@ -74,8 +75,8 @@ def dump(sources: Sources, model: Model, places: Places, prefix: str = "") -> Tr
         place = place_of(places, option)
         if not isinstance(place, str):
             raise invalid(sources, place, error) from error
-        names = [part for part in location if isinstance(part, str)]
         key = "options"
+        names = [part for part in location if isinstance(part, str)]
         if names:
             key = prefix + ".".join(names)
         problem, hint = worded(first)
@@ -87,8 +88,8 @@ def check_fields(sources: Sources, model: Model, key: Key, options: Tree) -> Non
     try:
         _validated(model, options)
     except ValidationError as error:
-        location = error.errors()[0]["loc"]
-        if location:  # of one option, not of several together
+        first = error.errors()[0]
+        if first["loc"]:  # of one option, not of several together
             raise invalid(sources, key, error) from error
 
 
@@ -115,8 +116,9 @@ def known(sources: Sources, key: Key, name: str, names: Names) -> str:
     """A name; an error suggests another one if it is not among the known ones."""
     if name in names:
         return name
-    hint = closest(str(name), names)
-    hint = hint or suggest(str(name), names)
+    hint = closest(name, names)
+    if hint is None:
+        hint = suggest(name, names)
     raise sources.error(key, f"'{name}' is unknown", hint)
 
 

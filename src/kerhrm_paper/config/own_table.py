@@ -156,7 +156,8 @@ class OwnTable(Options):
         if self.held_out:
             self._check_groups(rows)
         self._check_inputs({*table.columns})
-        target = learned = rows[self.target]
+        target = rows[self.target]
+        learned = target
         if self.held_out:
             groups = rows[self.group].astype(str)
             learned = target[~groups.isin(self.held_out)]
@@ -224,7 +225,7 @@ class OwnTable(Options):
             hint = "recode it, or choose a target= of two labels or of numbers"
             if is_numeric:
                 hint = "set task=regression"
-            elif 0 < len(text) < len(target) / 2:
+            elif len(text) and len(text) < len(target) / 2:
                 hint = f"correct cells that are no numbers, as {shown(text.iloc[0])}"
             raise KerhrmError(f"{must} two labels; got {n_values}", hint)
 

@@ -112,7 +112,7 @@ def _resolved_tables(resolver: Resolver, tables: Tables) -> Resolved:
     """The cells of all tables."""
     views = tables.views()
     check_cells(resolver.sources, views)
-    check_rows(resolver.sources, views, resolver)
+    check_rows(views, resolver)
     groups = groups_of_tables(views, resolver)
     return Resolved(
         sources=resolver.sources,

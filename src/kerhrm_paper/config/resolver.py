@@ -25,6 +25,9 @@ from kerhrm_paper.config.schemas import Schemas
 from kerhrm_paper.config.selection import Selection
 from kerhrm_paper.config.spelling import Named, ParsedName, Schema, spell
 
+#: whether a learner with other options in its name trains the same
+IsSame = Callable[[Named], bool]
+
 
 class Resolver:
     """From names to cells: every option, validated, with the place that an error names.
@@ -115,16 +118,12 @@ class Resolver:
         def is_same(options: Named) -> bool:
             return self._trains_same(data, cell, options)
 
-        fewest = _fewest(dict(named), is_same)
-        if "select" in fewest:
-            # of several criteria that select the same, the first one
-            for criterion in self.criteria(base):
-                other = fewest | {"select": criterion}
-                if other == fewest or is_same(other):
-                    fewest = other
-                    break
+        options = _fewest(dict(named), is_same)
+        if "select" in options:
+            criteria = self.criteria(base)
+            options = _first_selected(options, criteria, is_same)
         schema = self.learner_schema(base)
-        return spell(base, fewest, schema)
+        return spell(base, options, schema)
 
     def _trains_same(self, data: str, cell: LearnerCell, options: Named) -> bool:
         """Whether a learner trains the same with other options in its name."""
@@ -156,7 +155,18 @@ class Resolver:
         return spell(base, options, schema)
 
 
-def _fewest(named: Tree, is_same: Callable[[Named], bool]) -> Tree:
+def _first_selected(options: Tree, criteria: list[str], is_same: IsSame) -> Tree:
+    """Options with the first criterion that selects the same."""
+    for criterion in criteria:
+        if criterion == options["select"]:
+            break
+        other = options | {"select": criterion}
+        if is_same(other):
+            return other
+    return options
+
+
+def _fewest(named: Tree, is_same: IsSame) -> Tree:
     """Options of which none can be left out, where ``is_same`` judges the others.
 
     An option may become superfluous only without another one, so we try all again

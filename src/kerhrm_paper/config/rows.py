@@ -2,6 +2,7 @@
 
 import functools
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from kerhrm_paper.config.fields import Names, nearest
@@ -26,7 +27,12 @@ COLUMNS = ("method", "selection", "setting")
 ENVIRONMENTS = ("shift", "period")  #: kinds with a row for each test environment
 #: characters without a shape that Unicode counts among letters and marks
 BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-SELECTORS = (*range(0x180B, 0x180E), *range(0xFE00, 0xFE10))  #: of variants; no shape
+#: characters without a shape that select a variant of the one before
+SELECTORS = (
+    *range(0x180B, 0x180E),
+    *range(0xFE00, 0xFE10),
+)
+Placed = tuple[Key, str]  #: a text of the files, with its key
 Output = tuple[Row, str]  #: what a table shows of a cell, and of which output
 Onlys = list[str | None]  #: titles of the rows that alternatives change
 HINT = "give one of them another label or title"
@@ -52,7 +58,8 @@ def _is_invisible(character: str) -> bool:
         return False
     if character in BLANKS or ord(character) in SELECTORS:
         return True
-    return unicodedata.category(character) in ("Cc", "Cf")
+    category = unicodedata.category(character)
+    return category in ("Cc", "Cf")
 
 
 # --- titles and labels ---------------------------------------------------------------
@@ -60,20 +67,35 @@ def _is_invisible(character: str) -> bool:
 
 def check_titles(sources: Sources, whole: Whole) -> None:
     """Refuse titles and labels that cannot name a row beside those of all tables."""
-    references = {plain(title) for title in REFERENCES}
+    references = set(map(plain, REFERENCES))
+    for key, title in _titles(whole):
+        if plain(title) in references:
+            problem = "it is the name of a reference"
+            raise sources.error(key, problem, "choose another")
+        if not _names_row(title):
+            problem = "it cannot name a row"
+            raise sources.error(key, problem, "choose another title")
+    for key, label in _labels(whole):
+        if not _names_row(label):
+            problem = "it cannot name a row"
+            raise sources.error(key, problem, "choose another label")
+
+
+def _titles(whole: Whole) -> Iterator[Placed]:
+    """Titles of the learners, with their keys."""
     for name, learner in whole.learners.items():
         for output, title in learner.titles.items():
-            key: Key = ("learners", name, "titles", output)
-            if plain(title) in references:
-                problem = "it is the name of a reference"
-                raise sources.error(key, problem, "choose another")
-            if not _names_row(title):
-                raise sources.error(key, "it cannot name a row", "choose another title")
+            key = ("learners", name, "titles", output)
+            yield key, title
+
+
+def _labels(whole: Whole) -> Iterator[Placed]:
+    """Labels of the data of tables, with their keys."""
     for name, table in whole.tables.items():
         for data_name, data in table.data.items():
-            if data.label is not None and not _names_row(data.label):
-                at: Key = ("tables", name, "data", data_name, "label")
-                raise sources.error(at, "it cannot name a row", "choose another label")
+            if data.label is not None:
+                key = ("tables", name, "data", data_name, "label")
+                yield key, data.label
 
 
 def _names_row(text: str) -> bool:
@@ -91,19 +113,25 @@ def check_alternatives(sources: Sources, whole: Whole) -> None:
     titles: set[str] = set()
     for learner in whole.learners.values():
         titles.update(learner.titles.values())
-    taken: dict[tuple[str, str], Onlys] = {}
-    for choice, content in whole.choices.items():
-        for number, alternative in enumerate(content.alternatives):
-            key: Key = ("choices", choice, "alternatives", number)
-            _check_alternative_titles(sources, key, alternative, titles)
-            _check_where(sources, key, alternative, whole)
-            for data in alternative.places:
-                change = (data, alternative.name)
-                others = taken.setdefault(change, [])
-                if _is_taken(alternative.only, others):
-                    problem = f"'{alternative.name}' stands for another one on {data}"
-                    raise sources.error(key, problem, "delete one, or add `only`")
-                others.append(alternative.only)
+    changed: dict[tuple[str, str], Onlys] = defaultdict(list)
+    for key, alternative in _alternatives(whole):
+        _check_alternative_titles(sources, key, alternative, titles)
+        _check_where(sources, key, alternative, whole)
+        name, only = alternative.name, alternative.only
+        for data in alternative.places:
+            others = changed[data, name]
+            if _is_taken(only, others):
+                problem = f"'{name}' stands for another one on {data}"
+                raise sources.error(key, problem, "delete one, or add `only`")
+            others.append(only)
+
+
+def _alternatives(whole: Whole) -> Iterator[tuple[Key, Alternative]]:
+    """Alternatives of all choices, with their keys."""
+    for name, choice in whole.choices.items():
+        for number, alternative in enumerate(choice.alternatives):
+            key = ("choices", name, "alternatives", number)
+            yield key, alternative
 
 
 def _check_alternative_titles(
@@ -115,7 +143,8 @@ def _check_alternative_titles(
         if title is not None and title not in titles:
             problem = f"no learner has the title '{title}'"
             place = (*key, field)
-            raise sources.error(place, problem, nearest(title, sorted(titles)))
+            hint = nearest(title, sorted(titles))
+            raise sources.error(place, problem, hint)
 
 
 def _check_where(
@@ -126,7 +155,8 @@ def _check_where(
         if data not in whole.data:
             place = (*key, "where", number)
             problem = f"no data set is called '{data}'"
-            raise sources.error(place, problem, nearest(data, whole.data))
+            hint = nearest(data, whole.data)
+            raise sources.error(place, problem, hint)
 
 
 def _is_taken(only: str | None, others: Onlys) -> bool:
@@ -142,9 +172,7 @@ def _is_taken(only: str | None, others: Onlys) -> bool:
 # --- rows ----------------------------------------------------------------------------
 
 
-def check_rows(
-    sources: Sources, tables: Mapping[str, TableView], resolver: Resolver
-) -> None:
+def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
     """Refuse cells of a table that would end in one row, where seeds are pooled.
 
     A row has a setting's text, a title and a selection criterion.
@@ -153,12 +181,16 @@ def check_rows(
         owners: dict[tuple[str, ...], Output] = {}
         for row, output in _outputs(table):
             data = resolver.data(row.data)
-            setting = _setting(table.kind, data.generator, row.setting)
             title = row.titles[output]
-            key = (setting, plain(title), row.selection)
-            owner, other_output = owners.setdefault(key, (row, output))
-            if (owner, other_output) != (row, output):
-                raise sources.error(
+            key = (
+                _setting(table.kind, data.generator, row.setting),
+                plain(title),
+                row.selection,
+            )
+            shown = (row, output)
+            owner, other_output = owners.setdefault(key, shown)
+            if (owner, other_output) != shown:
+                raise resolver.sources.error(
                     ("tables", name, "data", row.data),
                     f"its row '{row.setting}', '{title}' "
                     f"is of {row.data}/{row.learner}, {output}, "

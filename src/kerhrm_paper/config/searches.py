@@ -33,14 +33,16 @@ def all_searches(resolver: Resolver, tables: Tables) -> dict[str, Search]:
     Raises KerhrmError if there are none.
     """
     searches = {}
-    for name, data in resolver.whole.data.items():
+    data_sets = resolver.whole.data
+    for name, data in data_sets.items():
         if data.tuning:
             tuned = TunedData(resolver, name, data.tuning)
             searches[name] = tuned.search(tables)
     if not searches:
         problem = "no data set says on what it is tuned"
         hint = "give one tuning: {data: [DATA], seeds: 5}"
-        raise resolver.sources.error(("search",), problem, hint)
+        key = ("search",)
+        raise resolver.sources.error(key, problem, hint)
     return searches
 
 
@@ -81,7 +83,10 @@ class TunedData:
         self._check_searched(cells)
         self._check_alike(cells)
         distinct = dict.fromkeys(cells)
-        return Search(tuple(self.names), tuple(distinct))
+        return Search(
+            data=tuple(self.names),
+            cells=tuple(distinct),
+        )
 
     def _candidates(self, name: str, bases: list[str]) -> Iterator[str]:
         """Candidates of some learners, as far as they have any."""
@@ -121,10 +126,10 @@ class TunedData:
         A candidate's score is a mean over all data of the search.
         """
         candidates = by_base(cells)
-        for (data, base), learners in candidates.items():
+        for key, learners in candidates.items():
+            data, base = key
             for other in self.names:
-                others = candidates.get((other, base))
-                if others != learners:
+                if candidates.get((other, base)) != learners:
                     raise self.sources.error(
                         ("learners", base),
                         f"its candidates on {data} and on {other} differ",

@@ -37,7 +37,12 @@ class SelectedOptions:
     @property
     def key(self) -> Key:
         """Where they stand."""
-        return ("selected", self.source, self.learner, self.criterion)
+        return (
+            "selected",
+            self.source,
+            self.learner,
+            self.criterion,
+        )
 
 
 class Selection:
@@ -60,7 +65,9 @@ class Selection:
         ``select`` among them is the criterion, else it is the learner's own;
         ``select_on`` is the data set that it was applied to, else that of the data.
         """
-        learner = self.whole.learners[base].tuned_as or base
+        learner = self.whole.learners[base].tuned_as
+        if learner is None:
+            learner = base
         select = named.get("select")
         nothing = SelectedOptions(
             source=self._source(data, named),
@@ -85,12 +92,17 @@ class Selection:
         """Selected options of a learner, by criterion."""
         learners = self.whole.selected.get(source) or {}
         by_criterion = learners.get(learner) or {}
-        return {str(name): options for name, options in by_criterion.items()}
+        selected: dict[str, Tree] = {}
+        for criterion, options in by_criterion.items():
+            selected[criterion] = options
+        return selected
 
     def _source(self, data: DataCell, named: Named) -> str:
         """Data set on which a learner's options were selected."""
-        of_data = self.whole.data[data.base].select_on
-        return str(named.get("select_on") or of_data or data.base)
+        if "select_on" in named:
+            return str(named["select_on"])
+        data_set = self.whole.data[data.base]
+        return data_set.select_on or data.base
 
     def _nothing_selected(
         self, source: str, learner: str, criterion: str

@@ -132,7 +132,8 @@ def _check(text: str) -> None:
     # of every collection that is open, from the whole text on: its anchor, the number
     # of values below it, and how deep they are nested
     anchors: list[str | None] = [None]
-    sizes, depths = [0], [0]
+    sizes = [0]
+    depths = [0]
     known: dict[str | None, tuple[int, int]] = {}
     event: Any
     for event in yaml.parse(text, _Loader):
@@ -156,7 +157,8 @@ def _check(text: str) -> None:
             if event.anchor in anchors:
                 hint = "write its values out"
                 raise KerhrmError(f"the alias '{event.anchor}' contains itself", hint)
-            size, depth = known.get(event.anchor, (0, 0))
+            unknown = (0, 0)
+            size, depth = known.get(event.anchor, unknown)
         sizes[-1] += size
         depths[-1] = max(depths[-1], depth)
         if sizes[-1] > MAX_VALUES:

@@ -25,7 +25,8 @@ class Tables:
 
     def __init__(self, resolver: Resolver) -> None:
         self.tables: list[TableCells] = []
-        for name, table in resolver.whole.tables.items():
+        tables = resolver.whole.tables
+        for name, table in tables.items():
             cells = TableCells(resolver, name, table)
             self.tables.append(cells)
 
@@ -87,17 +88,21 @@ class TableCells:
                 rows += self._rows(data, learner)
         if not rows:
             key = (*self.key, "learners")
-            raise self.sources.error(key, "it has no learners", "add some")
+            problem = "it has no learners"
+            raise self.sources.error(key, problem, "add some")
         self._check_outputs(rows)
         if kind == "iterations":
             self._check_iterations(rows)
+        labels = {}
+        for data in names:
+            labels[data] = self.labels.of_data(data)
         return TableView(
             name=self.name,
             title=self.table.title,
             kind=kind,
             in_all=self.table.in_all,
             n_seeds=self.table.seeds,
-            labels={data: self.labels.of_data(data) for data in names},
+            labels=labels,
             rows=tuple(rows),
         )
 
@@ -135,12 +140,15 @@ class TableCells:
         key = (*self.key, "data", data)
         with self.sources.placing(key, data):
             self.resolver.data(data)
-        of_data = self.table.data[data].learners
-        learners = self.table.learners if of_data is None else of_data
+        learners = self.table.data[data].learners
+        at = (*key, "learners")
+        if learners is None:
+            learners = self.table.learners
+            at = (*self.key, "learners")
         if not learners:
-            raise self.sources.error(key, "it has no learners", "add some")
-        above = key if of_data else self.key
-        self._check_learners((*above, "learners"), learners)
+            problem = "it has no learners"
+            raise self.sources.error(key, problem, "add some")
+        self._check_learners(at, learners)
         return learners
 
     def _check_learners(self, key: Key, learners: list[str]) -> None:
@@ -232,7 +240,8 @@ class TableCells:
         n_shown = self.table.seeds
         layers = self.resolver.layers
         changes = layers.changes("tables", self.name)
-        if n_shown is None or changes.get("seeds") is None:
+        is_changed = changes.get("seeds") is not None
+        if n_shown is None or not is_changed:
             return
         for data in names:
             cell = self.resolver.data(data)
@@ -257,7 +266,8 @@ class TableCells:
                 continue
             if any(_begins(learner, text) for learner in learners):
                 continue
-            hint = nearest(text, sorted(learners))
+            names = sorted(learners)
+            hint = nearest(text, names)
             if "*" in text:
                 hint = "write LEARNER for all names that begin with it"
             raise self.sources.error(

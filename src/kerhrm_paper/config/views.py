@@ -88,8 +88,9 @@ class TableView:
     @classmethod
     def load(cls, params: Mapping[str, Any]) -> Self:
         """The table of :meth:`params`."""
-        rows = tuple(Row(**row) for row in params["rows"])
-        return cls(**{**params, "rows": rows})
+        rows = [Row(**row) for row in params["rows"]]
+        table = {**params, "rows": tuple(rows)}
+        return cls(**table)
 
 
 @dataclass(frozen=True)

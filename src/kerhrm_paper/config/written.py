@@ -29,8 +29,11 @@ def written(sources: Sources, preset: str, mark: str) -> Tree:
 
 def _layered(layer: Tree) -> Tree:
     """What a layer says of data and learners."""
-    kinds = [kind for kind in LAYERED if kind in layer]
-    return {kind: layer[kind] for kind in kinds}
+    content = {}
+    for kind in LAYERED:
+        if kind in layer:
+            content[kind] = layer[kind]
+    return content
 
 
 def sources_of_run(file: str, noted: Mapping[str, Any]) -> Sources:

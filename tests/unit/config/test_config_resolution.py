@@ -342,6 +342,27 @@ def test_what_a_run_notes_is_resolved_to_the_same_cells(
         assert again.learner(data, learner) == config.learner(data, learner)
 
 
+def test_a_run_notes_the_changes_of_the_preset_and_of_the_user_apart(
+    load: Load,
+) -> None:
+    given = {"learners": {"erm": {"options": {"steps": 7}}}}
+    written = load(preset="small", **given).written
+    assert written["changes"] == given
+    assert set(written["preset_changes"]) <= {"data", "learners"}
+    assert written["preset_changes"] != {}
+    assert written["preset_changes"] == load(preset="small").written["preset_changes"]
+
+
+def test_a_note_of_an_earlier_version_has_all_changes_together(load: Load) -> None:
+    given = {"learners": {"erm": {"options": {"steps": 7}}}}
+    written = load(preset="small", **given).written
+    preset = written.pop("preset_changes")
+    written["changes"] = merge(preset, written["changes"])
+    sources = sources_of_run("config.yaml", written)
+    _, of_preset, of_user = (content for _, _, content in sources.layers)
+    assert merge(of_preset, of_user) == written["changes"]
+
+
 def test_a_run_of_other_options_is_marked(load: Load) -> None:
     assert load(preset="small").mark == "small sizes"
     changed = load(data={"made": {"seeds": 2, "options": {"n_test": 10}}})
