@@ -32,7 +32,7 @@ def load(path: Path) -> pd.DataFrame:
     range, further facts."""
     rows: list[dict[str, Any]] = []
     for benchmark in json.loads(path.read_text())["benchmarks"]:
-        row = {"who": "kerhrm", "task": None, "gflop": NAN}
+        row: dict[str, Any] = {"who": "kerhrm", "task": None, "gflop": NAN}
         row |= benchmark["extra_info"]
         for name in ("seconds", "memory_mb", "inside"):
             row[name] = median(row.get(name) or [NAN])

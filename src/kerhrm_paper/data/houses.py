@@ -207,7 +207,8 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Draws
     splits: dict[str, list[Split]] = {"train": [], "validation": [], "test": []}
     units = []
     for seed in seeds:
-        shuffled = early[stream(seed, "data", "houses").permutation(len(early))]
+        random = stream(seed, "data", "houses")
+        shuffled = early[random.permutation(len(early))]
         rows = _rows(shuffled, later, options)
         x, y, unit = _standardised(design, rows["train"], options)
         units.append(unit)
@@ -287,7 +288,9 @@ def _standardised(
     base = train if options.scale == "train" else slice(None)
     x = _standardise(predictors, predictors[base])
     if options.clip == "train":
-        x = np.clip(x, x[train].min(axis=0), x[train].max(axis=0))
+        lowest = x[train].min(axis=0)
+        highest = x[train].max(axis=0)
+        x = np.clip(x, lowest, highest)
     base = train if options.price_scale == "train" else slice(None)
     y = _standardise(target, target[base])
     unit = target[base].std() / target.std()
