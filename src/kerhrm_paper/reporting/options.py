@@ -46,15 +46,13 @@ class RunOptions:
 
     def __init__(self, run: Run, root: Path = Path()) -> None:
         self.run = run
-        text = json.dumps(dict(run.config), default=str)
-        written = json.loads(text)
+        written = json.loads(json.dumps(dict(run.config), default=str))
         changes = written.pop("changes", {})
         written.pop("mark", None)
         written.pop("raw_dir", None)  # the folder need not be here
         file = str(run.folder / "config.yaml")
         self.tree: Tree = _known(written, changes)
-        layers: list[Any] = [(file, (), written), (file, (), changes)]
-        self.sources = Sources(layers, preset_at=1)
+        self.sources = Sources([(file, (), written), (file, (), changes)], preset_at=1)
         try:
             self.config = Config(resolved(self.sources, root / "config"))
         except KerhrmError as error:
