@@ -151,9 +151,10 @@ def bayes_pooled_accuracy(
         log_negative = np.logaddexp(differ + b, agree - b)
         threshold = _threshold(log_positive - log_negative, agreement)
         scale = d**0.5 * sigma_s
-        where_s_agrees = scipy.special.ndtr((d - sigma_s**2 * threshold) / scale)
-        where_not = scipy.special.ndtr((-d - sigma_s**2 * threshold) / scale)
-        correct = agreement * where_s_agrees + (1 - agreement) * where_not
+        shift = sigma_s**2 * threshold
+        if_s_agrees = scipy.special.ndtr((d - shift) / scale)
+        if_s_differs = scipy.special.ndtr((-d - shift) / scale)
+        correct = agreement * if_s_agrees + (1 - agreement) * if_s_differs
         return float(step * np.sum(density * correct))
 
     return r * accuracy_given(1) + (1 - r) * accuracy_given(-1)
@@ -166,9 +167,11 @@ def _threshold(g: np.ndarray, agreement: float) -> np.ndarray:
     odds = agreement / (1 - agreement)
     bound = np.log(odds) * (1 - 1e-12)
     # clipped, so that neither logarithm is of a number that is not positive
-    numerator = odds * np.exp(np.clip(-g, -bound, bound)) - 1
-    denominator = odds * np.exp(np.clip(g, -bound, bound)) - 1
-    threshold = (np.log(numerator) - np.log(denominator) + g) / 2
+    clipped = np.clip(g, -bound, bound)
+    numerator = odds * np.exp(-clipped) - 1
+    denominator = odds * np.exp(clipped) - 1
+    log_ratio = np.log(numerator) - np.log(denominator)
+    threshold = (log_ratio + g) / 2
     never_or_always = np.copysign(np.inf, -g)
     return np.where(np.abs(g) < bound, threshold, never_or_always)
 

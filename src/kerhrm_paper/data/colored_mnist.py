@@ -97,10 +97,13 @@ class Digits(RawData):
         from sklearn.datasets import load_digits  # a second, and rarely needed
 
         pixels, labels = load_digits(return_X_y=True)
-        images = np.rint(pixels.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
-        images = np.kron(images, np.ones((1, 3, 3), np.uint8))
-        border = (SIDE - images.shape[-1]) // 2
-        images = np.pad(images, ((0, 0), (border, border), (border, border)))
+        stretched = pixels.reshape(-1, 8, 8) * (255 / 16)
+        images = np.rint(stretched).astype(np.uint8)
+        block = np.ones((1, 3, 3), np.uint8)
+        images = np.kron(images, block)
+        width = (SIDE - images.shape[-1]) // 2
+        border = (width, width)
+        images = np.pad(images, ((0, 0), border, border))
         labels = labels.astype(np.uint8)
         return cls(
             train_images=images[:FALLBACK_TRAIN],

@@ -71,7 +71,8 @@ def _replicate(
     for number, arguments in enumerate(environments):
         random = stream(seed, "data", part, str(number))
         points.append(draw(random, seed, *arguments))
-    x, y, *auxiliary = (np.concatenate(arrays) for arrays in zip(*points, strict=True))
+    by_array = zip(*points, strict=True)
+    x, y, *auxiliary = (np.concatenate(arrays) for arrays in by_array)
     sizes = [len(labels) for _, labels, *_ in points]
     environment = np.repeat(np.arange(len(points)), sizes)
     return Split(x, y, environment, *auxiliary)

@@ -17,6 +17,7 @@ from kerhrm_paper.data import (
     closed_forms,
     colored_mnist,
     houses,
+    king_county,
     regression,
     temporal,
 )
@@ -25,7 +26,10 @@ from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.data.generator import Generator
 from kerhrm_paper.data.sources import RawData
 
-RAW: dict[str, type[RawData]] = {"mnist": colored_mnist.Digits, "houses": houses.Houses}
+RAW: dict[str, type[RawData]] = {
+    "mnist": colored_mnist.Digits,
+    "houses": king_county.Houses,
+}
 
 
 def _check(name: str, generator: Any) -> None:

@@ -160,7 +160,8 @@ def draw(
         kept = random.random(POOL) < probability
         selected.append((s[kept], v[kept], y[kept]))
         n_selected += int(kept.sum())
-    s, v, y = (np.concatenate(arrays)[:n] for arrays in zip(*selected, strict=True))
+    by_array = zip(*selected, strict=True)
+    s, v, y = (np.concatenate(arrays)[:n] for arrays in by_array)
     return s, v, y
 
 
@@ -173,7 +174,8 @@ def draw_unselected(
     s = 0.8 * z[:, :-1] + 0.2 * z[:, 1:]
     signs = (-1.0) ** np.arange(n_s)
     theta = np.resize(options.theta_s, n_s) * signs
-    f = s @ theta + options.beta * s[:, 0] * s[:, 1] * s[:, 2]
+    product = options.beta * s[:, 0] * s[:, 1] * s[:, 2]
+    f = s @ theta + product
     epsilon = options.noise * random.standard_normal(n)
     return s, f + epsilon, f
 

@@ -12,7 +12,14 @@ import pandas as pd
 
 from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
 from kerhrm_paper.evaluation.statistics import holm
-from kerhrm_paper.evaluation.tables import METRICS, RESULTS, Metric, primary, stand_ins
+from kerhrm_paper.evaluation.tables import (
+    METRICS,
+    RESULTS,
+    Metric,
+    primary,
+    stand_ins,
+    where,
+)
 
 COLUMNS = [
     "choice",
@@ -123,7 +130,7 @@ def _effects(
     """Rows of one alternative."""
     changed, default = _compared(contrast, scores)
     if contrast["only"] is not None:
-        changed = changed[changed["method"] == contrast["only"]]
+        changed = where(changed, method=contrast["only"])
     keys = ["setting", "method", "metric"]
     pairs = [*keys, "seed"]
     if contrast["changed_data"] is not None and contrast["learner"] is None:
@@ -138,20 +145,21 @@ def _compared(
     contrast: Mapping[str, Any], scores: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores of an alternative, and of what it takes the place of."""
-    on_data = scores[scores["data"] == contrast["data"]]
+    on_data = where(scores, data=contrast["data"])
     default = on_data[on_data["learner"].isin(contrast["learners"])]
     if contrast["learner"] is not None:
-        default = default[default["learner"] == contrast["learner"]]
-        changed = on_data[on_data["learner"] == contrast["changed_learner"]]
+        default = where(default, learner=contrast["learner"])
+        changed = where(on_data, learner=contrast["changed_learner"])
     elif contrast["changed_data"] is not None:
-        changed = scores[scores["data"] == contrast["changed_data"]]
+        changed = where(scores, data=contrast["changed_data"])
     elif contrast["instead"] is not None:
         default = default[default["own"]]
-        changed = default[default["method"] == contrast["instead"]]
+        changed = where(default, method=contrast["instead"])
         changed = changed.assign(method=contrast["title"])
     else:
-        is_selected = default["selection"] == contrast["selection"]
-        changed = default[is_selected & (default["method"] == contrast["title"])]
+        changed = where(
+            default, selection=contrast["selection"], method=contrast["title"]
+        )
         default = default[default["own"]]
     return changed, default
 

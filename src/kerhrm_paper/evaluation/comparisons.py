@@ -7,7 +7,7 @@ import pandas as pd
 
 from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
 from kerhrm_paper.evaluation.statistics import holm
-from kerhrm_paper.evaluation.tables import METRICS, RESULTS, primary, stand_ins
+from kerhrm_paper.evaluation.tables import METRICS, RESULTS, primary, stand_ins, where
 
 SIDES = ["metric", "method", "baseline"]
 COLUMNS = [
@@ -45,10 +45,12 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     ``worse`` at 5 % after Holm, else ``open``; ``failed`` where a seed of either has no
     value; ``stand-ins`` where there is no finding, as the data are not the real ones.
     """
-    trained = ~scores["method"].str.startswith("ref: ")
-    scores = scores[primary(scores) & scores["metric"].isin(RESULTS) & trained]
-    proposed = pd.concat([scores[scores["method"] == method] for method in PROPOSED])
-    baselines = scores[~scores["method"].isin(PROPOSED)]
+    is_trained = ~scores["method"].str.startswith("ref: ")
+    is_result = scores["metric"].isin(RESULTS)
+    scores = scores[primary(scores) & is_result & is_trained]
+    proposed = pd.concat([where(scores, method=method) for method in PROPOSED])
+    is_proposed = scores["method"].isin(PROPOSED)
+    baselines = scores[~is_proposed]
     baselines = baselines.rename(columns={"method": "baseline"})
     both = proposed.merge(
         baselines, on=["setting", "metric", "seed"], suffixes=("", "_baseline")
@@ -79,5 +81,8 @@ def _difference(pair: pd.DataFrame) -> tuple[dict[str, Any], Effect]:
     wide = wide.loc[n_settings == n_settings.max()]
     method = wide["value"].mean(axis=1, skipna=False)
     baseline = wide["value_baseline"].mean(axis=1, skipna=False)
-    facts = {"n_settings": n_settings.max(), "n_seeds": len(wide)}
+    facts = {
+        "n_settings": n_settings.max(),
+        "n_seeds": len(wide),
+    }
     return facts, paired(method, baseline)

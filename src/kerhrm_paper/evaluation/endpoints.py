@@ -37,6 +37,7 @@ from kerhrm_paper.evaluation.tables import (
     notice,
     primary,
     stand_ins,
+    where,
 )
 
 COLUMNS = [
@@ -113,21 +114,19 @@ def endpoints(
             facts, effect = _endpoint(scores[table], method, declared, numbers)
             rows.append({"table": table, "method": method, **facts})
             effects.append(effect)
-    in_family = [row["method"] in spec["family"] for row in rows]
-    corrected = holm(
-        [
-            effect.p if of_family else NAN
-            for effect, of_family in zip(effects, in_family, strict=True)
-        ]
-    )
-    for number, row in enumerate(rows):
-        effect = effects[number]
-        p_holm = corrected[number]
+    p_of_family = []
+    for row, effect in zip(rows, effects, strict=True):
+        is_in_family = row["method"] in spec["family"]
+        p_of_family.append(effect.p if is_in_family else NAN)
+    corrected = holm(p_of_family)
+    for row, effect, p_holm in zip(rows, effects, corrected, strict=True):
+        is_in_family = row["method"] in spec["family"]
+        metric = METRICS[row["metric"]]
         decision = decide(
             effect,
-            row.get("margin"),
-            p=p_holm if in_family[number] else effect.p,
-            higher_is_better=METRICS[row["metric"]].higher_is_better,
+            margin=row.get("margin"),
+            p=p_holm if is_in_family else effect.p,
+            higher_is_better=metric.higher_is_better,
         )
         row["p_holm"] = p_holm
         row["outcome"] = OUTCOMES[decision]
@@ -143,9 +142,11 @@ def _printed(
 ) -> dict[str, dict[str, float]]:
     """The paper's numbers of a metric in a table, by method as printed and setting."""
     numbers: dict[str, dict[str, float]] = {}
-    for (of_table, setting, method, of_metric), number in paper.items():
+    for key, number in paper.items():
+        of_table, setting, method, of_metric = key
         if of_table == table and of_metric == metric:
-            numbers.setdefault(method, {})[setting] = number
+            of_method = numbers.setdefault(method, {})
+            of_method[setting] = number
     return numbers
 
 
@@ -177,8 +178,7 @@ def _endpoint(
     """
     metric = declared["metric"]
     facts: dict[str, Any] = {"metric": metric, "reason": ""}
-    is_row = (scores["method"] == method) & (scores["metric"] == metric)
-    rows = scores[primary(scores) & is_row]
+    rows = where(scores[primary(scores)], method=method, metric=metric)
     wide = rows.pivot(index="seed", columns="setting", values="value")
     settings = [
         setting

@@ -26,7 +26,8 @@ Values = dict[tuple[str, str], np.ndarray]
 #: constant predictions that each kind of table shows: title and value (None: mean
 #: training label)
 CONSTANTS: dict[str, tuple[str, float | None]] = {
-    **dict.fromkeys(("accuracy", "shift"), ("ref: majority", None)),
+    "accuracy": ("ref: majority", None),
+    "shift": ("ref: majority", None),
     "mean_error": ("ref: predict zero", 0.0),
     "period": ("ref: predict the mean", None),
 }
@@ -153,7 +154,8 @@ def failures(outputs: Outputs) -> list[str]:
     of_all_parts = np.concatenate([*outputs.values()], axis=-1)
     n_outputs = of_all_parts.shape[-1]
     reasons = []
-    for n_wrong in (~np.isfinite(of_all_parts)).sum(axis=-1):
+    is_wrong = ~np.isfinite(of_all_parts)
+    for n_wrong in is_wrong.sum(axis=-1):
         reason = f"diverged: {n_wrong} of {n_outputs} outputs are not finite"
         reasons.append(reason if n_wrong else "")
     return reasons
@@ -220,8 +222,8 @@ def divergence(
         NaN with a single environment.
     """
     r = responsibilities.astype(np.float64)
-    of_colour = np.stack([attribute == 0, attribute == 1], axis=1)
-    of_colour = of_colour.astype(np.float64)  # (S, 2, n)
+    colours = [attribute == 0, attribute == 1]
+    of_colour = np.stack(colours, axis=1).astype(np.float64)  # (S, 2, n)
     of_class = (y > 0)[:, None]
     n_positive = (of_colour * of_class) @ r  # (S, 2, K)
     n_points = of_colour @ r

@@ -60,7 +60,8 @@ class Candidates:
 
 def _memberships(replicates: Sequence[list[Predictions]]) -> np.ndarray | None:
     """Memberships of all candidates; None if one of them infers no environments."""
-    if any(of_candidate[0].memberships is None for of_candidate in replicates):
+    first_seeds = [of_candidate[0] for of_candidate in replicates]
+    if any(prediction.memberships is None for prediction in first_seeds):
         return None
     inferred = [stack(of_candidate, "memberships") for of_candidate in replicates]
     most = max(memberships.shape[-1] for memberships in inferred)
@@ -106,9 +107,8 @@ class Criterion:
         by_part = [candidates.outputs[output, part] for part in parts]
         outputs = np.concatenate(by_part, axis=-1)
         labels = _Labels.load(folder, parts, n_seeds=len(outputs))
-        points = point_scores(
-            torch.from_numpy(outputs), torch.from_numpy(labels.y)[:, None], labels.task
-        )
+        y = torch.from_numpy(labels.y)[:, None]
+        points = point_scores(torch.from_numpy(outputs), y, labels.task)
         if self.environments is None:
             scores = points.mean(-1).numpy()
         else:
@@ -207,7 +207,8 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
     searches: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
         data, learner = cell.split("/")
-        searches.setdefault((data, base_of(learner)), []).append(cell)
+        candidates_of = searches.setdefault((data, base_of(learner)), [])
+        candidates_of.append(cell)
     rows = []
     for (data, _), names in searches.items():
         candidates = Candidates.load(
@@ -216,15 +217,15 @@ def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFr
         first = cells[names[0]]
         for criterion in (*first["criteria"], ORACLE):
             rule = CRITERIA[WORDS[criterion]]
-            by_output = [
-                rule.score(candidates, output, Path(run, data))
-                for output in first["outputs"]
-            ]
+            by_output = []
+            for output in first["outputs"]:
+                by_output.append(rule.score(candidates, output, Path(run, data)))
             scores = np.mean(by_output, axis=0)
             for name, of_seeds in zip(names, scores.T, strict=True):
                 learner = name.split("/")[1]
                 options = json.dumps(cells[name]["options"], sort_keys=True)
-                rows.append((learner, options, criterion, float(of_seeds.mean())))
+                mean = float(of_seeds.mean())
+                rows.append((learner, options, criterion, mean))
     columns = ["learner", "options", "selection", "score"]
     table = pd.DataFrame(rows, columns=columns)
     wide = table.pivot_table("score", columns[:2], "selection", sort=False)
@@ -239,7 +240,8 @@ def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
     ``table`` is of :func:`search`.
     """
     selected: dict[str, dict[str, dict[str, Any]]] = {}
-    for base, group in table.groupby(table["learner"].map(base_of), sort=False):
+    bases = table["learner"].map(base_of)
+    for base, group in table.groupby(bases, sort=False):
         winners = dict(_winners(group))
         if winners:
             selected[str(base)] = winners

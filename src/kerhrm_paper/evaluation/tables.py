@@ -59,6 +59,13 @@ def primary(cells: pd.DataFrame) -> pd.Series:
     return cells["selection"] == groups["selection"].transform("first")
 
 
+def where(rows: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Rows of cells or scores whose columns have these values."""
+    for column, value in values.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
 @dataclass(frozen=True)
 class Metric:
     """Which values of a metric are better, and which differences are small."""

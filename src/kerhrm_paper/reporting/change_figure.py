@@ -3,11 +3,11 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import RESULTS, primary
+from kerhrm_paper.evaluation.tables import RESULTS, primary, where
 from kerhrm_paper.reporting.figures import (
-    GREY,
     METHODS,
     WIDTH,
     entry,
@@ -19,7 +19,7 @@ from kerhrm_paper.reporting.figures import (
     subplots,
 )
 from kerhrm_paper.reporting.tables import TITLES
-from kerhrm_paper.reporting.version_figure import LEVELS
+from kerhrm_paper.reporting.version_figure import LEVEL, LEVELS
 
 BLUE, ORANGE = METHODS["KerHRM"], METHODS["JTT"]
 #: of KerHRM's outputs: label, colour and marker
@@ -51,23 +51,27 @@ class _Rows:
         ]
         self.outputs = OUTPUTS
         if "KerHRM" not in methods:
-            self.outputs = {methods[0]: ("", BLUE, "o")}
-        changed = filter(None, dict.fromkeys(cells["change"]))
-        self.changes = [next(iter(self.outputs)), *changed]
+            first = methods[0]
+            self.outputs = {first: ("", BLUE, "o")}
+        main, *_ = self.outputs
+        changed = dict.fromkeys(cells["change"])
+        self.changes = [main, *filter(None, changed)]
         self.methods = [method for method in methods if method not in self.outputs]
 
     @property
     def names(self) -> list[str]:
         """Of all rows, from top to bottom."""
-        return [name.replace(",", ", ") for name in (*self.changes, *self.methods)]
+        names = [*self.changes, *self.methods]
+        return [name.replace(",", ", ") for name in names]
 
     def height(self, method: str, change: str) -> float | None:
         """Of a cell; None for methods that are lines."""
         if method in self.outputs:
-            row = self.changes.index(change or self.changes[0])
+            row = self.changes.index(change) if change else 0
             # outputs of one change are next to each other
             number = [*self.outputs].index(method)
-            return float(row) + 0.15 * (2 * number - len(self.outputs) + 1)
+            shift = 0.15 * (2 * number - len(self.outputs) + 1)
+            return float(row) + shift
         if method in self.methods:
             return len(self.changes) + self.methods.index(method)
         return None
@@ -77,39 +81,51 @@ def changes(cells: pd.DataFrame) -> Figure:
     """Result of KerHRM, else of the first method, as it is and with each change, by
     setting."""
     cells = cells[primary(cells)]
-    metric = next(name for name in RESULTS if name in set(cells["metric"]))
+    metrics = set(cells["metric"])
+    metric = next(name for name in RESULTS if name in metrics)
     parts = cells["setting"].str.partition(",")
     cells = cells.assign(base=parts[0], change=parts[2])
-    cells = cells[cells["metric"] == metric]
+    cells = where(cells, metric=metric)
     rows = _Rows(cells)
     bases = list(dict.fromkeys(cells["base"]))
     height = 1.1 + 0.19 * len(rows.names)
     with style():
-        figure, axes = subplots(
-            1, len(bases), figsize=(WIDTH, height), sharex=True, sharey=True
-        )
+        size = (WIDTH, height)
+        figure, axes = subplots(1, len(bases), figsize=size, sharex=True, sharey=True)
         for axis, base in zip(axes.flat, bases, strict=True):
-            of_base = cells[cells["base"] == base]
+            of_base = where(cells, base=base)
             _draw_levels(axis, of_base)
             _draw_cells(axis, of_base, rows)
             axis.set_title(plain(base))
             axis.grid(axis="x")
             axis.locator_params(axis="x", nbins=3)
             if metric.endswith("acc"):
-                axis.set(xlim=(0, 1), xticks=[0, 0.5, 1], xticklabels=["0", ".5", "1"])
+                axis.set_xlim(0, 1)
+                axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         name_rows(axes.flat[0], rows.names)
-        entries = [entry(*look) for look in rows.outputs.values() if look[0]]
-        drawn = set(cells["method"])
-        entries += [line_entry(*LEVELS[name]) for name in LEVELS if name in drawn]
-        heading = f"{TITLES.get(metric, metric)}; bars: {intervals(cells)}"
-        finish(figure, entries, heading=heading)
+        title = TITLES.get(metric, metric)
+        heading = f"{title}; bars: {intervals(cells)}"
+        finish(figure, _entries(cells, rows), heading=heading)
     return figure
+
+
+def _entries(cells: pd.DataFrame, rows: _Rows) -> list[Line2D]:
+    """Entries of the legend."""
+    entries = []
+    for label, colour, marker in rows.outputs.values():
+        if label:
+            entries.append(entry(label, colour, marker))
+    drawn = set(cells["method"])
+    for method, (label, line) in LEVELS.items():
+        if method in drawn:
+            entries.append(line_entry(label, line))
+    return entries
 
 
 def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in LEVELS.items():
-        for level in cells.loc[cells["method"] == method, "mean"]:
-            axis.axvline(level, color=GREY, linestyle=line, linewidth=1, zorder=0)
+        for level in where(cells, method=method)["mean"]:
+            axis.axvline(level, linestyle=line, **LEVEL)
 
 
 def _draw_cells(axis: Axes, cells: pd.DataFrame, rows: _Rows) -> None:

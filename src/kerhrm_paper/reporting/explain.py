@@ -6,10 +6,9 @@ Seeds, options, files, and how to make it again.
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config import CHECKOUT
+from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.options import RunOptions
 from kerhrm_paper.reporting.publish import facts
 from kerhrm_paper.reporting.run import KEYS, Run
@@ -56,16 +55,17 @@ def explain(
         problem = f"{run.folder} has no table '{table}'"
         raise KerhrmError(problem, f"it has {', '.join(run.tables) or 'none'}")
     names = (setting, method, metric, selection)
-    cell = _find(run, table, dict(zip(KEYS, names, strict=True)))
-    made = run.provenance.get("tables", {}).get(table)
-    made = made or facts(run.preset(), root, table)
+    wanted = dict(zip(KEYS, names, strict=True))
+    cell = _find(run, table, wanted)
+    published = run.provenance.get("tables", {})
+    made = published.get(table) or facts(run.preset(), root, table)
     explanation: dict[str, Any] = {"cell": cell}
     for key in ("preset", "commit", "command"):
         explanation[key] = made.get(key)
     if not run.has(f"scores/{table}.csv.gz"):
         return explanation
     scores = run.scores(table)
-    rows = scores[(scores[KEYS] == pd.Series(cell)[KEYS]).all(axis=1)]
+    rows = where(scores, **{key: cell[key] for key in KEYS})
     data, learner = rows[["data", "learner"]].iloc[0]
     explanation["data"] = data
     explanation["learner"] = learner or None
@@ -95,7 +95,7 @@ def _find(run: Run, table: str, names: dict[str, str | None]) -> dict[str, Any]:
         if name is None:
             continue
         known = "; ".join(dict.fromkeys(cells[key]))
-        cells = cells[cells[key] == name]
+        cells = where(cells, **{key: name})
         if cells.empty:
             problem = f"{run.folder}/tables/{table}.csv has no {key} {name!r}"
             raise KerhrmError(problem, f"it has {known}")
@@ -119,7 +119,14 @@ def _files(run: Run, table: str, data: str, learner: str) -> list[dict[str, Any]
         return file.startswith(f"{data}/") and not is_other_learner
 
     files = []
-    for file, record in provenance.ancestors(run.folder, [name], is_of_cell):
-        facts_of_job = {key: record[key] for key in ("rule", "sha256", "params")}
-        files.append({"file": file, **facts_of_job})
+    ancestors = provenance.ancestors(run.folder, [name], is_of_cell)
+    for file, record in ancestors:
+        files.append(
+            {
+                "file": file,
+                "rule": record["rule"],
+                "sha256": record["sha256"],
+                "params": record["params"],
+            }
+        )
     return files

@@ -18,7 +18,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 
 from kerhrm.files import atomic
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary
+from kerhrm_paper.evaluation.tables import primary, where
 
 #: inches; the text width of the paper's style
 WIDTH = 5.5
@@ -95,9 +95,13 @@ def figure2(cells: pd.DataFrame) -> Figure:
     reduced features.
     """
     cells = split(cells, "t").astype({"t": int})
-    methods = [name for name in VERSIONS if name in set(cells["method"])]
+    known = set(cells["method"])
+    methods = [method for method in VERSIONS if method in known]
     is_erm = (cells["t"] == 0) & (cells["method"] == methods[0])
-    spans = [cells.loc[cells["method"] == name, "t"].max() + 2 for name in methods]
+    spans = []
+    for method in methods:
+        iterations = where(cells, method=method)["t"]
+        spans.append(iterations.max() + 2)
     with style():
         figure, grid = subplots(
             2,
@@ -109,7 +113,8 @@ def figure2(cells: pd.DataFrame) -> Figure:
             width_ratios=np.clip(spans, max(spans) / 2, None),
         )
         for method, (above, below) in zip(methods, grid.T, strict=True):
-            of_version = cells[is_erm | (cells["method"] == method)].sort_values("t")
+            is_method = cells["method"] == method
+            of_version = cells[is_erm | is_method].sort_values("t")
             _draw_accuracies(above, of_version)
             above.set_title(VERSIONS[method], loc="left")
             _draw_curve(below, of_version, "d_kl")
@@ -131,8 +136,7 @@ def _draw_accuracies(axis: Axes, cells: pd.DataFrame) -> None:
     """Accuracies of a version by iteration, and what they are compared with."""
     _draw_curve(axis, cells, "train_acc")
     _draw_curve(axis, cells, "test_acc")
-    is_erm = (cells["t"] == 0) & (cells["metric"] == "test_acc")
-    for accuracy in cells.loc[is_erm, "mean"]:
+    for accuracy in where(cells, t=0, metric="test_acc")["mean"]:
         axis.annotate(
             "ERM",
             (0, accuracy),
@@ -154,7 +158,7 @@ def _draw_curve(axis: Axes, cells: pd.DataFrame, metric: str) -> None:
     curve(
         axis,
         "t",
-        cells[cells["metric"] == metric],
+        where(cells, metric=metric),
         label=label,
         color=colour,
         marker=marker,

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kerhrm_paper.evaluation.tables import METRICS, stand_ins
+from kerhrm_paper.evaluation.tables import METRICS, stand_ins, where
 from kerhrm_paper.reporting.figures import (
     WIDTH,
     entry,
@@ -28,6 +28,7 @@ CRITERIA_LOOKS = {
     "library defaults": ("0.5", "D"),
     "oracle": ("#000000", "x"),
 }
+OTHER_LOOK = ("0.8", ".")
 #: colour and marker of an outcome
 OUTCOMES = {
     "better": ("#0072B2", "^"),
@@ -46,25 +47,27 @@ def endpoints(tests: pd.DataFrame) -> Figure:
     the right in every panel: the axis of an error runs the other way.  The band is the
     margin.  Tables without any number, as of stand-ins, are left out.
     """
-    has_numbers = tests["mean"].notna().groupby(tests["table"]).transform("any")
+    is_number = tests["mean"].notna()
+    has_numbers = is_number.groupby(tests["table"]).transform("any")
     if has_numbers.any():
         tests = tests[has_numbers]
     methods = list(dict.fromkeys(tests["method"]))
     tables = list(dict.fromkeys(tests["table"]))
     height = 0.9 + 0.22 * len(methods)
     with style():
-        figure, axes = subplots(1, len(tables), sharey=True, figsize=(WIDTH, height))
+        size = (WIDTH, height)
+        figure, axes = subplots(1, len(tables), figsize=size, sharey=True)
         for axis, table in zip(axes.flat, tables, strict=True):
-            rows = tests[tests["table"] == table]
+            rows = where(tests, table=table)
             _draw_tests(axis, rows, methods)
-            _entitle(axis, table, rows["metric"].iloc[0])
+            metric = rows["metric"].iloc[0]
+            _entitle(axis, table, metric)
         name_rows(axes.flat[0], methods)
-        outcomes = set(tests["outcome"])
-        entries = [
-            entry(outcome, colour, marker)
-            for outcome, (colour, marker) in OUTCOMES.items()
-            if outcome in outcomes
-        ]
+        known = set(tests["outcome"])
+        entries = []
+        for outcome, (colour, marker) in OUTCOMES.items():
+            if outcome in known:
+                entries.append(entry(outcome, colour, marker))
         heading = "difference from the paper, 95 % interval; right is better"
         heading += "; band: margin"
         finish(figure, entries, heading=heading, columns=len(entries))
@@ -91,8 +94,11 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
     Methods that one criterion alone has chosen for are left out, and tables of
     stand-ins.
     """
-    means = {table: _means(of_table) for table, of_table in scores.items()}
-    drawn = {table: of_table for table, of_table in means.items() if len(of_table)}
+    drawn = {}
+    for table, of_table in scores.items():
+        means = _means(of_table)
+        if len(means):
+            drawn[table] = means
     if not drawn:
         empty = Figure(figsize=(WIDTH, 0.5))
         empty.text(0.5, 0.5, "no table has several criteria", ha="center")
@@ -101,32 +107,41 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
     methods = list(dict.fromkeys(every_method))
     height = 1.2 + 0.22 * len(methods)
     with style():
-        figure, axes = subplots(1, len(drawn), sharey=True, figsize=(WIDTH, height))
-        for axis, (table, of_table) in zip(axes.flat, drawn.items(), strict=True):
-            for row in of_table.itertuples():
-                colour, marker = CRITERIA_LOOKS.get(str(row.selection), ("0.8", "."))
-                y = methods.index(row.method)
-                axis.plot(row.value, y, marker, color=colour, markersize=4.5, alpha=0.8)
-            _entitle(axis, table, results_of(scores[table])[0])
+        size = (WIDTH, height)
+        figure, axes = subplots(1, len(drawn), figsize=size, sharey=True)
+        for axis, table in zip(axes.flat, drawn, strict=True):
+            _draw_means(axis, drawn[table], methods)
+            metric = results_of(scores[table])[0]
+            _entitle(axis, table, metric)
         name_rows(axes.flat[0], methods)
-        entries = [
-            entry(criterion, colour, marker)
-            for criterion, (colour, marker) in CRITERIA_LOOKS.items()
-        ]
+        entries = []
+        for criterion, (colour, marker) in CRITERIA_LOOKS.items():
+            entries.append(entry(criterion, colour, marker))
         heading = "what chose the hyperparameters; the oracle saw test points"
         finish(figure, entries, heading=heading, columns=3)
     return figure
 
 
+def _draw_means(axis: Axes, means: pd.DataFrame, methods: list[str]) -> None:
+    """Mean results of a table, by method and criterion."""
+    for row in means.itertuples():
+        criterion = str(row.selection)
+        colour, marker = CRITERIA_LOOKS.get(criterion, OTHER_LOOK)
+        y = methods.index(row.method)
+        axis.plot(row.value, y, marker, color=colour, markersize=4.5, alpha=0.8)
+
+
 def _means(scores: pd.DataFrame) -> pd.DataFrame:
     """Mean result of a table by method and selection, as :func:`panel` draws it."""
     keys = ["method", "selection"]
-    rows = scores[scores["metric"] == results_of(scores)[0]]
+    result = results_of(scores)[0]
+    rows = where(scores, metric=result)
     n_criteria = rows.groupby("method")["selection"].transform("nunique")
     rows = rows[n_criteria > 1]
     if stand_ins(scores):
         rows = rows.iloc[:0]
-    return rows.groupby(keys, sort=False)["value"].mean().reset_index()
+    means = rows.groupby(keys, sort=False)["value"].mean()
+    return means.reset_index()
 
 
 def _entitle(axis: Axes, table: str, metric: str) -> None:

@@ -23,11 +23,9 @@ def names(config: Config) -> str:
     learners = {}
     for name, learner in whole.learners.items():
         learners[name] = ", ".join(learner.titles.values())
-    groups = {
-        "data": {name: data.title for name, data in whole.data.items()},
-        "learners": learners,
-        "tables": {name: view.title for name, view in config.tables.items()},
-    }
+    data = {name: data.title for name, data in whole.data.items()}
+    tables = {name: view.title for name, view in config.tables.items()}
+    groups = {"data": data, "learners": learners, "tables": tables}
     lines = []
     for kind, titles in groups.items():
         lines.append(f"{kind}:")
@@ -65,14 +63,16 @@ def _lines(schema: Mapping[str, Nameable]) -> list[str]:
     defaults = [f"+{key}={_default(option)}" for key, option in schema.items()]
     values = []
     for option in schema.values():
-        limits = _limits(option.annotation)
-        values.append(", ".join([_values(option), *limits]))
+        words = [_values(option), *_limits(option.annotation)]
+        values.append(", ".join(words))
     default_width = min(WIDEST, max(map(len, defaults)))
     value_width = min(WIDEST, max(map(len, values)))
     lines = []
-    for default, value, option in zip(defaults, values, schema.values(), strict=True):
-        columns = f"{default:<{default_width}}  {value:<{value_width}}"
-        lines.append(f"  {columns}  {option.meaning}".rstrip())
+    for number, option in enumerate(schema.values()):
+        default = defaults[number].ljust(default_width)
+        value = values[number].ljust(value_width)
+        line = f"  {default}  {value}  {option.meaning}"
+        lines.append(line.rstrip())
     return lines
 
 

@@ -70,10 +70,10 @@ class RunOptions:
         general = {name: getattr(whole, name) for name in GENERAL}
         keys: dict[str, Place] = {n: (n,) for n in general if n in self.tree}
         seeds = {"seeds": cell.seeds.names}
-        key_of_seeds = ("data", cell.base, "seeds")
+        keys_of_seeds: dict[str, Place] = {"seeds": ("data", cell.base, "seeds")}
         described = {
             "run": self._described(general, keys, "default"),
-            "seeds": self._described(seeds, {"seeds": key_of_seeds}, "default"),
+            "seeds": self._described(seeds, keys_of_seeds, "default"),
         }
         values = {
             "options": cell.options.model_dump(mode="json"),
@@ -102,10 +102,11 @@ class RunOptions:
         noted = self._noted(data, self.trained(data, learner))
         in_force = {}
         for name, value in (noted or values).items():
-            in_force[name] = described.get(name)
-            if name not in described or described[name]["value"] != value:
+            option = described.get(name)
+            if option is None or option["value"] != value:
                 origin = "noted by the run; this version has another value"
-                in_force[name] = {"value": value, "from": origin}
+                option = {"value": value, "from": origin}
+            in_force[name] = option
         return in_force
 
     def trained(self, data: str, learner: str) -> str:
@@ -118,7 +119,8 @@ class RunOptions:
         if not self.run.has(name):
             return []
         choices = []
-        for prediction in load_records(Predictions, self.run.folder / name):
+        replicates = load_records(Predictions, self.run.folder / name)
+        for prediction in replicates:
             names = prediction.chosen.tolist()
             numbers = prediction.choices.tolist()
             choices.append(dict(zip(names, numbers, strict=True)))
@@ -146,7 +148,8 @@ class RunOptions:
             words.append(f"results={folder.parent}")
         for name, change in self._changes(table, data, learner).items():
             words.append(f"{name}={json.dumps(change)}")
-        return shlex.join(["snakemake", "--cores", "2", table, "--config", *words])
+        command = ["snakemake", "--cores", "2", table]
+        return shlex.join([*command, "--config", *words])
 
     def _changes(self, table: str, data: str, learner: str) -> Tree:
         """Values of a cell that the checkout's files do not have."""
@@ -155,7 +158,8 @@ class RunOptions:
             return changes
         in_files = self.files.tree()
         for key in self._keys_of_cell(table, data, learner):
-            change = _beyond(_get(self.tree, key), _get(in_files, key))
+            in_run = _get(self.tree, key)
+            change = _beyond(in_run, _get(in_files, key))
             if change is not ABSENT:
                 _put(changes, key, change)
         return changes
@@ -194,7 +198,8 @@ class RunOptions:
         file = "config.yaml of the run"
         if self.files is not None:
             file = "--config or --configfile"
-            if _get(self.files.tree(), key) == _get(self.tree, key):
+            in_files = _get(self.files.tree(), key)
+            if in_files == _get(self.tree, key):
                 file, above, _ = self.files.find(key)
                 key = key[len(above) :]
         kind = "selected: " if place[0] == "selected" else ""

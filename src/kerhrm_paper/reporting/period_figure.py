@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm.plots.axes import plain
+from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.figures import (
     DOTS,
     GREY,
@@ -38,7 +39,7 @@ def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
     Dashed: KerHRM without its pre-test.  Grey: references that need no predictor.
     """
     cells = split(cells, "period")
-    cells = cells[cells["metric"] == "mse"]
+    cells = where(cells, metric="mse")
     periods = list(dict.fromkeys(cells["period"]))
     every_variant = dict.fromkeys(cells["variant"])
     variants = [variant for variant in every_variant if UNTESTED not in variant]
@@ -72,13 +73,13 @@ def _draw_methods(
     axis: Axes, cells: pd.DataFrame, variant: str, periods: list[str]
 ) -> Ends:
     """A curve for each method of a variant; its right end, by name."""
-    untested = ",".join(filter(None, (variant, UNTESTED)))
+    untested = f"{variant},{UNTESTED}" if variant else UNTESTED
     curves = [(method, variant, "-", NAMES.get(method, method)) for method in METHODS]
     curves.append(("KerHRM", untested, "--", "pre-test off"))
     ends: Ends = {}
     for method, of_variant, line, name in curves:
-        is_row = (cells["method"] == method) & (cells["variant"] == of_variant)
-        rows = cells[is_row].set_index("period").reindex(periods)
+        rows = where(cells, method=method, variant=of_variant)
+        rows = rows.set_index("period").reindex(periods)
         if rows["mean"].isna().all():
             continue
         low = rows["ci_low"].clip(LOWEST)
@@ -91,8 +92,7 @@ def _draw_methods(
 
 def _draw_references(axis: Axes, cells: pd.DataFrame) -> None:
     for method, (_, line) in REFERENCES.items():
-        is_row = (cells["method"] == method) & (cells["variant"] == "")
-        means = cells.loc[is_row, "mean"]
+        means = where(cells, method=method, variant="")["mean"]
         if len(means):
             axis.plot(range(len(means)), means, color=GREY, linestyle=line, **LINE)
 

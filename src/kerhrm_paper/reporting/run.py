@@ -47,12 +47,15 @@ class Run:
     def provenance(self) -> Mapping[str, Any]:
         """What made the published tables; empty for a run that is not published."""
         path = self.folder / "provenance.json"
-        return self._yaml(path.name) if path.exists() else {}  # JSON is YAML
+        if not path.exists():
+            return {}
+        return self._yaml(path.name)  # JSON is YAML
 
     def preset(self, table: str = "") -> str:
         """The preset of the run, or of one of its tables, where they differ."""
-        made = self.provenance.get("tables", {}).get(table, {})
-        return str(made.get("preset") or self.config.get("preset", ""))
+        tables = self.provenance.get("tables", {})
+        of_table = tables.get(table, {}).get("preset")
+        return str(of_table or self.config.get("preset", ""))
 
     def mark(self, cells: pd.DataFrame | None = None) -> str:
         """How the run differs from the published options.
@@ -66,7 +69,8 @@ class Run:
     def tables(self) -> list[str]:
         """Names of the tables: those of the paper first."""
         files = (self.folder / "tables").glob("*.csv")
-        names = [path.stem for path in files if not path.stem.endswith(COMPARISONS)]
+        stems = [path.stem for path in files]
+        names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
         return sorted(names, key=_place)
 
     def title(self, table: str) -> str:
@@ -118,7 +122,8 @@ class Run:
         texts = {}
         for column in TEXTS:
             if column in frame:
-                texts[column] = frame[column].astype(object).fillna("")
+                values = frame[column].astype(object)
+                texts[column] = values.fillna("")
         return frame.assign(**texts)
 
     def _yaml(self, name: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The figure of every seed: its training and test result, by setting and method."""
 
 import textwrap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary
+from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import (
     GREY,
     LINE,
@@ -27,7 +28,12 @@ from kerhrm_paper.reporting.tables import TITLES, results_of
 #: colour and marker
 Look = tuple[str, str]
 TRAINING_LOOK: Look = ("#E69F00", "o")
-RESULT_LOOKS: tuple[Look, ...] = (("#0072B2", "s"), ("#009E73", "v"))
+RESULT_LOOKS: list[Look] = [("#0072B2", "s"), ("#009E73", "v")]
+#: of points, lines and words
+SEED: dict[str, Any] = {"markersize": 2.5, "alpha": 0.45}
+MEAN: dict[str, Any] = {"markersize": 8, "markeredgewidth": 1.8}
+PAPER: dict[str, Any] = {"color": "black", "markersize": 5, "zorder": 3}
+FAILED: dict[str, Any] = {"color": GREY, "fontsize": 8, "va": "center"}
 
 
 def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
@@ -42,38 +48,47 @@ def every_seed(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Fi
     scores = scores[scores["metric"].isin(looks)]
     settings = list(dict.fromkeys(scores["setting"]))
     every_method = list(dict.fromkeys(scores["method"]))
-    levels = [method for method in every_method if method in REFERENCES]
-    methods = [method for method in every_method if method not in REFERENCES]
+    levels, methods = [], []
+    for method in every_method:
+        if method in REFERENCES:
+            levels.append(method)
+        else:
+            methods.append(method)
     keys = ["setting", "method", "metric"]
-    printed = cells[primary(cells)].set_index(keys)["paper"].dropna()
+    own = cells[primary(cells)]
+    printed = own.set_index(keys)["paper"].dropna()
     n_columns = min(len(settings), 3)
     n_rows = -(-len(settings) // n_columns)
-    width = 2.4 + 2.7 * n_columns
-    height = 1 + n_rows * (0.5 + 0.27 * len(methods))
+    panel_height = 0.5 + 0.27 * len(methods)
+    size = 2.4 + 2.7 * n_columns, 1 + n_rows * panel_height
     with style():
         figure, grid = subplots(
-            n_rows, n_columns, sharex=True, sharey=True, figsize=(width, height)
+            n_rows, n_columns, figsize=size, sharex=True, sharey=True
         )
         for unused in grid.flat[len(settings) :]:
             unused.remove()
         for axis, setting in zip(grid.flat, settings, strict=False):
-            of_setting = scores[scores["setting"] == setting]
-            _draw_levels(axis, of_setting[of_setting["metric"] == result], levels)
+            of_setting = where(scores, setting=setting)
+            _draw_levels(axis, where(of_setting, metric=result), levels)
             of_methods = of_setting[of_setting["method"].isin(methods)]
             groups = of_methods.groupby(["method", "metric"], sort=False)
             for (method, metric), group in groups:
-                y = methods.index(method) + _shift(metric, looks)
-                values = group["value"].to_numpy()
-                paper = printed.get((setting, method, metric), np.nan)
-                _draw_seeds(axis, values, paper, y, looks[metric])
+                row = methods.index(method)
+                _draw_seeds(
+                    axis,
+                    values=group["value"].to_numpy(),
+                    paper=printed.get((setting, method, metric), np.nan),
+                    y=row + _shift(metric, looks),
+                    look=looks[metric],
+                )
             axis.set_title(plain(setting))
             axis.grid(axis="x")
             name_rows(axis, methods)
             if not result.endswith("_acc"):
                 fit_scale(axis, scores["value"].to_numpy(), "x")
             axis.tick_params(labelbottom=True)
-            label = ", ".join(TITLES.get(metric, metric) for metric in looks)
-            axis.set_xlabel(textwrap.fill(label, 40))
+            titles = [TITLES.get(metric, metric) for metric in looks]
+            axis.set_xlabel(textwrap.fill(", ".join(titles), 40))
         entries = _entries(looks, levels, has_paper=len(printed) > 0)
         finish(figure, entries, title)
     return figure
@@ -84,21 +99,23 @@ def _looks(scores: pd.DataFrame) -> dict[str, Look]:
     looks: dict[str, Look] = {}
     if "train_acc" in set(scores["metric"]):
         looks["train_acc"] = TRAINING_LOOK
-    for metric, look in zip(results_of(scores), RESULT_LOOKS, strict=False):
+    results = results_of(scores)
+    for metric, look in zip(results, RESULT_LOOKS, strict=False):
         looks.setdefault(metric, look)
     return looks
 
 
 def _shift(metric: str, looks: dict[str, Look]) -> float:
     """Height of a metric from the middle of its method's row."""
-    place = ([*looks].index(metric) + 0.5) / len(looks)
+    number = [*looks].index(metric)
+    place = (number + 0.5) / len(looks)
     return 0.4 * (place - 0.5)
 
 
 def _draw_levels(axis: Axes, scores: pd.DataFrame, methods: list[str]) -> None:
     """Lines for references in a setting, at their mean results."""
     for method in methods:
-        level = scores.loc[scores["method"] == method, "value"].mean()
+        level = where(scores, method=method)["value"].mean()
         _, line = REFERENCES[method]
         axis.axvline(level, color=GREY, **LINE, linestyle=line)
 
@@ -114,16 +131,14 @@ def _draw_seeds(
             f"{n_failed} of {len(values)} seeds failed",
             (0.02, y),
             xycoords=axis.get_yaxis_transform(),
-            color=GREY,
-            fontsize=8,
-            va="center",
+            **FAILED,
         )
     heights = y + np.linspace(-0.06, 0.06, len(values))
-    axis.plot(values, heights, marker, markersize=2.5, alpha=0.45, color=colour)
+    axis.plot(values, heights, marker, color=colour, **SEED)
     # as in the table, no mean of the seeds that succeeded
     mean = values.mean()
-    axis.plot(mean, y, "|", color=colour, markersize=8, markeredgewidth=1.8)
-    axis.plot(paper, y, "x", color="black", markersize=5, zorder=3)
+    axis.plot(mean, y, "|", color=colour, **MEAN)
+    axis.plot(paper, y, "x", **PAPER)
 
 
 def _entries(

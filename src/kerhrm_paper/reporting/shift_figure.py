@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary, stand_ins
+from kerhrm_paper.evaluation.tables import primary, stand_ins, where
 from kerhrm_paper.reporting.figures import (
     DOTS,
     METHODS,
@@ -81,7 +81,7 @@ def _draw_curves(axis: Axes, cells: pd.DataFrame) -> Ends:
     """A curve for each method; its right end, by method."""
     ends: Ends = {}
     for method in DRAWN:
-        rows = cells[cells["method"] == method].sort_values("share")
+        rows = where(cells, method=method).sort_values("share")
         if rows.empty:
             continue
         colour = METHODS[method]

@@ -10,7 +10,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from kerhrm.files import write_text
-from kerhrm_paper.evaluation.tables import RESULTS, primary
+from kerhrm_paper.evaluation.tables import RESULTS, primary, where
 
 Kind = Literal["markdown", "latex", "html"]
 #: in the order in which a reader meets them; others follow under their own names
@@ -78,7 +78,8 @@ def results_of(cells: pd.DataFrame) -> list[str]:
 def main(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells that a summary shows: the result, in rows of the methods' own
     criteria."""
-    is_result = cells["metric"].isin(results_of(cells)[:1])
+    results = results_of(cells)[:1]
+    is_result = cells["metric"].isin(results)
     return cells[primary(cells) & is_result]
 
 
@@ -91,10 +92,9 @@ def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     settings are the rows.
     """
     keys = ["method", "selection"]
-    order = cells.assign(
-        other=~primary(cells),
-        reference=cells["method"].str.startswith("ref:"),
-    )
+    is_other = ~primary(cells)
+    is_reference = cells["method"].str.startswith("ref:")
+    order = cells.assign(other=is_other, reference=is_reference)
     order = order.drop_duplicates(keys)
     order = order.sort_values(["other", "reference"], kind="stable")
     rows = pd.MultiIndex.from_frame(order[keys])
@@ -111,21 +111,24 @@ def _row_names(rows: pd.MultiIndex) -> list[str]:
     """Methods, with their criterion where there are several."""
     has_several = rows.get_level_values("method").duplicated(keep=False)
     names = []
-    for (method, selection), is_ambiguous in zip(rows, has_several, strict=True):
+    for row, is_ambiguous in zip(rows, has_several, strict=True):
+        method, selection = row
         names.append(f"{method}, {selection}" if is_ambiguous else method)
     return names
 
 
 def style(cells: pd.DataFrame, kind: Kind) -> Styler:
     """Cells of one metric, ready to be written in a format."""
-    records = cells.assign(own=primary(cells)).to_dict("records")
-    cells = cells.assign(text=[_text(cell, kind) for cell in records])
-    texts = pivot(cells, "text")
+    with_own = cells.assign(own=primary(cells))
+    records = with_own.to_dict("records")
+    written = [_text(cell, kind) for cell in records]
+    texts = pivot(cells.assign(text=written), "text")
     if kind == "latex":
         texts = texts.drop(columns="selection", errors="ignore")
     names = [name for name in ("method", "selection", "setting") if name in texts]
     texts[names] = texts[names].map(lambda name: escape(name, kind))
-    texts.columns = pd.Index([escape(name, kind) for name in texts.columns])
+    columns = [escape(name, kind) for name in texts.columns]
+    texts.columns = pd.Index(columns)
     texts = texts.fillna("\N{EN DASH}")
     return texts.style.hide(axis="index")
 
@@ -144,8 +147,10 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
     for metric in metrics_of(cells):
         metric_title = TITLES.get(metric, metric)
         caption = f"{title}: {metric_title}" if title else metric_title
-        styler = style(cells[cells["metric"] == metric], kind)
-        tables.append(_written(styler, kind, escape(caption, kind)))
+        of_metric = where(cells, metric=metric)
+        styler = style(of_metric, kind)
+        table = _written(styler, kind, escape(caption, kind))
+        tables.append(table)
     return "\n".join(tables)
 
 
@@ -198,14 +203,21 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
 
     Only settings for which the paper has values count where a method has any.
     """
-    rows = cells[primary(cells) & cells["metric"].isin(RESULTS)]
+    is_result = cells["metric"].isin(RESULTS)
+    rows = cells[primary(cells) & is_result]
     printed = rows.loc[rows["paper"].notna(), "table"]
     rows = rows[rows["table"].isin(printed)]
     rows = rows.rename(columns={"mean": "here"})
     means = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
     means = means.swaplevel(axis=1).sort_index(axis=1)
-    means = means.rename_axis(None).rename_axis([None, None], axis=1)
-    return means.map(lambda value: "" if pd.isna(value) else f"{value:.3f}")
+    means = means.rename_axis(None)
+    means = means.rename_axis([None, None], axis=1)
+    return means.map(_number)
+
+
+def _number(value: float) -> str:
+    """With three decimals; empty where there is none."""
+    return "" if pd.isna(value) else f"{value:.3f}"
 
 
 def criteria(cells: pd.DataFrame) -> pd.DataFrame:
@@ -232,7 +244,8 @@ def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
     ``selected`` is of :meth:`kerhrm_paper.config.Config.selected`.
     """
     keys = ["selected on", "method"]
-    rows = pd.DataFrame(selected, columns=[*keys, "selection", "options"])
+    columns = [*keys, "selection", "options"]
+    rows = pd.DataFrame(selected, columns=columns)
     rows["options"] = rows["options"].map(spelled)
     order = pd.MultiIndex.from_frame(rows[keys].drop_duplicates())
     wide = rows.pivot(index=keys, columns="selection", values="options")

@@ -45,7 +45,10 @@ def stored(reference: Path, preset: str) -> dict[str, Run]:
     """The published tables at a preset, each with the folder that holds it."""
     top = Run(reference)
     of_preset = Run(reference / preset)
-    published = {table: top for table in top.tables if top.preset(table) == preset}
+    published = {}
+    for table in top.tables:
+        if top.preset(table) == preset:
+            published[table] = top
     for table in of_preset.tables:
         published[table] = of_preset
     if not published:
@@ -87,7 +90,8 @@ def verify(run: Run, reference: Path) -> Verification:
         raise KerhrmError(problem, hint)
     old_cells = [published[table].cells(table) for table in compared]
     old = pd.concat(old_cells, ignore_index=True)
-    cells = compare(new[new["table"].isin(compared)], old)
+    is_compared = new["table"].isin(compared)
+    cells = compare(new[is_compared], old)
     departures = cells[cells["departs"] != ""]
     departures = departures.sort_values("departs", key=_has_no_pair, kind="stable")
     absent = [
@@ -160,8 +164,10 @@ def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     both = old.merge(
         new, on=keys, how="outer", suffixes=("_old", "_new"), indicator="found"
     )
-    both["departs"] = [_problem(row) for row in both.to_dict("records")]
-    return both.rename(columns=lambda name: name.removesuffix("_old"))[COLUMNS]
+    pairs = both.to_dict("records")
+    both["departs"] = [_problem(pair) for pair in pairs]
+    both = both.rename(columns=lambda name: name.removesuffix("_old"))
+    return both[COLUMNS]
 
 
 def _problem(row: Mapping[Any, Any]) -> str:

@@ -1,11 +1,13 @@
 """Every run of the three versions of KerHRM: how many reach the bound."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kerhrm_paper.evaluation.tables import primary
+from kerhrm_paper.evaluation.tables import primary, where
 from kerhrm_paper.reporting.figures import (
     GREY,
     METHODS,
@@ -21,7 +23,11 @@ VERSIONS = {
     "KerHRM": "our version",
 }
 #: methods that are lines: name in the figure, and line
-LEVELS = {"ERM": ("ERM", "--"), "ref: invariant ceiling": ("bound", ":")}
+LEVELS = {
+    "ERM": ("ERM", "--"),
+    "ref: invariant ceiling": ("bound", ":"),
+}
+LEVEL: dict[str, Any] = {"color": GREY, "linewidth": 1, "zorder": 0}  #: of such lines
 HIGH, LOW = 0.7, 0.5  #: accuracies that part the two kinds of runs
 
 
@@ -31,21 +37,20 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
 
     The bar is the mean, the cross the mean of what the paper prints.
     """
-    scores = scores[primary(scores) & (scores["metric"] == "test_acc")]
-    is_printed = (cells["metric"] == "test_acc") & (cells["method"] == "KerHRM")
-    printed = cells[is_printed]["paper"]
+    scores = where(scores[primary(scores)], metric="test_acc")
+    printed = where(cells, metric="test_acc", method="KerHRM")["paper"]
     with style():
         figure, grid = subplots(1, 1, figsize=(WIDTH, 2.3))
         axis = grid[0, 0]
         names = []
         for y, (method, name) in enumerate(VERSIONS.items()):
-            accuracies = scores.loc[scores["method"] == method, "value"].dropna()
+            accuracies = where(scores, method=method)["value"].dropna()
             _draw_runs(axis, np.sort(accuracies), printed.mean(), y)
             high = (accuracies >= HIGH).mean()
             low = (accuracies < LOW).mean()
             names.append(f"{name}\n{high:.0%} reach {HIGH}, {low:.0%} below {LOW}")
         for method, (label, line) in LEVELS.items():
-            level = scores.loc[scores["method"] == method, "value"].mean()
+            level = where(scores, method=method)["value"].mean()
             _draw_level(axis, level, label, line)
         name_rows(axis, names)
         cross = ", cross: paper" if printed.notna().any() else ""
@@ -56,7 +61,8 @@ def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
 
 def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None:
     # multiples of the golden ratio keep neighbours apart
-    heights = y + 0.3 * (np.arange(len(accuracies)) * 0.618 % 1 - 0.5)
+    places = np.arange(len(accuracies)) * 0.618 % 1
+    heights = y + 0.3 * (places - 0.5)
     axis.plot(
         accuracies,
         heights,
@@ -72,7 +78,7 @@ def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None
 
 
 def _draw_level(axis: Axes, level: float, label: str, line: str) -> None:
-    axis.axvline(level, color=GREY, linestyle=line, linewidth=1, zorder=0)
+    axis.axvline(level, linestyle=line, **LEVEL)
     axis.annotate(
         label,
         (level, 1.0),

@@ -31,7 +31,8 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
 def save_arrays(path: File, arrays: Mapping[str, np.ndarray], **meta: Any) -> None:
     """Write named arrays, and JSON-able facts about them, to an uncompressed
     ``.npz``."""
-    contents = {META: np.array(json.dumps(meta, sort_keys=True))}
+    facts = json.dumps(meta, sort_keys=True)
+    contents = {META: np.array(facts)}
     for name, array in arrays.items():
         contents[name] = np.asarray(array)
         if contents[name].dtype.hasobject:
@@ -45,7 +46,8 @@ def load_arrays(path: File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read the arrays and the facts that :func:`save_arrays` wrote."""
     with reading(path), np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-        return arrays, json.loads(str(arrays.pop(META, "{}")))
+        facts = str(arrays.pop(META, "{}"))
+        return arrays, json.loads(facts)
 
 
 def save_stacked(

@@ -68,8 +68,8 @@ def sources(
         elif name in entries:
             problem = f"module {name} is not there, or has no source in Python"
             raise KerhrmError(problem, "name a module of an installed package's .py")
-    paths = [path for _, path in sorted(files.items()) if path is not None]
-    return [Path(script), *paths]
+    paths = [files[name] for name in sorted(files)]
+    return [Path(script), *filter(None, paths)]
 
 
 def _top(module: str) -> str:
@@ -206,9 +206,13 @@ def _parsed(path: Path) -> ast.Module:
 def _code_of_notebook(text: str) -> str:
     """Lines of its code cells, but for IPython's own."""
     cells = json.loads(text)["cells"]
-    code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    code = []
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            code.append("".join(cell["source"]))
     lines = "\n".join(code).splitlines()
-    return "\n".join(line for line in lines if not line.startswith(("%", "!")))
+    is_python = [line for line in lines if not line.startswith(("%", "!"))]
+    return "\n".join(is_python)
 
 
 def _is_constant(statement: ast.stmt) -> bool:

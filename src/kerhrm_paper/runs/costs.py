@@ -42,8 +42,9 @@ def measured(run: Path) -> pd.DataFrame:
         job = pd.read_csv(path, sep="\t")
         seconds = job["s"].sum()
         # a job may end too soon for Snakemake to know its memory
-        memory = pd.to_numeric(job["max_rss"], errors="coerce").fillna(0.0)
-        rows.append((rule, "/".join(place), seconds, memory.max()))
+        memory = pd.to_numeric(job["max_rss"], errors="coerce")
+        memory = memory.fillna(0.0).max()
+        rows.append((rule, "/".join(place), seconds, memory))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -52,7 +53,8 @@ def stored(path: Path) -> pd.DataFrame:
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS)
     with reading(path, f"git restore {path}"):
-        costs = pd.read_csv(path, sep="\t", keep_default_na=False)[COLUMNS]
+        costs = pd.read_csv(path, sep="\t", keep_default_na=False)
+        costs = costs[COLUMNS]
         return costs.astype({"seconds": float, "memory_mb": float})
 
 
@@ -135,7 +137,8 @@ def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
     Columns ``output_file``, ``rule``, ``plan`` and others of Snakemake's.  Raises
     KerhrmError with Snakemake's last line if it cannot plan.
     """
-    command = [sys.executable, "-m", "snakemake", *words, "--summary", "--cores", "1"]
+    snakemake = [sys.executable, "-m", "snakemake"]
+    command = [*snakemake, *words, "--summary", "--cores", "1"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
@@ -173,7 +176,8 @@ def predict(
     if cores < 1:
         raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
     jobs = planned(targets, config, configfiles)
-    known, unknown = estimate(jobs, stored(Path("results/reference", FILE)))
+    costs = stored(Path("results/reference", FILE))
+    known, unknown = estimate(jobs, costs)
     seconds = known["seconds"].sum()
     longest = memory = 0.0
     if len(known):
@@ -187,8 +191,10 @@ def predict(
         text += f"; besides what is not known: {', '.join(names)}"
     if known.empty:
         return text
-    rules = known.groupby("rule")["seconds"].agg(jobs="size", core_seconds="sum")
-    rules = rules.sort_values("core_seconds", ascending=False).reset_index()
+    seconds_of_rules = known.groupby("rule")["seconds"]
+    rules = seconds_of_rules.agg(jobs="size", core_seconds="sum")
+    rules = rules.sort_values("core_seconds", ascending=False)
+    rules = rules.reset_index()
     table = rules.to_string(index=False, float_format="%.0f")
     return f"{text}\n{table}"
 

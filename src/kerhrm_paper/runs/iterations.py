@@ -47,7 +47,8 @@ def write_environments(
 
     units = []
     for s in range(params.learner["n_seeds"]):
-        units.append(checkpoint.once(f"seed={s}", partial(learn, s)))
+        unit = checkpoint.once(f"seed={s}", partial(learn, s))
+        units.append(unit)
     save_stacked(output, units)
 
 

@@ -109,12 +109,15 @@ def _predictions(
         x = replicates.read(file, s)
         psi, f0 = features.get(part, (None, None))
         by_name = fitted.predict(x, psi, f0)
-        arrays = [check_output(by_name[name], name, len(x)) for name in names]
+        arrays = []
+        for name in names:
+            arrays.append(check_output(by_name[name], name, len(x)))
         outputs[part] = np.stack(arrays)
     choices = [float(as_number(value)) for value in fitted.chosen.values()]
     memberships = None
     if fitted.environments is not None:
-        memberships = fitted.environments.cpu().numpy().astype(np.float32)
+        memberships = fitted.environments.cpu().numpy()
+        memberships = memberships.astype(np.float32)
     iterations = {}
     if learner["iterates"]:
         iterations = _iterations(fitted, features)
@@ -157,18 +160,21 @@ def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndar
 
     Those that infer fewer environments get empty ones; what one has not chosen is NaN.
     """
-    names = dict.fromkeys(name for unit in units for name in unit["chosen"].tolist())
-    n_environments = [
-        unit["memberships"].shape[-1] for unit in units if "memberships" in unit
-    ]
-    most = max(n_environments, default=0)
+    names: dict[str, None] = {}
+    most = 0  # environments of one replicate
+    for unit in units:
+        names |= dict.fromkeys(unit["chosen"].tolist())
+        if "memberships" in unit:
+            most = max(most, unit["memberships"].shape[-1])
     stackable = []
     for unit in units:
         arrays = dict(unit)
         chosen = unit["chosen"].tolist()
-        choices = dict(zip(chosen, unit["choices"].tolist(), strict=True))
+        values = unit["choices"].tolist()
+        choices = dict(zip(chosen, values, strict=True))
+        aligned_choices = [choices.get(name, np.nan) for name in names]
         arrays["chosen"] = np.array([*names], dtype=str)
-        arrays["choices"] = np.array([choices.get(name, np.nan) for name in names])
+        arrays["choices"] = np.array(aligned_choices)
         if "memberships" in unit:
             n_empty = most - unit["memberships"].shape[-1]
             padding = [(0, 0), (0, n_empty)]

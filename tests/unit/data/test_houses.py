@@ -12,7 +12,8 @@ from housetools import small
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kerhrm_paper.data.draws import Draws, Split
-from kerhrm_paper.data.houses import PERIODS, PREDICTORS, Houses, HousesData, generate
+from kerhrm_paper.data.houses import HousesData, generate
+from kerhrm_paper.data.king_county import PERIODS, PREDICTORS, Houses
 
 HOUSES = small()
 SEEDS = [3, 7]
