@@ -29,7 +29,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
 from kerhrm.estimators._base import cores
-from kerhrm.estimators._start import start
+from kerhrm.estimators._start import GivenRows, start
 from kerhrm.features.ntf import extract
 from kerhrm.features.ridge import RIDGES, Columns
 from kerhrm.randomness import stream
@@ -161,7 +161,7 @@ def robust(
     group.
     """
     erm = TangentRidge(task="regression", network=NETWORK, random_state=seed)
-    inputs, positions = start(erm, x, y, None, hold_out=False, weighs=False)
+    inputs, positions = start(erm, GivenRows(x, y), hold_out=False, weighs=False)
     rows = np.argsort(positions)
     columns = Columns.of(inputs.network, inputs.x, seed=inputs.seed)
     paths = columns.inputs, columns.whole
