@@ -29,7 +29,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 
 from kerhrm import KerHRMClassifier, KerhrmError, KerHRMRegressor, TangentRidge
 from kerhrm.estimators._base import cores
-from kerhrm.estimators._start import start
+from kerhrm.estimators._start import GivenRows, start
 from kerhrm.features.ntf import extract
 from kerhrm.features.ridge import Columns
 from kerhrm.features.ridge_path import RIDGES
@@ -162,7 +162,7 @@ def robust(
     group.
     """
     erm = TangentRidge(task="regression", network=NETWORK, random_state=seed)
-    inputs, positions = start(erm, x, y, None, hold_out=False, weighs=False)
+    inputs, positions = start(erm, GivenRows(x, y), hold_out=False, weighs=False)
     rows = np.argsort(positions)
     columns = Columns.extract(inputs.network, inputs.x, seed=inputs.seed)
     paths = columns.inputs, columns.whole

@@ -41,6 +41,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     _task: Task
     _logistic = False
+    _labelled = False  #: whether the rows' environments are given
     _units: Units
     _range: np.ndarray  #: least and largest value of every column of the fit, (2, d)
     _predictor: Any

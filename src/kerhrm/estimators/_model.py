@@ -21,9 +21,8 @@ from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
 from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._parameters import FitOptions, fit_options
-from kerhrm.estimators._start import start
+from kerhrm.estimators._start import GivenRows, start
 from kerhrm.estimators._steps import (
-    GivenRows,
     Prepared,
     iterated,
     prepare,
@@ -31,7 +30,6 @@ from kerhrm.estimators._steps import (
     with_number,
 )
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
-from kerhrm.tables.auxiliary import AuxiliaryColumns
 
 
 class InvariantEstimator(FittedInvariant):
@@ -75,7 +73,7 @@ class InvariantEstimator(FittedInvariant):
         KerhrmError
             A ``ValueError`` in one line that names the column, parameter or option.
         """
-        given = GivenRows(X, y, auxiliary, validation, sample_weight)
+        given = GivenRows(X, y, validation, sample_weight, auxiliary)
         options = fit_options(self)
         with all_or_nothing(self), computation(self.n_jobs), torch.no_grad():
             prepared = self._prepare(given, options)
@@ -91,19 +89,7 @@ class InvariantEstimator(FittedInvariant):
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
         """Read the table, draw the network's start, and reduce its features."""
         self._inferred = self._columns = self.report_ = None
-
-        def auxiliary(n: int) -> np.ndarray:
-            self._columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
-            return self._columns.read(given.auxiliary, n, given.X)
-
-        inputs, positions = start(
-            self,
-            given.X,
-            given.y,
-            given.validation,
-            auxiliary=None if given.auxiliary is None else auxiliary,
-            sample_weight=given.sample_weight,
-        )
+        inputs, positions = start(self, given)
         prepared = prepare(given, inputs, positions, options)
         self.singular_values_ = prepared.problem.s.double().cpu().numpy()
         return prepared
@@ -166,16 +152,8 @@ class InvariantEstimator(FittedInvariant):
         hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
         text = f"{reason}; predicting as ERM: {hint}"
         warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
-        given = prepared.given
-        inputs, _ = start(
-            self,
-            given.X,
-            given.y,
-            given.validation,
-            hold_out=False,
-            sample_weight=given.sample_weight,
-            seed=self.seed_,
-        )
+        given = replace(prepared.given, auxiliary=None)
+        inputs, _ = start(self, given, hold_out=False, seed=self.seed_)
         if self._inferred is None:
             self.history_ = []
         models, _ = self._keep_simple(inputs)

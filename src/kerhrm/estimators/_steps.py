@@ -1,7 +1,6 @@
 """Steps of a fit on a table: made ready, tested, and iterated by Algorithm 1."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.records import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._parameters import FitOptions
+from kerhrm.estimators._start import GivenRows
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
@@ -20,26 +20,6 @@ from kerhrm.methods.inputs import Inputs
 
 #: environments that are tried where their number is to be chosen
 MAX_ENVIRONMENTS = 5
-
-
-@dataclass(frozen=True)
-class GivenRows:
-    """Arguments of ``fit``, as they are given.
-
-    Raises KerhrmError if two of them exclude each other.
-    """
-
-    X: Any
-    y: Any
-    auxiliary: Any
-    validation: Any
-    sample_weight: Any
-
-    def __post_init__(self) -> None:
-        for name in ("validation", "sample_weight"):
-            if self.auxiliary is not None and getattr(self, name) is not None:
-                problem = f"auxiliary and {name} cannot be given together"
-                raise KerhrmError(problem, "leave one out")
 
 
 @dataclass(frozen=True)

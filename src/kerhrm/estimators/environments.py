@@ -3,29 +3,24 @@
 Parameters are those of :mod:`kerhrm.estimators.baselines`.
 """
 
-import functools
-import warnings
 from typing import Any, Self
 
-import torch
-from torch import Tensor
-
-from kerhrm.errors import DataWarning
+from kerhrm.estimators._start import GivenRows
 from kerhrm.estimators.baselines import Baseline
 from kerhrm.methods.options import PointLoss
 from kerhrm.options import Task
-from kerhrm.tables.labels import read_labels
 
 
 class _Labelled(Baseline):
     """Base of the methods that are given the rows' environments."""
 
+    _labelled = True
+
     def fit(
         self, X: Any, y: Any, *, environments: Any = None, validation: Any = None
     ) -> Self:
         """Train on a table with labels of environments, one for each row."""
-        labels = functools.partial(environment_labels, environments, table=X)
-        return self._fit(X, y, validation, labels)
+        return self._fit(GivenRows(X, y, validation, environments=environments))
 
 
 class IRM(_Labelled):
@@ -143,28 +138,3 @@ class GroupDRO(_Labelled):
         self.random_state = random_state
         self.device = device
         self.n_jobs = n_jobs
-
-
-def environment_labels(environments: Any, n: int, table: Any = None) -> Tensor:
-    """Labels 0, 1, ... (n,) of the environments of a table's n rows, from any labels.
-
-    All 0 without.  Warns of labels that separate nothing: of one environment, or of as
-    many as there are rows.
-
-    Raises KerhrmError unless there is one for each row, in the table's order, and no
-    two have the same name.
-    """
-    if environments is None:
-        text = "no environments given: all rows count as one; pass environments= to fit"
-        warnings.warn(text, DataWarning, stacklevel=5)
-        return torch.zeros(n, dtype=torch.int64)
-    labels = read_labels(environments, n, "environments", table)
-    if len(labels.names) == 1:
-        text = f"environments are all {labels.names[0][:40]!r}: one environment"
-        text += " separates nothing; give labels of two or more"
-        warnings.warn(text, DataWarning, stacklevel=5)
-    elif len(labels.names) == n:
-        text = "environments have one row each, which shows no relation within them;"
-        text += " give labels that several rows share"
-        warnings.warn(text, DataWarning, stacklevel=5)
-    return torch.from_numpy(labels.codes)

@@ -81,6 +81,35 @@ class DistinctRows:
         return len(self.first)
 
 
+def ordered_rows(
+    x: np.ndarray,
+    target: np.ndarray,
+    beside: list[np.ndarray],
+    weights: np.ndarray | None,
+    *,
+    fixed: bool,
+) -> tuple[np.ndarray, DistinctRows]:
+    """Order (d,) of the columns of inputs (n, d), and distinct rows of these, targets
+    (n,) and the columns ``beside`` them, whose weights may differ.
+
+    Columns that are ``fixed`` stay in their order.
+    """
+    y = (
+        target
+        if target.dtype.kind == "f"
+        else np.unique(target, return_inverse=True)[1]
+    )
+    given = np.arange(x.shape[1])
+    distinct = DistinctRows.find(np.column_stack([y, *beside, x]), weights)
+    if fixed:
+        return given, distinct
+    order = column_order(x[distinct.first], y[distinct.first])
+    if (order != given).any():
+        table = np.column_stack([y, *beside, x[:, order]])
+        distinct = DistinctRows.find(table, weights)
+    return order, distinct
+
+
 def alike_by_chance(table: np.ndarray) -> bool:
     """Whether equal draws are expected where these distinct rows (m, c) come from.
 

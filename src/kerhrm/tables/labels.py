@@ -1,13 +1,14 @@
 """Labels of rows, of any kind: environments and groups."""
 
 import contextlib
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.errors import DataWarning, KerhrmError, shown
 from kerhrm.tables.arrays import check_order, column, first_row, kind
 from kerhrm.tables.cells import escaped, visible
 
@@ -53,6 +54,31 @@ def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
             raise _same_name(what, names[name], label, name)
         names[name] = label
     return Labels(codes, [str(label) or "''" for label in distinct])
+
+
+def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarray:
+    """Labels 0, 1, ... (n,) of the environments of a table's n rows, from any labels.
+
+    All 0 without.  Warns of labels that separate nothing: of one environment, or of as
+    many as there are rows.
+
+    Raises KerhrmError unless there is one for each row, in the table's order, and no
+    two have the same name.
+    """
+    if environments is None:
+        text = "no environments given: all rows count as one; pass environments= to fit"
+        warnings.warn(text, DataWarning, stacklevel=6)
+        return np.zeros(n, dtype=np.int64)
+    labels = read_labels(environments, n, "environments", table)
+    if len(labels.names) == 1:
+        text = f"environments are all {labels.names[0][:40]!r}: one environment"
+        text += " separates nothing; give labels of two or more"
+        warnings.warn(text, DataWarning, stacklevel=6)
+    elif len(labels.names) == n:
+        text = "environments have one row each, which shows no relation within them;"
+        text += " give labels that several rows share"
+        warnings.warn(text, DataWarning, stacklevel=6)
+    return labels.codes
 
 
 def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
