@@ -16,7 +16,8 @@ ROUNDS = 1 if TINY else 5
 STEPS = 2 if TINY else 20  #: of training, in one round
 WIDTH = 16 if TINY else 1024
 SEEDS = 2 if TINY else 10
-TABLE1, CMNIST = "Table 1", "Colored MNIST"
+TABLE1 = "Table 1"
+CMNIST = "Colored MNIST"
 N = {TABLE1: 80 if TINY else 2000, CMNIST: 60 if TINY else 5000}
 D = {TABLE1: 10, CMNIST: 392}
 K = {TABLE1: 3 if TINY else 15, CMNIST: 3 if TINY else 25}
@@ -26,31 +27,41 @@ OPTIONS = KerHRMOptions(k=[2, 3], n_init=2) if TINY else KerHRMOptions()
 @functools.lru_cache(maxsize=16)
 def inputs(name: str, seed: int = 0) -> Inputs:
     """One replicate of Table 1 at r2 = .70, or of Colored MNIST, and w_0."""
-    half = N[name] // 2
-    few = half // 2 if name == TABLE1 else min(1000, half)
-    sizes = {"n_validation_per_environment": few, "n_test": few}
+    n_train = N[name] // 2  # of each environment
     if name == TABLE1:
-        options = {"r2": 0.7, "n_train_per_environment": half, **sizes}
-        data = generate("classification", options, seed)
+        n_validation = n_train // 2
+        options = {
+            "r2": 0.7,
+            "n_train_per_environment": n_train,
+            "n_validation_per_environment": n_validation,
+            "n_test": n_validation,
+        }
+        draws = generate("classification", options, seed)
     else:
-        options = {"n_per_environment": half, **sizes}
+        n_validation = min(1000, n_train)
+        options = {
+            "n_per_environment": n_train,
+            "n_validation_per_environment": n_validation,
+            "n_test": n_validation,
+        }
         digits = Digits.fetch(on_missing="fallback" if TINY else "fail")
-        data = generate("colored_mnist", options, seed, digits)
-    return training_inputs(data, WIDTH)
+        draws = generate("colored_mnist", options, seed, digits)
+    return training_inputs(draws, WIDTH)
 
 
-def ntf(own: Inputs) -> FactoredNTF:
+def ntf(points: Inputs) -> FactoredNTF:
     """Factored tangent features of the training points."""
-    found = extract(own.network, own.x)[0]
-    assert isinstance(found, FactoredNTF)
-    return found
+    features, *_ = extract(points.network, points.x)
+    assert isinstance(features, FactoredNTF)
+    return features
 
 
 @functools.lru_cache(maxsize=16)
 def problem(name: str, seed: int = 0) -> Problem:
     """Reduced features and labels."""
-    own = inputs(name, seed)
-    return reduced(own, NTFMap.fit(own.network, own.x, max(OPTIONS.k)))
+    points = inputs(name, seed)
+    features = NTFMap.fit(points.network, points.x, max(OPTIONS.k))
+    return reduced(points, features)
 
 
 def training_gflop(name: str) -> float:
@@ -60,4 +71,5 @@ def training_gflop(name: str) -> float:
     A step has the outputs, the gradients of the weights, and those of the hidden layer.
     """
     forward = (D[name] + 1) * WIDTH
-    return 2e-9 * STEPS * N[name] * (2 * forward + WIDTH)
+    of_point = 2 * forward + WIDTH
+    return 2e-9 * STEPS * N[name] * of_point

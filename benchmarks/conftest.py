@@ -18,8 +18,10 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     """Skip what needs something that is missing."""
     for item in items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
-        if gone := needed(params, item.fixturenames) & {*missing()}:
-            item.add_marker(pytest.mark.skip(f"missing: {', '.join(sorted(gone))}"))
+        lacking = needed(params, item.fixturenames) & {*missing()}
+        if lacking:
+            names = ", ".join(sorted(lacking))
+            item.add_marker(pytest.mark.skip(f"missing: {names}"))
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +30,9 @@ def gemm() -> float:
     torch.set_num_threads(THREADS)
     n = 64 if TINY else 2048
     a = torch.randn(n, n)
-    return 2e-9 * n**3 / min(timeit.repeat(lambda: a @ a, number=1, repeat=8))
+    seconds = timeit.repeat(lambda: a @ a, number=1, repeat=8)
+    gflop = 2e-9 * n**3
+    return gflop / min(seconds)
 
 
 @pytest.fixture
@@ -38,7 +42,9 @@ def timed(benchmark: BenchmarkFixture, gemm: float) -> Time:
     def run(
         work: Callable[[], Any], *, rounds: int = ROUNDS, warm: int = 1, **info: Any
     ) -> Any:
-        benchmark.extra_info.update(info | {"gemm": gemm, "threads": THREADS})
+        benchmark.extra_info.update(info)
+        benchmark.extra_info["gemm"] = gemm
+        benchmark.extra_info["threads"] = THREADS
         return benchmark.pedantic(work, rounds=rounds, iterations=1, warmup_rounds=warm)
 
     return run

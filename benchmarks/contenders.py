@@ -12,12 +12,13 @@ from kerhrm.networks.base import Network
 
 def as_module(network: Network) -> nn.Sequential:
     """The network as PyTorch's users would write it."""
-    (w, v), weights = (
-        (network.weights[f"weight_{i}"] for i in (0, 1)),
-        network.weights.values(),
-    )
-    module = nn.Sequential(nn.Linear(*w.T.shape), nn.ReLU(), nn.Linear(*v.T.shape))
-    module.load_state_dict(dict(zip(module.state_dict(), weights, strict=True)))
+    weights = network.weights
+    hidden = nn.Linear(*weights["weight_0"].T.shape)
+    output = nn.Linear(*weights["weight_1"].T.shape)
+    module = nn.Sequential(hidden, nn.ReLU(), output)
+    names = module.state_dict()
+    state = dict(zip(names, weights.values(), strict=True))
+    module.load_state_dict(state)
     return module
 
 
@@ -29,35 +30,46 @@ def released_loop(module: nn.Module, x: Tensor) -> Tensor:
     """
     module.zero_grad()
     parameters = list(module.parameters())
+    n_weights = sum(weights.numel() for weights in parameters)
     outputs = module(x).squeeze(-1)
-    phi = torch.zeros(len(x), sum(p.numel() for p in parameters))
+    phi = torch.zeros(len(x), n_weights)
     for row, output in zip(phi, outputs, strict=True):
         output.backward(retain_graph=True)
-        total = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
-        row.copy_(total - phi.sum(0))
+        gradients = [weights.grad for weights in parameters]
+        accumulated = [g.flatten() for g in gradients if g is not None]
+        total = torch.cat(accumulated)
+        earlier = phi.sum(0)
+        row.copy_(total - earlier)
     return phi
 
 
 def vmap_matrix(module: nn.Module, x: Tensor, chunk: int = 50) -> Tensor:
     """Phi (n, p) by ``torch.func``, written into one matrix chunk by chunk."""
-    parameters = {name: p.detach() for name, p in module.named_parameters()}
+    parameters = {}
+    for name, weights in module.named_parameters():
+        parameters[name] = weights.detach()
 
     def output(values: dict[str, Tensor], point: Tensor) -> Tensor:
-        return functional_call(module, values, (point[None],)).sum()
+        of_point = functional_call(module, values, (point[None],))
+        return of_point.sum()
 
-    rows = vmap(grad(output), in_dims=(None, 0))
-    phi = torch.empty(len(x), sum(p.numel() for p in parameters.values()))
-    for part, at in zip(x.split(chunk), phi.split(chunk), strict=True):
-        torch.cat(
-            [g.flatten(1) for g in rows(parameters, part).values()], dim=1, out=at
-        )
+    gradients = vmap(grad(output), in_dims=(None, 0))
+    n_weights = sum(weights.numel() for weights in parameters.values())
+    phi = torch.empty(len(x), n_weights)
+    for points, rows in zip(x.split(chunk), phi.split(chunk), strict=True):
+        by_name = gradients(parameters, points)
+        flat = [gradient.flatten(1) for gradient in by_name.values()]
+        torch.cat(flat, dim=1, out=rows)
     return phi
 
 
 def plain_products(ntf: FactoredNTF) -> Tensor:
     """The kernel (n, n) from its factors, each product in full."""
-    factors = zip(ntf.inputs, ntf.deltas, strict=True)
-    terms = ((a @ a.mT).add_(1).mul_(d @ d.mT) for a, d in factors)
+    terms = []
+    for inputs, deltas in zip(ntf.inputs, ntf.deltas, strict=True):
+        of_inputs = (inputs @ inputs.mT).add_(1)
+        of_deltas = deltas @ deltas.mT
+        terms.append(of_inputs.mul_(of_deltas))
     return functools.reduce(Tensor.add_, terms)
 
 
@@ -68,7 +80,9 @@ def plain_training(
     optimiser = torch.optim.Adam(module.parameters(), lr=rate)
     for _ in range(steps):
         optimiser.zero_grad()
-        loss = ((module(x).squeeze(-1) - y) ** 2).mean()
+        residuals = module(x).squeeze(-1) - y
+        loss = (residuals**2).mean()
         loss.backward()
         optimiser.step()
-    return module(x).detach().squeeze(-1)
+    outputs = module(x).detach()
+    return outputs.squeeze(-1)

@@ -29,12 +29,13 @@ def with_torch(x: np.ndarray, weights: dict[str, np.ndarray]) -> Kernel:
     from kerhrm.networks.mlp import MLP
 
     points = torch.from_numpy(x)
-    network = MLP({name: torch.from_numpy(array) for name, array in weights.items()})
+    tensors = {name: torch.from_numpy(array) for name, array in weights.items()}
+    network = MLP(tensors)
 
     def work() -> Any:
         if contender == "kerhrm":
-            ntf = extract(network, points)[0]
-            return ntf.kernel(ntf)
+            features, *_ = extract(network, points)
+            return features.kernel(features)
         phi = vmap_matrix(as_module(network), points)
         return phi @ phi.T
 
@@ -48,27 +49,33 @@ def neural_tangents(points: np.ndarray, weights: dict[str, np.ndarray]) -> Kerne
     import jax.numpy as jnp
     import neural_tangents as nt
 
-    x, *parameters = (jnp.asarray(array) for array in (points, *weights.values()))
+    x = jnp.asarray(points)
+    parameters = [jnp.asarray(array) for array in weights.values()]
 
-    def network(w: Any, points: Any) -> Any:
-        return jnp.maximum(points @ w[0].T + w[1], 0) @ w[2].T + w[3]
+    def network(parameters: Any, points: Any) -> Any:
+        weight, bias, output_weight, output_bias = parameters
+        hidden = jnp.maximum(points @ weight.T + bias, 0)
+        return hidden @ output_weight.T + output_bias
 
     how = nt.NtkImplementation.STRUCTURED_DERIVATIVES
-    kernel = jax.jit(
-        nt.empirical_ntk_fn(network, (-1,), vmap_axes=0, implementation=how)
-    )
+    in_blocks = nt.empirical_ntk_fn(network, (-1,), vmap_axes=0, implementation=how)
+    kernel = jax.jit(in_blocks)
     first = x[:BLOCK]
-    work = lambda: kernel(first, x, parameters).block_until_ready()  # noqa: E731
+
+    def work() -> Any:
+        block = kernel(first, x, parameters)
+        return block.block_until_ready()
+
     work()  # compilation
     return work, len(x) / len(first)
 
 
 def memory_mb(kind: str) -> float:
     """Resident memory of this process: now (VmRSS) or at most so far (VmHWM)."""
-    return (
-        float(Path("/proc/self/status").read_text().split(f"{kind}:")[1].split()[0])
-        / 1024
-    )
+    status = Path("/proc/self/status").read_text()
+    _, _, value = status.partition(f"{kind}:")
+    kilobytes = value.split()[0]
+    return float(kilobytes) / 1024
 
 
 if __name__ == "__main__":
@@ -78,8 +85,10 @@ if __name__ == "__main__":
     points = weights.pop("x")
     make = neural_tangents if contender == "neural-tangents" else with_torch
     work, factor = make(points, weights)
-    before, start = memory_mb("VmRSS"), time.perf_counter()
+    before = memory_mb("VmRSS")
+    start = time.perf_counter()
     kernel = np.asarray(work())
     seconds = factor * (time.perf_counter() - start)
-    print(json.dumps({"seconds": seconds, "memory_mb": memory_mb("VmHWM") - before}))
+    memory = memory_mb("VmHWM") - before
+    print(json.dumps({"seconds": seconds, "memory_mb": memory}))
     np.save(target, kernel[:ROWS])

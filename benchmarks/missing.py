@@ -31,28 +31,36 @@ def missing() -> list[str]:
     given = os.environ.get(VARIABLE)
     if given is not None:
         return [name for name in given.split(",") if name]
-    found = []
+    names = []
     try:
         if not TINY:
             locate(Digits.name, Digits.files)
     except RawDataUnavailable:
-        found.append(MNIST)
+        names.append(MNIST)
     if not (PEERS / "installed").exists():
-        found.append(NEURAL_TANGENTS)
-    return found
+        names.append(NEURAL_TANGENTS)
+    return names
 
 
 def sentence(names: list[str]) -> str:
     """What is missing and what is left out, in one line."""
-    each = [f"{name} ({CURES[name][0]})" for name in names]
-    parts = [CURES[name][1] for name in names]
-    return f"missing: {', '.join(each)}; left out: {', '.join(parts)}"
+    cures, left_out = [], []
+    for name in names:
+        cure, without = CURES[name]
+        cures.append(f"{name} ({cure})")
+        left_out.append(without)
+    return f"missing: {', '.join(cures)}; left out: {', '.join(left_out)}"
 
 
 def needed(params: dict[str, object], fixtures: list[str]) -> set[str]:
     """What a benchmark needs, by its parameters and fixtures."""
-    found = {MNIST} if CMNIST in params.values() or "files" in fixtures else set()
-    return found | ({NEURAL_TANGENTS} & {*map(str, params.values())})
+    names = set()
+    values = [str(value) for value in params.values()]
+    if CMNIST in values or "files" in fixtures:
+        names.add(MNIST)
+    if NEURAL_TANGENTS in values:
+        names.add(NEURAL_TANGENTS)
+    return names
 
 
 def folder(names: list[str]) -> Path:

@@ -16,6 +16,7 @@ from benchmarks.cases import CMNIST, TABLE1
 #: elsewhere
 RELEASED_SCRIPT = 201.0
 MISSING = "missing"
+NAN = float("nan")
 TRAINED = ("network", "erm", "dro", "irm", "eiil", "iga")
 #: seconds of the estimators at most
 ESTIMATORS = {
@@ -30,19 +31,17 @@ def load(path: Path) -> pd.DataFrame:
     """Row per benchmark: task, who, median seconds, interquartile
     range, further facts."""
     rows: list[dict[str, Any]] = []
-    for one in json.loads(path.read_text())["benchmarks"]:
-        facts = {"who": "kerhrm", "task": None, "gflop": float("nan")} | one[
-            "extra_info"
-        ]
+    for benchmark in json.loads(path.read_text())["benchmarks"]:
+        row: dict[str, Any] = {"who": "kerhrm", "task": None, "gflop": NAN}
+        row |= benchmark["extra_info"]
         for name in ("seconds", "memory_mb", "inside"):
-            facts[name] = median(facts.get(name) or [float("nan")])
-        rows.append(
-            facts | {"median": one["stats"]["median"], "iqr": one["stats"]["iqr"]}
-        )
+            row[name] = median(row.get(name) or [NAN])
+        row["median"] = benchmark["stats"]["median"]
+        row["iqr"] = benchmark["stats"]["iqr"]
+        rows.append(row)
     table = pd.DataFrame(rows)
-    return table.assign(
-        percent_of_gemm=100 * table["gflop"] / table["median"] / table["gemm"]
-    )
+    percent = 100 * table["gflop"] / table["median"] / table["gemm"]
+    return table.assign(percent_of_gemm=percent)
 
 
 def limits(table: pd.DataFrame) -> pd.DataFrame:
@@ -52,8 +51,9 @@ def limits(table: pd.DataFrame) -> pd.DataFrame:
     """
 
     def value(task: str, column: str = "median", who: str = "kerhrm") -> float:
-        rows = table[(table["task"] == task) & (table["who"] == who)]
-        return float(rows[column].iloc[0]) if len(rows) else float("nan")
+        is_row = (table["task"] == task) & (table["who"] == who)
+        values = table.loc[is_row, column]
+        return float(values.iloc[0]) if len(values) else NAN
 
     def ratio(task: str, who: str, column: str = "median") -> float:
         return value(task, column, who) / value(task, column)
@@ -142,13 +142,17 @@ def limits(table: pd.DataFrame) -> pd.DataFrame:
         ("import kerhrm, seconds", "<=", 0.3, value("import kerhrm")),
         ("snakemake all where nothing is to do, seconds", "<=", 3, value("no-op")),
     ]
-    found = pd.DataFrame(rows, columns=["what", "sense", "limit", "measured"])
-    least, measured = found["sense"] == ">=", found["measured"]
-    met = np.where(least, measured >= found["limit"], measured <= found["limit"])
-    there = measured.notna()
-    found["measured"] = measured.round(4).astype(object).where(there, MISSING)
-    found["met"] = pd.Series(met).astype(object).where(there, MISSING)
-    return found
+    reached = pd.DataFrame(rows, columns=["what", "sense", "limit", "measured"])
+    measured = reached["measured"]
+    is_least = reached["sense"] == ">="
+    is_above = measured >= reached["limit"]
+    is_below = measured <= reached["limit"]
+    met = pd.Series(np.where(is_least, is_above, is_below))
+    is_known = measured.notna()
+    numbers = measured.round(4).astype(object)
+    reached["measured"] = numbers.where(is_known, MISSING)
+    reached["met"] = met.astype(object).where(is_known, MISSING)
+    return reached
 
 
 def main(path: Path) -> None:
@@ -164,12 +168,19 @@ def main(path: Path) -> None:
     met = limits(table)
     met.to_csv(path.with_name("limits.csv"), index=False)
     for rows in (stages[shown], met):
-        texts = rows.map(lambda one: f"{one:.3g}" if isinstance(one, float) else one)
-        print(texts.where(rows.notna(), "").to_string(index=False), end="\n\n")
-    there = met.loc[met["met"] != MISSING, "met"].astype(bool)
-    gone = len(met) - len(there)
-    more = f"; {gone} are missing" if gone else ""
-    print(f"{there.sum()} of {len(there)} limits are met{more}")
+        texts = rows.map(_text).where(rows.notna(), "")
+        print(texts.to_string(index=False), end="\n\n")
+    known = met.loc[met["met"] != MISSING, "met"].astype(bool)
+    sentence = f"{known.sum()} of {len(known)} limits are met"
+    n_missing = len(met) - len(known)
+    if n_missing:
+        sentence += f"; {n_missing} are missing"
+    print(sentence)
+
+
+def _text(value: object) -> object:
+    """A number with three digits."""
+    return f"{value:.3g}" if isinstance(value, float) else value
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def convolution(n_inputs: int) -> nn.Module:
     )
 
 
-def compare(digits, images: int, seed: int = 0, **options) -> pd.DataFrame:
+def compare(digits, images: int, seed: int = 0, **parameters) -> pd.DataFrame:
     """Accuracies of three models, and the adjusted Rand index of environments and
     agreement."""
     sizes = {"n_per_environment": images // 2, "n_test": images}
@@ -50,8 +50,8 @@ def compare(digits, images: int, seed: int = 0, **options) -> pd.DataFrame:
     shared = {"network": convolution, "random_state": seed}
     models = {
         "ERM": ERM(steps=400, **shared),
-        "KerHRM (linear predictor)": KerHRMClassifier(**shared, **options),
-        "KerHRM": KerHRMClassifier(predictor="network", **shared, **options),
+        "KerHRM (linear predictor)": KerHRMClassifier(**shared, **parameters),
+        "KerHRM": KerHRMClassifier(predictor="network", **shared, **parameters),
     }
     rows = {}
     for name, model in models.items():

@@ -102,7 +102,13 @@ def _name(text: str) -> str:
 
 def _printable(text: str) -> str:
     """Text whose control characters, as those of a terminal, are written out."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    written = []
+    for character in text:
+        if character.isprintable() or character == "\n":
+            written.append(character)
+        else:
+            written.append(ascii(character)[1:-1])
+    return "".join(written)
 
 
 def _leave_stdout() -> None:
@@ -145,20 +151,19 @@ def _needs_checkout(options: argparse.Namespace) -> NoReturn:
 
 
 def _add_check_options(check: argparse.ArgumentParser) -> None:
+    column: dict[str, Any] = {"metavar": "COLUMN", "type": _name}
     columns: dict[str, Any] = {
+        **column,
         "nargs": "+",
         "action": "extend",
         "default": [],
-        "metavar": "COLUMN",
-        "type": _name,
     }
     check.add_argument("csv", type=Path, help="a file, or a pipe")
-    check.add_argument("--target", required=True, metavar="COLUMN", type=_name)
+    check.add_argument("--target", **column, required=True)
     check.add_argument(
         "--auxiliary", **columns, help="environments are functions of it"
     )
-    text = "is compared, and does not predict"
-    check.add_argument("--group", metavar="COLUMN", type=_name, help=text)
+    check.add_argument("--group", **column, help="is compared, and does not predict")
     check.add_argument("--drop", **columns, help="is not used")
     check.add_argument("--dates", **columns, help="holds dates")
     check.add_argument(
@@ -185,16 +190,28 @@ def _check(options: argparse.Namespace) -> None:
         check_output(options.html, options.csv)
     from kerhrm.check import check, read_table
 
-    keys = ("sep", "decimal", "encoding", "dates", "date_order")
-    table = read_table(options.csv, **{key: getattr(options, key) for key in keys})
-    columns = {key: getattr(options, key) for key in ("auxiliary", "group", "drop")}
-    found = check(table, options.target, **columns, n_environments=options.environments)
-    shown = _printable(str(found.report))
+    table = read_table(
+        options.csv,
+        sep=options.sep,
+        decimal=options.decimal,
+        encoding=options.encoding,
+        dates=options.dates,
+        date_order=options.date_order,
+    )
+    checked = check(
+        table,
+        options.target,
+        auxiliary=options.auxiliary,
+        group=options.group,
+        drop=options.drop,
+        n_environments=options.environments,
+    )
+    shown = _printable(str(checked.report))
     if options.html is not None:
         from kerhrm.files import write_text
         from kerhrm.plots.page import page
 
         title = os.fsencode(options.csv.name).decode("utf-8", "replace")
-        write_text(options.html, page(found, title))
+        write_text(options.html, page(checked, title))
         shown += f"\n\nopen {options.html}"
     print(shown)

@@ -1,4 +1,4 @@
-"""Exceptions for everything that a user can correct: one line each."""
+"""Exceptions for everything that a user can correct, one line each, and warnings."""
 
 
 class KerhrmError(ValueError):
@@ -20,7 +20,8 @@ class KerhrmError(ValueError):
     def __init__(self, problem: str, hint: str | None = None) -> None:
         self.problem = problem
         self.hint = hint
-        super().__init__(f"{problem}; {hint}" if hint else problem)
+        line = f"{problem}; {hint}" if hint else problem
+        super().__init__(line)
 
 
 def shown(value: object, length: int = 60) -> str:
@@ -34,7 +35,10 @@ def shown(value: object, length: int = 60) -> str:
     if getattr(value, "shape", None) == ():  # of NumPy: 1.0, not np.float64(1.0)
         value = value.item()  # type: ignore[attr-defined]
     text = " ".join(repr(value).split())
-    return text if len(text) <= length else f"{text[: length - 3]}..."
+    if len(text) <= length:
+        return text
+    start = text[: length - 3]
+    return f"{start}..."
 
 
 class FileError(KerhrmError, OSError):
@@ -45,5 +49,26 @@ class InputTypeError(KerhrmError, TypeError):
     """Something of a type that is no table, or no column."""
 
 
+class ParameterError(KerhrmError, TypeError):
+    """A parameter that an estimator does not have, a TypeError as Python's own."""
+
+
 class DeviceError(KerhrmError, RuntimeError):
     """A device that this machine does not have."""
+
+
+class KerhrmWarning(UserWarning):
+    """Base of the estimators' warnings."""
+
+
+class DataWarning(KerhrmWarning):
+    """The table can be used, but something in it is unusual."""
+
+
+class HeterogeneityNotDetectedWarning(KerhrmWarning):
+    """No environments were detected, or none that are more than the label."""
+
+
+class PriceWarning(KerhrmWarning):
+    """KerHRM predicts two labels, and has more of them wrong than ERM on rows like
+    these: right if environments are hidden in them, which no test can tell."""

@@ -48,7 +48,7 @@ def atomic(path: File) -> Iterator[IO[bytes]]:
 def write_text(path: File, text: str) -> None:
     """Write UTF-8 text atomically; compressed, if the name ends in .gz."""
     content = text.encode()
+    if str(path).endswith(".gz"):
+        content = gzip.compress(content, mtime=0)
     with atomic(path) as file:
-        file.write(
-            gzip.compress(content, mtime=0) if str(path).endswith(".gz") else content
-        )
+        file.write(content)

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -44,6 +44,25 @@ NonEmpty = Field(min_length=1)
 Some = Annotated[list[Item], NonEmpty]
 
 
+def python_value(value: Any) -> Any:
+    """A number of NumPy or PyTorch as Python's own; other values as they are."""
+    return value.item() if getattr(value, "shape", None) == () else value
+
+
+def listed(value: Any) -> list[Any]:
+    """Values of a sequence, or a single value, of Python's own types."""
+    if hasattr(value, "tolist"):  # arrays, tensors, pandas
+        value = value.tolist()
+    single = isinstance(value, str | bytes | Mapping | Iterator)
+    if single or not isinstance(value, Iterable):
+        return [value]
+    return [python_value(item) for item in value]
+
+
+#: one or several values to try, of any kind of sequence
+Values = Annotated[list[Item], BeforeValidator(listed), NonEmpty]
+
+
 def option(default: Any, meaning: str) -> Any:
     """Field with a default and a description."""
     return Field(default, description=meaning)
@@ -56,42 +75,51 @@ class Options(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _known_keys(cls, values: Any) -> Any:
-        for key in values if isinstance(values, Mapping) else ():
+    def _known_keys(cls, options: Any) -> Any:
+        if not isinstance(options, Mapping):
+            return options
+        for key in options:
             if key not in cls.model_fields:
-                raise misfit(f"no such key; {suggest(key, cls.model_fields)}", key)
-        return values
+                hint = suggest(key, cls.model_fields)
+                raise misfit(f"no such key; {hint}", key)
+        return options
 
     @classmethod
-    def parse(cls, values: Mapping[str, Any], where: str = "") -> Self:
+    def parse(cls, options: Mapping[str, Any], where: str = "") -> Self:
         """Build the options from values by field.
 
         Raises KerhrmError naming the first invalid key, with ``where`` in front, its
         value and the constraint.
         """
         try:
-            return cls(**values)
+            return cls(**options)
         except ValidationError as error:
             first = error.errors()[0]
-            key = where + ".".join(str(part) for part in first["loc"])
+            path = ".".join(str(step) for step in first["loc"])
+            key = f"{where}{path}".rstrip(".")
+            if first["type"] != "misfit":
+                key += f"={shown(first['input'])}"
             problem, hint = worded(first)
-            value = "" if first["type"] == "misfit" else f"={shown(first['input'])}"
-            raise KerhrmError(f"{key.rstrip('.')}{value}: {problem}", hint) from error
+            raise KerhrmError(f"{key}: {problem}", hint) from error
 
 
 def worded(detail: Mapping[str, Any]) -> tuple[str, str | None]:
     """Problem and hint in a detail of a validation error."""
-    if detail["type"] == "missing" and isinstance(detail["loc"][-1], int):
-        return f"value number {detail['loc'][-1] + 1} is missing", "give one more value"
-    text = re.sub(r"^\w+ should", "must", detail["msg"].removeprefix("Value error, "))
-    problem, _, hint = text.partition("; ")
+    last = detail["loc"][-1] if detail["loc"] else None
+    if detail["type"] == "missing" and isinstance(last, int):
+        return f"value number {last + 1} is missing", "give one more value"
+    message = detail["msg"].removeprefix("Value error, ")
+    message = re.sub(r"^\w+ should", "must", message)
+    problem, _, hint = message.partition("; ")
     return problem, hint or None
 
 
 def suggest(word: str, known: Collection[str]) -> str:
     """Hint for an unknown name: the nearest known one, or all of them."""
     close = similar(str(word), known)
-    return f"did you mean '{close}'?" if close else f"known are: {', '.join(known)}"
+    if close:
+        return f"did you mean '{close}'?"
+    return f"known are: {', '.join(known)}"
 
 
 def similar(word: str, known: Collection[str]) -> str | None:
@@ -119,8 +147,8 @@ def check_declared(options: Any) -> None:
         if field.is_required():
             problem = f"option {key} of {options.__name__} has no default"
             raise KerhrmError(problem, "give every option one")
-    where = f"default of {options.__name__}."
+    defaults = options().model_dump()
     try:
-        options.parse(options().model_dump(), where)
+        options.parse(defaults, where=f"default of {options.__name__}.")
     except KerhrmError as error:
         raise KerhrmError(error.problem, "correct the default, or its range") from error

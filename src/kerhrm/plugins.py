@@ -73,23 +73,34 @@ def _defined_here(entry: str) -> bool:
     module, _, name = entry.partition(":")
     if not module.startswith(("kerhrm.", "kerhrm_paper.")):
         return False
-    with contextlib.suppress(ImportError):
+    try:
         spec = find_spec(module)
-        if spec is not None and isinstance(spec.loader, InspectLoader):
-            statements = ast.parse(spec.loader.get_source(module) or "").body
-            defines = ast.FunctionDef | ast.ClassDef
-            return any(isinstance(s, defines) and s.name == name for s in statements)
+    except ImportError:
+        return False
+    if spec is None or not isinstance(spec.loader, InspectLoader):
+        return False
+    try:
+        source = spec.loader.get_source(module) or ""
+    except ImportError:
+        return False
+    for statement in ast.parse(source).body:
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            continue
+        if statement.name == name:
+            return True
     return False
 
 
 def check_by_name(thing: Any, what: str) -> None:
     """Refuse a function or class that a job could not import by module and name."""
-    thing = thing.load() if isinstance(thing, Lazy) else thing
-    module, name = (getattr(thing, key, "") for key in ("__module__", "__qualname__"))
+    if isinstance(thing, Lazy):
+        thing = thing.load()
     if not callable(thing):
         problem = f"{what} must be a function or class; got {shown(thing)}"
         raise KerhrmError(problem, "give the function, not what it returns")
-    if getattr(sys.modules.get(str(module)), str(name), None) is not thing:
+    module = sys.modules.get(str(getattr(thing, "__module__", "")))
+    name = str(getattr(thing, "__qualname__", ""))
+    if getattr(module, name, None) is not thing:
         problem = f"{what} must be what a module calls by its name, for jobs to import"
         hint = "define it by def or class, not inside of another one"
         raise KerhrmError(f"{problem}; got {shown(thing)}", hint)
@@ -116,18 +127,27 @@ def installed(group: str) -> list[EntryPoint]:
 
 def origin(group: str, name: str) -> str:
     """Package and name of an entry, as they stand in front of an error."""
-    packages = (_package(point) for point in installed(group) if point.name == name)
-    return f"package {next(packages, 'kerhrm')}, {group}: {name}"
+    package = "kerhrm"
+    for point in installed(group):
+        if point.name == name:
+            package = _package(point)
+            break
+    return f"package {package}, {group}: {name}"
 
 
 def _package(point: EntryPoint) -> str:
     """Name of the package of an entry point."""
-    return point.dist.name if point.dist else "of unknown name"
+    if point.dist is None:
+        return "of unknown name"
+    return point.dist.name
 
 
 def _folder(point: EntryPoint) -> Path | None:
     """Folder into which the package of an entry point is installed."""
-    return Path(str(point.dist.locate_file(""))).resolve() if point.dist else None
+    if point.dist is None:
+        return None
+    folder = str(point.dist.locate_file(""))
+    return Path(folder).resolve()
 
 
 class Registry(Mapping[str, T]):
@@ -154,7 +174,9 @@ class Registry(Mapping[str, T]):
         built_in: Mapping[str, T | Lazy],
         check: Callable[[str, Any], None] | None = None,
     ) -> None:
-        self.group, self._built_in, self._check = group, dict(built_in), check
+        self.group = group
+        self._built_in = dict(built_in)
+        self._check = check
         self._plugins: dict[str, T] | None = None
         self._lock = RLock()
 
@@ -179,29 +201,34 @@ class Registry(Mapping[str, T]):
             return self._plugins
 
     def _imported(self) -> dict[str, T]:
-        found: dict[str, T] = {}
+        plugins: dict[str, T] = {}
         for point in installed(self.group):
             package = _package(point)
             where = f"package {package}, {self.group}: {point.name}"
             hint = f"correct the package, or pip uninstall {package}"
-            if point.name in self._built_in or point.name in found:
+            if point.name in self._built_in or point.name in plugins:
                 raise KerhrmError(f"{where}: the name is taken", hint)
             try:
                 # standard output is the commands' own
                 with contextlib.redirect_stdout(sys.stderr):
-                    found[point.name] = point.load()
+                    plugin = point.load()
                 if self._check:
-                    self._check(point.name, found[point.name])
+                    self._check(point.name, plugin)
             except KerhrmError as error:
                 raise KerhrmError(f"{where}: {error.problem}", error.hint) from error
             except (Exception, SystemExit) as error:  # a script without a main, say
-                text = " ".join(f"{where}: {type(error).__name__}: {error}".split())
-                raise KerhrmError(text, hint) from error
-        return found
+                text = f"{where}: {type(error).__name__}: {error}"
+                raise KerhrmError(" ".join(text.split()), hint) from error
+            plugins[point.name] = plugin
+        return plugins
 
     def __getitem__(self, name: str) -> T:
-        found = self._built_in[name] if name in self._built_in else self.load()[name]
-        return found.load() if isinstance(found, Lazy) else found
+        if name not in self._built_in:
+            return self.load()[name]
+        built_in = self._built_in[name]
+        if isinstance(built_in, Lazy):
+            return built_in.load()
+        return built_in
 
     def __contains__(self, name: object) -> bool:
         return name in self._built_in or name in self.load()

@@ -14,10 +14,11 @@ import numpy as np
 def entropy(seed: int, *name: str) -> int:
     """128 bits that depend on ``seed`` and ``name`` alone (and on no library
     version)."""
-    if any("/" in part for part in name):
+    if any("/" in word for word in name):
         raise ValueError(f"a stream's name has a '/': {name}")
-    text = "/".join([str(int(seed)), *name])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+    path = "/".join([str(int(seed)), *name])
+    digest = hashlib.sha256(path.encode()).digest()
+    return int.from_bytes(digest[:16], "big")
 
 
 def stream(seed: int, *name: str) -> np.random.Generator:
@@ -25,4 +26,5 @@ def stream(seed: int, *name: str) -> np.random.Generator:
 
     The name says what the numbers are for, for example ``"clustering", "k=15"``.
     """
-    return np.random.Generator(np.random.PCG64(entropy(seed, *name)))
+    bits = np.random.PCG64(entropy(seed, *name))
+    return np.random.Generator(bits)

@@ -54,7 +54,7 @@ def disturbed(
 ) -> Iterator[tuple[Checkout, Run]]:
     """A copy after all faults, and the last recovery."""
     copy, rng = Checkout(copies(), raw_dir), random.Random(SEED)
-    disk = Disk(copy.folder / "results")
+    disk = Disk(copy.folder / "results" / "smoke")
     try:
         run, n_hits = snakemake(copy, TARGETS), 0
         for number, kind in enumerate(schedule(N_FAULTS, disk, rng)):

@@ -150,7 +150,7 @@ class Disk:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         try:
             done = self._mount("-t", "tmpfs", "-o", f"size={self.size}", "tmpfs")
             problem = done.stderr.strip().partition("\n")[0]

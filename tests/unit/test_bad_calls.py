@@ -112,6 +112,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "clustering_ridge": [0, -1.0, "a"],
     "penalty": ["none", 3],
     "pretest": ["yes", 3],
+    "options": ["ridge", 3, ["ridge"], {"ridge": None}, {"stop_by": "luck"}, {"": 1}],
     "margin": [-1, 2, "a"],
     "task": ["ranking", None, 3],
     "n_landmarks": [0, -1, "a"],
@@ -128,8 +129,9 @@ def calls() -> dict[str, Callable[[], Any]]:
             *table
         )
     for name, model in ESTIMATORS.items():
-        for key in [key for key in PARAMETERS if key in model.get_params()]:
-            for value in PARAMETERS[key]:
+        names = {name.removeprefix("options__"): name for name in model.get_params()}
+        for key in [names[key] for key in PARAMETERS if key in names]:
+            for value in PARAMETERS[key.removeprefix("options__")]:
                 bad[f"{name}, {key}={value!r:.20}"] = (
                     lambda model=model, key=key, value=value: (
                         clone(model).set_params(**{key: value}).fit(X, Y)
@@ -206,7 +208,22 @@ def test_it_is_one_line(name: str) -> None:
     [
         ({"k": [3, 0]}, "k.1=0: must be greater than 0; the default is [10, 15, 20"),
         ({"alpha": np.inf}, "alpha.0=inf: must be a finite number; the default is [0."),
-        ({"margin": np.arange(99)}, "margin=array([ 0, 1, 2"),
+        ({"options__margin": np.arange(99)}, "options['margin']=array([ 0, 1, 2"),
+        ({"options": {"ridge": -1}}, "options['ridge']=-1: must be greater than or"),
+        (
+            {"options": {"cosine_weight": [1, -1]}},
+            "options['cosine_weight'].1=-1: must",
+        ),
+        (
+            {"options": {"rigde": 1}},
+            "options['rigde']: no such option; did you mean 'r",
+        ),
+        (
+            {"options": {"k": 5}},
+            "options['k']: no such option; k is a parameter of its",
+        ),
+        ({"options": {1: 5}}, "options[1]: no such option; kerhrm.EstimatorOptions l"),
+        ({"options": "ridge"}, "options must be a mapping of names to values; got 'ri"),
         ({"network": (0,)}, "must be greater than 0; give hidden widths, as network="),
         ({"network": "x"}, "network: module='x'"),
         ({"network": (10**6, 10**6)}, "has 1.0e+12 weights, which are too many; give"),

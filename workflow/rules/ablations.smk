@@ -22,7 +22,7 @@ rule measure_choices:
     localrule: True
     params:
         tables=CHOICES,
-        effects=[effect.params() for effect in CONFIG.choices],
+        contrasts=[contrast.params() for contrast in CONFIG.choices],
         code=code("measure_choices"),
     message:
         "Measure what each open choice changes"
@@ -32,7 +32,6 @@ rule measure_choices:
 
 rule check_claims:
     input:
-        claims=own("config/claims.yaml"),
         scores=[f"<run>/scores/{name}.csv.gz" for name in IN_ALL],
         tables=[f"<run>/tables/{name}.csv" for name in IN_ALL],
     output:

@@ -5,7 +5,7 @@ from kerhrm_paper.claims.check import evaluate
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    claims = evaluate(
-        run_folder(snakemake.log[0]), snakemake.params.preset, snakemake.input.claims
-    )
-    write_text(snakemake.output[0], claims.to_csv(index=False, float_format="%.6g"))
+    run = run_folder(snakemake.log[0])
+    claims = evaluate(run, snakemake.params.preset)
+    content = claims.to_csv(index=False, float_format="%.6g")
+    write_text(snakemake.output[0], content)

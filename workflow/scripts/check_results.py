@@ -8,13 +8,13 @@ from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    cells = Run(run_folder(snakemake.log[0])).cells(*snakemake.params.tables)
+    run = Run(run_folder(snakemake.log[0]))
+    cells = run.cells(*snakemake.params.tables)
     failed = cells[cells["verdict"] == "failed"]
     if len(failed):
         columns = ["table", "setting", "method", "selection", "metric", "reason"]
         print(failed[columns].to_string(index=False), file=sys.stderr)
-        hint = (
-            "see the list above and the learners' logs; everything else has been made"
-        )
+        hint = "see the list above and the learners' logs; "
+        hint += "everything else has been made"
         raise KerhrmError(f"{len(failed)} cells have no result", hint)
     write_text(snakemake.output[0], "every cell has a result\n")

@@ -9,5 +9,10 @@ from kerhrm_paper.runs.job import job
 
 with job(snakemake) as checkpoint, torch.inference_mode():
     device = resolve_device(snakemake.params.device)
-    data, files = snakemake.params.data, snakemake.input
-    extract_features(files, data, device, snakemake.output, checkpoint)
+    extract_features(
+        files=snakemake.input,
+        data=snakemake.params.data,
+        device=device,
+        outputs=snakemake.output,
+        checkpoint=checkpoint,
+    )

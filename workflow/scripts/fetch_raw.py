@@ -4,7 +4,7 @@ from kerhrm.plugins import load_entry
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
-    raw = load_entry(snakemake.params.raw)
-    raw.fetch(snakemake.params.raw_dir, snakemake.params.on_missing).save(
-        snakemake.output[0]
-    )
+    params = snakemake.params
+    kind = load_entry(params.raw)
+    raw = kind.fetch(params.raw_dir, params.on_missing)
+    raw.save(snakemake.output[0])

@@ -5,5 +5,10 @@ from kerhrm_paper.runs.iterations import write_directions
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
-    params, device = snakemake.params, resolve_device(snakemake.params.device)
-    write_directions(snakemake.input, params, device, snakemake.output[0])
+    device = resolve_device(snakemake.params.device)
+    write_directions(
+        files=snakemake.input,
+        params=snakemake.params,
+        device=device,
+        output=snakemake.output[0],
+    )

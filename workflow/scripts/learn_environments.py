@@ -7,6 +7,12 @@ from kerhrm_paper.runs.iterations import write_environments
 from kerhrm_paper.runs.job import job
 
 with job(snakemake) as checkpoint, torch.inference_mode():
-    params, t = snakemake.params, int(snakemake.wildcards.t)
-    device, output = resolve_device(params.device), snakemake.output[0]
-    write_environments(snakemake.input, params, t, device, output, checkpoint)
+    device = resolve_device(snakemake.params.device)
+    write_environments(
+        files=snakemake.input,
+        params=snakemake.params,
+        t=int(snakemake.wildcards.t),
+        device=device,
+        output=snakemake.output[0],
+        checkpoint=checkpoint,
+    )

@@ -10,12 +10,19 @@ from kerhrm_paper.reporting.tables import write
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    run, name = Run(run_folder(snakemake.log[0])), snakemake.wildcards.table
-    scores, params = run.scores(name), snakemake.params
-    cells = make_table(
-        scores, name, params.mark, load_paper_values(snakemake.input.paper_values)
-    )
-    write_text(snakemake.output.csv, cells.to_csv(index=False))
-    write_text(snakemake.output.comparisons, compare(scores).to_csv(index=False))
-    title = ": ".join(filter(None, (params.title, notice(cells, params.mark))))
-    write(run.cells(name), Path(snakemake.output.csv).with_suffix(""), title)
+    params = snakemake.params
+    files = snakemake.output
+    run = Run(run_folder(snakemake.log[0]))
+    name = snakemake.wildcards.table
+    scores = run.scores(name)
+    paper = load_paper_values(snakemake.input.paper_values)
+    cells = make_table(scores, name, params.mark, paper)
+    write_text(files.csv, cells.to_csv(index=False))
+    comparisons = compare(scores)
+    write_text(files.comparisons, comparisons.to_csv(index=False))
+    title = params.title
+    difference = notice(cells, params.mark)
+    if difference:
+        title = f"{title}: {difference}" if title else difference
+    stem = Path(files.csv).with_suffix("")
+    write(run.cells(name), stem, title)

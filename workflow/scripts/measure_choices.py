@@ -6,8 +6,7 @@ from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    run, params = Run(run_folder(snakemake.log[0])), snakemake.params
-    effects = measure(
-        {name: run.scores(name) for name in params.tables}, params.effects
-    )
+    run = Run(run_folder(snakemake.log[0]))
+    scores = {name: run.scores(name) for name in snakemake.params.tables}
+    effects = measure(scores, snakemake.params.contrasts)
     write_text(snakemake.output[0], effects.to_csv(index=False))

@@ -8,7 +8,8 @@ from kerhrm_paper.reporting.verify import agreement
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    params, run = snakemake.params, run_folder(snakemake.log[0])
+    params = snakemake.params
+    run = run_folder(snakemake.log[0])
     # no parameter, whose path would change with the checkout's place; of
     # workflow/rules/../scripts
     checkout = Path(snakemake.scriptdir).resolve().parents[1]

@@ -6,7 +6,11 @@ from kerhrm_paper.evaluation.scores import score_table
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    params, run = snakemake.params, run_folder(snakemake.log[0])
-    table = TableView.load(params.table)
-    scores = score_table(table, params.data, params.n_seeds, run)
+    params = snakemake.params
+    scores = score_table(
+        table=TableView.load(params.table),
+        data=params.data,
+        n_seeds=params.n_seeds,
+        run=run_folder(snakemake.log[0]),
+    )
     write_text(snakemake.output[0], scores.to_csv(index=False))

@@ -8,9 +8,11 @@ from kerhrm_paper.evaluation.selection import best, search
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    table = search(snakemake.params.cells, run_folder(snakemake.log[0]))
-    write_text(snakemake.output.scores, table.to_csv(index=False))
-    chosen = yaml.safe_dump(
-        best(table), sort_keys=False, default_flow_style=None, width=100
+    run = run_folder(snakemake.log[0])
+    scores = search(snakemake.params.cells, run)
+    write_text(snakemake.output.scores, scores.to_csv(index=False))
+    selected = best(scores)
+    content = yaml.safe_dump(
+        selected, sort_keys=False, default_flow_style=None, width=100
     )
-    write_text(snakemake.output.selected, chosen)
+    write_text(snakemake.output.selected, content)

@@ -13,13 +13,17 @@ from kerhrm_paper.reporting.figures import save
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
-    scores = {
-        Path(path).name.partition(".")[0]: pd.read_csv(path)
-        for path in snakemake.input.scores
-    }
-    spec = read_yaml(Path(snakemake.input.endpoints))
-    paper = load_paper_values(snakemake.input.paper_values)
-    found = endpoints(scores, spec, paper, snakemake.params.mark)
-    write_text(snakemake.output.csv, found.to_csv(index=False))
-    save(forest.endpoints(found), Path(snakemake.output.png).with_suffix(""))
-    save(forest.panel(scores), Path(snakemake.output.panel).with_suffix(""))
+    scores = {}
+    for path in map(Path, snakemake.input.scores):
+        table = path.name.partition(".")[0]
+        scores[table] = pd.read_csv(path)
+    tests = endpoints(
+        scores=scores,
+        spec=read_yaml(Path(snakemake.input.endpoints)),
+        paper=load_paper_values(snakemake.input.paper_values),
+        mark=snakemake.params.mark,
+    )
+    files = snakemake.output
+    write_text(files.csv, tests.to_csv(index=False))
+    save(forest.endpoints(tests), Path(files.png).with_suffix(""))
+    save(forest.panel(scores), Path(files.panel).with_suffix(""))

@@ -1,5 +1,7 @@
 """Whether regression data hold environments at all, seed by seed."""
 
+from functools import partial
+
 import torch
 
 from kerhrm.algorithm.options import HeterogeneityOptions
@@ -11,11 +13,15 @@ from kerhrm_paper.runs.job import job
 with job(snakemake) as checkpoint:
     options = HeterogeneityOptions(**snakemake.params.pretest)
     problems = load_records(Problem, snakemake.input.features)
-    x = torch.from_numpy(load_arrays(snakemake.input.train)[0]["x"])
-    units = [
-        checkpoint.once(
-            f"seed={s}", lambda s=s: test_problem(problems[s], x[s], options).arrays()
-        )
-        for s in range(snakemake.params.n_seeds)
-    ]
+    arrays, _ = load_arrays(snakemake.input.train)
+    x = torch.from_numpy(arrays["x"])
+
+    def test(s):
+        result = test_problem(problems[s], x[s], options)
+        return result.arrays()
+
+    units = []
+    for s in range(snakemake.params.n_seeds):
+        unit = checkpoint.once(f"seed={s}", partial(test, s))
+        units.append(unit)
     save_stacked(snakemake.output[0], units)

@@ -4,4 +4,9 @@ from kerhrm_paper.runs.job import job
 from kerhrm_paper.runs.training import train_learners
 
 with job(snakemake) as checkpoint:
-    train_learners(snakemake.input, snakemake.params, snakemake.output, checkpoint)
+    train_learners(
+        files=snakemake.input,
+        params=snakemake.params,
+        outputs=snakemake.output,
+        checkpoint=checkpoint,
+    )

@@ -5,5 +5,9 @@ from kerhrm_paper.runs.job import job
 from kerhrm_paper.runs.training import finish_iterations
 
 with job(snakemake) as checkpoint:
-    files = snakemake.input
-    finish_iterations(files, snakemake.params, snakemake.output[0], checkpoint)
+    finish_iterations(
+        files=snakemake.input,
+        params=snakemake.params,
+        output=snakemake.output[0],
+        checkpoint=checkpoint,
+    )

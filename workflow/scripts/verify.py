@@ -9,9 +9,12 @@ from kerhrm_paper.reporting.verify import verify
 from kerhrm_paper.runs.job import job, run_folder
 
 with job(snakemake):
-    found = verify(Run(run_folder(snakemake.log[0])), Path(snakemake.params.reference))
-    if len(found.departures):
-        print(found.departures.to_string(index=False, float_format="%.4g"))
+    run = Run(run_folder(snakemake.log[0]))
+    verification = verify(run, Path(snakemake.params.reference))
+    departures = verification.departures
+    if len(departures):
+        print(departures.to_string(index=False, float_format="%.4g"))
         hint = "another machine's rounding moves networks; see docs/protocol.md"
-        raise KerhrmError(str(found), hint)
-    logging.getLogger("kerhrm").info("%s", found)
+        raise KerhrmError(str(verification), hint)
+    log = logging.getLogger("kerhrm")
+    log.info("%s", verification)

@@ -6,6 +6,5 @@ from kerhrm.files import write_text
 from kerhrm_paper.runs.job import job
 
 with job(snakemake):
-    write_text(
-        snakemake.output[0], yaml.safe_dump(snakemake.params.config, sort_keys=False)
-    )
+    content = yaml.safe_dump(snakemake.params.config, sort_keys=False)
+    write_text(snakemake.output[0], content)

@@ -21,8 +21,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot, pad
 
-from kerhrm.algorithm.environments import label_bins, label_information
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.penalties import minimisers
@@ -35,9 +36,16 @@ def cell_environments(
 ) -> tuple[Environments, Tensor]:
     """Infer environments that are functions of the cell (M_c), for every candidate k.
 
-    Of cells (n,), (m,), int64, of the training and validation points: 0, ..., C - 1.
-
-    Raises KerhrmError as :func:`~kerhrm.algorithm.mixture.fit_mixture`.
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    cells : Tensor, (n,), int64
+        Cells 0, ..., C - 1 of the training points.
+    cells_validation : Tensor, (m,), int64
+        Cells of the validation points.
+    options : AuxiliaryOptions
+        Of the clustering.
 
     Returns
     -------
@@ -45,54 +53,72 @@ def cell_environments(
         One candidate for each k; ``weights`` are shares of all points.
     memberships : Tensor, (G, C, K)
         Of every cell: those of a new point are the row of its cell.
+
+    Raises
+    ------
+    KerhrmError
+        As :func:`~kerhrm.algorithm.mixture.fit_mixture`.
     """
-    found: list[Environments] = []
+    candidates: list[Environments] = []
     tables: list[Tensor] = []
     for k in options.k:
         psi, psi_validation = problem.reduced(k)
-        size = options.n_init, int(cells.max()) + 1, options.n_environments
-        draw = stream(problem.seed, "auxiliary", f"k={k}").dirichlet(
-            [0.5] * size[-1], size[:2]
-        )
+        starts = _random_memberships(problem.seed, k, int(cells.max()) + 1, options)
         mixtures = fit_mixture(
             psi,
             problem.target,
-            torch.from_numpy(draw).to(psi)[:, cells],
+            starts.to(psi)[:, cells],
             ridge=options.clustering_ridge,
             cells=cells,
             point_weights=problem.weights,
-            per_cluster=True,
+            em=EM(per_cluster=True),
         )
         best = mixtures.objective.argmin()
-        one = mixtures.take(best)
-        table = one_hot(one.weights.argmax(-2), options.n_environments).to(psi)
-        points = psi_validation, problem.target_validation, cells_validation
-        held_out = one.log_likelihood(*points, problem.counts[1])
-        train = table[cells] * problem.counts[0][:, None]
-        zero = torch.zeros_like(best)
-        found.append(
-            Environments(
-                k=torch.full_like(best, k),
-                train=train,
-                validation=table[cells_validation] * problem.counts[1][:, None],
-                slopes=pad(one.theta, (0, len(problem.s) - k)),
-                intercept=torch.zeros_like(one.sigma),
-                weights=train.mean(0),
-                sigma=one.sigma,
-                occupied=table.sum(0) > 0,
-                ridge=psi.new_tensor(options.clustering_ridge),
-                held_out=held_out,
-                objective=one.objective,
-                label_information=label_information(train, label_bins(problem.y)),
-                degenerate=zero.bool(),
-                n_starts=torch.full_like(best, options.n_init),
-                n_label_split=zero,
-                n_empty=zero,
-                n_unconverged=(~mixtures.converged).sum(),
-            )
+        mixture = mixtures.take(best)
+        likeliest = mixture.weights.argmax(-2)
+        memberships = one_hot(likeliest, options.n_environments).to(psi)
+        counts, counts_validation = problem.counts
+        held_out = mixture.log_likelihood(
+            psi_validation,
+            problem.target_validation,
+            cells=cells_validation,
+            point_weights=counts_validation,
         )
-        tables.append(table)
-    return Environments.stack(found), torch.stack(tables)
+        train = memberships[cells] * counts[:, None]
+        validation = memberships[cells_validation] * counts_validation[:, None]
+        zero = torch.zeros_like(best)
+        candidate = Environments(
+            k=torch.full_like(best, k),
+            train=train,
+            validation=validation,
+            slopes=pad(mixture.theta, (0, len(problem.s) - k)),
+            intercept=torch.zeros_like(mixture.sigma),
+            weights=train.mean(0),
+            sigma=mixture.sigma,
+            occupied=memberships.sum(0) > 0,
+            ridge=psi.new_tensor(options.clustering_ridge),
+            held_out=held_out,
+            objective=mixture.objective,
+            label_information=label_information(train, label_bins(problem.y)),
+            degenerate=zero.bool(),
+            n_starts=torch.full_like(best, options.n_init),
+            n_label_split=zero,
+            n_empty=zero,
+            n_unconverged=(~mixtures.converged).sum(),
+        )
+        candidates.append(candidate)
+        tables.append(memberships)
+    return Environments.stack(candidates), torch.stack(tables)
+
+
+def _random_memberships(
+    seed: int, k: int, n_cells: int, options: AuxiliaryOptions
+) -> Tensor:
+    """Memberships (R, C, K) of every cell at the start of EM, float64."""
+    random = stream(seed, "auxiliary", f"k={k}")
+    concentration = [0.5] * options.n_environments
+    draw = random.dirichlet(concentration, (options.n_init, n_cells))
+    return torch.from_numpy(draw)
 
 
 def cell_directions(
@@ -101,46 +127,67 @@ def cell_directions(
     """Learn the invariant direction of every candidate (k, alpha), and choose one
     (M_p).
 
-    Of the environments (G, n, K) of the training points and (G, m, K) of the validation
-    points, for each k of the options: those of :func:`cell_environments`, or a single
-    one, which makes this ERM.  Scores are minus the extrapolated risk; ties go to the
-    smaller k, then alpha.
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    train : Tensor, (G, n, K)
+        Memberships of the training points for each k of the options: those of
+        :func:`cell_environments`, or a single one, which makes this ERM.
+    validation : Tensor, (G, m, K)
+        Memberships of the validation points.
+    options : AuxiliaryOptions
+        Of M_p.
+
+    Returns
+    -------
+    Directions
+        Scores are minus the extrapolated risk; ties go to the smaller k, then alpha.
     """
-    order = stream(problem.seed, "auxiliary", "folds").permutation(len(problem.y))
+    random = stream(problem.seed, "auxiliary", "folds")
+    order = random.permutation(len(problem.y))
     fold = torch.from_numpy(order % options.folds).to(problem.u.device)
     thetas: list[Tensor] = []
     scores: list[Tensor] = []
-    for k, memberships, held_out in zip(options.k, train, validation, strict=True):
+    for k, of_train, of_validation in zip(options.k, train, validation, strict=True):
         psi, psi_validation = problem.reduced(k)
-        # without one of the folds, then of all points
-        found = []
-        for number in range(options.folds + 1):
-            rows = fold != number
-            risks = environment_risks(
-                psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
-            )
-            found.append(minimisers(options.penalty, psi, risks, options.alpha))
-        *without, theta = found  # (A, k) each
         residuals = problem.target.repeat(len(options.alpha), 1)
-        for number, other in enumerate(without):
-            residuals[:, fold == number] -= other @ psi[fold == number].mT
-        beyond = problem.target_validation - theta @ psi_validation.mT
-        losses, parts = (
-            torch.cat([residuals, beyond], -1) ** 2,
-            torch.cat([memberships, held_out]),
-        )
-        scores.append(-extrapolated_risk(losses, parts, options.extrapolation))
+        for number in range(options.folds):
+            held_out = fold == number
+            theta = _thetas(problem, psi, of_train, ~held_out, options)
+            residuals[:, held_out] -= theta @ psi[held_out].mT
+        everyone = torch.ones_like(fold, dtype=torch.bool)
+        theta = _thetas(problem, psi, of_train, everyone, options)
+        residuals_validation = problem.target_validation - theta @ psi_validation.mT
+        losses = torch.cat([residuals, residuals_validation], -1) ** 2
+        memberships = torch.cat([of_train, of_validation])
+        risk = extrapolated_risk(losses, memberships, options.extrapolation)
+        scores.append(-risk)
         thetas.append(pad(theta, (0, len(problem.s) - k)))
-    every = torch.cat(scores)
+    score = torch.cat(scores)
+    dimensions = torch.tensor(options.k, device=score.device)
     return Directions(
         theta=torch.cat(thetas),
-        k=torch.tensor(options.k, device=every.device).repeat_interleave(
-            len(options.alpha)
-        ),
-        alpha=every.new_tensor(options.alpha).repeat(len(options.k)),
-        score=every,
-        chosen=int(every.argmax()),
+        k=dimensions.repeat_interleave(len(options.alpha)),
+        alpha=score.new_tensor(options.alpha).repeat(len(options.k)),
+        score=score,
+        chosen=int(score.argmax()),
     )
+
+
+def _thetas(
+    problem: Problem,
+    psi: Tensor,
+    memberships: Tensor,
+    rows: Tensor,
+    options: AuxiliaryOptions,
+) -> Tensor:
+    """Minimisers (A, k), one for each alpha, by some rows of psi (n, k)."""
+    risks = environment_risks(
+        psi[rows], problem.target[rows], memberships[rows], ridge=options.ridge
+    )
+    # the unit is that of all points, so that alpha means the same in each fold
+    return minimisers(options.penalty, psi, risks, options.alpha)
 
 
 def extrapolated_risk(
@@ -151,7 +198,8 @@ def extrapolated_risk(
     Of losses (..., m) and memberships (m, K): (...).
     """
     weight = memberships.sum(0)
-    r = memberships[:, weight > 1e-9]
-    risks = losses @ r / weight[weight > 1e-9]
+    occupied = weight > 1e-9
+    risks = losses @ memberships[:, occupied] / weight[occupied]
     worst = risks.amax(-1)
-    return worst + extrapolation * (worst - risks.amin(-1))
+    best = risks.amin(-1)
+    return worst + extrapolation * (worst - best)

@@ -46,67 +46,92 @@ class Cells:
         bins, and several columns by k-means.  Columns of indicators suit a category
         with many values.
 
-        Numbers z (n, c); the seed starts k-means.  There are at most ``n_cells`` cells,
-        fewer where a quantile bin would have less than 30 points.
+        Parameters
+        ----------
+        z : ndarray, (n, c)
+            Numbers, with a row for each point.
+        n_cells : int
+            Cells at most; fewer where a quantile bin would have less than 30 points.
+        seed : int
+            Starts k-means.
 
-        Raises KerhrmError if z is not a finite table with a row for each point, or is
-        constant.
+        Raises
+        ------
+        KerhrmError
+            If z is not a finite table, or is constant.
         """
         z = _checked(z)
-        mean, scale = z.mean(0), np.where(z.std(0) > 0, z.std(0), 1.0)
-        rows = np.unique(z, axis=0)
-        if len(rows) < 2:
-            raise KerhrmError(
-                "the auxiliary variable is constant", "give a column that varies"
-            )
-        none = np.zeros((0, z.shape[1]))
-        if z.shape[1] == 1:
-            edges = (rows[1:, 0] + rows[:-1, 0]) / 2
-            if len(rows) > n_cells:
-                count = max(2, min(n_cells, len(z) // CELL_POINTS))
-                edges = np.unique(np.quantile(z[:, 0], np.arange(1, count) / count))
-            return cls(mean, scale, edges, none)
-        centres = (rows - mean) / scale
-        if len(rows) > n_cells:
-            from scipy.cluster.vq import kmeans2  # slow to import
+        distinct = np.unique(z, axis=0)
+        if len(distinct) < 2:
+            problem = "the auxiliary variable is constant"
+            raise KerhrmError(problem, "give a column that varies")
+        deviation = z.std(0)
+        mean = z.mean(0)
+        scale = np.where(deviation > 0, deviation, 1.0)
+        n_columns = z.shape[1]
+        if n_columns == 1:
+            edges = _edges(z[:, 0], distinct[:, 0], n_cells)
+            return cls(mean, scale, edges, centres=np.zeros((0, 1)))
+        centres = (distinct - mean) / scale
+        if len(distinct) > n_cells:
+            centres = _centres((z - mean) / scale, n_cells, seed)
+        return cls(mean, scale, edges=np.zeros(0), centres=centres)
 
-            random = stream(seed, "auxiliary", "cells")
-            points = (z - mean) / scale
-            centres, labels = kmeans2(points, n_cells, minit="++", seed=random)
-            centres = centres[np.unique(labels)]
-        return cls(mean, scale, np.zeros(0), centres)
-
-    def of(self, z: np.ndarray) -> Tensor:
+    def locate(self, z: np.ndarray) -> Tensor:
         """Cell (m,), int64, of each row of an auxiliary variable (m, c).
 
         Raises KerhrmError if z is not finite, or has other columns than in training.
         """
         z = _checked(z)
-        if z.shape[1] != len(self.mean):
-            d = len(self.mean)
-            text = f"the auxiliary variable must have {d} columns; got {z.shape[1]}"
-            raise KerhrmError(text, "give the columns of the training")
-        if len(self.mean) == 1:
-            return torch.from_numpy(np.searchsorted(self.edges, z[:, 0], side="left"))
+        n_columns = len(self.mean)
+        if z.shape[1] != n_columns:
+            problem = f"the auxiliary variable must have {n_columns} columns"
+            hint = "give the columns of the training"
+            raise KerhrmError(f"{problem}; got {z.shape[1]}", hint)
+        if n_columns == 1:
+            numbers = np.searchsorted(self.edges, z[:, 0], side="left")
+            return torch.from_numpy(numbers)
         points = (z - self.mean) / self.scale
-        distances = ((points[:, None] - self.centres) ** 2).sum(-1)
+        differences = points[:, None] - self.centres
+        distances = (differences**2).sum(-1)
         return torch.from_numpy(distances.argmin(-1))
 
     def __len__(self) -> int:
-        return len(self.edges) + 1 if len(self.mean) == 1 else len(self.centres)
+        n_columns = len(self.mean)
+        if n_columns == 1:
+            return len(self.edges) + 1
+        return len(self.centres)
+
+
+def _edges(column: np.ndarray, distinct: np.ndarray, n_cells: int) -> np.ndarray:
+    """Edges between the distinct values of a column (n,), or of its quantile bins."""
+    if len(distinct) <= n_cells:
+        return (distinct[1:] + distinct[:-1]) / 2
+    n_bins = max(2, min(n_cells, len(column) // CELL_POINTS))
+    shares = np.arange(1, n_bins) / n_bins
+    return np.unique(np.quantile(column, shares))
+
+
+def _centres(points: np.ndarray, n_cells: int, seed: int) -> np.ndarray:
+    """Centres (C, c) of points (n, c) by k-means, without empty cells."""
+    from scipy.cluster.vq import kmeans2  # slow to import
+
+    random = stream(seed, "auxiliary", "cells")
+    centres, labels = kmeans2(points, n_cells, minit="++", seed=random)
+    return centres[np.unique(labels)]
 
 
 def _checked(z: np.ndarray) -> np.ndarray:
+    """The auxiliary variable in double precision; refuse what is no finite table."""
     z = np.asarray(z, dtype=np.float64)
     if z.ndim != 2 or 0 in z.shape:
-        text = (
-            f"the auxiliary variable must be a table (n, columns); got shape {z.shape}"
-        )
-        raise KerhrmError(text, "give a row for each point and at least one column")
-    if not np.isfinite(z).all():
-        row = int(np.flatnonzero(~np.isfinite(z).all(-1))[0])
-        text = (
-            f"the auxiliary variable must be finite; row {row} (counted from 0) is not"
-        )
-        raise KerhrmError(text, "drop such rows")
+        problem = "the auxiliary variable must be a table (n, columns)"
+        hint = "give a row for each point and at least one column"
+        raise KerhrmError(f"{problem}; got shape {z.shape}", hint)
+    finite = np.isfinite(z).all(-1)
+    if not finite.all():
+        row = int(finite.argmin())
+        problem = "the auxiliary variable must be finite"
+        where = f"row {row} (counted from 0) is not"
+        raise KerhrmError(f"{problem}; {where}", "drop such rows")
     return z

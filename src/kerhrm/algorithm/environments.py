@@ -19,17 +19,14 @@ label can.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot, pad
 
-from kerhrm.algorithm.mixture import fit_mixture, orthogonal_update, random_starts
+from kerhrm.algorithm.clustering import Variant, infer_environments
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.records import Directions, Environments, Problem
 from kerhrm.errors import KerhrmError
-from kerhrm.randomness import stream
 
 
 def learn_environments(
@@ -72,36 +69,64 @@ def learn_environments(
         labels are zero, or inputs are needed and not given.
     """
     if len(environments) != t - 1 or len(directions) != t - 1:
-        text = (
-            f"iteration {t} needs the environments and directions of all {t - 1} before"
-        )
-        raise KerhrmError(text, f"pass those of iterations 1 to {t - 1}, in order")
+        before = f"the environments and directions of all {t - 1} before"
+        hint = f"pass those of iterations 1 to {t - 1}, in order"
+        raise KerhrmError(f"iteration {t} needs {before}", hint)
     if t > 1:
-        ends = [d.winner(i) for i, d in enumerate(directions, start=1)]
-        thetas = [
-            end.theta for end in (ends if options.projection == "all" else ends[-1:])
-        ]
-        before = environments[-1].candidate(ends[-1].k)
-        one = _infer(problem, options, t, *problem.reduced(ends[-1].k), thetas, before)
-        return Environments.stack([one])
-    if (k_max := len(problem.s)) < max(options.k):
-        raise KerhrmError(
-            f"k={max(options.k)} exceeds the {k_max} reduced features", "lower k"
-        )
-    if options.first_kernel == "inputs":  # one clustering serves every k
+        return _later(problem, options, environments, directions)
+    k_max = len(problem.s)
+    if k_max < max(options.k):
+        text = f"k={max(options.k)} exceeds the {k_max} reduced features"
+        raise KerhrmError(text, "lower k")
+    if options.first_kernel == "inputs":
         if inputs is None:
             text = "first_kernel='inputs' needs the points x"
             raise KerhrmError(text, "pass inputs=(x, x_validation)")
-        x, x_validation = (part.double() for part in inputs)
-        one = _infer(problem, options, t, x, x_validation, [], None)
-        one = replace(one, slopes=one.slopes[:, : x.shape[-1]])
-        return Environments.stack(
-            [replace(one, k=torch.full_like(one.k, k)) for k in options.k]
-        )
+        return _of_inputs(problem, options, inputs)
     candidates: list[Environments] = []
     for k in options.k:
+        psi, psi_validation = problem.reduced(k)
+        variant = Variant(psi, psi_validation, t=1)
         smaller = candidates[-1] if candidates else None
-        candidates.append(_infer(problem, options, t, *problem.reduced(k), [], smaller))
+        candidates.append(infer_environments(problem, options, variant, smaller))
+    return Environments.stack(candidates)
+
+
+def _later(
+    problem: Problem,
+    options: KerHRMOptions,
+    environments: Sequence[Environments],
+    directions: Sequence[Directions],
+) -> Environments:
+    """Environments of a later iteration, with the k and without the direction of the
+    one before."""
+    winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
+    newest = winners[-1]
+    taken_out = winners if options.projection == "all" else [newest]
+    psi, psi_validation = problem.reduced(newest.k)
+    variant = Variant(
+        psi,
+        psi_validation,
+        t=len(directions) + 1,
+        taken_out=[winner.theta for winner in taken_out],
+    )
+    before = environments[-1].candidate(newest.k)
+    candidate = infer_environments(problem, options, variant, before)
+    return Environments.stack([candidate])
+
+
+def _of_inputs(
+    problem: Problem, options: KerHRMOptions, inputs: tuple[Tensor, Tensor]
+) -> Environments:
+    """Environments of the inputs (n, d), (m, d): one clustering serves every k."""
+    x, x_validation = inputs
+    variant = Variant(x.double(), x_validation.double(), t=1)
+    clustering = infer_environments(problem, options, variant, before=None)
+    slopes = clustering.slopes[:, : x.shape[-1]]
+    candidates = []
+    for k in options.k:
+        dimension = torch.full_like(clustering.k, k)
+        candidates.append(replace(clustering, slopes=slopes, k=dimension))
     return Environments.stack(candidates)
 
 
@@ -118,191 +143,23 @@ def choose_n_environments(
     target = problem.target_validation
     if options.clustering_target == "label":
         target = problem.y_validation.double()
-    found = []
-    for n in range(1, largest + 1):
-        update = {"n_environments": n, "first_kernel": "features"}
-        one = learn_environments(problem, options.model_copy(update=update), 1, [], [])
-        best = int(one.held_out.masked_fill(one.degenerate, -torch.inf).argmax())
-        means = problem.psi_validation @ one.slopes[best].mT
-        found.append(one.log_likelihoods(int(one.k[best]), means, target))
-        if bool(one.degenerate[best]):
-            found[-1] = torch.full_like(target, -torch.inf)
-    likelihoods = torch.stack(found)
-    short = likelihoods[likelihoods.mean(1).argmax()] - likelihoods
-    near = short.mean(1) <= short.std(1) / len(target) ** 0.5
+    by_number = []
+    for n_environments in range(1, largest + 1):
+        update = {"n_environments": n_environments, "first_kernel": "features"}
+        tried = options.model_copy(update=update)
+        candidates = learn_environments(problem, tried, 1, [], [])
+        held_out = candidates.held_out.masked_fill(candidates.degenerate, -torch.inf)
+        best = int(held_out.argmax())
+        if bool(candidates.degenerate[best]):
+            likelihoods = torch.full_like(target, -torch.inf)
+        else:
+            k = int(candidates.k[best])
+            means = problem.psi_validation @ candidates.slopes[best].mT
+            likelihoods = candidates.log_likelihoods(k, means, target)
+        by_number.append(likelihoods)
+    likelihoods = torch.stack(by_number)
+    likeliest = likelihoods.mean(1).argmax()
+    shortfall = likelihoods[likeliest] - likelihoods
+    standard_error = shortfall.std(1) / len(target) ** 0.5
+    near = shortfall.mean(1) <= standard_error
     return 1 + int(near.to(torch.int8).argmax())
-
-
-def label_bins(y: Tensor, n_bins: int = 10) -> Tensor:
-    """Labels (n,) as int64: their values if there are few, else their quantile bins."""
-    values = torch.unique(y)
-    if len(values) <= n_bins:
-        return torch.searchsorted(values, y.contiguous())
-    ranks = torch.searchsorted(y.sort().values, y.contiguous())  # ties share a rank
-    return ranks * n_bins // len(y)
-
-
-def label_information(responsibilities: Tensor, bins: Tensor) -> Tensor:
-    """Normalised mutual information of environment and label, I(E; Y) / min(H(E),
-    H(Y)).
-
-    The joint distribution is P(e, b) = (1/n) sum_i r_ie [bin of y_i = b].
-
-    Parameters
-    ----------
-    responsibilities : Tensor, (..., n, K)
-        Soft environments.
-    bins : Tensor, (n,), int64
-        From :func:`label_bins`.
-
-    Returns
-    -------
-    Tensor, (...)
-        In [0, 1]: 1 for environment = label, 0 for independence and where all points
-        share one environment or one bin.
-    """
-    indicators = one_hot(bins, int(bins.max()) + 1).to(responsibilities)
-    # (..., K, bins)
-    joint = responsibilities.mT @ indicators / responsibilities.shape[-2]
-    h_environment, h_label = _entropy(joint.sum(-1)), _entropy(joint.sum(-2))
-    information = h_environment + h_label - _entropy(joint.flatten(-2))
-    smaller = torch.minimum(h_environment, h_label)
-    return torch.where(
-        smaller > 1e-9, information / smaller.clamp_min(1e-9), 0.0
-    ).clamp(0, 1)
-
-
-def assign(
-    responsibilities: Tensor,
-    how: Literal["soft", "drawn", "hard"],
-    seed: int,
-    *name: str,
-) -> Tensor:
-    """Memberships (m, K) that M_p gets of responsibilities (m, K).
-
-    "soft": the responsibilities, as weights; "hard": 1 for the largest one, the first
-    among equals; "drawn": 1 for environment j with probability r_ij, as the paper's
-    words can be read ("we assign i-th point to j-th cluster with probability P_ij"),
-    from the stream ``clustering``, ``name``, "assignment" of ``seed``.  A point without
-    any responsibility belongs nowhere.
-    """
-    r = responsibilities
-    if how == "soft":
-        return r
-    if how == "hard":
-        chosen = r.argmax(-1)
-    else:
-        draw = stream(seed, "clustering", *name, "assignment").random(len(r))
-        # K: nowhere
-        chosen = (r.cumsum(-1) <= torch.from_numpy(draw).to(r)[:, None]).sum(-1)
-    return one_hot(chosen, r.shape[-1] + 1)[:, :-1].to(r) * (r > 0)
-
-
-def _infer(
-    problem: Problem,
-    options: KerHRMOptions,
-    t: int,
-    psi: Tensor,
-    psi_validation: Tensor,
-    thetas: Sequence[Tensor],
-    before: Environments | None,
-) -> Environments:
-    """Fit mixtures of points psi (n, k), (m, k) less directions; the best
-    non-degenerate one.
-
-    Nested initialisations are the environments ``before``, unless these are degenerate.
-    """
-    k = psi.shape[-1]
-    for theta in thetas:
-        psi, psi_validation = (
-            orthogonal_update(p, theta[:k]) for p in (psi, psi_validation)
-        )
-    constant = 0.0
-    if options.clustering_intercept:
-        constant = float((psi**2).mean()) ** 0.5  # keeps the unit of the ridge
-        psi, psi_validation = (
-            pad(p, (0, 1), value=constant) for p in (psi, psi_validation)
-        )
-    if options.clustering_target == "residual":
-        y, y_validation = problem.target, problem.target_validation
-    else:
-        y, y_validation = problem.y.double(), problem.y_validation.double()
-    name = f"t={t}", f"k={k}"
-    if options.init == "nested" and before is not None and not bool(before.degenerate):
-        starts = _normalised(before.train)[None]
-    else:
-        size = options.n_init, len(psi), options.n_environments
-        starts = random_starts(problem.seed, *size, *name).to(psi)
-    ridges = psi.new_tensor(options.clustering_ridge).repeat_interleave(len(starts))
-    mixtures = fit_mixture(
-        psi,
-        y,
-        starts.repeat(len(options.clustering_ridge), 1, 1),
-        ridge=ridges,
-        point_weights=problem.weights,
-        noise_sd=options.noise_sd,
-        per_cluster=options.noise_variance == "per_cluster",
-        hard=options.e_step == "hard",
-        max_iter=options.em_max_iter,
-        tol=options.em_tol,
-    )
-    counts = problem.counts
-    responsibilities = mixtures.responsibilities(psi, y)
-    information = label_information(responsibilities, label_bins(problem.y))
-    label_split = information > options.max_label_information
-    occupied = mixtures.weights >= options.min_share  # (R, K)
-    empty = occupied.sum(-1) < min(2, options.n_environments)
-    degenerate = label_split | empty
-    held_out = mixtures.log_likelihood(psi_validation, y_validation, None, counts[1])
-    # where every start is degenerate, the likeliest one stays, marked as degenerate
-    all_degenerate = degenerate.all()
-    best = held_out.masked_fill(degenerate & ~all_degenerate, -torch.inf).argmax()
-    winner, occupied = mixtures.take(best), occupied[best] | all_degenerate
-    slopes = winner.theta[:, :k]
-    for theta in reversed(thetas):
-        slopes = orthogonal_update(slopes, theta[:k])
-    memberships = (
-        assign(occupied * r, options.assignment, problem.seed, *name, part)
-        * count[:, None]
-        for part, r, count in (
-            ("train", responsibilities[best], counts[0]),
-            (
-                "validation",
-                winner.responsibilities(psi_validation, y_validation),
-                counts[1],
-            ),
-        )
-    )
-    train, validation = memberships
-    return Environments(
-        k=torch.full_like(best, k),
-        train=train,
-        validation=validation,
-        slopes=pad(slopes, (0, max(0, len(problem.s) - k))),
-        intercept=constant * winner.theta[:, -1],
-        weights=winner.weights,
-        sigma=winner.sigma,
-        occupied=occupied,
-        ridge=ridges[best],
-        held_out=held_out[best],
-        objective=winner.objective,
-        label_information=information[best],
-        degenerate=all_degenerate,
-        n_starts=torch.full_like(best, len(degenerate)),
-        n_label_split=label_split.sum(),
-        n_empty=empty.sum(),
-        n_unconverged=(~mixtures.converged).sum(),
-    )
-
-
-def _normalised(responsibilities: Tensor) -> Tensor:
-    """Responsibilities (n, K) that add up to one again, without dropped
-    environments."""
-    total = responsibilities.sum(-1, keepdim=True)
-    equal = torch.full_like(responsibilities, 1 / responsibilities.shape[-1])
-    return torch.where(total > 0, responsibilities / total, equal)
-
-
-def _entropy(p: Tensor) -> Tensor:
-    """Entropy in nats along the last axis."""
-    return -torch.special.xlogy(p, p).sum(-1)

@@ -97,41 +97,58 @@ def train_network(
     TrainedNetwork
         The chosen network, with its cosine weight.
     """
-    pooled = options.stop_by == "pooled" or direction.iteration == 0
+    detected = direction.iteration > 0
     y = problem.y_validation
-    memberships = problem.counts[1].to(y)[None]
-    if not pooled:
+    if options.stop_by == "pooled" or not detected:
+        _, counts = problem.counts
+        memberships = counts.to(y)[None]
+    else:
         memberships = all_memberships(environments, "validation")
 
     def rule(candidate: N) -> Tensor:
         scores = point_scores(candidate(x_validation), y, problem.task)
         return worst_environment_score(scores[None], memberships)[0]
 
-    trained: list[tuple[N, dict[str, float]]] = []
-    for weight in options.cosine_weight if direction.iteration > 0 else [0.0]:
-        best = None
+    candidates: list[N] = []
+    history: list[dict[str, float]] = []
+    for weight in options.cosine_weight if detected else [0.0]:
+        callbacks = []
         if options.check_every:
             best = BestWeights(
                 network, rule, every=options.check_every, steps=options.steps
             )
-        watch = [best] if best else []
-        last, n_steps = train_igd(
-            network, x, problem, direction, weight, options, watch
+            callbacks.append(best)
+        candidate, n_steps = train_igd(
+            network,
+            x,
+            problem,
+            direction,
+            cosine_weight=weight,
+            options=options,
+            callbacks=callbacks,
         )
-        candidate, step = (best.network, best.best_step) if best else (last, n_steps)
+        step = n_steps
+        if options.check_every:
+            candidate = best.network
+            step = best.best_step
         with torch.no_grad():
             score = float(rule(candidate))
-        row = {
-            "cosine_weight": weight,
-            "score": score,
-            "step": step,
-            "n_steps": n_steps,
-        }
-        trained.append((candidate, row))
-    scores = torch.tensor([row["score"] for _, row in trained], dtype=torch.float32)
-    chosen, row = trained[int(scores.nan_to_num(nan=-torch.inf).argmax())]
+        candidates.append(candidate)
+        history.append(
+            {
+                "cosine_weight": weight,
+                "score": score,
+                "step": step,
+                "n_steps": n_steps,
+            }
+        )
+    scores = torch.tensor([row["score"] for row in history], dtype=torch.float32)
+    chosen = int(scores.nan_to_num(nan=-torch.inf).argmax())
     return TrainedNetwork(
-        chosen, row["cosine_weight"], row["score"], [r for _, r in trained]
+        network=candidates[chosen],
+        cosine_weight=history[chosen]["cosine_weight"],
+        score=history[chosen]["score"],
+        history=history,
     )
 
 
@@ -149,9 +166,12 @@ def train_igd(
     Arguments are those of :func:`train_network`, and callbacks of the training.  The
     weights are those of the last step, where the objective stopped falling.
     """
-    u = problem.u * (torch.arange(len(problem.s), device=x.device) < direction.k)
-    given = problem.y, u, problem.s, direction.theta, problem.counts[0]
-    y, u, s, theta, counts = (t.to(x) for t in given)
+    used = torch.arange(len(problem.s), device=x.device) < direction.k
+    u = (problem.u * used).to(x)
+    s = problem.s.to(x)
+    y = problem.y.to(x)
+    theta = direction.theta.to(x)
+    counts = problem.counts[0].to(x)
     with torch.no_grad():
         f0 = network(x)  # the problem's may be rounded otherwise
     n_steps = 0
@@ -159,21 +179,22 @@ def train_igd(
     def objective(f: Tensor, network: N, step: int) -> Tensor:
         nonlocal n_steps
         n_steps = step
-        smoothing = SMOOTHING * (
-            1.0 if options.cosine == "smoothed" else 0.5 ** (step - 1)
-        )
-        cos = cosine_to_direction((f - f0) @ u / s, theta, smoothing)
+        decay = 1.0 if options.cosine == "smoothed" else 0.5 ** (step - 1)
+        change = (f - f0) @ u / s
+        cosine = cosine_to_direction(change, theta, SMOOTHING * decay)
         if options.cosine == "absolute":
-            cos = cos.abs()
-        return (counts * (f - y) ** 2).mean() + cosine_weight * (1 - cos)
+            cosine = cosine.abs()
+        squared_error = (counts * (f - y) ** 2).mean()
+        return squared_error + cosine_weight * (1 - cosine)
 
+    stopping = EarlyStopping(options.tol, options.window)
     trained = train(
         network,
         x,
         objective,
         steps=options.steps,
         learning_rate=options.learning_rate,
-        callbacks=[*callbacks, EarlyStopping(options.tol, options.window)],
+        callbacks=[*callbacks, stopping],
     )
     return trained, n_steps
 
@@ -182,5 +203,6 @@ def cosine_to_direction(g: Tensor, theta: Tensor, smoothing: float) -> Tensor:
     """cos(theta, g) of the network's change g and theta, (k,) each,
     smoothed at g = 0."""
     length2 = (theta**2).sum()
-    norm = (length2 * ((g**2).sum() + smoothing**2 * length2)).sqrt()
+    change2 = (g**2).sum() + smoothing**2 * length2
+    norm = (length2 * change2).sqrt()
     return (g * theta).sum() / norm

@@ -14,13 +14,14 @@ candidates are measured alike, and none can look good because its own environmen
 easy.  Pooled validation, the paper's rule, rewards the spurious feature.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.mixture import weighted_moments
+from kerhrm.algorithm.moments import weighted_moments
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import Risks, minimisers, solve
 from kerhrm.algorithm.records import (
@@ -61,28 +62,35 @@ def learn_directions(
         smaller alpha; a degenerate clustering's candidates are chosen only if there are
         no others.
     """
-    newest, n_alphas = environments[-1], len(options.alpha)
-    theta = newest.train.new_zeros(len(newest.k), n_alphas, len(problem.s))
+    newest = environments[-1]
+    n_alphas = len(options.alpha)
+    by_k = newest.train.new_zeros(len(newest.k), n_alphas, len(problem.s))
     for g, k in enumerate(newest.k.tolist()):
         psi, _ = problem.reduced(k)
-        by_size = options.weights == "by_size"
         risks = environment_risks(
-            psi, problem.target, newest.train[g], ridge=options.ridge, by_size=by_size
+            psi,
+            problem.target,
+            newest.train[g],
+            ridge=options.ridge,
+            by_size=options.weights == "by_size",
         )
         # next to a sum of losses the penalty weighs as much less than next to their
         # mean
-        terms = int((risks.weights > 0).sum()) if options.total == "sum" else 1
-        theta[g, :, :k] = minimisers(options.penalty, psi, risks, options.alpha, terms)
-    candidates = theta.flatten(0, 1)
-    score = selection_score(problem, candidates, environments, options.stop_by)
+        terms = 1
+        if options.total == "sum":
+            terms = int((risks.weights > 0).sum())
+        by_k[g, :, :k] = minimisers(options.penalty, psi, risks, options.alpha, terms)
+    theta = by_k.flatten(0, 1)
+    score = selection_score(problem, theta, environments, options.stop_by)
     degenerate = newest.degenerate.repeat_interleave(n_alphas)
-    eligible = score.masked_fill(degenerate & ~degenerate.all(), -torch.inf)
+    set_aside = degenerate & ~degenerate.all()
+    chosen = score.masked_fill(set_aside, -torch.inf).argmax()
     return Directions(
-        theta=candidates,
+        theta=theta,
         k=newest.k.repeat_interleave(n_alphas),
         alpha=theta.new_tensor(options.alpha).repeat(len(newest.k)),
         score=score,
-        chosen=int(eligible.argmax()),
+        chosen=int(chosen),
     )
 
 
@@ -119,11 +127,17 @@ def environment_risks(
     total = memberships.sum(0)
     shares = (memberships / total.clamp_min(1e-300)).mT
     second, cross = weighted_moments(psi, y, shares)
-    mass = total / len(psi)
-    occupied = (mass > 1e-9).to(psi.dtype)
-    weights = mass if by_size else occupied / occupied.sum()
-    rho = ridge * (psi**2).sum() / psi.numel()
-    return Risks(second, cross, (shares * y**2).sum(-1), weights, rho)
+    size = total / len(psi)
+    occupied = (size > 1e-9).to(psi.dtype)
+    equal = occupied / occupied.sum()
+    squares = (psi**2).sum()
+    return Risks(
+        second=second,
+        cross=cross,
+        constant=(shares * y**2).sum(-1),
+        weights=size if by_size else equal,
+        rho=ridge * squares / psi.numel(),
+    )
 
 
 def erm_direction(
@@ -134,18 +148,25 @@ def erm_direction(
     What KerHRM falls back to where no environments are detected; its iteration is 0.
     Ties go to the smaller k, then the smaller ridge.
     """
-    candidates = [
-        (dimension, ridge) for dimension in sorted(k) for ridge in sorted(ridges)
-    ]
+    candidates = list(itertools.product(sorted(k), sorted(ridges)))
+    counts, _ = problem.counts
+    everyone = counts[:, None]
     theta = problem.target.new_zeros(len(candidates), len(problem.s))
     for c, (dimension, ridge) in enumerate(candidates):
         psi, _ = problem.reduced(dimension)
-        everyone = problem.counts[0][:, None]
         risks = environment_risks(psi, problem.target, everyone, ridge=ridge)
-        theta[c, :dimension] = solve(*risks.pooled)
+        matrix, target = risks.pooled
+        theta[c, :dimension] = solve(matrix, target)
     score = selection_score(problem, theta, [], "pooled")
     best = int(score.argmax())
-    return Direction(theta[best], candidates[best][0], 0.0, float(score[best]), 0)
+    dimension, _ = candidates[best]
+    return Direction(
+        theta=theta[best],
+        k=dimension,
+        alpha=0.0,
+        score=float(score[best]),
+        iteration=0,
+    )
 
 
 def selection_score(
@@ -163,16 +184,18 @@ def selection_score(
     validation points alone.
     """
     outputs = predict_linear(theta, problem.psi_validation, problem.f0_validation)
-    scores = point_scores(outputs, problem.y_validation, problem.task)
+    of_validation = point_scores(outputs, problem.y_validation, problem.task)
     if rule == "pooled":
-        return (scores * problem.counts[1]).mean(-1)
+        _, counts = problem.counts
+        return (of_validation * counts).mean(-1)
     outputs = predict_linear(theta, problem.psi_train, problem.f0_train)
-    scores = torch.cat([point_scores(outputs, problem.y, problem.task), scores], dim=-1)
-    parts = (
-        all_memberships(environments, "train"),
-        all_memberships(environments, "validation"),
+    of_train = point_scores(outputs, problem.y, problem.task)
+    train = all_memberships(environments, "train")
+    validation = all_memberships(environments, "validation")
+    return worst_environment_score(
+        torch.cat([of_train, of_validation], dim=-1),
+        torch.cat([train, validation], dim=-1),
     )
-    return worst_environment_score(scores, torch.cat(parts, dim=-1))
 
 
 def point_scores(outputs: Tensor, y: Tensor, task: Task) -> Tensor:
@@ -181,8 +204,10 @@ def point_scores(outputs: Tensor, y: Tensor, task: Task) -> Tensor:
     Shapes (..., m), float64.
     """
     if task == "classification":
-        return ((outputs > 0) == (y > 0)).double()
-    return -((outputs - y).double() ** 2)
+        correct = (outputs > 0) == (y > 0)
+        return correct.double()
+    error = (outputs - y).double()
+    return -(error**2)
 
 
 def worst_environment_score(scores: Tensor, memberships: Tensor) -> Tensor:
@@ -192,7 +217,8 @@ def worst_environment_score(scores: Tensor, memberships: Tensor) -> Tensor:
     """
     weight = memberships.sum(-1)  # (E,)
     means = scores @ memberships.mT / weight.clamp_min(1e-9)
-    return torch.where(weight > 1e-9, means, torch.inf).amin(-1)
+    occupied = weight > 1e-9
+    return torch.where(occupied, means, torch.inf).amin(-1)
 
 
 def all_memberships(
@@ -206,6 +232,8 @@ def all_memberships(
     """
     degenerate = torch.cat([e.degenerate for e in environments])
     keep = ~degenerate | degenerate.all()  # (sum of G,)
-    # (sum of G, K, m)
-    memberships = torch.cat([getattr(e, part).mT for e in environments])
+    by_iteration = [
+        e.train.mT if part == "train" else e.validation.mT for e in environments
+    ]
+    memberships = torch.cat(by_iteration)  # (sum of G, K, m)
     return (memberships * keep[:, None, None]).flatten(0, 1)

@@ -2,9 +2,8 @@
 
     theta_0 = 0
     for t = 1, ..., T:
-        environments_t  from Psi without theta_(t-1)          M_c,
-        :func:`learn_environments` theta_t         invariant over environments_t
-        M_p, :func:`learn_directions`
+        environments_t  from Psi without theta_(t-1)    M_c, learn_environments
+        theta_t         invariant over environments_t   M_p, learn_directions
 
 The network (:mod:`kerhrm.algorithm.igd`) is trained along the final direction; no
 iteration depends on it.
@@ -27,6 +26,7 @@ from kerhrm.algorithm.records import (
     Memberships,
     Problem,
 )
+from kerhrm.options import Task
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,33 @@ class Fit:
 
     def _iteration(self, problem: Problem, t: int) -> dict[str, Any]:
         winner = self.directions[t].winner(t + 1)
-        one = self.environments[t].candidate(winner.k)
+        clustering = self.environments[t].candidate(winner.k)
         train = winner.predict(problem.psi_train, problem.f0_train)
         validation = winner.predict(problem.psi_validation, problem.f0_validation)
-        outputs = (train, problem.y), (validation, problem.y_validation)
-        scores = [float(point_scores(f, y, problem.task).mean()) for f, y in outputs]
-        direction = {
-            name: getattr(winner, name) for name in ("iteration", "k", "alpha", "score")
+        return {
+            "iteration": winner.iteration,
+            "k": winner.k,
+            "alpha": winner.alpha,
+            "score": winner.score,
+            "train_score": _mean_score(train, problem.y, problem.task),
+            "validation_score": _mean_score(
+                validation, problem.y_validation, problem.task
+            ),
+            "shares": clustering.train.mean(0).tolist(),
+            "ridge": clustering.ridge.item(),
+            "held_out": clustering.held_out.item(),
+            "label_information": clustering.label_information.item(),
+            "degenerate": clustering.degenerate.item(),
+            "n_starts": clustering.n_starts.item(),
+            "n_label_split": clustering.n_label_split.item(),
+            "n_empty": clustering.n_empty.item(),
+            "n_unconverged": clustering.n_unconverged.item(),
         }
-        names = (
-            "ridge held_out label_information degenerate n_starts n_label_split n_empty"
-        )
-        clustering = {
-            name: getattr(one, name).item()
-            for name in (names + " n_unconverged").split()
-        }
-        parts = {"train_score": scores[0], "validation_score": scores[1]}
-        return direction | parts | {"shares": one.train.mean(0).tolist()} | clustering
+
+
+def _mean_score(outputs: Tensor, y: Tensor, task: Task) -> float:
+    """Accuracy, or minus the mean squared error, of outputs and labels (m,)."""
+    return float(point_scores(outputs, y, task).mean())
 
 
 def fit(
@@ -106,8 +116,10 @@ def fit(
     >>> x = torch.randn(300, 2, generator=torch.Generator().manual_seed(0))
     >>> y = x[:, 0] + 2 * torch.tensor([-1.0, 1.0]).repeat(150) * x[:, 1]
     >>> network = build(NetworkOptions(widths=[16]), seed=0, d=2)
-    >>> features, parts = NTFMap.fit(network, x[:200], k=4), (x[200:], y[:200], y[200:])
-    >>> problem = Problem.from_features(features, *parts, "regression", seed=0)
+    >>> features = NTFMap.fit(network, x[:200], k=4)
+    >>> problem = Problem.from_features(
+    ...     features, x[200:], y=y[:200], y_validation=y[200:],
+    ...     task="regression", seed=0)
     >>> options = KerHRMOptions(k=[4], n_iterations=1, steps=20)
     >>> final = fit(problem, options).final
 
@@ -116,11 +128,12 @@ def fit(
     >>> from kerhrm.algorithm.igd import train_network
     >>> environments = [learn_environments(problem, options, 1, [], [])]
     >>> directions = [learn_directions(problem, environments, options)]
-    >>> one = select_iteration(problem, environments, directions, options)
-    >>> torch.equal(one.theta, final.theta)
+    >>> direction = select_iteration(problem, environments, directions, options)
+    >>> torch.equal(direction.theta, final.theta)
     True
-    >>> parts = x[:200], x[200:], problem, final, environments, options
-    >>> train_network(network, *parts).cosine_weight in options.cosine_weight
+    >>> trained = train_network(
+    ...     network, x[:200], x[200:], problem, final, environments, options)
+    >>> trained.cosine_weight in options.cosine_weight
     True
     """
     environments: list[Environments] = []
@@ -128,18 +141,25 @@ def fit(
     for t in range(1, options.n_iterations + 1):
         if t > 1 and _nothing_left(directions, options):
             break
-        environments.append(
-            learn_environments(problem, options, t, environments, directions, inputs)
+        clustered = learn_environments(
+            problem, options, t, environments, directions, inputs
         )
-        directions.append(learn_directions(problem, environments, options))
+        environments.append(clustered)
+        learned = learn_directions(problem, environments, options)
+        directions.append(learned)
     final = select_iteration(problem, environments, directions, options)
-    return Fit(tuple(environments), tuple(directions), final)
+    return Fit(
+        environments=tuple(environments),
+        directions=tuple(directions),
+        final=final,
+    )
 
 
 def _nothing_left(directions: Sequence[Directions], options: KerHRMOptions) -> bool:
     """Whether the next clustering would have no feature: k is 1, say."""
-    taken = len(directions) if options.projection == "all" else 1
-    return directions[-1].winner(len(directions)).k <= taken
+    n_taken_out = len(directions) if options.projection == "all" else 1
+    newest = directions[-1].winner(len(directions))
+    return newest.k <= n_taken_out
 
 
 def select_iteration(
@@ -165,9 +185,9 @@ def select_iteration(
     Direction
         With the iteration's number.
     """
-    ends = [d.winner(t) for t, d in enumerate(directions, start=1)]
+    winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
     if options.final == "last":
-        return ends[-1]
-    thetas = torch.stack([end.theta for end in ends])
+        return winners[-1]
+    thetas = torch.stack([winner.theta for winner in winners])
     score = selection_score(problem, thetas, environments, options.stop_by)
-    return ends[int(score.argmax())]
+    return winners[int(score.argmax())]

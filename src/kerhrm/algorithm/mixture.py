@@ -30,24 +30,16 @@ labels are:
 r_cj is in proportion to these products, and q_j(c) = r_cj.
 """
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Self
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from kerhrm.algorithm.em import EM, Steps, log_density, squared_residuals
 from kerhrm.errors import KerhrmError
 from kerhrm.randomness import stream
-
-LOG_2PI = float(np.log(2 * np.pi))
-#: entries of all products psi_a psi_b up to which they are stored: 0.5 GB in float64
-PRODUCTS_LIMIT = 2**26
-#: entries of Psi that are weighted at once: 64 MB in float64
-CHUNK = 2**23
 
 
 @dataclass(frozen=True)
@@ -79,16 +71,16 @@ class Mixture:
 
     def take(self, index: int | Tensor) -> Self:
         """Return one of the mixtures, without the leading R."""
-        return type(self)(
-            **{f.name: getattr(self, f.name)[index] for f in fields(self)}
-        )
+        taken = {f.name: getattr(self, f.name)[index] for f in fields(self)}
+        return type(self)(**taken)
 
     def responsibilities(self, psi: Tensor, y: Tensor) -> Tensor:
         """P(environment j | psi_i, y_i) of points (n, k), (n,), without cells.
 
         Shapes (R, n, K).
         """
-        return torch.softmax(self._log_joint(psi, y), dim=-2).mT.contiguous()
+        log_joint = self._log_joint(psi, y)
+        return torch.softmax(log_joint, dim=-2).mT.contiguous()
 
     def log_likelihood(
         self,
@@ -99,11 +91,13 @@ class Mixture:
     ) -> Tensor:
         """Mean log p(y_i | psi_i) of points (n, k), (n,) in cells (n,),
         in nats: (R,)."""
-        values = torch.logsumexp(self._log_joint(psi, y, cells), dim=-2)
-        return (values * point_weights).mean(-1)
+        log_joint = self._log_joint(psi, y, cells)
+        of_points = torch.logsumexp(log_joint, dim=-2)
+        return (of_points * point_weights).mean(-1)
 
     def _log_joint(self, psi: Tensor, y: Tensor, cells: Tensor | None = None) -> Tensor:
-        return _log_joint(_squares(psi, y, self.theta), self.weights, self.sigma, cells)
+        squares = squared_residuals(psi, y, self.theta)
+        return log_density(squares, self.weights, self.sigma, cells)
 
 
 def fit_mixture(
@@ -114,11 +108,7 @@ def fit_mixture(
     ridge: float | Tensor,
     cells: Tensor | None = None,
     point_weights: Tensor | None = None,
-    noise_sd: float | None = None,
-    per_cluster: bool = False,
-    hard: bool = False,
-    max_iter: int = 300,
-    tol: float = 1e-5,
+    em: EM | None = None,
 ) -> Mixture:
     """Fit R mixtures of K regressions to one data set by EM.
 
@@ -136,14 +126,8 @@ def fit_mixture(
         0, ..., C - 1: the cell of every point, whose points belong together.
     point_weights : Tensor, (n,), optional
         Of mean 1: sums over points become weighted sums.
-    noise_sd : float, optional
-        Fixes sigma, which is estimated in each M step by default.
-    per_cluster : bool
-        Estimate a sigma for each cluster.
-    hard : bool
-        Let E steps assign whole points.
-    max_iter, tol
-        EM ends after so many steps, or when L_c falls by less than ``tol`` in one step.
+    em : EM, optional
+        How EM is run.
 
     Returns
     -------
@@ -165,89 +149,74 @@ def fit_mixture(
     >>> fit_mixture(psi, y, start, ridge=1e-6).theta.round().flatten()
     tensor([ 1., -1.], dtype=torch.float64)
     """
-    n, n_clusters = start.shape[-2:]
+    settings = em or EM()
+    n_starts, n, n_clusters = start.shape
     if not bool(psi.any()) or not bool(y.any()):
         hint = "use k > 1 (with k=1 the first iteration leaves nothing), or other data"
         raise KerhrmError("all features or all labels of a data set are zero", hint)
     if n_clusters > n:
-        raise KerhrmError(
-            f"n_environments={n_clusters} exceeds n={n} training points",
-            "lower n_environments",
-        )
-    ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device).expand(
-        len(start)
-    )
+        problem = f"n_environments={n_clusters} exceeds n={n} training points"
+        raise KerhrmError(problem, "lower n_environments")
+    ridges = torch.as_tensor(ridge, dtype=psi.dtype, device=psi.device)
+    ridges = ridges.expand(n_starts)
     if not bool((ridges > 0).all()):
         raise KerhrmError(f"ridge must be positive; got {ridge}", "try 0.01")
     rho = ridges * (psi**2).sum() / psi.numel()  # (R,)
-    counts = torch.ones_like(y) if point_weights is None else point_weights
-    moments = ClusterMoments(psi, y, counts)
-    members = None if cells is None else one_hot(cells).to(psi)
-    sigma_floor = 1e-6 * float(y.std())
-    done: dict[str, Tensor] = {}
-    # finished mixtures leave the batch
-    active = torch.arange(len(start), device=psi.device)
+    steps = Steps(psi, y, settings, n_clusters, cells, point_weights)
+    done = _Done(n_starts, psi.device)
     # (R, K, n): sums over the few clusters are sums of whole rows
     r = start.mT.contiguous()
-    previous = psi.new_full((len(start),), torch.inf)
-    for iteration in range(1, max_iter + 1):
-        # M step
-        if point_weights is not None:
-            r = r * point_weights
-        theta = _ridge_regressions(moments.of(r), n * rho)
-        squares = _squares(psi, y, theta)
-        weights = r.mean(-1)
-        penalty = rho[:, None] * (theta**2).sum(-1)  # (R, K)
-        variance = torch.linalg.vecdot(r, squares) / n + penalty
-        if per_cluster:
-            variance = variance / weights.clamp_min(1 / n**2)
-        else:
-            variance = variance.sum(-1, keepdim=True).expand_as(weights)
-        sigma = variance.sqrt().clamp_min(sigma_floor)
-        if noise_sd is not None:
-            sigma = torch.full_like(sigma, noise_sd)
-        # E step, and L_c of the parameters just found
-        if members is None:
-            log_joint = _log_joint(squares, weights, sigma)
-        else:  # (R, K, C)
-            log_joint = (
-                _log_joint(squares, torch.ones_like(weights), sigma) * counts @ members
-            )
-            log_joint -= math.log(n_clusters)
-        if hard:
-            log_likelihood, likeliest = log_joint.max(dim=-2, keepdim=True)
-            r = torch.zeros_like(log_joint).scatter_(-2, likeliest, 1.0)
-        else:
-            log_likelihood = log_joint.amax(-2, keepdim=True)
-            r = log_joint.sub_(log_likelihood).exp_()
-            total = r.sum(-2, keepdim=True)
-            log_likelihood.add_(total.log())
-            r /= total
-        if members is None:
-            log_likelihood *= counts
-        else:
-            weights, r = r, r[..., cells]
-        objective = (penalty / (2 * sigma**2)).sum(-1) - log_likelihood.sum(
-            (-2, -1)
-        ) / n
-
-        converged = previous - objective < tol
-        finished = converged | (iteration == max_iter)
+    previous = psi.new_full((n_starts,), torch.inf)
+    for iteration in range(1, settings.max_iter + 1):
+        estimates = steps.maximise(r, rho)
+        weights, r, objective = steps.expect(estimates)
+        converged = previous - objective < settings.tol
+        finished = converged | (iteration == settings.max_iter)
         if bool(finished.any()):
-            steps = torch.full_like(active, iteration)
-            values = (theta, weights, sigma, objective, steps, converged)
-            found = dict(zip((f.name for f in fields(Mixture)), values, strict=True))
-            done = done or {
-                k: v.new_zeros(len(start), *v.shape[1:]) for k, v in found.items()
-            }
-            gone, left = finished.nonzero().squeeze(1), (~finished).nonzero().squeeze(1)
-            for name, value in found.items():
-                done[name].index_copy_(0, active[gone], value[gone])
-            active, r, objective, rho = (t[left] for t in (active, r, objective, rho))
-            if len(active) == 0:
+            mixtures = Mixture(
+                theta=estimates.theta,
+                weights=weights,
+                sigma=estimates.sigma,
+                objective=objective,
+                n_iterations=torch.full_like(done.active, iteration),
+                converged=converged,
+            )
+            left = done.keep(mixtures, finished)
+            if len(left) == 0:
                 break
+            r = r[left]
+            objective = objective[left]
+            rho = rho[left]
         previous = objective
-    return Mixture(**done)
+    return done.mixtures()
+
+
+class _Done:
+    """Mixtures that are finished; they leave the batch, whose others go on."""
+
+    def __init__(self, n_starts: int, device: torch.device) -> None:
+        self.n_starts = n_starts
+        self.active = torch.arange(n_starts, device=device)
+        self.fields: dict[str, Tensor] = {}
+
+    def keep(self, mixtures: Mixture, finished: Tensor) -> Tensor:
+        """Keep those of the active mixtures that are finished (R,), and return the
+        positions of the others."""
+        gone = finished.nonzero().squeeze(1)
+        left = (~finished).nonzero().squeeze(1)
+        for field in fields(Mixture):
+            of_active = getattr(mixtures, field.name)
+            if field.name not in self.fields:
+                shape = (self.n_starts, *of_active.shape[1:])
+                self.fields[field.name] = of_active.new_zeros(shape)
+            kept = self.fields[field.name]
+            kept.index_copy_(0, self.active[gone], of_active[gone])
+        self.active = self.active[left]
+        return left
+
+    def mixtures(self) -> Mixture:
+        """All mixtures, in the order of their starts."""
+        return Mixture(**self.fields)
 
 
 def orthogonal_update(psi: Tensor, theta: Tensor) -> Tensor:
@@ -266,98 +235,6 @@ def random_starts(
 ) -> Tensor:
     """Random hard assignments (R, n, K), float64, from the stream ``clustering``,
     ``name``."""
-    draw = stream(seed, "clustering", *name).integers(n_clusters, size=(n_init, n))
-    return one_hot(torch.from_numpy(draw), n_clusters).double()
-
-
-def weighted_moments(psi: Tensor, y: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Psi^T R_j Psi (J, k, k) and Psi^T R_j y (J, k) with R_j = diag(weights_j).
-
-    Of points (n, k), (n,) and J weightings (J, n), in chunks of points, so that no
-    second n x k array is made.
-    """
-    second = psi.new_zeros(len(weights), psi.shape[-1], psi.shape[-1])
-    for rows in _chunks(psi):
-        for j, weighting in enumerate(weights):
-            second[j] += (psi[rows] * weighting[rows, None]).mT @ psi[rows]
-    return second, (weights * y) @ psi
-
-
-class ClusterMoments:
-    """Moments of every cluster of many mixtures on one data set, psi (n, k) and y (n,).
-
-    Where it fits, the products psi_a psi_b of all points are stored once as an n x
-    k(k+1)/2 matrix, so that the moments of every mixture and cluster are one matrix
-    product.  The last cluster's are what the others leave of the sum: responsibilities
-    add up to ``counts`` (n,).
-    """
-
-    def __init__(self, psi: Tensor, y: Tensor, counts: Tensor) -> None:
-        n, k = psi.shape
-        self.psi, self.y = psi, y
-        second, cross = weighted_moments(psi, y, counts[None])
-        self.total_second, self.total_cross = second[0], cross[0]
-        self.products: Tensor | None = None
-        if n * k * (k + 1) // 2 <= PRODUCTS_LIMIT:
-            rows, columns = torch.triu_indices(k, k, device=psi.device)
-            self.products = psi[:, rows] * psi[:, columns]
-            self.psi_y = psi * y[:, None]
-            position = torch.empty(k, k, dtype=torch.int64, device=psi.device)
-            position[rows, columns] = torch.arange(len(rows), device=psi.device)
-            position[columns, rows] = position[rows, columns]
-            self.unpack = position.flatten()
-
-    def of(self, r: Tensor) -> tuple[Tensor, Tensor]:
-        """Moments (R, K, k, k) and (R, K, k) of responsibilities (R, K, n)."""
-        weightings = r[:, :-1].flatten(0, 1)  # (R (K - 1), n)
-        if self.products is not None:
-            packed = weightings @ self.products
-            second = packed.index_select(1, self.unpack).unflatten(
-                1, self.total_second.shape
-            )
-            cross = weightings @ self.psi_y
-        else:
-            second, cross = weighted_moments(self.psi, self.y, weightings)
-        second, cross = (
-            m.unflatten(0, (len(r), r.shape[1] - 1)) for m in (second, cross)
-        )
-        rest_second = (self.total_second - second.sum(1)).unsqueeze(1)
-        rest_cross = (self.total_cross - cross.sum(1)).unsqueeze(1)
-        return torch.cat([second, rest_second], 1), torch.cat([cross, rest_cross], 1)
-
-
-def _chunks(psi: Tensor) -> Iterator[slice]:
-    """Slices of points whose rows of psi have at most ``CHUNK`` entries."""
-    n = len(psi)
-    step = max(1, CHUNK * n // max(1, psi.numel()))
-    return (slice(first, first + step) for first in range(0, n, step))
-
-
-def _squares(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
-    """(y_i - psi_i^T Theta_j)^2: (n, k), (n,), (..., K, k) to (..., K, n)."""
-    return (theta @ psi.mT).sub_(y).square_()
-
-
-def _log_joint(
-    squares: Tensor, weights: Tensor, sigma: Tensor, cells: Tensor | None = None
-) -> Tensor:
-    """log q_j + log N(residual | 0, sigma_j^2), (..., K, n), in the place of squared
-    residuals.
-
-    Empty clusters (weight 0) have -inf and stay empty.
-    """
-    if cells is not None:
-        level = (weights.log() - sigma.log().unsqueeze(-1) - 0.5 * LOG_2PI)[..., cells]
-        return squares.mul_((-0.5 / sigma**2).unsqueeze(-1)).add_(level)
-    level = weights.log() - sigma.log() - 0.5 * LOG_2PI
-    return squares.mul_((-0.5 / sigma**2).unsqueeze(-1)).add_(level.unsqueeze(-1))
-
-
-def _ridge_regressions(moments: tuple[Tensor, Tensor], penalty: Tensor) -> Tensor:
-    """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, K, k, k), (R, K, k), (R,) to (R,
-    K, k)."""
-    second, cross = moments
-    second.diagonal(dim1=-2, dim2=-1).add_(penalty[:, None, None])
-    return torch.cholesky_solve(
-        cross.unsqueeze(-1), torch.linalg.cholesky(second)
-    ).squeeze(-1)
+    random = stream(seed, "clustering", *name)
+    clusters = random.integers(n_clusters, size=(n_init, n))
+    return one_hot(torch.from_numpy(clusters), n_clusters).double()

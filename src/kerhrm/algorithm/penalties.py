@@ -5,7 +5,6 @@
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,52 +12,18 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.registry import PENALTIES
+from kerhrm.algorithm.risks import Risks as Risks
 from kerhrm.errors import KerhrmError, shown
 
-MIN_RCOND = (
-    1e-12  #: reciprocal condition number below which four digits or fewer are left
+#: reciprocal condition number below which four digits or fewer are left
+MIN_RCOND = 1e-12
+#: logged then
+ILL_CONDITIONED = (
+    "the invariant direction's system is ill-conditioned, 1/cond = %.1e; raise ridge"
 )
 GRADIENT_TOLERANCE = 1e-10  #: of a minimum's gradient, as a share of that at theta = 0
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Risks:
-    """Squared losses L^e(theta) = theta^T A_e theta - 2 b_e^T theta + c_e of K
-    environments.
-
-    Attributes
-    ----------
-    second, cross, constant : Tensor, (K, k, k), (K, k), (K,)
-        A_e, b_e and c_e.
-    weights : Tensor, (K,)
-        w_e, which sum to one; 0 for environments without any point.
-    rho : Tensor, ()
-        Ridge of the pooled risk ``sum_e w_e L^e + rho |theta|^2``.
-    """
-
-    second: Tensor
-    cross: Tensor
-    constant: Tensor
-    weights: Tensor
-    rho: Tensor
-
-    def mean(self, values: Tensor) -> Tensor:
-        """Weighted mean sum_e w_e v_e of values (K, ...)."""
-        return torch.tensordot(self.weights, values, 1)
-
-    def losses(self, theta: Tensor) -> Tensor:
-        """L^e(theta) (K,) of a direction theta (k,)."""
-        return (self.second @ theta - 2 * self.cross) @ theta + self.constant
-
-    @property
-    def pooled(self) -> tuple[Tensor, Tensor]:
-        """A + rho I (k, k) and b (k,) of the pooled risk."""
-        eye = torch.eye(
-            self.cross.shape[-1], dtype=self.cross.dtype, device=self.cross.device
-        )
-        return self.mean(self.second) + self.rho * eye, self.mean(self.cross)
 
 
 class Penalty(ABC):
@@ -107,45 +72,53 @@ def minimisers(
         number.
     """
     penalty = PENALTIES[kind]()
+    thetas = []
     with torch.inference_mode(False), torch.enable_grad():
         unit = _number(kind, penalty.unit(_differentiable(psi)))
-        values = {one.name: getattr(risks, one.name) for one in fields(risks)}
-        risks = Risks(**{name: _differentiable(one) for name, one in values.items()})
-        found = [penalty.minimise(risks, alpha * unit / terms) for alpha in alphas]
-    for theta in found:
-        _check_minimiser(kind, theta, risks.cross.shape[1])
-    return torch.stack(found).detach()
+        risks = Risks(
+            second=_differentiable(risks.second),
+            cross=_differentiable(risks.cross),
+            constant=_differentiable(risks.constant),
+            weights=_differentiable(risks.weights),
+            rho=_differentiable(risks.rho),
+        )
+        for alpha in alphas:
+            thetas.append(penalty.minimise(risks, alpha * unit / terms))
+    for theta in thetas:
+        _check_minimiser(kind, theta, k=risks.cross.shape[1])
+    return torch.stack(thetas).detach()
 
 
 def _number(kind: str, unit: Any) -> float:
     """The unit of a penalty; of a package's penalty it must be positive."""
-    value = unit.detach().cpu() if isinstance(unit, Tensor) else unit
+    if isinstance(unit, Tensor):
+        unit = unit.detach().cpu()
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray(unit, dtype=float)
     except (TypeError, ValueError):
         array = np.empty(0)
-    positive = array.size == 1 and bool(array.reshape(()) > 0)
-    if array.size != 1 or not (positive or PENALTIES.is_built_in(kind)):
-        got = f"shape {array.shape}" if array.size > 1 else shown(value)
-        problem = f"penalty {kind}: unit must return a positive number; got {got}"
-        raise KerhrmError(problem, "return psi.new_ones(()) if alpha has no unit")
-    return float(array.reshape(()))
+    if array.size == 1:
+        number = float(array.reshape(()))
+        if number > 0 or PENALTIES.is_built_in(kind):
+            return number
+    got = f"shape {array.shape}" if array.size > 1 else shown(unit)
+    problem = f"penalty {kind}: unit must return a positive number; got {got}"
+    raise KerhrmError(problem, "return psi.new_ones(()) if alpha has no unit")
 
 
 def _check_minimiser(kind: str, theta: object, k: int) -> None:
     """Refuse what is no minimiser; of a package's penalty also one that diverged."""
-    where, hint = (
-        f"penalty {kind}: minimise must return",
-        "return a tensor of k numbers",
-    )
+    where = f"penalty {kind}: minimise must return"
+    hint = "return a tensor of k numbers"
     if not isinstance(theta, Tensor):
         problem = f"{where} a tensor; got {type(theta).__name__}"
         raise KerhrmError(problem, hint)
     if theta.shape != (k,):
         problem = f"{where} shape ({k},); got {tuple(theta.shape)}"
         raise KerhrmError(problem, "return one number for each feature")
-    own = PENALTIES.is_built_in(kind)  # imports no package, of which one may be broken
-    if not own and not bool(torch.isfinite(theta).all()):
+    if PENALTIES.is_built_in(kind):  # imports no package, of which one may be broken
+        return
+    if not bool(torch.isfinite(theta).all()):
         raise KerhrmError(f"{where} finite numbers; got NaN or infinity", hint)
 
 
@@ -173,16 +146,24 @@ class GradientVariance(Penalty):
         """Q (k, k) and q (k,): the variance is theta^T Q theta - 2 q^T
         theta + const."""
         d_second = risks.second - risks.mean(risks.second)
-        d_cross = (risks.cross - risks.mean(risks.cross)).unsqueeze(-1)
+        d_cross = risks.cross - risks.mean(risks.cross)
         metric_times = self.metric(risks, d_second)
-        if getattr(metric_times, "shape", None) != d_second.shape:
-            got = getattr(metric_times, "shape", type(metric_times).__name__)
-            got = tuple(got) if isinstance(got, torch.Size) else got
-            problem = f"penalty {type(self).__name__}: metric must return a tensor of"
-            problem += f" the shape of its columns, {tuple(d_second.shape)}; got {got}"
-            raise KerhrmError(problem, "return M times the columns of each environment")
-        target = risks.mean(metric_times.mT @ d_cross).squeeze(-1)
-        return 4 * risks.mean(d_second.mT @ metric_times), 4 * target
+        self._check_metric(metric_times, d_second)
+        matrix = risks.mean(d_second.mT @ metric_times)
+        target = risks.mean(metric_times.mT @ d_cross.unsqueeze(-1))
+        return 4 * matrix, 4 * target.squeeze(-1)
+
+    def _check_metric(self, metric_times: Any, columns: Tensor) -> None:
+        """Refuse another shape of M times columns (K, k, k) than theirs."""
+        shape = getattr(metric_times, "shape", None)
+        if shape == columns.shape:
+            return
+        got = type(metric_times).__name__ if shape is None else shape
+        if isinstance(got, torch.Size):
+            got = tuple(got)
+        problem = f"penalty {type(self).__name__}: metric must return a tensor of"
+        problem += f" the shape of its columns, {tuple(columns.shape)}; got {got}"
+        raise KerhrmError(problem, "return M times the columns of each environment")
 
     def minimise(self, risks: Risks, alpha: float) -> Tensor:
         pooled, mean_cross = risks.pooled
@@ -220,50 +201,68 @@ class ScaleGradientVariance(Penalty):
         return psi.new_ones(())
 
     def minimise(self, risks: Risks, alpha: float) -> Tensor:
-        from scipy.optimize import (
-            minimize,
-        )  # a quarter of a second, and few options need it
+        # a quarter of a second, and few options need it
+        from scipy.optimize import minimize
 
         pooled, cross = risks.pooled
         start = solve(pooled, cross)
         if alpha == 0:
             return start
-        deviation = (risks.second - risks.mean(risks.second)).cpu().numpy()
-        delta = (risks.cross - risks.mean(risks.cross)).cpu().numpy()
-        p, c, w = (t.cpu().numpy() for t in (pooled, cross, risks.weights))
-        # in coordinates where the pooled risk is round, or few large eigenvalues rule
-        # the steps
-        root = np.linalg.cholesky(p)
-        lift = np.linalg.inv(root).T  # theta = lift z
-
-        def differences(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """g_e less their mean, (K,), and the slopes of these, (K, k)."""
-            bent = deviation @ theta
-            return 2 * (bent - delta) @ theta, 2 * (2 * bent - delta)
-
-        def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
-            theta = lift @ z
-            d, slopes = differences(theta)
-            slope = 2 * (p @ theta - c + alpha * (w * d) @ slopes)
-            return theta @ p @ theta - 2 * c @ theta + alpha * w @ d**2, lift.T @ slope
-
-        def hessian(z: np.ndarray) -> np.ndarray:
-            d, slopes = differences(lift @ z)
-            bend = (w[:, None] * slopes).T @ slopes + 4 * np.tensordot(
-                w * d, deviation, 1
-            )
-            return lift.T @ (2 * (p + alpha * bend)) @ lift
-
-        tolerance = GRADIENT_TOLERANCE * np.abs(lift.T @ c).max()
-        found = minimize(
-            objective,
-            root.T @ start.cpu().numpy(),
+        function = _QuarticInRoundCoordinates(risks, alpha)
+        tolerance = GRADIENT_TOLERANCE * np.abs(function.lift.T @ function.cross).max()
+        minimum = minimize(
+            function.objective,
+            function.root.T @ start.cpu().numpy(),
             jac=True,
-            hess=hessian,
+            hess=function.hessian,
             method="trust-exact",
             options={"gtol": tolerance},
         )
-        return torch.from_numpy(lift @ found.x).to(cross)
+        return torch.from_numpy(function.lift @ minimum.x).to(cross)
+
+
+class _QuarticInRoundCoordinates:
+    """Pooled risk plus alpha times the variance of scale-gradients.
+
+    It is a function of z, theta = lift z, in which the pooled risk is round: otherwise
+    few large eigenvalues rule the steps of the trust region.
+    """
+
+    def __init__(self, risks: Risks, alpha: float) -> None:
+        pooled, cross = risks.pooled
+        mean_second = risks.mean(risks.second)
+        mean_cross = risks.mean(risks.cross)
+        self.alpha = alpha
+        self.deviation = (risks.second - mean_second).cpu().numpy()
+        self.delta = (risks.cross - mean_cross).cpu().numpy()
+        self.pooled = pooled.cpu().numpy()
+        self.cross = cross.cpu().numpy()
+        self.weights = risks.weights.cpu().numpy()
+        self.root = np.linalg.cholesky(self.pooled)
+        self.lift = np.linalg.inv(self.root).T
+
+    def differences(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """g_e less their mean, (K,), and the slopes of these, (K, k)."""
+        bent = self.deviation @ theta
+        return 2 * (bent - self.delta) @ theta, 2 * (2 * bent - self.delta)
+
+    def objective(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """Objective and gradient (k,) at z (k,)."""
+        theta = self.lift @ z
+        d, slopes = self.differences(theta)
+        penalty_slope = self.alpha * (self.weights * d) @ slopes
+        slope = 2 * (self.pooled @ theta - self.cross + penalty_slope)
+        risk = theta @ self.pooled @ theta - 2 * self.cross @ theta
+        penalty = self.alpha * self.weights @ d**2
+        return risk + penalty, self.lift.T @ slope
+
+    def hessian(self, z: np.ndarray) -> np.ndarray:
+        """Second derivatives (k, k) at z (k,)."""
+        d, slopes = self.differences(self.lift @ z)
+        of_slopes = (self.weights[:, None] * slopes).T @ slopes
+        of_differences = 4 * np.tensordot(self.weights * d, self.deviation, 1)
+        bend = of_slopes + of_differences
+        return self.lift.T @ (2 * (self.pooled + self.alpha * bend)) @ self.lift
 
 
 def solve(matrix: Tensor, target: Tensor) -> Tensor:
@@ -275,14 +274,12 @@ def solve(matrix: Tensor, target: Tensor) -> Tensor:
         If the matrix is exactly singular.
     """
     factors, pivots = torch.linalg.lu_factor(matrix)
-    inverse = torch.linalg.lu_solve(factors, pivots, torch.eye(len(matrix)).to(matrix))
-    rcond = 1 / (
-        torch.linalg.matrix_norm(matrix, 1) * torch.linalg.matrix_norm(inverse, 1)
-    )
-    if not float(rcond) >= MIN_RCOND:
-        message = (
-            "the invariant direction's system is ill-conditioned, 1/cond = %.1e; "
-            "raise ridge"
-        )
-        log.warning(message, float(rcond))
-    return torch.linalg.lu_solve(factors, pivots, target[:, None])[:, 0]
+    eye = torch.eye(len(matrix)).to(matrix)
+    inverse = torch.linalg.lu_solve(factors, pivots, eye)
+    norm = torch.linalg.matrix_norm(matrix, 1)
+    norm_of_inverse = torch.linalg.matrix_norm(inverse, 1)
+    rcond = float(1 / (norm * norm_of_inverse))
+    if not rcond >= MIN_RCOND:
+        log.warning(ILL_CONDITIONED, rcond)
+    solution = torch.linalg.lu_solve(factors, pivots, target[:, None])
+    return solution[:, 0]

@@ -1,193 +1,19 @@
-"""Plain records of one data set.
+"""Results of the steps of Algorithm 1: environments and directions."""
 
-The input of Algorithm 1, and the results of its steps.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, Self, get_args
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError
-from kerhrm.options import Task
+from kerhrm.algorithm.problem import Problem as Problem
+from kerhrm.algorithm.record import Record as Record
 
 #: share of the largest weight that a weight of zero becomes: such points have
 #: environments, too
 NO_WEIGHT = 1e-12
-
-
-class Record:
-    """Base of frozen dataclasses of tensors, arrays, numbers and strings."""
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return all fields as arrays, for a file."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        values = {name: getattr(self, name) for name in names}
-        values = {name: value for name, value in values.items() if value is not None}
-        return {
-            name: np.asarray(v.detach().cpu().numpy() if isinstance(v, Tensor) else v)
-            for name, v in values.items()
-        }
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, np.ndarray], device: torch.device | str | None = None
-    ) -> Self:
-        """Rebuild the record that :meth:`arrays` came from, with its tensors on a
-        device."""
-        values: dict[str, Any] = {}
-        for field in fields(cls):  # type: ignore[arg-type]
-            if field.name not in arrays and field.default is None:
-                continue
-            array = np.asarray(arrays[field.name])
-            kinds = get_args(field.type) or (field.type,)
-            if Tensor in kinds:
-                values[field.name] = torch.from_numpy(array).to(device)
-            else:
-                values[field.name] = array if np.ndarray in kinds else array.item()
-        return cls(**values)
-
-
-class FeatureMap(Protocol):
-    """Reduced features of training points, and a map of new ones."""
-
-    @property
-    def u(self) -> Tensor:
-        """Left singular vectors (n, k)."""
-        ...
-
-    @property
-    def s(self) -> Tensor:
-        """Singular values (k,)."""
-        ...
-
-    @property
-    def f0(self) -> Tensor:
-        """Outputs (n,) of the untrained network."""
-        ...
-
-    def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Reduced features (m, k) and f_0 (m,) of points (m, d)."""
-        ...
-
-
-@dataclass(frozen=True)
-class Problem(Record):
-    """Reduced features and labels of one data set, the input of Algorithm 1.
-
-    No test points.
-
-    Attributes
-    ----------
-    u, s : Tensor, (n, k), (k,)
-        Truncated singular value decomposition of the training points' neural tangent
-        features. float64, or float32 from a
-        :class:`~kerhrm.features.nystroem.NystroemMap`.
-    psi_validation : Tensor, (m, k)
-        Reduced features of the validation points.
-    f0_train, f0_validation : Tensor, (n,), (m,)
-        Outputs of the untrained network.
-    y, y_validation : Tensor, (n,), (m,)
-        Labels; -1 and +1 in classification.
-    task : "classification" or "regression"
-        What is learned.
-    seed : int
-        Names the random streams of the initialisations.
-    weights, weights_validation : Tensor, (n,), (m,), optional
-        Of the points, of mean 1: sums over points become weighted sums.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from kerhrm import NetworkOptions, NTFMap, Problem, build
-    >>> x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
-    >>> network = build(NetworkOptions(widths=[8]), seed=0, d=2)
-    >>> features = NTFMap.fit(network, x[:40], k=4)
-    >>> parts = x[40:], x[:40, 0], x[40:, 0]
-    >>> problem = Problem.from_features(features, *parts, "regression", seed=0)
-    >>> problem.reduced(2)[0].shape
-    torch.Size([40, 2])
-    """
-
-    u: Tensor
-    s: Tensor
-    psi_validation: Tensor
-    f0_train: Tensor
-    f0_validation: Tensor
-    y: Tensor
-    y_validation: Tensor
-    task: Task
-    seed: int
-    weights: Tensor | None = None
-    weights_validation: Tensor | None = None
-
-    @classmethod
-    def from_features(
-        cls,
-        feature_map: FeatureMap,
-        x_validation: Tensor,
-        y: Tensor,
-        y_validation: Tensor,
-        task: Task,
-        seed: int,
-        weights: Tensor | None = None,
-        weights_validation: Tensor | None = None,
-    ) -> Self:
-        """Problem of the points that a feature map was fitted on.
-
-        Labels become float64.
-
-        Validation points are (m, d); all else as the attributes.
-
-        Raises
-        ------
-        KerhrmError
-            If there is not one label for each point.
-        """
-        for points, labels in ((feature_map.u, y), (x_validation, y_validation)):
-            if labels.shape != (len(points),):
-                problem = (
-                    f"labels {tuple(labels.shape)} do not fit {len(points)} points"
-                )
-                raise KerhrmError(problem, "give one label for each point")
-        psi, f0 = feature_map.transform(x_validation)
-        reduced = feature_map.u, feature_map.s, psi, feature_map.f0, f0
-        doubles = y.double(), y_validation.double()
-        return cls(*reduced, *doubles, task, seed, weights, weights_validation)
-
-    @property
-    def counts(self) -> tuple[Tensor, Tensor]:
-        """Weights (n,) and (m,), float64; ones where there are none."""
-        given = (self.weights, self.y), (self.weights_validation, self.y_validation)
-        one, other = (
-            torch.ones_like(y).double() if w is None else w.double() for w, y in given
-        )
-        return one, other
-
-    @property
-    def psi_train(self) -> Tensor:
-        """Psi = U S, (n, k)."""
-        return self.u * self.s
-
-    def reduced(self, k: int) -> tuple[Tensor, Tensor]:
-        """First k columns of Psi, of the training (n, k) and validation points (m, k),
-        float64."""
-        return self.u[:, :k].double() * self.s[:k].double(), self.psi_validation[
-            :, :k
-        ].double()
-
-    @property
-    def target(self) -> Tensor:
-        """y - f_0 of the training points, float64: what psi^T theta has to explain."""
-        return (self.y - self.f0_train).double()
-
-    @property
-    def target_validation(self) -> Tensor:
-        """y - f_0 of the validation points, float64."""
-        return (self.y_validation - self.f0_validation).double()
 
 
 @dataclass(frozen=True)
@@ -213,15 +39,17 @@ class Memberships(Record):
     @classmethod
     def stack(cls, candidates: Sequence[Self]) -> Self:
         """Candidates, with fields without the leading G, as one record."""
-        names = [f.name for f in fields(cls)]
-        return cls(
-            **{n: torch.stack([getattr(c, n) for c in candidates]) for n in names}
-        )
+        stacked = {}
+        for field in fields(cls):
+            of_candidates = [getattr(candidate, field.name) for candidate in candidates]
+            stacked[field.name] = torch.stack(of_candidates)
+        return cls(**stacked)
 
     def candidate(self, k: int) -> Self:
         """Return the candidate of dimension k, with fields without the leading G."""
         g = self.k.tolist().index(k)
-        return type(self)(**{f.name: getattr(self, f.name)[g] for f in fields(self)})
+        of_candidate = {f.name: getattr(self, f.name)[g] for f in fields(self)}
+        return type(self)(**of_candidate)
 
 
 @dataclass(frozen=True)
@@ -280,16 +108,18 @@ class Environments(Memberships):
 
     def _log_joint(self, k: int, means: Tensor, target: Tensor) -> Tensor:
         """Up to a constant."""
-        one = self.candidate(k)
-        residuals = (target[:, None] - one.intercept - means) / one.sigma
-        return one.weights.log() - one.sigma.log() - 0.5 * residuals**2
+        mixture = self.candidate(k)
+        residuals = (target[:, None] - mixture.intercept - means) / mixture.sigma
+        level = mixture.weights.log() - mixture.sigma.log()
+        return level - 0.5 * residuals**2
 
 
 def of_occupied(memberships: Tensor, occupied: Tensor) -> np.ndarray:
     """Memberships (n, K) in the occupied environments; each row sums to one."""
     r = memberships[:, occupied]
     total = r.sum(-1, keepdim=True)
-    return torch.where(total > 0, r / total, 1 / r.shape[-1]).cpu().numpy()
+    equal = 1 / r.shape[-1]
+    return torch.where(total > 0, r / total, equal).cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -345,8 +175,13 @@ class Directions(Record):
     def winner(self, iteration: int) -> Direction:
         """Return the chosen candidate, as the direction of an iteration."""
         c = self.chosen
-        k, alpha, score = int(self.k[c]), float(self.alpha[c]), float(self.score[c])
-        return Direction(self.theta[c], k, alpha, score, iteration)
+        return Direction(
+            theta=self.theta[c],
+            k=int(self.k[c]),
+            alpha=float(self.alpha[c]),
+            score=float(self.score[c]),
+            iteration=iteration,
+        )
 
 
 def predict_linear(theta: Tensor, psi: Tensor, f0: Tensor) -> Tensor:

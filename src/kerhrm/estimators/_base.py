@@ -20,17 +20,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators import DataWarning
-from kerhrm.estimators._data import Units, read_features
+from kerhrm.errors import DataWarning, KerhrmError, shown
 from kerhrm.estimators._start import outside
 from kerhrm.estimators._state import restored, stored
-from kerhrm.estimators._target import read_target, read_weights
-from kerhrm.features.map import NTFMap, RankError
-from kerhrm.features.nystroem import NystroemMap
-from kerhrm.features.options import NystroemOptions
-from kerhrm.networks.base import Network, resolve_device
+from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
+from kerhrm.tables.data import Units, read_features
+from kerhrm.tables.target import read_target, read_weights
 from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time
@@ -45,6 +41,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     _task: Task
     _logistic = False
+    _labelled = False  #: whether the rows' environments are given
     _units: Units
     _range: np.ndarray  #: least and largest value of every column of the fit, (2, d)
     _predictor: Any
@@ -53,12 +50,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     device: str
     n_jobs: int | None
-
-    def _keep_parameters(self, given: dict[str, Any]) -> None:
-        """Make attributes of the parameters, the ``locals()`` of an ``__init__``."""
-        self.__dict__.update(
-            {name: value for name, value in given.items() if name != "self"}
-        )
 
     def __getstate__(self) -> dict[str, Any]:
         return stored(super().__getstate__())
@@ -141,33 +132,6 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             second = np.clip((1 + outputs) / 2, 0.0, 1.0)
         return np.column_stack([1 - second, second])
-
-
-def reduced_features(
-    network: Network,
-    x: Tensor,
-    k: int,
-    max_exact: int,
-    options: NystroemOptions,
-    seed: int,
-) -> NTFMap | NystroemMap:
-    """Reduce points (n, d) to k dimensions, or to as many as the features have.
-
-    By way of landmarks where there are more than ``max_exact`` points.
-    """
-    exact = len(x) <= max_exact
-    k = k if exact else min(k, options.n_landmarks)
-    while True:
-        try:
-            if exact:
-                return NTFMap.fit(network, x, k)
-            return NystroemMap.fit(network, x, k, options, seed)
-        except RankError as error:
-            if k == 1:
-                raise
-            # the last directions of that rank may be lost, too, where rounding rules
-            # them
-            k = max(1, min(error.rank, 4 * k // 5))
 
 
 def finish(estimator: Any, predictor: Any, x: Tensor) -> None:

@@ -70,12 +70,12 @@ def worse_than_constant(
     of numbers worse by that share and one standard error ``doubt`` of the difference.
     """
     limits = report["constant"].copy()
-    parts = report.index != ALL
+    environments = report.index != ALL
     if task == "classification":
-        limits[parts] *= 1 - share
+        limits[environments] *= 1 - share
     else:
-        limits[parts] *= 1 + share
-        limits[parts] += 0 if doubt is None else doubt[parts]
+        limits[environments] *= 1 + share
+        limits[environments] += 0 if doubt is None else doubt[environments]
     if len(worse := report.index[~(report["KerHRM"] <= limits)]):
         than = "hardly better" if task == "classification" else "worse"
         return f"KerHRM is {than} than a constant ({worse[0]})"

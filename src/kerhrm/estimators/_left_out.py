@@ -51,7 +51,10 @@ def left_out(
 
 
 def _learned(
-    problem: Problem, one: Memberships, points: Tensor, options: KerHRMOptions
+    problem: Problem,
+    environments: Memberships,
+    points: Tensor,
+    options: KerHRMOptions,
 ) -> Tensor:
     """Direction (k_max,) of some training points (n,), with their memberships in one
     candidate."""
@@ -63,5 +66,10 @@ def _learned(
         y=problem.y[points],
         weights=weights,
     )
-    members = Memberships(one.k, one.train[points], one.validation, one.degenerate)
+    members = Memberships(
+        environments.k,
+        environments.train[points],
+        environments.validation,
+        environments.degenerate,
+    )
     return learn_directions(some, [Memberships.stack([members])], options).theta[0]

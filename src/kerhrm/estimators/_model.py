@@ -10,39 +10,26 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import erm_direction
-from kerhrm.algorithm.loop import fit
-from kerhrm.algorithm.options import (
-    AuxiliaryOptions,
-    HeterogeneityOptions,
+from kerhrm.algorithm.loop import Fit
+from kerhrm.algorithm.options import AuxiliaryOptions
+from kerhrm.algorithm.records import Direction, Environments
+from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning
+from kerhrm.estimators._base import all_or_nothing, computation, finish
+from kerhrm.estimators._fitted import FittedInvariant
+from kerhrm.estimators._guard import not_detected, price
+from kerhrm.estimators._inferred import InferredEnvironments
+from kerhrm.estimators._parameters import FitOptions, fit_options
+from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._steps import (
+    Prepared,
+    iterated,
+    prepare,
+    tested,
+    with_number,
 )
-from kerhrm.algorithm.records import Direction, Environments, Problem
-from kerhrm.errors import KerhrmError
-from kerhrm.estimators import HeterogeneityNotDetectedWarning, PriceWarning
-from kerhrm.estimators._auxiliary import AuxiliaryColumns
-from kerhrm.estimators._base import (
-    all_or_nothing,
-    computation,
-    finish,
-    reduced_features,
-)
-from kerhrm.estimators._found import FoundEnvironments
-from kerhrm.estimators._guard import (
-    not_detected,
-    price,
-)
-from kerhrm.estimators._parameters import EstimatorOptions, options_of
-from kerhrm.estimators._rows import FittedInvariant
-from kerhrm.estimators._start import start
-from kerhrm.features.options import NystroemOptions
-from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
 from kerhrm.methods.auxiliary import AuxiliaryFit, fit_auxiliary
-from kerhrm.methods.inputs import Inputs
-
-#: environments that are tried where their number is to be chosen
-MAX_ENVIRONMENTS = 5
 
 
 class InvariantEstimator(FittedInvariant):
@@ -59,225 +46,163 @@ class InvariantEstimator(FittedInvariant):
     ) -> Self:
         """Infer environments, and learn a model that is invariant over them.
 
-        Inputs X (n_samples, n_features), and two labels of any kind or numbers y
-        (n_samples,), are standardised inside.  Rows ``validation=(X, y)`` choose k,
-        alpha, the iteration and lambda; by default a ``validation_fraction`` of the
-        rows does.  Invalid ones raise a
-        :class:`~kerhrm.KerhrmError`, a ``ValueError`` that names the column or
-        parameter.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, standardised inside.
+        y : array-like of shape (n_samples,)
+            Two labels of any kind, or numbers, standardised inside.
+        auxiliary : array-like of shape (n_samples,) or (n_samples, n_columns), optional
+            Columns that are no features, such as a time or a place.  Environments are
+            then functions of them: these can be tested for any target, and are known
+            of new rows without their targets.
+        validation : pair of array-like, optional
+            Rows (X, y) that choose k, alpha, the iteration and lambda, in place of a
+            ``validation_fraction`` of the rows.
+        sample_weight : array-like of shape (n_samples,), optional
+            Rows count in proportion to it, 0 or more, wherever a mean over rows is
+            taken; in the pre-test all rows with a weight count alike.
 
-        One or several columns ``auxiliary`` (n_samples, ...) that are no features, such
-        as a time or a place, make environments functions of them: these can be tested
-        for any target, and are known of new rows without their targets.
+        Returns
+        -------
+        Self
+            The estimator.
 
-        Rows count in proportion to ``sample_weight`` (n_samples,), 0 or more, wherever
-        a mean over rows is taken; in the pre-test all rows with a weight count alike.
+        Raises
+        ------
+        KerhrmError
+            A ``ValueError`` in one line that names the column, parameter or option.
         """
-        for name, other in {
-            "validation": validation,
-            "sample_weight": sample_weight,
-        }.items():
-            if auxiliary is not None and other is not None:
-                raise KerhrmError(
-                    f"auxiliary and {name} cannot be given together", "leave one out"
-                )
-        pretest = self.pretest
-        if isinstance(pretest, bool | np.bool_):
-            pretest = HeterogeneityOptions() if pretest else None
-        K = 2 if self.n_environments is None else self.n_environments
-        options = options_of(self, EstimatorOptions, pretest=pretest, n_environments=K)
+        given = GivenRows(X, y, validation, sample_weight, auxiliary)
+        options = fit_options(self)
         with all_or_nothing(self), computation(self.n_jobs), torch.no_grad():
-            self._found = self._columns = None
-
-            def columns(n: int) -> np.ndarray:
-                self._columns = AuxiliaryColumns.learn(auxiliary, n, X)
-                return self._columns.read(auxiliary, n, X)
-
-            inputs, positions = start(
-                self,
-                X,
-                y,
-                validation,
-                auxiliary=None if auxiliary is None else columns,
-                sample_weight=sample_weight,
-            )
-            options = _fewer_directions(inputs, options)
-            features = reduced_features(
-                inputs.network,
-                inputs.x,
-                max(options.k),
-                options.max_exact,
-                NystroemOptions(n_landmarks=options.n_landmarks),
-                inputs.seed,
-            )
-            k = sorted({min(one, len(features.s)) for one in options.k})
-            options = options.model_copy(update={"k": k})
-            problem = Problem.from_features(
-                features,
-                inputs.x_validation,
-                inputs.y,
-                inputs.y_validation,
-                inputs.task,
-                inputs.seed,
-                inputs.weights,
-                inputs.weights_validation,
-            )
-            self.singular_values_ = problem.s.double().cpu().numpy()
-            self.report_ = None
-            by_auxiliary, alone = None, None
-            if auxiliary is None:
-                others = validation is not None
-                options, alone = self._look(problem, inputs, options, others=others)
-            else:
-                by_auxiliary = self._fit_auxiliary(problem, inputs, options)
-                self.heterogeneity_ = by_auxiliary.result
-            reason = not_detected(self.heterogeneity_) or alone
+            prepared = self._prepare(given, options)
+            prepared, reason = self._pretest(prepared)
+            learned = None
             if reason is None or self.if_not_detected == "fit":
-                learned = self._fit_invariant(
-                    problem, inputs, features, options, by_auxiliary
-                )
-                reason = self._compare(inputs, options, problem, *learned)
-            self._reason = reason
-            self._keep_memberships(positions, X, y)
-            if reason is None:
-                if inputs.task == "classification" and auxiliary is None:
-                    self._warn_of_price()
-                return self
-            hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
-            text = f"{reason}; predicting as ERM: {hint}"
-            warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=2)
-            whole, _ = start(
-                self,
-                X,
-                y,
-                validation,
-                hold_out=False,
-                sample_weight=sample_weight,
-                seed=self.seed_,
-            )
-            if self._found is None:
-                self.history_ = []
-            simple, _ = self._keep_simple(whole)
-            direction = erm_direction(problem, options.k)
-            self._keep("erm", simple["ERM"], whole, direction, None)
+                learned = self._loop(prepared)
+            reason = self._decide(prepared, learned, reason)
+            if reason is not None:
+                self._predict_as_erm(prepared, reason)
         return self
 
-    def _look(
-        self,
-        problem: Problem,
-        inputs: Inputs,
-        options: EstimatorOptions,
-        *,
-        others: bool,
-    ) -> tuple[EstimatorOptions, str | None]:
+    def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
+        """Read the table, draw the network's start, and reduce its features."""
+        self._inferred = self._columns = self.report_ = None
+        inputs, positions = start(self, given)
+        prepared = prepare(given, inputs, positions, options)
+        self.singular_values_ = prepared.problem.s.double().cpu().numpy()
+        return prepared
+
+    def _pretest(self, prepared: Prepared) -> tuple[Prepared, str | None]:
         """Test for environments, and choose their number if it is not given.
 
-        Validation rows that are ``others`` than those of the table are not tested.
-        Returns the options with that number, and why ERM predicts, if one environment
-        is best.
+        Returns why ERM predicts, too, if the test detects none or one is best.
         """
-        how = options.pretest if inputs.task == "regression" else None
-        self.heterogeneity_ = _tested(inputs, how, all_rows=not others) if how else None
-        if self.n_environments is not None or not_detected(self.heterogeneity_):
-            return options, None
-        most = min(MAX_ENVIRONMENTS, len(inputs.x) // 2)
-        K = choose_n_environments(problem, options, most)
-        options = options.model_copy(update={"n_environments": max(K, 2)})
-        if K > 1:
-            return options, None
-        return options, "one environment explains validation rows best"
+        if prepared.given.auxiliary is not None:
+            by_auxiliary = self._fit_auxiliary(prepared)
+            self.heterogeneity_ = by_auxiliary.result
+            reason = not_detected(by_auxiliary.result)
+            return replace(prepared, by_auxiliary=by_auxiliary), reason
+        self.heterogeneity_ = tested(prepared)
+        reason = not_detected(self.heterogeneity_)
+        if self.n_environments is not None or reason is not None:
+            return prepared, reason
+        return with_number(prepared)
 
-    def _warn_of_price(self) -> None:
-        """Say what the assumption costs if all rows are of one environment."""
-        if (costs := price(self.report_)) is not None:
-            text = f"KerHRM's share of wrong labels is {costs}"
-            hint = "if environments are no concern, margin=1 predicts as ERM"
-            warnings.warn(f"{text}: {hint}", PriceWarning, stacklevel=3)
+    def _loop(self, prepared: Prepared) -> tuple[Environments, Direction]:
+        """Learn environments and directions in turn, whatever the test has said.
 
-    def _fit_invariant(
-        self,
-        problem: Problem,
-        inputs: Inputs,
-        features: Any,
-        options: EstimatorOptions,
-        by_auxiliary: AuxiliaryFit | None,
-    ) -> tuple[Environments, Direction]:
-        """Algorithm 1, whatever the test has said.
-
-        Environments are those of its own mixture, or functions of auxiliary columns.
         Returns the final direction, and the environments that it is invariant over.
         """
-        points = inputs.x, inputs.x_validation
-        result = None if by_auxiliary is None else by_auxiliary.iteration
-        try:
-            result = result or fit(problem, options, points)
-        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
-            text = "the clustering's equations are singular"
-            raise KerhrmError(text, "raise clustering_ridge or noise_sd") from error
-        final, weight = result.final, None
-        one = result.environments[final.iteration - 1].candidate(final.k)
+        iterations = iterated(prepared)
+        final = iterations.final
+        environments = iterations.environments[final.iteration - 1].candidate(final.k)
+        predictor, weight = self._learned(prepared, iterations, environments)
+        self._keep(self.predictor, final, weight)
+        finish(self, predictor, prepared.inputs.x)
+        self.history_ = iterations.history(prepared.problem)
+        for row in self.history_ if self.verbose else ():
+            text = "iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}"
+            print(text.format(**row))
+        if bool(environments.degenerate):
+            text = "every initialisation repeats the label or leaves one environment"
+            text += " empty; try another k or a larger n_init"
+            warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+        return environments, final
+
+    def _decide(
+        self,
+        prepared: Prepared,
+        learned: tuple[Environments, Direction] | None,
+        reason: str | None,
+    ) -> str | None:
+        """Decide what predicts: KerHRM, or ERM for the reason that is returned."""
+        if learned is not None:
+            reason = self._compare(prepared, *learned)
+        self._reason = reason
+        self._keep_memberships(prepared)
+        untested = self._task == "classification" and self._columns is None
+        if reason is None and untested:
+            self._warn_of_price()
+        return reason
+
+    def _predict_as_erm(self, prepared: Prepared, reason: str) -> None:
+        """Predict as ERM in closed form, of all rows."""
+        hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
+        text = f"{reason}; predicting as ERM: {hint}"
+        warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+        given = replace(prepared.given, auxiliary=None)
+        inputs, _ = start(self, given, hold_out=False, seed=self.seed_)
+        if self._inferred is None:
+            self.history_ = []
+        models, _ = self._keep_simple(inputs)
+        self._keep("erm", erm_direction(prepared.problem, prepared.options.k), None)
+        finish(self, models["ERM"], inputs.x)
+
+    def _learned(
+        self, prepared: Prepared, iterations: Fit, environments: Environments
+    ) -> tuple[Any, float | None]:
+        """What predicts, and lambda if it is a network; keeps what reads new rows."""
+        options, final = prepared.options, iterations.final
+        of_features = options.first_kernel == "features" or final.iteration > 1
         directions = final.theta[:, None]
-        of_features = self.first_kernel == "features" or final.iteration > 1
         if of_features:
-            directions = torch.cat([directions, one.slopes.mT], dim=1)
+            directions = torch.cat([directions, environments.slopes.mT], dim=1)
+        predictor: Any
         with torch.enable_grad():
-            linear = features.linearise(directions)
-            predictor: Any = linear.first()
+            linear = prepared.features.linearise(directions)
+            predictor, weight = linear.first(), None
             if self.predictor == "network":
                 trained = train_network(
-                    inputs.network,
-                    *points,
-                    problem,
+                    prepared.inputs.network,
+                    prepared.inputs.x,
+                    prepared.inputs.x_validation,
+                    prepared.problem,
                     final,
-                    result.environments,
+                    iterations.environments,
                     options,
                 )
                 predictor, weight = (
                     trained.network.to(torch.float64),
                     trained.cosine_weight,
                 )
-        self._found = FoundEnvironments.keep(
-            one,
+        by_auxiliary = prepared.by_auxiliary
+        self._inferred = InferredEnvironments.keep(
+            environments,
             self._units,
             linear,
             # what reads new rows; the iteration holds all rows' memberships
             by_auxiliary and replace(by_auxiliary, iteration=None),
             of_features=of_features,
-            of_residuals=self.clustering_target == "residual",
+            of_residuals=options.clustering_target == "residual",
         )
-        self._keep(self.predictor, predictor, inputs, final, weight)
-        self.history_ = result.history(problem)
-        for row in self.history_ if self.verbose else ():
-            text = "iteration {iteration}: k={k}, alpha={alpha:g}, score {score:.4f}"
-            print(text.format(**row))
-        if bool(one.degenerate):
-            text = (
-                "every initialisation repeats the label or leaves one environment empty"
-            )
-            text += "; try another k or a larger n_init"
-            warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
-        return one, final
+        return predictor, weight
 
-    def _keep_memberships(self, positions: np.ndarray, X: Any, y: Any) -> None:
-        """Keep memberships (n, K) of the rows of the table, which these points stand
-        for.
-
-        Those of rows of weight 0 are those of new rows.
-        """
-        found = self._found
-        points = np.ones((positions.max() + 1, 1)) if found is None else found.of_fit()
-        table = points[positions]
-        others = positions < 0
-        if others.any():
-            table[others] = self.predict_environment_proba(X, y)[others]
-        self.environment_proba_ = table
-        self.environments_ = table.argmax(1)
-
-    def _fit_auxiliary(
-        self, problem: Problem, inputs: Inputs, options: EstimatorOptions
-    ) -> AuxiliaryFit:
+    def _fit_auxiliary(self, prepared: Prepared) -> AuxiliaryFit:
         """Test auxiliary columns, and learn over environments that are functions of
         them."""
+        options, inputs = prepared.options, prepared.inputs
         values: dict[str, Any] = {
             "k": options.k,
             "n_environments": options.n_environments,
@@ -286,17 +211,34 @@ class InvariantEstimator(FittedInvariant):
             values["n_permutations"] = None
         z, z_validation = (part.cpu().numpy() for part in inputs.require_auxiliary())
         chosen = AuxiliaryOptions.parse(values)
-        return fit_auxiliary(problem, inputs.x, z, z_validation, chosen)
+        return fit_auxiliary(prepared.problem, inputs.x, z, z_validation, chosen)
 
-    def _keep(
-        self,
-        name: str,
-        predictor: Any,
-        inputs: Inputs,
-        final: Direction,
-        weight: float | None,
-    ) -> None:
-        """Attributes of the final direction, and what predicts."""
+    def _warn_of_price(self) -> None:
+        """Warn what the assumption costs if all rows are of one environment."""
+        if (costs := price(self.report_)) is not None:
+            text = f"KerHRM's share of wrong labels is {costs}"
+            hint = "if environments are no concern, options={'margin': 1} predicts as"
+            warnings.warn(f"{text}: {hint} ERM", PriceWarning, stacklevel=4)
+
+    def _keep_memberships(self, prepared: Prepared) -> None:
+        """Keep memberships (n_samples, K) of the given rows.
+
+        Those of rows of weight 0 are those of new rows.
+        """
+        inferred, positions = self._inferred, prepared.positions
+        points = np.ones((positions.max() + 1, 1))
+        if inferred is not None:
+            points = inferred.of_fit()
+        table = points[positions]
+        unused = positions < 0
+        if unused.any():
+            given = prepared.given
+            table[unused] = self.predict_environment_proba(given.X, given.y)[unused]
+        self.environment_proba_ = table
+        self.environments_ = table.argmax(1)
+
+    def _keep(self, name: str, final: Direction, weight: float | None) -> None:
+        """Keep attributes of the final direction, and the name of what predicts."""
         self.predictor_ = name
         self.theta_ = final.theta.cpu().numpy()
         self.selected_ = {
@@ -306,30 +248,3 @@ class InvariantEstimator(FittedInvariant):
             "cosine_weight": weight,
             "score": final.score,
         }
-        finish(self, predictor, inputs.x)
-
-
-def _fewer_directions(inputs: Inputs, options: EstimatorOptions) -> EstimatorOptions:
-    """Options whose k is small enough for the training points.
-
-    Raises KerhrmError if there are too few points for the environments.
-    """
-    n, n_environments = len(inputs.x), options.n_environments
-    draws = n if inputs.units is None else int(inputs.units.sum())
-    if draws < 2 * n_environments:
-        problem = f"n_samples: {n} training rows are too few for n_environments"
-        hint = "lower it, or give more rows"
-        raise KerhrmError(f"{problem}={n_environments}", hint)
-    most = max(1, n // n_environments)
-    return options.model_copy(update={"k": [min(one, most) for one in options.k]})
-
-
-def _tested(
-    inputs: Inputs, options: HeterogeneityOptions, *, all_rows: bool
-) -> HeterogeneityResult:
-    """The pre-test on the training rows and, of ``all_rows``, the validation rows."""
-    x, y = inputs.x, inputs.y
-    if all_rows:
-        x = torch.cat([x, inputs.x_validation])
-        y = torch.cat([y, inputs.y_validation])
-    return test_table(x.double().cpu().numpy(), y.double().cpu().numpy(), options)

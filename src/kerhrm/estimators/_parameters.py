@@ -1,47 +1,56 @@
 """Parameters of the estimators, as options of the library."""
 
 import contextlib
+import functools
 import math
 import numbers
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 import torch
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.algorithm.options import HeterogeneityOptions, KerHRMOptions
+from kerhrm.errors import KerhrmError, ParameterError, shown
+from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.networks.options import NetworkOptions
-from kerhrm.options import Count, Natural, Options, Probability, option
+from kerhrm.options import Natural, Options, listed, python_value, similar
 from kerhrm.plugins import load_entry
 
 T = TypeVar("T", bound=Options)
+P = ParamSpec("P")
 MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
+MOVED = EstimatorOptions.model_fields  #: options that were parameters once
+PREFIX = "options__"  #: of an option's name among parameters
+#: parameters that no options hold
+START = "network", "validation_fraction", "random_state", "device", "n_jobs"
 
 
-class EstimatorOptions(KerHRMOptions):
-    """KerHRM's options, and those of the estimators alone."""
+class FitOptions(EstimatorOptions, KerHRMOptions):
+    """Parameters and options of a fit, in one record as the algorithm reads them."""
 
-    if_not_detected: Literal["erm", "fit"] = option(
-        "erm", "what to do without environments"
-    )
-    if_not_better: Literal["erm", "fit"] = option(
-        "erm", "what to do where KerHRM does not help"
-    )
-    margin: Probability | None = option(
-        None,
-        "share by which its error in the worst inferred environment has to "
-        "be below ERM's; null: .1, and more of labels where it costs accuracy",
-    )
-    predictor: Literal["linear", "network"] = option("linear", "what predicts")
-    max_exact: Count = option(
-        5000, "training rows above which features are reduced by landmarks"
-    )
-    n_landmarks: Count = option(4000, "their number")
-    verbose: Natural = option(0, "1: print a line for each iteration")
+    if_not_detected: Literal["erm", "fit"] = "erm"
+    if_not_better: Literal["erm", "fit"] = "erm"
+    predictor: Literal["linear", "network"] = "linear"
+    verbose: Natural = 0
+
+
+def fit_options(estimator: Any) -> FitOptions:
+    """Parameters of an estimator and its ``options``, for a fit.
+
+    Raises KerhrmError naming the first one that is refused.
+    """
+    pretest = estimator.pretest
+    if isinstance(pretest, bool | np.bool_):
+        pretest = HeterogeneityOptions() if pretest else None
+    number = estimator.n_environments
+    given = dict(read_options(estimator.options))
+    given |= {"pretest": pretest, "n_environments": 2 if number is None else number}
+    return options_of(estimator, FitOptions, **given)
 
 
 def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
@@ -51,28 +60,124 @@ def options_of(estimator: Any, kind: type[T], **given: Any) -> T:
     """
     values = {}
     for name, field in kind.model_fields.items():
-        value = given.get(name, getattr(estimator, name))
+        value = given[name] if name in given else getattr(estimator, name)
         if isinstance(field.default, list):
-            value = _listed(value)
-        values[name] = value.item() if isinstance(value, np.generic) else value
+            value = listed(value)
+        values[name] = python_value(value)
+    return _parsed(kind, values, "{}")
+
+
+def read_options(options: Any) -> EstimatorOptions:
+    """Options as an estimator is given them: some by name, an object, or None.
+
+    Raises KerhrmError naming the first one that is unknown or refused.
+    """
+    return _parsed(EstimatorOptions, given_options(options), "options[{!r}]")
+
+
+def given_options(options: Any) -> dict[str, Any]:
+    """Values of the options that are given, by name, of Python's own types.
+
+    Raises KerhrmError if they are no mapping and no object of theirs, or one is
+    unknown.
+    """
+    if options is None:
+        return {}
+    if isinstance(options, EstimatorOptions):
+        return {name: getattr(options, name) for name in options.model_fields_set}
+    if not isinstance(options, Mapping):
+        problem = f"options must be a mapping of names to values; got {shown(options)}"
+        raise KerhrmError(problem, 'give options={"ridge": 0.001}')
+    for name in options:
+        _check_name(name)
+    return {name: python_value(value) for name, value in options.items()}
+
+
+def _check_name(name: Any) -> None:
+    """Refuse what is no option's name."""
+    if name in MOVED:
+        return
+    close = similar(str(name), MOVED)
+    hint = f"did you mean {close!r}?" if close else "kerhrm.EstimatorOptions lists them"
+    if name in {*FitOptions.model_fields, *START}:
+        hint = f"{name} is a parameter of its own: give {name}=..."
+    raise KerhrmError(f"options[{name!r}]: no such option", hint)
+
+
+def _parsed(kind: type[T], values: Mapping[str, Any], spelling: str) -> T:
+    """Options of a class from values; an error has the spelling of the name, and says
+    what can be."""
     try:
         return kind.parse(values)
     except KerhrmError as error:
         name = re.split(r"\W", error.problem)[0]
-        if error.hint is not None or name not in kind.model_fields:
+        if name not in kind.model_fields:
             raise
+        problem = spelling.format(name) + error.problem.removeprefix(name)
         hint = f"the default is {shown(kind.model_fields[name].default)}"
-        raise KerhrmError(error.problem, hint) from error
+        raise KerhrmError(problem, error.hint or hint) from error
 
 
-def _listed(value: Any) -> list[Any]:
-    """Values of a sequence, or a single value, of Python's own types."""
-    if hasattr(value, "tolist"):  # arrays, tensors, pandas
-        value = value.tolist()
-    single = isinstance(value, str | bytes | Mapping | Iterator)
-    if single or not isinstance(value, Iterable):
-        return [value]
-    return [each.item() if isinstance(each, np.generic) else each for each in value]
+class WithOptions(BaseEstimator):  # type: ignore[misc]
+    """Base of estimators whose parameter ``options`` has names and values.
+
+    Each option is a parameter ``options__NAME`` for searches and ``set_params``.
+    """
+
+    options: EstimatorOptions | Mapping[str, Any] | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, ``deep`` with every option, by ``options__NAME``."""
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if not deep:
+            return params
+        defaults = dict(EstimatorOptions())
+        with contextlib.suppress(KerhrmError):  # which a fit raises
+            defaults |= given_options(self.options)
+        return params | {PREFIX + name: value for name, value in defaults.items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, and options by ``options__NAME``.
+
+        Raises ParameterError for an option without that prefix.
+        """
+        refuse_moved(params, PREFIX + "{name}={value}")
+        named = [name for name in params if name.startswith(PREFIX)]
+        values = {name.removeprefix(PREFIX): params.pop(name) for name in named}
+        if values:
+            options = params.get("options", self.options)
+            params["options"] = given_options(options) | given_options(values)
+        super().set_params(**params)
+        return self
+
+    def _get_params_html(self, deep: bool = True, doc_link: str = "") -> Any:
+        """Parameters for the picture in a notebook, where ``options`` are one line."""
+        return super()._get_params_html(False, doc_link)
+
+
+def without_moved(init: Callable[P, None]) -> Callable[P, None]:
+    """Let an ``__init__`` refuse options among its parameters, and stay free of logic.
+
+    Raises ParameterError with the new spelling.
+    """
+
+    @functools.wraps(init)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
+        refuse_moved(kwargs, '"{name}": {value}', "options={{{}}}")
+        init(*args, **kwargs)
+
+    return checked
+
+
+def refuse_moved(params: Mapping[str, Any], item: str, spelling: str = "{}") -> None:
+    """Refuse options that are given as parameters; an error has the new spelling of
+    each item, and of all of them."""
+    moved = {name: shown(value) for name, value in params.items() if name in MOVED}
+    if not moved:
+        return
+    items = [item.format(name=name, value=value) for name, value in moved.items()]
+    problem = f"{', '.join(moved)}: no parameter, but an option"
+    raise ParameterError(problem, f"give {spelling.format(', '.join(items))}")
 
 
 def draw_seed(random_state: Any) -> int:
@@ -108,7 +213,7 @@ def network_options_of(network: Any) -> NetworkOptions:
         raise KerhrmError(problem, hint)
     if not callable(network):
         try:
-            return NetworkOptions.parse({"widths": _listed(network)}, "network: ")
+            return NetworkOptions.parse({"widths": listed(network)}, "network: ")
         except KerhrmError as error:
             hint = error.hint or "give hidden widths, as network=(1024,)"
             raise KerhrmError(error.problem, hint) from error

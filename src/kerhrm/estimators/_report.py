@@ -12,10 +12,11 @@ import pandas as pd
 import torch
 
 from kerhrm.estimators._guard import ALL, price
-from kerhrm.estimators._labels import read_labels
-from kerhrm.features.ridge import Columns, RidgeModel, RidgePath
+from kerhrm.features.ridge import Columns, RidgeModel
+from kerhrm.features.ridge_path import RidgePath
 from kerhrm.methods.inputs import Inputs
 from kerhrm.options import Task
+from kerhrm.tables.labels import read_labels
 
 ERROR = {
     "classification": "share of wrong labels",
@@ -77,11 +78,11 @@ def simple_models(inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
         None if w is None else w.double().cpu().numpy()
         for w in (inputs.weights, inputs.units)
     )
-    columns = Columns.of(
+    columns = Columns.extract(
         inputs.network, inputs.x, seed=inputs.seed, weights=weights, units=units
     )
     models = {"ERM": columns.fit(y)}
-    path = RidgePath.of(x, weights)
+    path = RidgePath.decompose(x, weights)
     for name, ridge in {"least squares": 0.0, "constant": np.inf}.items():
         beta, intercept = path.solve(y, ridge)
         model = RidgeModel(torch.from_numpy(beta), intercept, None, ridge, float("nan"))
@@ -180,10 +181,10 @@ def facts(model: Any) -> dict[str, str]:
     elif math.isnan(result.p_value):
         test = "not possible"
     else:
-        found = "environments" if result.detected else "no environments"
+        verdict = "environments" if result.detected else "no environments"
         least = 1 / (1 + len(result.null))
         test = (
-            f"{found} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
+            f"{verdict} detected (p = {result.p_value:.3g}; least possible {least:.3g})"
         )
         if NEAR[0] <= result.p_value <= NEAR[1]:
             test += "; near the limit: a few other rows might decide otherwise"
@@ -192,7 +193,7 @@ def facts(model: Any) -> dict[str, str]:
         "predicts by": by.get(model.predictor_, f"ERM: {model._reason}"),
         "test": test,
     }
-    if model._found is None:
+    if model._inferred is None:
         return lines
     shares = model.environment_proba_.mean(0)
     lines["environments"] = ", ".join(f"{share:.0%}" for share in shares)
@@ -206,7 +207,7 @@ def facts(model: Any) -> dict[str, str]:
     scale = model._units.y_scale if model._task == "regression" else None
     if (costs := price(model.report_, scale)) is not None:
         lines["price"] = costs
-    if model._found.auxiliary is not None:
+    if model._inferred.auxiliary is not None:
         assumed += ", which is a function of the auxiliary columns"
     lines["assumed"] = assumed
     return lines

@@ -2,25 +2,31 @@
 is told of these rows."""
 
 import warnings
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators import DataWarning
-from kerhrm.estimators._data import Units, read_features
-from kerhrm.estimators._distinct import DistinctRows, alike_by_chance, column_order
-from kerhrm.estimators._oddities import gives_away
+from kerhrm.errors import DataWarning, KerhrmError, shown
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
-from kerhrm.estimators._split import split_rows
-from kerhrm.estimators._target import read_target, read_weights
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
 from kerhrm.networks.build import build
+from kerhrm.options import Task
+from kerhrm.tables.auxiliary import AuxiliaryColumns
+from kerhrm.tables.data import Units, read_features
+from kerhrm.tables.distinct import (
+    DistinctRows,
+    alike_by_chance,
+    ordered_rows,
+    split_rows,
+)
+from kerhrm.tables.labels import environment_labels
+from kerhrm.tables.oddities import gives_away
+from kerhrm.tables.target import read_target, read_weights
 
 #: share of a column's range by which a value may lie outside it without a word
 BEYOND = 0.5
@@ -30,20 +36,52 @@ REPEATED = 0.1
 PIXELS = 100
 
 
+@dataclass(frozen=True)
+class GivenRows:
+    """Arguments of ``fit``, as the caller gives them.
+
+    Raises KerhrmError if two of them exclude each other.
+    """
+
+    X: Any
+    y: Any
+    validation: Any = None
+    sample_weight: Any = None
+    auxiliary: Any = None
+    environments: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("validation", "sample_weight"):
+            if self.auxiliary is not None and getattr(self, name) is not None:
+                problem = f"auxiliary and {name} cannot be given together"
+                raise KerhrmError(problem, "leave one out")
+
+
+class ReadRows(NamedTuple):
+    """A table of n rows as arrays."""
+
+    x: np.ndarray  #: inputs, (n, d), float64
+    target: np.ndarray  #: labels or numbers, (n,)
+    weights: np.ndarray | None  #: (n,); None: all alike
+    environments: np.ndarray | None  #: numbers of given environments, (n,)
+    z: np.ndarray | None  #: auxiliary columns, (n, c), float64
+
+    @property
+    def beside(self) -> list[np.ndarray]:
+        """Columns (n,) in addition to inputs and target, in which rows may differ."""
+        columns = [] if self.z is None else [*self.z.T]
+        return columns if self.environments is None else [*columns, self.environments]
+
+
 def start(
     estimator: Any,
-    X: Any,
-    y: Any,
-    validation: Any,
+    given: GivenRows,
     *,
-    environments: Callable[[int], Tensor] | None = None,
-    auxiliary: Callable[[int], np.ndarray] | None = None,
     hold_out: bool | None = None,
-    sample_weight: Any = None,
     weighs: bool = True,
     seed: int | None = None,
 ) -> tuple[Inputs, np.ndarray]:
-    """Read a table, and draw w_0.
+    """Read a table, split its rows, and draw w_0.
 
     Learns columns, seed, units and, of a classifier, classes.
 
@@ -51,11 +89,9 @@ def start(
     ----------
     estimator : TableEstimator
         That is fitted.
-    X, y, validation, sample_weight : optional
-        As ``fit`` is given them; rows of ``validation`` count alike.
-    environments, auxiliary : callable, optional
-        Labels (n,), or numbers (n, c), of n rows. Rows that differ in them are not
-        equal.
+    given : GivenRows
+        Rows that differ in environments or auxiliary columns are not equal; those of
+        ``validation`` count alike.
     hold_out : bool, optional
         Whether rows validate, by default if there is no ``validation``.
     weighs : bool
@@ -67,108 +103,107 @@ def start(
     Returns
     -------
     inputs : Inputs
+        Points that train and that validate, and the network at w_0.
     positions : ndarray, (n,), int64
         Point that stands for each row of the table: of the training points, then of the
         validation points; -1 of a row of weight 0.
     """
     device, task = resolve_device(estimator.device), estimator._task
     network_options = network_options_of(estimator.network)
-    x = read_features(estimator, X, reset=True)
-    target = read_target(y, len(x), task, table=X)
-    weights = read_weights(sample_weight, len(x), X)
-    labels = None if environments is None else environments(len(x))
-    z = None if auxiliary is None else auxiliary(len(x))
-    if z is not None and (text := telling_auxiliary(z, target, estimator)):
-        warnings.warn(text, DataWarning, stacklevel=4)
-    beside = [] if z is None else [*z.T]
-    beside += [] if labels is None else [labels.numpy()]
+    rows = _read(estimator, given)
     fixed = network_options.module is not None  # its columns may be pixels
-    columns, distinct = _distinct_rows(x, target, beside, weights, fixed=fixed)
-    rows = distinct.first
-    if (text := repeated_inputs(x[rows], target[rows])) is not None:
-        warnings.warn(text, DataWarning, stacklevel=4)
-    of_distinct = target[distinct.first]
-    if len(distinct) > 1 and (of_distinct == of_distinct[0]).all():
-        what = "class" if task == "classification" else "value of the target"
-        problem = f"the rows with a sample_weight above 0 have only one {what}"
-        raise KerhrmError(problem, "give more rows a weight above 0")
-    estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
-    hold_out = validation is None if hold_out is None else hold_out
-    how: Any = {"hold_out": hold_out, "weighs": weighs}
-    drawn = split_rows(distinct, target, task, estimator.validation_fraction, **how)
-    train, held_out = drawn.train, drawn.held_out
-    others = x[held_out], target[held_out]
-    if validation is not None:
-        X_validation, y_validation = _pair(validation)
-        points = read_features(estimator, X_validation, reset=False)
-        how = {"varies": False, "table": X_validation}
-        others = points, read_target(y_validation, len(points), task, **how)
-        rows = distinct.first
-        if text := rows_of_the_fit((x[rows], target[rows]), others):
-            warnings.warn(text, DataWarning, stacklevel=4)
-    check_size(network_options, x.shape[1])
-    units = estimator._units = Units.of(
-        columns, x[train], target[train], task, drawn.weights
+    columns, distinct = ordered_rows(
+        rows.x, rows.target, rows.beside, rows.weights, fixed=fixed
     )
-    estimator._range = limits_of(x[distinct.first])
-    if validation is not None and (
-        text := outside(points, estimator._range, estimator)
-    ):
-        hint = "a Pipeline does not transform validation rows"
-        warnings.warn(f"validation: {text}; {hint}", DataWarning, stacklevel=4)
+    _check_distinct(rows, distinct, task)
+    estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
+    points = split_rows(
+        distinct,
+        rows.target,
+        task,
+        estimator.validation_fraction,
+        hold_out=given.validation is None if hold_out is None else hold_out,
+        weighs=weighs,
+    )
+    estimator._range = limits_of(rows.x[distinct.first])
+    held_out = rows.x[points.held_out], rows.target[points.held_out]
+    if given.validation is not None:
+        held_out = _read_validation(estimator, given.validation, rows, distinct)
+    check_size(network_options, rows.x.shape[1])
+    network = build(network_options, estimator.seed_, rows.x.shape[1])
+    x, target = rows.x[points.train], rows.target[points.train]
+    units = Units.of(columns, x, target, task, points.weights)
+    estimator._units = units
     if units.classes is not None:
         estimator.classes_ = units.classes
-    network = build(network_options, estimator.seed_, x.shape[1])
     on = partial(_tensor, device=device)
     inputs = Inputs(
-        units.inputs(x[train]).to(device),
-        units.target(target[train]).to(device),
-        units.inputs(others[0]).to(device),
-        units.target(others[1]).to(device),
+        units.inputs(x).to(device),
+        units.target(target).to(device),
+        units.inputs(held_out[0]).to(device),
+        units.target(held_out[1]).to(device),
         task,
         estimator.seed_,
         network.to(device),
-        environments=None if labels is None else labels[train].to(device),
-        auxiliary=None if z is None else on(z[train]),
-        auxiliary_validation=None if z is None else on(z[held_out]),
-        weights=on(drawn.weights),
-        weights_validation=None if validation else on(drawn.held_out_weights),
-        units=on(drawn.units),
+        environments=on(rows.environments, points.train),
+        auxiliary=on(rows.z, points.train),
+        auxiliary_validation=on(rows.z, points.held_out),
+        weights=on(points.weights),
+        weights_validation=None if given.validation else on(points.held_out_weights),
+        units=on(points.units),
     )
-    return inputs, drawn.positions
+    return inputs, points.positions
 
 
-def _distinct_rows(
-    x: np.ndarray,
-    target: np.ndarray,
-    beside: list[np.ndarray],
-    weights: np.ndarray | None,
-    *,
-    fixed: bool,
-) -> tuple[np.ndarray, DistinctRows]:
-    """Order of the columns of inputs (n, d), and their distinct rows, with targets (n,)
-    and what stands beside them.
-
-    Columns that are ``fixed`` stay in their order.
-    """
-    y = (
-        target
-        if target.dtype.kind == "f"
-        else np.unique(target, return_inverse=True)[1]
-    )
-    given = np.arange(x.shape[1])
-    distinct = DistinctRows.find(np.column_stack([y, *beside, x]), weights)
-    if fixed:
-        return given, distinct
-    order = column_order(x[distinct.first], y[distinct.first])
-    if (order != given).any():
-        table = np.column_stack([y, *beside, x[:, order]])
-        distinct = DistinctRows.find(table, weights)
-    return order, distinct
+def _read(estimator: Any, given: GivenRows) -> ReadRows:
+    """Read the rows of a table, and learn its columns."""
+    x = read_features(estimator, given.X, reset=True)
+    n = len(x)
+    target = read_target(given.y, n, estimator._task, table=given.X)
+    weights = read_weights(given.sample_weight, n, given.X)
+    environments, z = None, None
+    if estimator._labelled:
+        environments = environment_labels(given.environments, n, given.X)
+    if given.auxiliary is not None:
+        columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
+        estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
+        if text := telling_auxiliary(z, target, estimator):
+            warnings.warn(text, DataWarning, stacklevel=5)
+    return ReadRows(x, target, weights, environments, z)
 
 
-def _tensor(array: np.ndarray | None, device: torch.device) -> Tensor | None:
-    return None if array is None else torch.from_numpy(array).to(device)
+def _check_distinct(rows: ReadRows, distinct: DistinctRows, task: Task) -> None:
+    """Warn of inputs that repeat, and refuse rows with weights that have one target."""
+    target = rows.target[distinct.first]
+    if (text := repeated_inputs(rows.x[distinct.first], target)) is not None:
+        warnings.warn(text, DataWarning, stacklevel=5)
+    if len(distinct) > 1 and (target == target[0]).all():
+        what = "class" if task == "classification" else "value of the target"
+        problem = f"the rows with a sample_weight above 0 have only one {what}"
+        raise KerhrmError(problem, "give more rows a weight above 0")
+
+
+def _read_validation(
+    estimator: Any, validation: Any, rows: ReadRows, distinct: DistinctRows
+) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs (m, d) and targets (m,) of other rows that validate; warn of what is odd
+    about them."""
+    X, y = _pair(validation)
+    x = read_features(estimator, X, reset=False)
+    target = read_target(y, len(x), estimator._task, varies=False, table=X)
+    trained = rows.x[distinct.first], rows.target[distinct.first]
+    if text := rows_of_the_fit(trained, (x, target)):
+        warnings.warn(text, DataWarning, stacklevel=5)
+    if text := outside(x, estimator._range, estimator):
+        hint = "a Pipeline does not transform validation rows"
+        warnings.warn(f"validation: {text}; {hint}", DataWarning, stacklevel=5)
+    return x, target
+
+
+def _tensor(
+    array: np.ndarray | None, rows: Any = slice(None), *, device: torch.device
+) -> Tensor | None:
+    return None if array is None else torch.from_numpy(array[rows]).to(device)
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:
@@ -244,7 +279,7 @@ def rows_of_the_fit(
     table += 0.0  # -0.0 is 0.0
     hashes = [hash(row.tobytes()) for row in table]
     known = set(hashes[:n])
-    again, m = sum(one in known for one in hashes[n:]), len(table) - n
+    again, m = sum(row in known for row in hashes[n:]), len(table) - n
     if again <= REPEATED * m or alike_by_chance(table[:n]):
         return None
     text = f"{again} of {m} validation rows are rows of the fit"

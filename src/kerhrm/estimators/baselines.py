@@ -5,12 +5,10 @@ Parameters are the fields of the method's options, with the same defaults.  Inpu
 standardised, and so is the target of a regression.
 """
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import torch
 from sklearn.utils import ClassifierTags, RegressorTags
-from torch import Tensor
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.estimators._base import (
@@ -20,7 +18,7 @@ from kerhrm.estimators._base import (
     finish,
 )
 from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._start import start
+from kerhrm.estimators._start import GivenRows, start
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
@@ -54,16 +52,9 @@ class Baseline(TableEstimator):
 
         Rows (X, y) for ``validation`` are held out in place of a share.
         """
-        return self._fit(X, y, validation)
+        return self._fit(GivenRows(X, y, validation))
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        validation: Any,
-        environments: Callable[[int], Tensor] | None = None,
-        sample_weight: Any = None,
-    ) -> Self:
+    def _fit(self, given: GivenRows) -> Self:
         if self.task not in ("classification", "regression"):
             problem = (
                 f"task must be 'classification' or 'regression'; got {shown(self.task)}"
@@ -75,12 +66,8 @@ class Baseline(TableEstimator):
         with all_or_nothing(self), computation(self.n_jobs):
             inputs, positions = start(
                 self,
-                X,
-                y,
-                validation,
-                environments=environments,
-                hold_out=self._holds_out and validation is None,
-                sample_weight=sample_weight,
+                given,
+                hold_out=self._holds_out and given.validation is None,
                 weighs=self._weighs,
             )
             fitted = method.train(inputs, options)
@@ -138,7 +125,15 @@ class ERM(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.evaluate_every = evaluate_every
+        self.task = task
+        self.network = network
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
 
 
 class TangentRidge(Baseline):
@@ -181,7 +176,12 @@ class TangentRidge(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.n_landmarks = n_landmarks
+        self.task = task
+        self.network = network
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
 
     def fit(
         self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None
@@ -190,7 +190,7 @@ class TangentRidge(Baseline):
 
         Rows for ``validation`` change nothing.
         """
-        return self._fit(X, y, validation, sample_weight=sample_weight)
+        return self._fit(GivenRows(X, y, validation, sample_weight))
 
 
 class ChiSquareDRO(Baseline):
@@ -231,4 +231,12 @@ class ChiSquareDRO(Baseline):
         device: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.rho = rho
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.task = task
+        self.network = network
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs

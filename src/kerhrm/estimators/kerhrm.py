@@ -1,6 +1,6 @@
 """KerHRM for a table: the two estimators."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
@@ -8,74 +8,51 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators._model import InvariantEstimator
+from kerhrm.estimators._parameters import without_moved
+from kerhrm.estimators.options import EstimatorOptions
 from kerhrm.options import Task
 
 _PARAMETERS = """    Parameters
     ----------
-    k : int or sequence of int
+    k : int or sequence of int, default=(10, 15, 20, 25)
         Numbers of reduced features to try; lowered to their rank, and to the training
         rows per environment.  Many unrelated columns need a k as large as their number.
-    n_iterations, n_environments, n_init : int
-        T of Algorithm 1; K, an upper bound (None: 1 to 5, by held-out likelihood);
-        random initialisations of the clustering.
-    init, clustering_ridge, noise_sd, noise_variance : str, float, float, str
-        Of the clustering, as those that follow; see :class:`~kerhrm.KerHRMOptions`.
-    clustering_target : str
-        What is clustered, as the three that follow.
-    clustering_intercept : bool
-    first_kernel, projection : str
-    e_step, assignment, em_max_iter, em_tol : str, str, int, float
-        Of EM.
-    max_label_information, min_share : float
-        When a clustering is degenerate, and when an environment counts as empty.
-    alpha : float or sequence of float
+    alpha : float or sequence of float, default=(0.0, 0.1, 1.0, 10.0)
         Weights to try, of the penalty on what differs between environments.
-    penalty : str
-        Its kind: a name in ``kerhrm.algorithm.registry.PENALTIES``.
-    weights, total, ridge : str, str, float
-        Of the environments' losses.
-    cosine_weight : float or sequence of float
-        Weights lambda to try, of the network's training along the invariant direction.
-    cosine : str
-        Of that training, as those that follow.
-    steps, tol, window : int, float, int
-    learning_rate, check_every : float, int
-    stop_by : {"worst_inferred", "pooled"}
-        What chooses among k, alpha, lambda and iterations: the worst inferred
-        environment, or all validation rows.
-    final : {"best", "last"}
-        Iteration that predicts.
-    pretest : bool or HeterogeneityOptions
+    n_environments : int or None, default=2
+        K, an upper bound; None: 1 to 5, by held-out likelihood.
+    n_iterations : int, default=3
+        T of Algorithm 1.
+    n_init : int, default=10
+        Random initialisations of the clustering.
+    pretest : bool or HeterogeneityOptions, default=True
         Whether a numeric target is tested for environments, or how.
-    if_not_detected : {"erm", "fit"}
+    if_not_detected : {"erm", "fit"}, default="erm"
         What to do if none are detected: ERM, or KerHRM anyway.
-    if_not_better : {"erm", "fit"}
+    if_not_better : {"erm", "fit"}, default="erm"
         What to do if KerHRM is worse than a constant, or not better than ERM in the
         worst inferred environment: on all rows, training rows as if they were left out.
-    margin : float, optional
-        Share by which its error there has to be below ERM's; by default .1, and of
-        labels, which no test can see to, .3 or .5 to .575 where more of them are wrong
-        than by ERM.
-    predictor : {"linear", "network"}
+    predictor : {"linear", "network"}, default="linear"
         What predicts: the invariant direction of the linearised network, or a network
         that is trained along it, which takes longer.
-    network : sequence of int, str or callable
+    network : sequence of int, str or callable, default=(1024,)
         Hidden widths; or a function at the top level of a module, from the number of
         columns to a torch module with one output, or its name
         ``"package.module:function"``.
-    max_exact, n_landmarks : int
-        Training rows above which features are reduced by way of so many of them.
-    validation_fraction : float
+    validation_fraction : float, default=0.2
         Share of the rows that choose, unless ``fit`` is given others.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the network and of EM's starts; ``seed_`` is that of the fit.  Which
         rows validate and the pretest go by the rows' values alone.
-    device : str
-        ``"auto"``, ``"cpu"`` or ``"cuda"``.
-    n_jobs : int, optional
-        Cores, by default those that PyTorch takes; -1, or more than there are: all.
-    verbose : int
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where the fit is computed.
+    n_jobs : int or None, default=None
+        Cores; None: those that PyTorch takes; -1, or more than there are: all.
+    verbose : int, default=0
         1: print a line for each iteration.
+    options : EstimatorOptions, mapping or None, default=None
+        Everything else, by name: ``options={"ridge": 1e-3}``.  In a search, and in
+        ``set_params``, ``options__ridge`` is one of them.
 
 """
 
@@ -83,56 +60,43 @@ _PARAMETERS = """    Parameters
 class _KerHRM(InvariantEstimator):
     """The parameters; each is an attribute of its own name."""
 
+    @without_moved
     def __init__(
         self,
         *,
         k: int | Sequence[int] = (10, 15, 20, 25),
-        n_iterations: int = 3,
-        n_environments: int | None = 2,
-        n_init: int = 10,
-        init: Literal["random", "nested"] = "random",
-        clustering_ridge: float | Sequence[float] = (1e-3, 1e-2),
-        noise_sd: float | None = None,
-        noise_variance: Literal["shared", "per_cluster"] = "shared",
-        clustering_target: Literal["residual", "label"] = "residual",
-        clustering_intercept: bool = False,
-        first_kernel: Literal["features", "inputs"] = "features",
-        projection: Literal["newest", "all"] = "newest",
-        e_step: Literal["soft", "hard"] = "soft",
-        assignment: Literal["soft", "drawn", "hard"] = "soft",
-        em_max_iter: int = 300,
-        em_tol: float = 1e-5,
-        max_label_information: float = 0.5,
-        min_share: float = 0.02,
         alpha: float | Sequence[float] = (0.0, 0.1, 1.0, 10.0),
-        penalty: str = "gradient_variance",
-        weights: Literal["equal", "by_size"] = "equal",
-        total: Literal["mean", "sum"] = "mean",
-        ridge: float = 1e-6,
-        cosine_weight: float | Sequence[float] = (10.0, 100.0, 1000.0),
-        cosine: Literal["signed", "absolute", "smoothed"] = "signed",
-        steps: int = 400,
-        tol: float = 5e-3,
-        window: int = 50,
-        learning_rate: float = 1e-3,
-        check_every: int | None = 25,
-        stop_by: Literal["worst_inferred", "pooled"] = "worst_inferred",
-        final: Literal["best", "last"] = "best",
+        n_environments: int | None = 2,
+        n_iterations: int = 3,
+        n_init: int = 10,
         pretest: bool | HeterogeneityOptions = True,
         if_not_detected: Literal["erm", "fit"] = "erm",
         if_not_better: Literal["erm", "fit"] = "erm",
-        margin: float | None = None,
         predictor: Literal["linear", "network"] = "linear",
         network: int | Sequence[int] | str | Callable[[int], torch.nn.Module] = (1024,),
-        max_exact: int = 5000,
-        n_landmarks: int = 4000,
         validation_fraction: float = 0.2,
         random_state: Any = None,
         device: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
+        options: EstimatorOptions | Mapping[str, Any] | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.k = k
+        self.alpha = alpha
+        self.n_environments = n_environments
+        self.n_iterations = n_iterations
+        self.n_init = n_init
+        self.pretest = pretest
+        self.if_not_detected = if_not_detected
+        self.if_not_better = if_not_better
+        self.predictor = predictor
+        self.network = network
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.options = options
 
 
 class KerHRMClassifier(ClassifierMixin, _KerHRM):  # type: ignore[misc]

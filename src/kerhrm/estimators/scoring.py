@@ -10,9 +10,9 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from kerhrm.errors import KerhrmError, shown
-from kerhrm.estimators._arrays import check_order, column
-from kerhrm.estimators._labels import read_labels
 from kerhrm.options import suggest
+from kerhrm.tables.arrays import check_order, column
+from kerhrm.tables.labels import read_labels
 
 Scorer = Callable[[Any, Any, Any], float]
 

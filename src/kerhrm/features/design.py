@@ -47,8 +47,7 @@ class Design:
         if len(self) <= ROWS:
             yield slice(0, len(self)), self._whole
             return
-        for start in range(0, len(self), ROWS):
-            rows = slice(start, min(start + ROWS, len(self)))
+        for rows in self._slices():
             yield rows, self._columns(rows)
 
     def times(self, matrix: np.ndarray, mean: np.ndarray) -> Iterator[Block]:
@@ -62,39 +61,61 @@ class Design:
                 yield rows, (columns - mean) @ matrix
             return
         d = self.inputs.shape[1]
-        of_kernel, centre = self.span @ matrix[d:], mean[d:] @ matrix[d:]
-        for start in range(0, len(self), ROWS):
-            rows = slice(start, min(start + ROWS, len(self)))
-            product = self.kernel[rows].astype(float) @ of_kernel
-            inputs = self.scale * self.inputs[rows].astype(float) - mean[:d]
-            product += inputs @ matrix[:d] - centre
+        of_inputs = matrix[:d]
+        of_kernel = self.span @ matrix[d:]
+        centre = mean[d:] @ matrix[d:]
+        for rows in self._slices():
+            product = self._kernel(rows) @ of_kernel
+            inputs = self._scaled(rows) - mean[:d]
+            product += inputs @ of_inputs - centre
             yield rows, product
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Sums (q,) of the columns over all points, weighted by (n,)."""
         if len(self) <= ROWS or self.kernel is None or self.span is None:
-            parts = ((weights[rows, None] * columns) for rows, columns in self.blocks())
-            return np.asarray(sum(part.sum(0) for part in parts))
-        of_inputs, of_kernel = np.zeros(self.inputs.shape[1]), 0.0
-        for start in range(0, len(self), ROWS):
-            rows = slice(start, min(start + ROWS, len(self)))
+            sums_of_blocks = (
+                (weights[rows, None] * columns).sum(0)
+                for rows, columns in self.blocks()
+            )
+            return np.asarray(sum(sums_of_blocks))
+        of_inputs = np.zeros(self.inputs.shape[1])
+        of_kernel = 0.0
+        for rows in self._slices():
             of_inputs += weights[rows] @ self.inputs[rows].astype(float)
-            of_kernel = of_kernel + weights[rows] @ self.kernel[rows].astype(float)
+            of_kernel = of_kernel + weights[rows] @ self._kernel(rows)
         return np.concatenate([self.scale * of_inputs, of_kernel @ self.span])
+
+    def _slices(self) -> Iterator[slice]:
+        """Slices of at most :data:`ROWS` points, in order."""
+        for start in range(0, len(self), ROWS):
+            stop = min(start + ROWS, len(self))
+            yield slice(start, stop)
+
+    def _kernel(self, rows: slice) -> np.ndarray:
+        """Some rows of the kernel, in double precision."""
+        assert self.kernel is not None  # its callers have tangent features
+        return self.kernel[rows].astype(float)
+
+    def _scaled(self, rows: slice) -> np.ndarray:
+        """Some rows of the inputs as columns, in double precision."""
+        return self.scale * self.inputs[rows].astype(float)
 
     @cached_property
     def _whole(self) -> np.ndarray:
         return self._columns(slice(0, len(self)))
 
     def _columns(self, rows: slice) -> np.ndarray:
-        inputs = self.scale * self.inputs[rows].astype(float)
+        inputs = self._scaled(rows)
         if self.kernel is None or self.span is None:
             return inputs
-        tangents = self.kernel[rows].astype(float) @ self.span
+        tangents = self._kernel(rows) @ self.span
         return np.column_stack([inputs, tangents])
 
     def variance(self) -> float:
         """Sum of the columns' variances."""
-        mean = self.sums(np.ones(len(self))) / len(self)
-        squares = (((columns - mean) ** 2).sum(0) for _, columns in self.blocks())
-        return float((sum(squares) / len(self)).sum())
+        n = len(self)
+        mean = self.sums(np.ones(n)) / n
+        squares = np.zeros_like(mean)
+        for _, columns in self.blocks():
+            squares = squares + ((columns - mean) ** 2).sum(0)
+        return float((squares / n).sum())

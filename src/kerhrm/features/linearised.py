@@ -49,57 +49,80 @@ class Linearisation:
     @torch.inference_mode(False)  # gradients, also where the caller has none
     def along(cls, network: Network, x: Tensor, coefficients: Tensor) -> Self:
         """Directions sum_i c_ij phi(x_i) of the weights, of x (n, d) and c (n, J)."""
-        weights = {
-            n: w.detach().double().requires_grad_(True)
-            for n, w in network.weights.items()
-        }
-        totals = [
-            w.new_zeros(coefficients.shape[-1], *w.shape) for w in weights.values()
-        ]
+        weights = {}
+        for name, weight in network.weights.items():
+            weights[name] = weight.detach().double().requires_grad_(True)
+        n_directions = coefficients.shape[-1]
+        directions = {}
+        for name, weight in weights.items():
+            directions[name] = weight.new_zeros(n_directions, *weight.shape)
         for rows in _blocks(len(x)):
             f = _outputs(network, weights, x[rows].double())
-            for j, c in enumerate(coefficients[rows].double().unbind(-1)):
+            columns = coefficients[rows].double().unbind(-1)
+            for j, column in enumerate(columns):
                 gradients = torch.autograd.grad(
-                    f @ c, list(weights.values()), retain_graph=True, allow_unused=True
+                    f @ column,
+                    list(weights.values()),
+                    retain_graph=True,
+                    allow_unused=True,
                 )
-                for total, gradient in zip(totals, gradients, strict=True):
+                for name, gradient in zip(weights, gradients, strict=True):
                     if gradient is not None:
-                        total[j] += gradient
-        return cls(
-            network, dict(zip(weights, (t.detach() for t in totals), strict=True))
-        )
+                        directions[name][j] += gradient
+        return cls(network, directions)
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """f_0 (m,) and derivatives (m, J) of points (m, d), float64, bounded memory."""
-        weights = {n: w.detach().double() for n, w in self.network.weights.items()}
-        n_directions = len(next(iter(self.directions.values())))
-        f0 = x.new_empty(len(x), dtype=torch.float64)
-        along = f0.new_empty(len(x), n_directions)
-        closed = isinstance(self.network, MLP)
-        for rows in _blocks(len(x)):
+        weights = {}
+        for name, weight in self.network.weights.items():
+            weights[name] = weight.detach().double()
+        n_points = len(x)
+        f0 = x.new_empty(n_points, dtype=torch.float64)
+        derivatives = f0.new_empty(n_points, _number_of(self.directions))
+        for rows in _blocks(n_points):
             points = x[rows].double()
-            if closed:
-                parts = _layer_by_layer(weights, self.directions, points)
+            if isinstance(self.network, MLP):
+                f0[rows], derivatives[rows] = _layer_by_layer(
+                    weights, self.directions, points
+                )
             else:
-                parts = _by_two_passes(self.network, weights, self.directions, points)
-            f0[rows], along[rows] = parts
-        return f0, along
+                f0[rows], derivatives[rows] = _by_two_passes(
+                    self.network, weights, self.directions, points
+                )
+        return f0, derivatives
 
     def first(self) -> Self:
         """The first direction alone, which costs a J-th."""
-        return type(self)(
-            self.network, {name: d[:1] for name, d in self.directions.items()}
-        )
+        directions = {}
+        for name, along_all in self.directions.items():
+            directions[name] = along_all[:1]
+        return type(self)(self.network, directions)
 
     def to(self, device: torch.device | str) -> Self:
         """The same on another device."""
-        directions = {name: d.to(device) for name, d in self.directions.items()}
+        directions = {}
+        for name, direction in self.directions.items():
+            directions[name] = direction.to(device)
         return type(self)(self.network.to(device), directions)
 
 
 def _blocks(n: int) -> Iterator[slice]:
     """Slices of at most ``BLOCK`` of n points."""
-    return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))
+    for start in range(0, n, BLOCK):
+        yield slice(start, start + BLOCK)
+
+
+def _number_of(directions: Mapping[str, Tensor]) -> int:
+    """J, the number of directions."""
+    return len(next(iter(directions.values())))
+
+
+def _layers_along(
+    directions: Mapping[str, Tensor], j: int
+) -> list[tuple[Tensor, Tensor]]:
+    """Change (D_l, e_l) of every layer of an MLP along direction j."""
+    direction = {name: along_all[j] for name, along_all in directions.items()}
+    return layers(direction)
 
 
 @torch.no_grad()
@@ -117,25 +140,28 @@ def _layer_by_layer(
 
     without the cut at zero in the last layer.
     """
-    first, *others = layers(weights)
-    if len(others) == 1:
+    first_layer, *later_layers = layers(weights)
+    if len(later_layers) == 1:
         return _one_hidden_layer(weights, directions, x)
-    n_directions = len(next(iter(directions.values())))
-    changes = [
-        layers({name: d[j] for name, d in directions.items()})
-        for j in range(n_directions)
-    ]
-    values = torch.addmm(first[1], x, first[0].T)
-    tangents = [torch.addmm(bias, x, weight.T) for (weight, bias), *_ in changes]
-    for index, (weight, bias) in enumerate(others, start=1):
-        values = torch.relu_(values)
+    changes = []
+    tangents = []
+    for j in range(_number_of(directions)):
+        change = _layers_along(directions, j)
+        first_change, first_shift = change[0]
+        changes.append(change)
+        tangents.append(torch.addmm(first_shift, x, first_change.T))
+    weight, bias = first_layer
+    activations = torch.addmm(bias, x, weight.T)
+    for number, (weight, bias) in enumerate(later_layers, start=1):
+        activations = torch.relu_(activations)
         for j, change in enumerate(changes):
-            # of where the layer is above zero
-            tangent = threshold_backward(tangents[j], values, 0)
-            moved = torch.addmm(change[index][1], values, change[index][0].T)
-            tangents[j] = moved.addmm_(tangent, weight.T)
-        values = torch.addmm(bias, values, weight.T)
-    return values[:, 0], torch.cat(tangents, 1)
+            # t_l, cut to where the layer is above zero
+            tangent = threshold_backward(tangents[j], activations, 0)
+            weight_change, bias_change = change[number]
+            tangents[j] = torch.addmm(bias_change, activations, weight_change.T)
+            tangents[j].addmm_(tangent, weight.T)
+        activations = torch.addmm(bias, activations, weight.T)
+    return activations[:, 0], torch.cat(tangents, 1)
 
 
 def _one_hidden_layer(
@@ -154,18 +180,23 @@ def _one_hidden_layer(
     d + 1 columns gives the coefficients of x.
     """
     (weight, bias), (out, level) = layers(weights)
-    hidden, levels = torch.cat([weight, bias[:, None]], 1), [level]
+    hidden = torch.cat([weight, bias[:, None]], 1)
+    levels = [level]
     slopes = [out.T * hidden]
-    for j in range(len(directions["bias_1"])):
-        parts = layers({name: d[j] for name, d in directions.items()})
-        (change, shift), (moved, gamma) = parts
+    for j in range(_number_of(directions)):
+        hidden_change, out_change = _layers_along(directions, j)
+        change, shift = hidden_change
+        omega, gamma = out_change
         inner = torch.cat([change, shift[:, None]], 1)
-        slopes.append(out.T * inner + moved.T * hidden)
+        slopes.append(out.T * inner + omega.T * hidden)
         levels.append(gamma)
-    points = torch.cat([x, x.new_ones(len(x), 1)], 1)
+    ones = x.new_ones(len(x), 1)
+    points = torch.cat([x, ones], 1)
     active = (points @ hidden.T).gt_(0)
-    coefficients = (active @ torch.cat(slopes, 1)).view(len(x), len(slopes), -1)
-    outputs = (coefficients * points[:, None]).sum(-1) + torch.cat(levels)
+    coefficients = active @ torch.cat(slopes, 1)
+    coefficients = coefficients.view(len(x), len(slopes), -1)
+    outputs = (coefficients * points[:, None]).sum(-1)
+    outputs = outputs + torch.cat(levels)
     return outputs[:, 0], outputs[:, 1:]
 
 
@@ -182,23 +213,30 @@ def _by_two_passes(
     The gradient u^T J of u^T f is linear in u, so that the derivative of its product
     with a direction with respect to u is J times that direction.
     """
-    leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
+    leaves = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
     f = _outputs(network, leaves, x.clone())
     u = torch.zeros_like(f, requires_grad=True)
     gradients = torch.autograd.grad(
-        f, list(leaves.values()), u, create_graph=True, allow_unused=True
+        f,
+        list(leaves.values()),
+        grad_outputs=u,
+        create_graph=True,
+        allow_unused=True,
     )
-    used = {
-        name: gradient
-        for name, gradient in zip(leaves, gradients, strict=True)
-        if gradient is not None
-    }
-    along = f.new_empty(len(x), len(next(iter(directions.values()))))
-    for j in range(along.shape[1]):
-        products = [(g * directions[name][j]).sum() for name, g in used.items()]
+    gradient_of = {}  # u^T J by weight, of the weights that f depends on
+    for name, gradient in zip(leaves, gradients, strict=True):
+        if gradient is not None:
+            gradient_of[name] = gradient
+    n_directions = _number_of(directions)
+    derivatives = f.new_empty(len(x), n_directions)
+    for j in range(n_directions):
+        products = [
+            (gradient * directions[name][j]).sum()
+            for name, gradient in gradient_of.items()
+        ]
         product = torch.stack(products).sum()
-        (along[:, j],) = torch.autograd.grad(product, u, retain_graph=True)
-    return f.detach(), along
+        (derivatives[:, j],) = torch.autograd.grad(product, u, retain_graph=True)
+    return f.detach(), derivatives
 
 
 def _outputs(network: Network, weights: Mapping[str, Tensor], points: Tensor) -> Tensor:

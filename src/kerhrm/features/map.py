@@ -6,6 +6,7 @@ Psi = U S is a truncated singular value decomposition (paper, eq. "SVD").
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from scipy.linalg.blas import dsymv
 from scipy.sparse.linalg import LinearOperator, eigsh
@@ -74,7 +75,8 @@ class NTFMap:
             If k exceeds n or the features' rank.
         """
         ntf, f0 = extract(network, x)
-        return cls(network, x, ntf, f0.double(), *reduce(ntf.kernel(ntf), k))
+        u, s = reduce(ntf.kernel(ntf), k)
+        return cls(network=network, x=x, ntf=ntf, f0=f0.double(), u=u, s=s)
 
     @property
     def psi(self) -> Tensor:
@@ -85,12 +87,15 @@ class NTFMap:
         """Reduced features kappa(x, X) U S^-1 (m, k) and f_0 (m,) of points (m, d),
         float64."""
         ntf, f0 = extract(self.network, x)
-        return (ntf.kernel(self.ntf).double() @ self.u) / self.s, f0.double()
+        kernel = ntf.kernel(self.ntf).double()
+        psi = (kernel @ self.u) / self.s
+        return psi, f0.double()
 
     def linearise(self, directions: Tensor) -> Linearisation:
         """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend
         on n."""
-        return Linearisation.along(self.network, self.x, (self.u / self.s) @ directions)
+        coefficients = (self.u / self.s) @ directions
+        return Linearisation.along(self.network, self.x, coefficients)
 
 
 class RankError(KerhrmError):
@@ -126,28 +131,41 @@ def reduce(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
     s : Tensor, (k,), float64
         Singular values, descending.
     """
-    n, eps = len(gram), torch.finfo(gram.dtype).eps
+    n = len(gram)
     if not 1 <= k <= n:
         problem = f"reduced dimension k={k} needs 1 <= k <= n={n}"
         raise KerhrmError(problem, "choose k in that range, or use more points")
+    entry_rounding = torch.finfo(gram.dtype).eps
     gram = gram.double()
     if gram.device.type == "cpu" and k < DENSE_SHARE * n:
-        start, half = stream(0, "subspace").standard_normal(n), gram.numpy().T
-        # reads one triangle: products with a large matrix take as long as reading it
-        product = LinearOperator(
-            (n, n), matvec=lambda v: dsymv(1.0, half, v.ravel()), dtype=float
-        )
-        with one_blas_thread() if n <= ONE_THREAD else nullcontext():
-            values, u = map(torch.from_numpy, eigsh(product, k, which="LA", v0=start))
+        eigenvalues, u = _leading_eigenpairs(gram, k)
     else:
-        values, u = torch.linalg.eigh(gram)
-    values, order = values.sort(descending=True)
-    values, u = values[:k], u[:, order[:k]]
-    # rounding: of the entries of the Gram matrix, and (n eps) of the solver
-    floor = values[0] * max(eps, n * torch.finfo(u.dtype).eps)
-    if (rank := int((values > floor).sum())) < k:
+        eigenvalues, u = torch.linalg.eigh(gram)
+    eigenvalues, order = eigenvalues.sort(descending=True)
+    eigenvalues = eigenvalues[:k]
+    u = u[:, order[:k]]
+    solver_rounding = n * torch.finfo(u.dtype).eps
+    floor = eigenvalues[0] * max(entry_rounding, solver_rounding)
+    rank = int((eigenvalues > floor).sum())
+    if rank < k:
         raise RankError(rank, k)
-    return fix_signs(u), values.sqrt()
+    return fix_signs(u), eigenvalues.sqrt()
+
+
+def _leading_eigenpairs(gram: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Eigenvalues (k,) and vectors (n, k) of a Gram matrix (n, n), by ARPACK."""
+    n = len(gram)
+    start = stream(0, "subspace").standard_normal(n)
+    triangle = gram.numpy().T
+
+    def times_gram(vector: np.ndarray) -> np.ndarray:
+        """Product that reads one triangle; reading is what takes the time."""
+        return dsymv(1.0, triangle, vector.ravel())
+
+    operator = LinearOperator((n, n), matvec=times_gram, dtype=float)
+    with one_blas_thread() if n <= ONE_THREAD else nullcontext():
+        eigenvalues, u = eigsh(operator, k, which="LA", v0=start)
+    return torch.from_numpy(eigenvalues), torch.from_numpy(u)
 
 
 def fix_signs(u: Tensor) -> Tensor:

@@ -23,7 +23,6 @@ width neural tangent kernel": Jacobian contraction).
 Source: Jacot et al. 2018 (the kernel); paper, section 3.1 (the features).
 """
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -34,8 +33,8 @@ from torch.func import grad, vmap
 
 from kerhrm.errors import KerhrmError
 from kerhrm.networks.base import Network
-from kerhrm.networks.kernels import affine
 from kerhrm.networks.mlp import MLP, activations
+from kerhrm.networks.products import affine
 
 ROWS = 512  #: of a kernel at a time: few enough to stay in a cache
 BLOCK_SIZE = 2**14  #: parameters of a block; float64, n = 5000: 0.7 GB
@@ -57,10 +56,10 @@ def extract(network: Network, x: Tensor) -> tuple[TangentFeatures, Tensor]:
     Raises KerhrmError if the points have another number of columns than the network.
     """
     if isinstance(network, MLP):
-        if x.shape[1:] != (d := network.weights["weight_0"].shape[-1],):
-            problem = (
-                f"points of shape {tuple(x.shape)} do not fit a network of {d} inputs"
-            )
+        d = network.weights["weight_0"].shape[-1]
+        if x.shape[1:] != (d,):
+            shape = tuple(x.shape)
+            problem = f"points of shape {shape} do not fit a network of {d} inputs"
             raise KerhrmError(problem, f"give points (n, {d})")
         return factorise(network, x)
     with torch.no_grad():
@@ -89,26 +88,32 @@ class FactoredNTF:
         With itself kappa is symmetric: only blocks on and above the diagonal are
         computed, and the others are their mirror images, bit for bit.
         """
-        n, m = len(self.inputs[0]), len(other.inputs[0])
+        n = len(self.inputs[0])
+        m = len(other.inputs[0])
+        symmetric = other is self
         kappa = self.inputs[0].new_empty(n, m)
         for start in range(0, n, ROWS):
             rows = slice(start, start + ROWS)
-            columns = slice(start if other is self else 0, m)
+            columns = slice(start if symmetric else 0, m)
             kappa[rows, columns] = self._block(other, rows, columns)
-            if other is self:
-                own = kappa[rows, rows]
-                own.copy_(own.tril() + own.tril(-1).mT)  # products round by position
+            if symmetric:
+                on_diagonal = kappa[rows, rows]
+                lower = on_diagonal.tril()
+                mirrored = on_diagonal.tril(-1).mT
+                on_diagonal.copy_(lower + mirrored)  # products round by position
                 kappa[rows.stop :, rows] = kappa[rows, rows.stop :].mT
         return kappa
 
     def _block(self, other: "FactoredNTF", rows: slice, columns: slice) -> Tensor:
-        """Some rows and columns of kappa."""
+        """Some rows and columns of kappa, summed over the layers in their order."""
+        kappa: Tensor | None = None
         factors = zip(self.inputs, self.deltas, other.inputs, other.deltas, strict=True)
-        terms = (
-            affine(a[rows], a2[columns]).add_(1).mul_(affine(d[rows], d2[columns]))
-            for a, d, a2, d2 in factors
-        )
-        return functools.reduce(Tensor.add_, terms)
+        for a, delta, other_a, other_delta in factors:
+            layer = affine(a[rows], other_a[columns]).add_(1)
+            layer.mul_(affine(delta[rows], other_delta[columns]))
+            kappa = layer if kappa is None else kappa.add_(layer)
+        assert kappa is not None  # a network has a layer
+        return kappa
 
 
 def factorise(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
@@ -116,8 +121,10 @@ def factorise(mlp: MLP, x: Tensor) -> tuple[FactoredNTF, Tensor]:
     *inputs, output = activations(mlp.layers, x)
     delta = torch.ones_like(output)
     deltas = [delta]
-    for (weight, _), values in zip(mlp.layers[:0:-1], inputs[:0:-1], strict=True):
-        delta = (delta @ weight) * (values > 0)
+    later_weights = [weight for weight, _ in mlp.layers[1:]]
+    hidden = inputs[1:]
+    for weight, activation in zip(later_weights[::-1], hidden[::-1], strict=True):
+        delta = (delta @ weight) * (activation > 0)
         deltas.insert(0, delta)
     return FactoredNTF(inputs, deltas), output.squeeze(-1)
 
@@ -158,17 +165,19 @@ class PerSampleNTF:
     def _blocks(self) -> Iterator[Block]:
         """Lay the parameters end to end and cut them into blocks."""
         block: Block = []
-        left = self.block_size
+        room = self.block_size
         for name, parameter in self.network.weights.items():
-            start, end = 0, parameter.numel()
+            start = 0
+            end = parameter.numel()
             while start < end:
-                stop = min(start + left, end)
+                stop = min(start + room, end)
                 block.append((name, start, stop))
-                left -= stop - start
+                room -= stop - start
                 start = stop
-                if left == 0:
+                if room == 0:
                     yield block
-                    block, left = [], self.block_size
+                    block = []
+                    room = self.block_size
         if block:
             yield block
 
@@ -179,22 +188,24 @@ class PerSampleNTF:
         x = self.x.clone()
         weights = {name: w.clone() for name, w in self.network.weights.items()}
         touched = {name: weights[name] for name, _, _ in block}
-        size = sum(stop - start for _, start, stop in block)
-        whole = sum(w.numel() for w in touched.values())
-        chunk_size = max(1, min(self.chunk_size, len(x) * size // whole))
 
         def output(touched: dict[str, Tensor], point: Tensor) -> Tensor:
-            return self.network.forward(weights | touched, point[None]).reshape(())
+            all_weights = weights | touched
+            return self.network.forward(all_weights, point[None]).reshape(())
 
         def gradient(point: Tensor) -> Tensor:
             gradients = grad(output)(touched, point)
-            return torch.cat(
-                [gradients[name].flatten()[start:stop] for name, start, stop in block]
-            )
+            entries = [
+                gradients[name].flatten()[start:stop] for name, start, stop in block
+            ]
+            return torch.cat(entries)
 
+        size = sum(stop - start for _, start, stop in block)
         phi = x.new_empty((len(x), size), dtype=torch.float64)
-        for part, at in zip(
-            torch.split(x, chunk_size), torch.split(phi, chunk_size), strict=True
-        ):
-            at.copy_(vmap(gradient)(part))
+        # a gradient has the size of whole tensors before it is cut to the block
+        whole_size = sum(w.numel() for w in touched.values())
+        chunk_size = max(1, min(self.chunk_size, len(x) * size // whole_size))
+        for first in range(0, len(x), chunk_size):
+            rows = slice(first, first + chunk_size)
+            phi[rows].copy_(vmap(gradient)(x[rows]))
         return phi

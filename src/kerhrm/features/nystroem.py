@@ -35,6 +35,8 @@ from kerhrm.randomness import stream
 #: entries of kappa(x, Z) that are held at once; 0.25 GB in float32
 CHUNK = 2**26
 POWER_ITERATIONS = 2
+#: points whose coordinates are held in double precision at once
+BLOCK = 2**12
 
 log = logging.getLogger(__name__)
 
@@ -94,19 +96,28 @@ class NystroemMap:
             If k exceeds the number or the rank of the landmarks.
         """
         options = options or NystroemOptions()
-        n, m = len(x), min(options.n_landmarks, len(x))
+        n = len(x)
+        m = min(options.n_landmarks, n)
         if not 1 <= k <= m:
             problem = f"reduced dimension k={k} needs 1 <= k <= {m} landmarks"
             raise KerhrmError(problem, "choose k in that range, or raise n_landmarks")
-        rows = torch.from_numpy(stream(seed, "landmarks").choice(n, m, replace=False))
-        z = x[rows.to(x.device)]
-        weights = _directions(network, z, min(m, int(options.oversampling * k)), k)
-        coordinates, f0 = _coordinates(network, z, weights, x)
+        drawn = stream(seed, "landmarks").choice(n, m, replace=False)
+        z = x[torch.from_numpy(drawn).to(x.device)]
+        n_directions = min(m, int(options.oversampling * k))
+        whitening = _directions(network, z, n_directions, k)
+        coordinates, f0 = _coordinates(network, z, whitening, x)
         s, rotation = _ritz(coordinates, k)
         u = coordinates @ (rotation / s)
         signs = torch.sign(fix_signs(u)[0] * u[0])
         log.info("%d landmarks of %d points: s_1 = %.4g, s_k = %.4g", m, n, s[0], s[-1])
-        return cls(network, z, weights @ (rotation * signs), f0, u * signs, s)
+        return cls(
+            network=network,
+            z=z,
+            weights=whitening @ (rotation * signs),
+            f0=f0,
+            u=u * signs,
+            s=s,
+        )
 
     @property
     def psi(self) -> Tensor:
@@ -121,22 +132,24 @@ class NystroemMap:
     def linearise(self, directions: Tensor) -> Linearisation:
         """Map points to psi(x)^T directions, of (k, J), at a cost that does not depend
         on n."""
-        return Linearisation.along(
-            self.network, self.z, self.weights.double() @ directions
-        )
+        coefficients = self.weights.double() @ directions
+        return Linearisation.along(self.network, self.z, coefficients)
 
 
 def _coordinates(
     network: Network, z: Tensor, weights: Tensor, x: Tensor
 ) -> tuple[Tensor, Tensor]:
     """kappa(x, Z) W and f_0 of points x (n, d), in bounded memory."""
+    n, k = len(x), weights.shape[-1]
     landmarks, _ = extract(network, z)
-    psi, f0 = weights.new_empty(len(x), weights.shape[-1]), weights.new_empty(len(x))
+    psi = weights.new_empty(n, k)
+    f0 = weights.new_empty(n)
     step = max(1, CHUNK // len(z))
-    for first in range(0, len(x), step):
+    for first in range(0, n, step):
         rows = slice(first, first + step)
         ntf, f0[rows] = extract(network, x[rows])
-        psi[rows] = ntf.kernel(landmarks).to(psi.dtype) @ weights
+        kernel = ntf.kernel(landmarks)
+        psi[rows] = kernel.to(psi.dtype) @ weights
     return psi, f0
 
 
@@ -144,26 +157,28 @@ def _directions(network: Network, z: Tensor, q: int, k: int) -> Tensor:
     """B (B^T kappa(Z, Z) B)^(-1/2), (m, up to q): whitens kappa(., Z)."""
     ntf, _ = extract(network, z)
     gram = ntf.kernel(ntf).double()
-    start = torch.from_numpy(stream(0, "subspace").standard_normal((len(z), q))).to(
-        gram
-    )
-    basis = torch.linalg.qr(gram @ start)[0]
+    draw = stream(0, "subspace").standard_normal((len(z), q))
+    start = torch.from_numpy(draw).to(gram)
+    basis, _ = torch.linalg.qr(gram @ start)
     for _ in range(POWER_ITERATIONS):
-        basis = torch.linalg.qr(gram @ basis)[0]
+        basis, _ = torch.linalg.qr(gram @ basis)
     inner = basis.mT @ (gram @ basis)
-    values, vectors = torch.linalg.eigh((inner + inner.mT) / 2)
-    # a kernel's own precision
-    kept = values > values[-1] * torch.finfo(torch.float32).eps
-    if (rank := int(kept.sum())) < k:
+    symmetric = (inner + inner.mT) / 2
+    eigenvalues, vectors = torch.linalg.eigh(symmetric)
+    kernel_precision = torch.finfo(torch.float32).eps
+    kept = eigenvalues > eigenvalues[-1] * kernel_precision
+    rank = int(kept.sum())
+    if rank < k:
         raise RankError(rank, k)
-    return (basis @ (vectors[:, kept] / values[kept].sqrt())).to(z.dtype)
+    whitening = basis @ (vectors[:, kept] / eigenvalues[kept].sqrt())
+    return whitening.to(z.dtype)
 
 
 def _ritz(coordinates: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Leading singular values (k,) and right vectors (q, k) of coordinates (n, q)."""
-    second = sum(part.mT.double() @ part.double() for part in coordinates.split(2**12))
-    values, vectors = torch.linalg.eigh(second)
-    order = slice(-k, None)
-    return values[order].flip(-1).sqrt().to(coordinates), vectors[:, order].flip(-1).to(
-        coordinates
-    )
+    blocks = (block.double() for block in coordinates.split(BLOCK))
+    second = sum(block.mT @ block for block in blocks)
+    eigenvalues, vectors = torch.linalg.eigh(second)
+    s = eigenvalues[-k:].flip(-1).sqrt()
+    rotation = vectors[:, -k:].flip(-1)
+    return s.to(coordinates), rotation.to(coordinates)

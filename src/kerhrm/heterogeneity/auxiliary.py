@@ -35,13 +35,13 @@ from torch import Tensor
 
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.features.ridge import Columns
-from kerhrm.heterogeneity.test import (
+from kerhrm.heterogeneity.permutations import orthonormal
+from kerhrm.heterogeneity.result import (
     MIN_POINTS,
     HeterogeneityResult,
     impossible,
-    leading,
-    orthonormal,
 )
+from kerhrm.heterogeneity.test import leading
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.randomness import stream
@@ -66,91 +66,135 @@ def covariance_measure(
     options: AuxiliaryOptions,
     weights: Tensor | None = None,
 ) -> HeterogeneityResult:
-    """Test points (n, d), with labels (n,) of any kind, for a regression function that
-    depends on cells (n,), int64, of Z.
+    """Test points for a regression function that depends on cells of Z.
 
-    Points may have weights (n,) of mean 1.  Fewer than 80 points are not tested.
+    Parameters
+    ----------
+    x : Tensor, (n, d)
+        Points; fewer than 80 are not tested.
+    y : Tensor, (n,)
+        Labels of any kind.
+    cells : Tensor, (n,), int64
+        Cells of Z.
+    options : AuxiliaryOptions
+        Of the test.
+    weights : Tensor, (n,), optional
+        Of the points, of mean 1.
+
+    Returns
+    -------
+    HeterogeneityResult
+        With the larger gain, of all inputs or of a constant.
     """
-    n_permutations, n = options.n_permutations or 0, len(y)
-    if n < MIN_POINTS:
+    n_permutations = options.n_permutations or 0
+    if len(y) < MIN_POINTS:
         return impossible(n_permutations)
-    rows = np.arange(n)
-    if n > MAX_ROWS:
-        drawn = stream(0, "auxiliary", "rows").choice(n, MAX_ROWS, replace=False)
-        rows = np.sort(drawn)
-    inputs, labels, numbers = (
-        part.cpu().numpy()[rows] for part in (x.double(), y.double(), cells)
-    )
-    spread = inputs.std(0)
-    inputs = (inputs - inputs.mean(0)) / np.where(spread > 0, spread, 1.0)
-    weight = np.ones(len(rows))
+    rows = _tested_rows(len(y))
+    indicators = _indicators(cells.cpu().numpy()[rows])
+    if not indicators.shape[1]:
+        return impossible(n_permutations)
+    inputs = _standardised(x.double().cpu().numpy()[rows])
+    labels = y.double().cpu().numpy()[rows]
+    share = np.ones(len(rows))
     if weights is not None:
-        weight = weights.double().cpu().numpy()[rows]
-        weight = weight / weight.mean()
+        share = weights.double().cpu().numpy()[rows]
+        share = share / share.mean()
     network = build(NetworkOptions(), 0, x.shape[1])
-    columns = Columns.of(network, torch.from_numpy(inputs).float(), weights=weight)
-    present, counts = np.unique(numbers, return_counts=True)
-    present = present[counts >= CELL_ROWS]  # rows of others are in none of these
-    if not len(present):
-        return impossible(n_permutations)
-    if len(present) == len(counts):  # the last one follows from the others
-        present = present[:-1]
-    indicators = (numbers[:, None] == present).astype(float)
+    points = torch.from_numpy(inputs).float()
+    columns = Columns.extract(network, points, weights=share)
     with one_blas_thread():
         e = labels - columns.less_smoothed(labels, SMOOTHING)
         known = [columns.less_smoothed(column, SMOOTHING) for column in indicators.T]
         r = indicators - np.column_stack(known)
         psi = orthonormal(leading(inputs, MAX_FEATURES))
-        right = _whitened(r, weight)
+        of_cells = _whitened(r, share)
         constant = np.ones((len(e), 1))
-        of_cells = right.T @ (weight * e) / len(e)
-        beside = e - right @ of_cells  # residuals without a constant of each cell
-        gains = [
-            _gains(
-                _whitened(terms * left[:, None], weight), right, weight, n_permutations
-            )
-            for terms, left in ((psi, e), (constant, e), (psi, beside))
-        ]
-    return _largest(np.stack(gains), options.level)
+        constants = of_cells.T @ (share * e) / len(e)
+        without_constants = e - of_cells @ constants
+        by_inputs = _gains(psi, e, of_cells, share, n_permutations)
+        by_constant = _gains(constant, e, of_cells, share, n_permutations)
+        beside = _gains(psi, without_constants, of_cells, share, n_permutations)
+    return _largest(by_inputs, by_constant, beside, options.level)
+
+
+def _tested_rows(n: int) -> np.ndarray:
+    """Rows that are tested of n, in order."""
+    if n <= MAX_ROWS:
+        return np.arange(n)
+    random = stream(0, "auxiliary", "rows")
+    return np.sort(random.choice(n, MAX_ROWS, replace=False))
+
+
+def _standardised(inputs: np.ndarray) -> np.ndarray:
+    """Inputs (n, d) of mean 0 and deviation 1; constant ones are 0."""
+    deviation = inputs.std(0)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    return (inputs - inputs.mean(0)) / scale
+
+
+def _indicators(cells: np.ndarray) -> np.ndarray:
+    """Indicators (n, C') of the cells with rows enough; rows of others are in none."""
+    present, counts = np.unique(cells, return_counts=True)
+    n_cells = len(present)
+    present = present[counts >= CELL_ROWS]
+    if len(present) == n_cells:  # the last one follows from the others
+        present = present[:-1]
+    return (cells[:, None] == present).astype(float)
 
 
 def _whitened(terms: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Terms (n, q) of mean zero with the identity as covariance, (n, rank)."""
-    values, vectors = np.linalg.eigh((weights[:, None] * terms).T @ terms)
-    kept = values > SMALLEST * max(values[-1], np.finfo(float).tiny)
-    return terms @ (vectors[:, kept] * np.sqrt(len(terms) / values[kept]))
+    covariance = (weights[:, None] * terms).T @ terms
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    largest = max(eigenvalues[-1], np.finfo(float).tiny)
+    kept = eigenvalues > SMALLEST * largest
+    lengths = np.sqrt(len(terms) / eigenvalues[kept])
+    return terms @ (vectors[:, kept] * lengths)
 
 
 def _gains(
-    left: np.ndarray, right: np.ndarray, weights: np.ndarray, n_draws: int
+    psi: np.ndarray,
+    residuals: np.ndarray,
+    of_cells: np.ndarray,
+    weights: np.ndarray,
+    n_draws: int,
 ) -> np.ndarray:
-    """Gain of the sum of products of terms (n, p), (n, q), and of draws of their
-    signs: (1 + n_draws,)."""
-    n = len(left)
-    signs = stream(0, "auxiliary", "signs").choice([-1.0, 1.0], (n_draws, n))
-    signs = np.vstack([np.ones(n), signs]) * weights
-    sums = np.stack([(signs * column) @ right for column in left.T], axis=1)
-    norms = np.linalg.norm(sums / math.sqrt(n), 2, axis=(1, 2))
+    """Gain of T, and of draws of the signs of its terms: (1 + n_draws,).
+
+    Of features psi (n, p), residuals of y (n,), whitened ones of the cells (n, q), and
+    weights (n,).
+    """
+    n = len(psi)
+    of_labels = _whitened(psi * residuals[:, None], weights)
+    random = stream(0, "auxiliary", "signs")
+    drawn = random.choice([-1.0, 1.0], (n_draws, n))
+    signs = np.vstack([np.ones(n), drawn]) * weights
+    rows_of_t = [(signs * column) @ of_cells for column in of_labels.T]
+    t = np.stack(rows_of_t, axis=1) / math.sqrt(n)
+    norms = np.linalg.norm(t, 2, axis=(1, 2))
     return np.asarray(norms**2 / (2 * n))
 
 
-def _largest(gains: np.ndarray, level: float) -> HeterogeneityResult:
-    """Compare the first of the gains (3, 1 + B) with draws.
+def _largest(
+    by_inputs: np.ndarray, by_constant: np.ndarray, beside: np.ndarray, level: float
+) -> HeterogeneityResult:
+    """Compare the first of the gains (1 + B,) with the draws behind it.
 
-    By the larger of the first two in units of the spread of all of them; the third is
-    of the inputs once each cell has a constant of its own.
+    By the larger of the inputs' and the constant's, in units of the spread of all of
+    each; ``beside`` are the inputs' once each cell has a constant of its own.
     """
-    two = gains[:2]
-    centred = two - two.mean(1, keepdims=True)
-    units = centred / np.maximum(two.std(1, keepdims=True), np.finfo(float).tiny)
+    gains = np.stack([by_inputs, by_constant])
+    centred = gains - gains.mean(1, keepdims=True)
+    spread = gains.std(1, keepdims=True)
+    units = centred / np.maximum(spread, np.finfo(float).tiny)
     largest = units.max(0)
     p_value = float((largest >= largest[0] - CREDIT).mean())  # at least itself
-    of = int(units[:, 0].argmax())
-    beside = float((gains[2] >= gains[2, 0]).mean())
+    p_beside = float((beside >= beside[0]).mean())
+    larger = int(units[:, 0].argmax())
     return HeterogeneityResult(
-        float(two[of, 0]),
-        two[of, 1:],
-        p_value,
-        bool(p_value <= level),
-        constant_only=bool(p_value <= level < beside),
+        gain=float(gains[larger, 0]),
+        null=gains[larger, 1:],
+        p_value=p_value,
+        detected=bool(p_value <= level),
+        constant_only=bool(p_value <= level < p_beside),
     )

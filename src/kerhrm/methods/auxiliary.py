@@ -20,7 +20,7 @@ from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.auxiliary import covariance_measure
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.networks.base import Network
 
@@ -30,19 +30,30 @@ class AuxiliaryFit:
     """Result of learning with an auxiliary variable.
 
     Where nothing is detected it is ERM's.
+
+    Attributes
+    ----------
+    cells : Cells
+        Of the auxiliary variable.
+    result : HeterogeneityResult, or None
+        Of the test, where there is one.
+    memberships : Tensor, (C, K)
+        Environments of every cell by the chosen k; one in ERM.
+    iteration : Fit, or None
+        The only one, as of Algorithm 1; None in ERM.
+    direction : Direction
+        The chosen one; ERM's has iteration 0.
     """
 
     cells: Cells
-    result: HeterogeneityResult | None  #: of the test, where there is one
-    memberships: (
-        Tensor  #: (C, K), environments of every cell by the chosen k; one in ERM
-    )
-    iteration: Fit | None  #: the only one, as of Algorithm 1; None in ERM
-    direction: Direction  #: the chosen one; ERM's has iteration 0
+    result: HeterogeneityResult | None
+    memberships: Tensor
+    iteration: Fit | None
+    direction: Direction
 
     def environments_of(self, z: np.ndarray) -> Tensor:
         """Environments (m, K) of points by their auxiliary variable (m, c) alone."""
-        return self.memberships[self.cells.of(z)]
+        return self.memberships[self.cells.locate(z)]
 
 
 @torch.no_grad()
@@ -56,55 +67,95 @@ def fit_auxiliary(
     """Test an auxiliary variable, and learn over the environments that are functions of
     it.
 
-    The auxiliary variable of the training points x (n, d), (n, c), and of the
-    validation points, (m, c), holds numbers, dates as numbers, and categories as
-    indicators or numbers.
-    Raises KerhrmError if it is constant, not finite or not a row for each point, or k
-    exceeds the reduced features.
+    Parameters
+    ----------
+    problem : Problem
+        Reduced features and labels.
+    x : Tensor, (n, d)
+        Training points.
+    z : ndarray, (n, c)
+        Their auxiliary variable: numbers, dates as numbers, and categories as
+        indicators or numbers.
+    z_validation : ndarray, (m, c)
+        That of the validation points.
+    options : AuxiliaryOptions
+        Of all steps.
+
+    Returns
+    -------
+    AuxiliaryFit
+        ERM's where the test detects nothing.
+
+    Raises
+    ------
+    KerhrmError
+        If the auxiliary variable is constant, not finite or not a row for each point,
+        or k exceeds the reduced features.
     """
-    for name, rows, y in (
-        ("", z, problem.y),
-        ("validation ", z_validation, problem.y_validation),
-    ):
-        if len(rows) != len(y):
-            text = (
-                f"the auxiliary variable has {len(rows)} rows for {len(y)} {name}points"
-            )
-            raise KerhrmError(text, "give one row for each point")
-    if max(options.k) > len(problem.s):
-        text = f"k={max(options.k)} exceeds the {len(problem.s)} reduced features"
+    _check_rows(z, problem.y, "points")
+    _check_rows(z_validation, problem.y_validation, "validation points")
+    k_max = len(problem.s)
+    if max(options.k) > k_max:
+        text = f"k={max(options.k)} exceeds the {k_max} reduced features"
         raise KerhrmError(text, "lower k")
     cells = Cells.fit(z, options.n_cells, problem.seed)
-    numbers, held_out = (
-        cells.of(part).to(problem.u.device) for part in (z, z_validation)
-    )
+    device = problem.u.device
+    of_train = cells.locate(z).to(device)
+    of_validation = cells.locate(z_validation).to(device)
     result = None
     if options.n_permutations is not None:
-        result = covariance_measure(x, problem.y, numbers, options, problem.weights)
-        if not result.detected:
-            train, validation = (
-                w.expand(len(options.k), -1)[..., None] for w in problem.counts
-            )
-            pooled = options.model_copy(update={"alpha": [0.0]})
-            direction = cell_directions(problem, train, validation, pooled).winner(0)
-            one = problem.target.new_ones(len(cells), 1)
-            return AuxiliaryFit(cells, result, one, None, direction)
-    environments, memberships = cell_environments(problem, numbers, held_out, options)
-    parts = environments.train, environments.validation
-    directions = cell_directions(problem, *parts, options)
+        result = covariance_measure(x, problem.y, of_train, options, problem.weights)
+    if result is not None and not result.detected:
+        return AuxiliaryFit(
+            cells=cells,
+            result=result,
+            memberships=problem.target.new_ones(len(cells), 1),
+            iteration=None,
+            direction=_pooled_direction(problem, options),
+        )
+    environments, memberships = cell_environments(
+        problem, of_train, of_validation, options
+    )
+    directions = cell_directions(
+        problem, environments.train, environments.validation, options
+    )
     direction = directions.winner(1)
-    chosen = memberships[options.k.index(direction.k)]
-    iteration = Fit((environments,), (directions,), direction)
-    return AuxiliaryFit(cells, result, chosen, iteration, direction)
+    return AuxiliaryFit(
+        cells=cells,
+        result=result,
+        memberships=memberships[options.k.index(direction.k)],
+        iteration=Fit((environments,), (directions,), direction),
+        direction=direction,
+    )
+
+
+def _check_rows(z: np.ndarray, y: Tensor, points: str) -> None:
+    """Refuse an auxiliary variable without a row for each point."""
+    if len(z) != len(y):
+        problem = f"the auxiliary variable has {len(z)} rows for {len(y)} {points}"
+        raise KerhrmError(problem, "give one row for each point")
+
+
+def _pooled_direction(problem: Problem, options: AuxiliaryOptions) -> Direction:
+    """Direction of ERM: one environment with all points, and no penalty."""
+    counts, counts_validation = problem.counts
+    n_candidates = len(options.k)
+    directions = cell_directions(
+        problem,
+        train=counts.expand(n_candidates, -1)[..., None],
+        validation=counts_validation.expand(n_candidates, -1)[..., None],
+        options=options.model_copy(update={"alpha": [0.0]}),
+    )
+    return directions.winner(0)
 
 
 def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
     """Outputs ``linear``, in the features, and with ``options.training`` a trained
     ``network``."""
     problem = inputs.require_problem()
-    z, z_validation = (
-        part.double().cpu().numpy() for part in inputs.require_auxiliary()
-    )
+    auxiliary, auxiliary_validation = inputs.require_auxiliary()
+    z = auxiliary.double().cpu().numpy()
+    z_validation = auxiliary_validation.double().cpu().numpy()
     fit = fit_auxiliary(problem, inputs.x, z, z_validation, options)
     direction = fit.direction
     chosen = {
@@ -116,16 +167,23 @@ def train_auxiliary(inputs: Inputs, options: AuxiliaryOptions) -> Fitted:
         chosen["p_value"] = fit.result.p_value
     networks: dict[str, Network] = {}
     if options.training is not None:
-        points = inputs.x, inputs.x_validation
-        known = () if fit.iteration is None else fit.iteration.environments
+        environments = () if fit.iteration is None else fit.iteration.environments
         trained = train_network(
-            inputs.network, *points, problem, direction, known, options.training
+            inputs.network,
+            inputs.x,
+            inputs.x_validation,
+            problem,
+            direction,
+            environments,
+            options.training,
         )
-        networks["network"], chosen["cosine_weight"] = (
-            trained.network,
-            trained.cosine_weight,
-        )
-    memberships = torch.cat(
-        [fit.environments_of(part) for part in (z, z_validation)]
-    ).float()
-    return Fitted(networks, {"linear": direction.theta}, memberships, chosen)
+        networks["network"] = trained.network
+        chosen["cosine_weight"] = trained.cosine_weight
+    train = fit.environments_of(z)
+    validation = fit.environments_of(z_validation)
+    return Fitted(
+        networks=networks,
+        directions={"linear": direction.theta},
+        environments=torch.cat([train, validation]).float(),
+        chosen=chosen,
+    )

@@ -74,14 +74,12 @@ class Method:
     @property
     def criteria(self) -> list[str]:
         """Selection criteria that it can have, without test data; its own first."""
-        others = {
-            POOLED: True,
-            WORST_TRUE: self.needs_environments,
-            WORST_INFERRED: self.infers,
-        }
-        return list(
-            dict.fromkeys([self.criterion, *(c for c, can in others.items() if can)])
-        )
+        criteria = [self.criterion, POOLED]
+        if self.needs_environments:
+            criteria.append(WORST_TRUE)
+        if self.infers:
+            criteria.append(WORST_INFERRED)
+        return list(dict.fromkeys(criteria))
 
     def check(self, options: Options, task: Task) -> None:
         """Refuse options that do not fit the task.

@@ -41,7 +41,8 @@ def _adam(
     learning_rate: float,
 ) -> np.ndarray:
     w = start.copy()
-    first, second = np.zeros_like(w), np.zeros_like(w)
+    first = np.zeros_like(w)
+    second = np.zeros_like(w)
     for step in range(1, steps + 1):
         slope = gradient(step, w)
         first += (1 - BETA1) * (slope - first)
@@ -50,5 +51,6 @@ def _adam(
         length = np.sqrt(second)
         length /= math.sqrt(1 - BETA2**step)
         length += EPSILON
-        w -= learning_rate / (1 - BETA1**step) * (first / length)
+        rate = learning_rate / (1 - BETA1**step)
+        w -= rate * (first / length)
     return w

@@ -24,16 +24,19 @@ from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.options import DROOptions
+from kerhrm.networks.base import Network
 
 BISECTIONS = 40  # the bracket shrinks below float32's precision
 
 
 def train_dro(inputs: Inputs, options: DROOptions) -> Fitted:
     """Train a network on the worst reweighting of its points; the loss is (f - y)^2."""
-    network = inputs.train(
-        lambda f, *_: worst_mean((f - inputs.y) ** 2, options.rho), options
-    )
-    return Fitted({"model": network})
+
+    def objective(f: Tensor, network: Network, step: int) -> Tensor:
+        losses = (f - inputs.y) ** 2
+        return worst_mean(losses, options.rho)
+
+    return Fitted({"model": inputs.train(objective, options)})
 
 
 def worst_mean(losses: Tensor, rho: float) -> Tensor:
@@ -56,18 +59,17 @@ def worst_weights(losses: Tensor, rho: float) -> Tensor:
     """
     exact = losses.double()
     high = exact.max()
-    low = torch.minimum(
-        exact.mean() - exact.std(correction=0) / (2 * rho) ** 0.5, exact.min()
-    )
+    deviation = exact.std(correction=0)
+    uncut = exact.mean() - deviation / (2 * rho) ** 0.5
+    low = torch.minimum(uncut, exact.min())
     # some weight remains where all losses are equal
     low = low - 1e-9 * (1 + high - low)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         excess = (exact - middle).clamp_min(0)
-        descends = (1 + 2 * rho) * excess.mean() ** 2 > (excess**2).mean()
-        low, high = (
-            torch.where(descends, middle, low),
-            torch.where(descends, high, middle),
-        )
+        squared_mean = (1 + 2 * rho) * excess.mean() ** 2
+        descends = squared_mean > (excess**2).mean()
+        low = torch.where(descends, middle, low)
+        high = torch.where(descends, high, middle)
     excess = (exact - low).clamp_min(0)
     return (excess / excess.sum()).to(losses)

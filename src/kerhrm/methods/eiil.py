@@ -46,14 +46,20 @@ def train_eiil(inputs: Inputs, options: EIILOptions) -> Fitted:
     def split(x: Tensor, y: Tensor, name: str) -> Tensor:
         with torch.no_grad():
             gradient = scale_gradient(reference(x), y, options.loss)
-        steps, rate = options.inference_steps, options.inference_rate
-        return infer_environments(gradient, inputs.seed, name, steps=steps, rate=rate)
+        return infer_environments(
+            gradient,
+            inputs.seed,
+            name,
+            steps=options.inference_steps,
+            rate=options.inference_rate,
+        )
 
     environments = split(inputs.x, inputs.y, "eiil")
     held_out = split(inputs.x_validation, inputs.y_validation, "eiil-validation")
-    fitted = train_on_environments(replace(inputs, environments=environments), options)
-    memberships = one_hot_environments(torch.cat([environments, held_out]), 2)
-    return replace(fitted, environments=memberships)
+    inputs = replace(inputs, environments=environments)
+    fitted = train_on_environments(inputs, options)
+    both = torch.cat([environments, held_out])
+    return replace(fitted, environments=one_hot_environments(both, 2))
 
 
 @torch.inference_mode(False)  # gradients, also where the caller has none
@@ -62,21 +68,39 @@ def infer_environments(
 ) -> Tensor:
     """Split the points where the reference is least invariant.
 
-    From g (n,) of :func:`kerhrm.methods.irm.scale_gradient` to labels (n,), int64, 0 or
-    1, by ``steps`` of Adam at the learning rate ``rate``; ``name`` is the random
-    start's.
+    Parameters
+    ----------
+    gradient : Tensor, (n,)
+        g, by :func:`kerhrm.methods.irm.scale_gradient`.
+    seed : int
+        Of the random start.
+    name : str
+        Of its stream.
+    steps : int
+        Of Adam.
+    rate : float
+        Its learning rate.
+
+    Returns
+    -------
+    Tensor, (n,), int64
+        Environments 0 and 1.
     """
-    start = torch.from_numpy(stream(seed, name).standard_normal(len(gradient)))
-    w = start.to(gradient).requires_grad_(True)
+    draw = stream(seed, name).standard_normal(len(gradient))
+    w = torch.from_numpy(draw).to(gradient).requires_grad_(True)
     optimiser = Adam([w], rate)
     for _ in range(steps):
         optimiser.zero_grad()
-        (-soft_penalty(w, gradient)).backward()
+        loss = -soft_penalty(w, gradient)
+        loss.backward()
         optimiser.step()
-    return (w.detach() <= 0).to(torch.int64)
+    second = w.detach() <= 0
+    return second.to(torch.int64)
 
 
 def soft_penalty(w: Tensor, gradient: Tensor) -> Tensor:
     """Mean IRMv1 penalty of the two soft environments: (..., n), (..., n) to (...)."""
     q = torch.sigmoid(w)
-    return ((q * gradient).mean(-1) ** 2 + ((1 - q) * gradient).mean(-1) ** 2) / 2
+    first = (q * gradient).mean(-1)
+    second = ((1 - q) * gradient).mean(-1)
+    return (first**2 + second**2) / 2

@@ -16,6 +16,9 @@ from kerhrm.networks.training import BestWeights
 def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
     """Train a network, and keep the weights of its best validation score."""
 
+    def squared_error(f: Tensor, network: Network, step: int) -> Tensor:
+        return ((f - inputs.y) ** 2).mean()
+
     def score(network: Network) -> Tensor:
         outputs = network(inputs.x_validation)
         return point_scores(outputs, inputs.y_validation, inputs.task).mean()
@@ -23,5 +26,5 @@ def train_erm(inputs: Inputs, options: ERMOptions) -> Fitted:
     best = BestWeights(
         inputs.network, score, every=options.evaluate_every, steps=options.steps
     )
-    inputs.train(lambda f, *_: ((f - inputs.y) ** 2).mean(), options, callbacks=[best])
+    inputs.train(squared_error, options, callbacks=[best])
     return Fitted({"model": best.network})

@@ -26,15 +26,17 @@ from kerhrm.networks.base import Network
 
 def train_group_dro(inputs: Inputs, options: GroupDROOptions) -> Fitted:
     """Train on the environments that the inputs name."""
-    means = environment_means(inputs.require_environments()).to(inputs.x)
+    environments = inputs.require_environments()
+    means = environment_means(environments).to(inputs.x)
     loss = loss_of(options.loss, inputs.task)
+    n_environments = len(means)
     # up to a constant; weights would underflow
-    log_weights = means.new_zeros(len(means))
+    log_weights = means.new_zeros(n_environments)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
         risks = means @ point_loss(f, inputs.y, loss)
         log_weights.add_(risks.detach(), alpha=options.eta)
-        worst = torch.softmax(log_weights, 0) @ risks
-        return worst + decay(network, options.weight_decay)
+        weights = torch.softmax(log_weights, 0)
+        return weights @ risks + decay(network, options.weight_decay)
 
     return Fitted({"model": inputs.train(objective, options)})

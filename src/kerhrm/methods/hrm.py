@@ -54,22 +54,31 @@ def train_hrm(inputs: Inputs, options: HRMOptions) -> Fitted:
         environments, models = cluster(
             x, y, clustered_by, inputs.seed, options, str(turn)
         )
-        slopes = gradient_rows(x, y, environments)
-        growth = options.growth**turn
         centre, _ = learn_gates(
-            slopes, start, inputs.seed, options, str(turn), growth=growth
+            gradient_rows(x, y, environments),
+            start,
+            inputs.seed,
+            options,
+            name=str(turn),
+            growth=options.growth**turn,
         )
         p = gate_probability(centre, options.gate_noise)
-    w = least_squares(x, y, torch.from_numpy(selected_features(centre, options)))
-    points = torch.cat([x, inputs.x_validation]), torch.cat([y, inputs.y_validation])
-    split = nearest((1 - clustered_by) * points[0], points[1], models)
-    memberships = one_hot_environments(split, options.n_environments)
-    return Fitted({"model": lambda points: points @ w}, environments=memberships)
+    selected = torch.from_numpy(selected_features(centre, options))
+    w = least_squares(x, y, selected)
+    points = torch.cat([x, inputs.x_validation])
+    labels = torch.cat([y, inputs.y_validation])
+    variant = (1 - clustered_by) * points
+    split = nearest(variant, labels, models)
+    return Fitted(
+        networks={"model": lambda points: points @ w},
+        environments=one_hot_environments(split, options.n_environments),
+    )
 
 
 def gate_probability(centre: np.ndarray, sigma: float) -> np.ndarray:
     """P(clamp(c + sigma epsilon, 0, 1) > 0) for a standard normal epsilon."""
-    return torch.special.ndtr(torch.from_numpy(centre) / sigma).numpy()
+    standardised = torch.from_numpy(centre) / sigma
+    return torch.special.ndtr(standardised).numpy()
 
 
 def selected_features(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
@@ -77,14 +86,18 @@ def selected_features(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
 
     Without any feature all outputs are zero, which is no class.
     """
-    selected = gate_probability(centre, options.gate_noise) > options.threshold
-    return selected if selected.any() else np.arange(len(centre)) == centre.argmax()
+    p = gate_probability(centre, options.gate_noise)
+    selected = p > options.threshold
+    if selected.any():
+        return selected
+    return np.arange(len(centre)) == centre.argmax()
 
 
 def least_squares(x: Tensor, y: Tensor, selected: Tensor) -> Tensor:
     """Coefficients of least norm (d,), zero off ``selected`` (d,), of points (n, d),
     (n,)."""
-    return least_norm((x * selected.to(x.device)).double(), y.double()).to(x)
+    columns = x * selected.to(x.device)
+    return least_norm(columns.double(), y.double()).to(x)
 
 
 def cluster(
@@ -100,36 +113,45 @@ def cluster(
     x (n, d), y (n,), p (d,) to clusters (n,), int64, and their linear models (K, d);
     ``name`` is the random start's.
     """
-    (n, d), k = x.shape, options.n_environments
-    draw = stream(seed, "hrm", "clusters", name).integers(k, size=n)
-    environments = torch.from_numpy(draw).to(x.device)
-    variant, l1 = (1 - p) * x, (options.cluster_l1 / d * p).cpu().numpy()
+    n, d = x.shape
+    k = options.n_environments
+    random = stream(seed, "hrm", "clusters", name)
+    environments = torch.from_numpy(random.integers(k, size=n)).to(x.device)
+    variant = (1 - p) * x
+    l1 = (options.cluster_l1 / d * p).cpu().numpy()
     models = x.new_zeros(k, d)
-    ends = (
-        np.arange(options.cluster_rounds + 1)
-        * options.cluster_steps
-        // options.cluster_rounds
-    )
+    rounds = np.arange(options.cluster_rounds + 1)
+    ends = rounds * options.cluster_steps // options.cluster_rounds
     for steps in np.diff(ends).tolist():
-        moments = cluster_moments(variant, y, environments, k)
-        models = torch.from_numpy(
-            fit_models(models.cpu().numpy(), *moments, l1, steps, options.cluster_rate)
-        ).to(x)
+        second, cross = cluster_moments(variant, y, environments, k)
+        fitted = fit_models(
+            start=models.cpu().numpy(),
+            second=second,
+            cross=cross,
+            l1=l1,
+            steps=steps,
+            learning_rate=options.cluster_rate,
+        )
+        models = torch.from_numpy(fitted).to(x)
         environments = nearest(variant, y, models)
     return environments, models
 
 
 def nearest(x: Tensor, y: Tensor, models: Tensor) -> Tensor:
     """Cluster of the smallest squared residual: (n, d), (n,), (K, d) to (n,), int64."""
-    return (models @ x.mT - y).square().argmin(0)
+    residuals = models @ x.mT - y
+    return residuals.square().argmin(0)
 
 
 def cluster_moments(
     x: Tensor, y: Tensor, environments: Tensor, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """X_e^T X_e / N_e (k, d, d) and X_e^T y_e / N_e (k, d); zero where N_e is."""
-    risks = environment_risks(x.double(), y.double(), one_hot(environments, k).double())
-    return risks.second.to(x.dtype).cpu().numpy(), risks.cross.to(x.dtype).cpu().numpy()
+    memberships = one_hot(environments, k).double()
+    risks = environment_risks(x.double(), y.double(), memberships)
+    second = risks.second.to(x.dtype)
+    cross = risks.cross.to(x.dtype)
+    return second.cpu().numpy(), cross.cpu().numpy()
 
 
 def fit_models(
@@ -141,20 +163,29 @@ def fit_models(
     learning_rate: float,
 ) -> np.ndarray:
     """Adam on w^T G w - 2 c^T w + sum_d l1_d |w_d| from (K, d), for every cluster."""
-    gram, target = 2 * second, 2 * cross
+    gram = 2 * second
+    target = 2 * cross
 
     def gradient(step: int, w: np.ndarray) -> np.ndarray:
-        return (gram @ w[..., None])[..., 0] - target + l1 * np.sign(w)
+        products = (gram @ w[..., None])[..., 0]
+        return products - target + l1 * np.sign(w)
 
     return adam(start, gradient, steps=steps, learning_rate=learning_rate)
 
 
 class GradientRows(NamedTuple):
-    """Mean and contrasts of the environments' gradients at v, as ``slope @ v +
-    offset``."""
+    """Mean and contrasts of the environments' gradients at v, ``slope @ v + offset``.
 
-    slope: np.ndarray  #: (K d, d), symmetric blocks, the mean's and K - 1 contrasts'
-    offset: np.ndarray  #: (K d,)
+    Attributes
+    ----------
+    slope : ndarray, (K d, d)
+        Symmetric blocks: that of the mean, and those of K - 1 contrasts.
+    offset : ndarray, (K d,)
+        Likewise.
+    """
+
+    slope: np.ndarray
+    offset: np.ndarray
 
 
 def gradient_rows(x: Tensor, y: Tensor, environments: Tensor) -> GradientRows:
@@ -164,15 +195,19 @@ def gradient_rows(x: Tensor, y: Tensor, environments: Tensor) -> GradientRows:
     of those before it, with Welford's factors: the squares of all sum to the variance.
     """
     occupied = environments.unique()
-    labels, k, d = torch.searchsorted(occupied, environments), len(occupied), x.shape[1]
+    labels = torch.searchsorted(occupied, environments)
+    k = len(occupied)
+    d = x.shape[1]
     second, cross = cluster_moments(x, y, labels, k)
     before = np.arange(k)
-    rows = np.eye(k) - np.tri(k, k, -1) / np.maximum(before, 1)[:, None]
+    mean_before = np.tri(k, k, -1) / np.maximum(before, 1)[:, None]
+    rows = np.eye(k) - mean_before
     rows *= np.sqrt(before / ((before + 1) * k))[:, None]
     rows[0] = 1 / k  # no environment is before the first
     rows = rows.astype(second.dtype)
-    slope = 2 * (rows @ second.reshape(k, -1)).reshape(k * d, d)
-    return GradientRows(slope, -2 * (rows @ cross).reshape(k * d))
+    slope = 2 * (rows @ second.reshape(k, -1))
+    offset = -2 * (rows @ cross)
+    return GradientRows(slope.reshape(k * d, d), offset.reshape(k * d))
 
 
 def learn_gates(
@@ -183,26 +218,49 @@ def learn_gates(
     name: str,
     growth: float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """M_p: centres, from 1/2, and w, from ``start``, for given environments, by Adam.
+    """M_p: gates and a linear model for given environments, by Adam.
 
-    All are (d,).  ``name`` is the gates' noise's; ``growth`` multiplies alpha and
-    lambda.
+    Parameters
+    ----------
+    gradients : GradientRows
+        Of the environments.
+    start : ndarray, (d,)
+        Of the linear model.
+    seed : int
+        Of the gates' noise.
+    options : HRMOptions
+        Of the gates.
+    name : str
+        Of the stream of the noise.
+    growth : float
+        Factor of alpha and lambda.
+
+    Returns
+    -------
+    centre, w : ndarray, (d,)
+        Centres of the gates, from 1/2 on, and the linear model.
     """
-    size, sigma = (options.gate_steps, len(start)), options.gate_noise
-    noise = stream(seed, "hrm", "gates", name).standard_normal(size, "float32") * sigma
+    size = (options.gate_steps, len(start))
+    random = stream(seed, "hrm", "gates", name)
+    noise = random.standard_normal(size, "float32") * options.gate_noise
     noise = noise.astype(start.dtype, copy=False)
-    alpha, cost = growth * options.penalty_weight, growth * options.gate_cost
+    alpha = growth * options.penalty_weight
+    cost = growth * options.gate_cost
 
     def gradient(step: int, both: np.ndarray) -> np.ndarray:
         w, centre = both
         by_w, by_centre = gate_gradients(w, centre, noise[step - 1], gradients, alpha)
-        return np.stack([by_w, by_centre + cost * cost_gradient(centre, options)])
+        by_centre = by_centre + cost * cost_gradient(centre, options)
+        return np.stack([by_w, by_centre])
 
-    both = np.stack([start, np.full_like(start, 0.5)])
-    both = adam(
-        both, gradient, steps=options.gate_steps, learning_rate=options.gate_rate
+    centre = np.full_like(start, 0.5)
+    w, centre = adam(
+        np.stack([start, centre]),
+        gradient,
+        steps=options.gate_steps,
+        learning_rate=options.gate_rate,
     )
-    return both[1], both[0]
+    return centre, w
 
 
 def gate_gradients(
@@ -222,20 +280,23 @@ def gate_gradients(
     opened = centre + noise
     gate = np.minimum(np.maximum(opened, 0), 1)
     rows = gradients.slope @ (gate * w) + gradients.offset
-    mean, contrasts = rows[:d], rows[d:].reshape(-1, d)
+    mean = rows[:d]
+    contrasts = rows[d:].reshape(-1, d)
     square = gate * gate
     cubed = (contrasts * (gate * square)).ravel()
     by_v = mean + 2 * alpha * (cubed @ gradients.slope[d:])
-    by_gate = w * by_v + 3 * alpha * square * np.square(contrasts).sum(0)
-    return gate * by_v, by_gate * (gate == opened)
+    variance = np.square(contrasts).sum(0)
+    by_gate = w * by_v + 3 * alpha * square * variance
+    inside = gate == opened  # elsewhere the clamp stops the derivative
+    return gate * by_v, by_gate * inside
 
 
 def cost_gradient(centre: np.ndarray, options: HRMOptions) -> np.ndarray:
     """Derivative of sum_d p_d, or of (sum_d p_d - d)^2, with respect to c: (d,)."""
     sigma = options.gate_noise
-    density = np.exp(centre * centre * (-0.5 / sigma**2)) / (
-        sigma * math.sqrt(2 * math.pi)
-    )
-    if options.gate_goal == "all":
-        density = density * (2 * (gate_probability(centre, sigma) - 1).sum())
-    return density
+    exponential = np.exp(centre * centre * (-0.5 / sigma**2))
+    density = exponential / (sigma * math.sqrt(2 * math.pi))
+    if options.gate_goal == "few":
+        return density
+    excess = (gate_probability(centre, sigma) - 1).sum()
+    return density * (2 * excess)

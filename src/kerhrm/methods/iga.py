@@ -25,11 +25,13 @@ from kerhrm.networks.base import Network
 
 def train_iga(inputs: Inputs, options: IGAOptions) -> Fitted:
     """Train on the environments that the inputs name."""
-    means = environment_means(inputs.require_environments()).to(inputs.x)
+    environments = inputs.require_environments()
+    means = environment_means(environments).to(inputs.x)
 
     def objective(f: Tensor, network: Network, step: int) -> Tensor:
         risks = means @ point_loss(f, inputs.y, options.loss)
-        return risks.mean() + options.penalty_weight * gradient_variance(risks, network)
+        penalty = gradient_variance(risks, network)
+        return risks.mean() + options.penalty_weight * penalty
 
     return Fitted({"model": inputs.train(objective, options)})
 
@@ -41,11 +43,14 @@ def gradient_variance(risks: Tensor, network: Network) -> Tensor:
 
     ``risks``, the L^e, come from the weights of the trainable ``network``.
     """
-    total = torch.zeros_like(risks[0])
-    if len(risks) == 1:
-        return total
+    variance = torch.zeros_like(risks[0])
+    n_environments = len(risks)
+    if n_environments == 1:
+        return variance
     weights = list(network.weights.values())
-    for contrast in torch.from_numpy(helmert(len(risks))).to(risks) @ risks:
+    rows = torch.from_numpy(helmert(n_environments)).to(risks)
+    for contrast in rows @ risks:
         gradients = torch.autograd.grad(contrast, weights, create_graph=True)
-        total = total + sum((g**2).sum() for g in gradients)
-    return total
+        square = sum((gradient**2).sum() for gradient in gradients)
+        variance = variance + square
+    return variance

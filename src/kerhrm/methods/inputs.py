@@ -1,18 +1,19 @@
 """What a method is given, and what it returns."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from kerhrm.algorithm.records import Problem, predict_linear
 from kerhrm.errors import KerhrmError
-from kerhrm.heterogeneity.test import HeterogeneityResult
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.base import Method as Method
 from kerhrm.networks.base import Network
-from kerhrm.networks.training import Loss, train
+from kerhrm.networks.training import Callback, Loss, train
 from kerhrm.options import Task
 
 
@@ -82,16 +83,44 @@ class Inputs:
     def require_problem(self) -> Problem:
         """Reduced features and labels; :class:`KerhrmError` if there are none."""
         if self.problem is None:
-            raise KerhrmError(
-                "the method needs reduced features", "pass Inputs(problem=...)"
-            )
+            problem = "the method needs reduced features"
+            raise KerhrmError(problem, "pass Inputs(problem=...)")
         return self.problem
 
-    def train(self, loss: Loss[Network], options: Any, **more: Any) -> Network:
-        """The network after Adam on all points, by ``steps`` and ``learning_rate`` of
-        options."""
-        how = {"steps": options.steps, "learning_rate": options.learning_rate} | more
-        return train(self.network, self.x, loss, **how)
+    def train(
+        self,
+        loss: Loss[Network],
+        options: Any,
+        *,
+        steps: int | None = None,
+        callbacks: Sequence[Callback[Network]] = (),
+    ) -> Network:
+        """Train the network on all points by Adam.
+
+        Parameters
+        ----------
+        loss : callable
+            As in :func:`~kerhrm.networks.training.train`.
+        options : Options
+            With ``learning_rate`` and ``steps``.
+        steps : int, optional
+            In place of the options' steps.
+        callbacks : sequence of callable
+            Of the training.
+
+        Returns
+        -------
+        Network
+            After the last step.
+        """
+        return train(
+            self.network,
+            self.x,
+            loss,
+            steps=options.steps if steps is None else steps,
+            learning_rate=options.learning_rate,
+            callbacks=callbacks,
+        )
 
 
 @dataclass(frozen=True)
@@ -149,4 +178,4 @@ class Fitted:
 
 def one_hot_environments(environments: Tensor, count: int) -> Tensor:
     """Memberships (m, count), float32, from labels (m,) 0, ..., count - 1."""
-    return torch.nn.functional.one_hot(environments, count).to(torch.float32)
+    return one_hot(environments, count).to(torch.float32)

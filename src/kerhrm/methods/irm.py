@@ -26,9 +26,9 @@ from kerhrm.options import (
 
 def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
     """Train on the environments that the inputs name."""
-    return train_on(
-        environment_means(inputs.require_environments()).to(inputs.x), inputs, options
-    )
+    environments = inputs.require_environments()
+    means = environment_means(environments).to(inputs.x)
+    return train_on(means, inputs, options)
 
 
 def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
@@ -42,12 +42,9 @@ def train_on(means: Tensor, inputs: Inputs, options: IRMOptions) -> Fitted:
             weight = min(weight, 1.0)
         risks = means @ point_loss(f, inputs.y, loss)
         slopes = means @ scale_gradient(f, inputs.y, loss)
-        total = (
-            risks.mean()
-            + decay(network, options.weight_decay)
-            + weight * (slopes**2).mean()
-        )
-        return total / max(weight, 1.0)
+        risk = risks.mean() + decay(network, options.weight_decay)
+        penalty = weight * (slopes**2).mean()
+        return (risk + penalty) / max(weight, 1.0)
 
     return Fitted({"model": inputs.train(objective, options)})
 
@@ -68,19 +65,23 @@ def train_pooled(inputs: Inputs, options: IRMOptions, steps: int) -> Network:
 
 def loss_of(loss: PointLoss | None, task: Task) -> PointLoss:
     """The loss that is asked for; by default logistic, in a regression squared."""
-    return loss or ("logistic" if task == "classification" else "squared")
+    if loss is not None:
+        return loss
+    return "logistic" if task == "classification" else "squared"
 
 
 def decay(network: Network, weight: float) -> Tensor | float:
     """Weight times the sum of squares of a network's weights."""
-    return (
-        weight * sum((w**2).sum() for w in network.weights.values()) if weight else 0.0
-    )
+    if weight == 0:
+        return 0.0
+    return weight * sum((w**2).sum() for w in network.weights.values())
 
 
 def point_loss(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
     """Loss of every point: (f - y)^2, or log(1 + exp(-y f)) for labels -1 and +1."""
-    return (f - y) ** 2 if loss == "squared" else softplus(-y * f)
+    if loss == "squared":
+        return (f - y) ** 2
+    return softplus(-y * f)
 
 
 def scale_gradient(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
@@ -88,7 +89,9 @@ def scale_gradient(f: Tensor, y: Tensor, loss: PointLoss) -> Tensor:
 
     2 f (f - y), or -y f / (1 + exp(y f)).
     """
-    return 2 * f * (f - y) if loss == "squared" else -y * f * torch.sigmoid(-y * f)
+    if loss == "squared":
+        return 2 * f * (f - y)
+    return -y * f * torch.sigmoid(-y * f)
 
 
 def environment_means(environments: Tensor) -> Tensor:
@@ -96,5 +99,6 @@ def environment_means(environments: Tensor) -> Tensor:
 
     Labels (n,) to (E, n), float64.
     """
-    member = (environments == environments.unique()[:, None]).double()
-    return member / member.sum(-1, keepdim=True)
+    labels = environments.unique()
+    members = (environments == labels[:, None]).double()
+    return members / members.sum(-1, keepdim=True)

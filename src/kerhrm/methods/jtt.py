@@ -27,6 +27,7 @@ from kerhrm.methods.inputs import Fitted, Inputs, one_hot_environments
 from kerhrm.methods.irm import environment_means, point_loss
 from kerhrm.methods.options import ClosedFormOptions, JTTOptions
 from kerhrm.methods.references import least_norm
+from kerhrm.networks.base import Network
 
 
 def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
@@ -37,29 +38,33 @@ def train_jtt(inputs: Inputs, options: JTTOptions) -> Fitted:
 
     def fit(weights: Tensor, steps: int) -> Callable[[Tensor], Tensor]:
         weights = weights / weights.mean()
-        return inputs.train(
-            lambda f, *_: (weights * point_loss(f, inputs.y, options.loss)).mean(),
-            options,
-            steps=steps,
-        )
 
-    identification = fit(torch.ones_like(inputs.y), options.identification_steps)
+        def objective(f: Tensor, network: Network, step: int) -> Tensor:
+            losses = point_loss(f, inputs.y, options.loss)
+            return (weights * losses).mean()
+
+        return inputs.train(objective, options, steps=steps)
+
+    equal = torch.ones_like(inputs.y)
+    identification = fit(equal, options.identification_steps)
     wrong = errors(identification, inputs.x, inputs.y)
     held_out = errors(identification, inputs.x_validation, inputs.y_validation)
-    model = fit(
-        torch.where(wrong > 0, options.upweight, 1.0).to(inputs.y), options.steps
-    )
-    environments = one_hot_environments(torch.cat([wrong, held_out]), 2)
-    return Fitted({"model": model}, environments=environments)
+    upweighted = torch.where(wrong > 0, options.upweight, 1.0)
+    model = fit(upweighted.to(inputs.y), options.steps)
+    both = torch.cat([wrong, held_out])
+    return Fitted({"model": model}, environments=one_hot_environments(both, 2))
 
 
 def train_closed_form(inputs: Inputs, options: ClosedFormOptions) -> Fitted:
     """Least squares of the labels, and again with half of the weight on the errors."""
-    x, y = inputs.x.double(), inputs.y.double()
-    first = weighted_least_squares(x, y, torch.full_like(y, 1 / len(y)))
+    x = inputs.x.double()
+    y = inputs.y.double()
+    equal = torch.full_like(y, 1 / len(y))
+    identification = weighted_least_squares(x, y, equal)
     # a single row where nothing is wrong
-    halves = environment_means(errors(first, x, y))
-    return Fitted({"model": weighted_least_squares(x, y, halves.mean(0))})
+    groups = environment_means(errors(identification, x, y))
+    model = weighted_least_squares(x, y, groups.mean(0))
+    return Fitted({"model": model})
 
 
 def weighted_least_squares(
@@ -71,12 +76,21 @@ def weighted_least_squares(
 
     b is the shortest one, see :func:`~kerhrm.methods.references.least_norm`.
     """
-    centre, level, root = weights @ x, weights @ y, weights.sqrt()
+    centre = weights @ x
+    level = weights @ y
+    root = weights.sqrt()
     slope = least_norm(root[:, None] * (x - centre), root * (y - level))
-    return lambda points: (level + (points - centre) @ slope).to(points)
+
+    def model(points: Tensor) -> Tensor:
+        outputs = level + (points - centre) @ slope
+        return outputs.to(points)
+
+    return model
 
 
 @torch.no_grad()
 def errors(model: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
     """Points (n, d) that a model classifies wrongly: (n,), int64, 0 or 1."""
-    return ((model(x) > 0) != (y > 0)).to(torch.int64)
+    predicted = model(x) > 0
+    wrong = predicted != (y > 0)
+    return wrong.to(torch.int64)

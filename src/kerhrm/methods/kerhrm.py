@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from kerhrm.algorithm import loop
 from kerhrm.algorithm.igd import train_network
@@ -26,10 +27,10 @@ def train_kerhrm(inputs: Inputs, options: KerHRMOptions) -> Fitted:
         those of all iterations and candidate dimensions; all points are in all of them
         where none are detected.
     """
+    problem = inputs.require_problem()
+    points = inputs.x, inputs.x_validation
     with torch.no_grad():
-        fit = loop.fit(
-            inputs.require_problem(), options, (inputs.x, inputs.x_validation)
-        )
+        fit = loop.fit(problem, options, points)
     return finish(inputs, options, fit.environments, fit.directions)
 
 
@@ -48,13 +49,13 @@ def finish(
         final = loop.select_iteration(problem, environments, directions, options)
         winners = [d.winner(t) for t, d in enumerate(directions, start=1)]
         pooled = erm_direction(problem, options.k)
-        parts = [
-            all_memberships(environments, part) for part in ("train", "validation")
-        ]
-        memberships = torch.cat(parts, dim=-1).mT.float()
         first = winners[0]
+        train = all_memberships(environments, "train")
+        validation = all_memberships(environments, "validation")
+        memberships = torch.cat([train, validation], dim=-1).mT.float()
         if options.pretest is not None and result is not None and result.homogeneous:
-            final = first = pooled
+            final = pooled
+            first = pooled
             memberships = torch.ones_like(memberships)
     trained = train_network(
         inputs.network,
@@ -73,12 +74,14 @@ def finish(
     }
     if result is not None:
         chosen["p_value"] = result.p_value
-    pairs = zip(winners, environments, strict=True)
-    iterations = [(w.theta, e.candidate(w.k).train) for w, e in pairs]
+    iterations: dict[int, tuple[Tensor, Tensor | None]] = {0: (pooled.theta, None)}
+    for winner, learned in zip(winners, environments, strict=True):
+        of_winner = learned.candidate(winner.k)
+        iterations[winner.iteration] = winner.theta, of_winner.train
     return Fitted(
-        {"network": trained.network},
-        {"linear": final.theta, "first": first.theta},
-        memberships,
-        chosen,
-        {0: (pooled.theta, None), **dict(enumerate(iterations, start=1))},
+        networks={"network": trained.network},
+        directions={"linear": final.theta, "first": first.theta},
+        environments=memberships,
+        chosen=chosen,
+        iterations=iterations,
     )

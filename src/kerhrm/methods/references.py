@@ -25,16 +25,18 @@ from kerhrm.randomness import stream
 def train_true_environments(inputs: Inputs, options: TrueEnvironmentsOptions) -> Fitted:
     """One M_p step over the true environments: what M_p is worth
     without M_c's errors."""
-    problem, usual = inputs.require_problem(), KerHRMOptions()
+    usual = KerHRMOptions()
+    problem = inputs.require_problem()
     environments = inputs.require_environments().to(problem.u.device)
     psi, _ = problem.reduced(options.k)
     risks = environment_risks(
         psi, problem.target, one_hot(environments).double(), ridge=usual.ridge
     )
-    theta = minimisers(usual.penalty, psi, risks, [options.alpha])[0]
-    theta = pad(theta, (0, len(problem.s) - options.k))
+    (theta,) = minimisers(usual.penalty, psi, risks, [options.alpha])
+    n_unused = len(problem.s) - options.k
     return Fitted(
-        directions={"model": theta}, chosen={"k": options.k, "alpha": options.alpha}
+        directions={"model": pad(theta, (0, n_unused))},
+        chosen={"k": options.k, "alpha": options.alpha},
     )
 
 
@@ -42,18 +44,22 @@ def train_given_split(inputs: Inputs, options: GivenSplitOptions) -> Fitted:
     """M_p and the network of KerHRM over environments that something else than M_c has
     made."""
     problem = inputs.require_problem()
-    numbers = split_points(inputs, options.split)
-    count = 1 + max(int(part.max()) for part in numbers)
-    train, validation = (
-        one_hot(part.to(problem.u.device), count)
-        .double()
-        .expand(len(options.k), -1, -1)
-        for part in numbers
+    of_train, of_validation = split_points(inputs, options.split)
+    count = 1 + max(int(of_train.max()), int(of_validation.max()))
+    n_candidates = len(options.k)
+
+    def memberships(environments: Tensor) -> Tensor:
+        members = one_hot(environments.to(problem.u.device), count).double()
+        return members.expand(n_candidates, -1, -1)
+
+    given = Memberships(
+        k=torch.tensor(options.k),
+        train=memberships(of_train),
+        validation=memberships(of_validation),
+        degenerate=torch.zeros(n_candidates, dtype=torch.bool),
     )
-    none = torch.zeros(len(options.k), dtype=torch.bool)
-    environments = [Memberships(torch.tensor(options.k), train, validation, none)]
-    directions = [learn_directions(problem, environments, options)]
-    return finish(inputs, options, environments, directions)
+    directions = learn_directions(problem, [given], options)
+    return finish(inputs, options, [given], [directions])
 
 
 def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
@@ -61,27 +67,37 @@ def split_points(inputs: Inputs, split: str) -> tuple[Tensor, Tensor]:
 
     Errors are those of :func:`train_least_squares` on the training points.
     """
-    parts = (inputs.x, inputs.y), (inputs.x_validation, inputs.y_validation)
     if split == "true_environments":
-        own, other = inputs.require_environments(), inputs.environments_validation
-        assert other is not None  # they come together
-        return own, other
+        of_train = inputs.require_environments()
+        of_validation = inputs.environments_validation
+        assert of_validation is not None  # they come together
+        return of_train, of_validation
     if split == "random":
-        draw = stream(inputs.seed, "clustering", "split")
-        own, other = (torch.from_numpy(draw.integers(0, 2, len(y))) for _, y in parts)
-        return own, other
+        random = stream(inputs.seed, "clustering", "split")
+        halves = random.integers(0, 2, len(inputs.y))
+        halves_validation = random.integers(0, 2, len(inputs.y_validation))
+        return torch.from_numpy(halves), torch.from_numpy(halves_validation)
     fitted = train_least_squares(inputs, LeastSquaresOptions())
-    own, other = (
-        ((fitted.predict(x)["model"] > 0) != (y > 0)).long() for x, y in parts
+
+    def errors(x: Tensor, y: Tensor) -> Tensor:
+        predicted = fitted.predict(x)["model"] > 0
+        return (predicted != (y > 0)).long()
+
+    return (
+        errors(inputs.x, inputs.y),
+        errors(inputs.x_validation, inputs.y_validation),
     )
-    return own, other
 
 
 def train_grayscale(inputs: Inputs, options: ERMOptions) -> Fitted:
     """ERM on images both of whose channels hold the gray one, so that the network is
     the same."""
-    x, x_validation = without_colour(inputs.x), without_colour(inputs.x_validation)
-    fitted = train_erm(replace(inputs, x=x, x_validation=x_validation), options)
+    gray = replace(
+        inputs,
+        x=without_colour(inputs.x),
+        x_validation=without_colour(inputs.x_validation),
+    )
+    fitted = train_erm(gray, options)
     network = fitted.networks["model"]
     return Fitted({"model": lambda points: network(without_colour(points))})
 
@@ -94,12 +110,17 @@ def without_colour(x: Tensor) -> Tensor:
 
 def train_least_squares(inputs: Inputs, options: LeastSquaresOptions) -> Fitted:
     """f(x) = a + b^T x with the b of :func:`least_norm` for centred x and y."""
-    x, y = inputs.x.double(), inputs.y.double()
-    centre, level = x.mean(0), y.mean()
+    x = inputs.x.double()
+    y = inputs.y.double()
+    centre = x.mean(0)
+    level = y.mean()
     slope = least_norm(x - centre, y - level)
-    return Fitted(
-        {"model": lambda points: (level + (points - centre) @ slope).to(points)}
-    )
+
+    def model(points: Tensor) -> Tensor:
+        outputs = level + (points - centre) @ slope
+        return outputs.to(points)
+
+    return Fitted({"model": model})
 
 
 def least_norm(x: Tensor, y: Tensor) -> Tensor:

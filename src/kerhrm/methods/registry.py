@@ -182,26 +182,38 @@ def _check(name: str, method: Any) -> None:
         raise KerhrmError(f"it is not a Method called {name}", hint)
     check_declared(method.options)
     check_by_name(method.train, "train")
-    for key, known in (("outputs", ()), ("tasks", get_args(Task))):
-        value = getattr(method, key)
-        texts = isinstance(value, tuple) and all(isinstance(one, str) for one in value)
-        if not texts or not value or "" in value or len({*value}) < len(value):
-            problem = f"{key} must be a tuple of different names; got {shown(value)}"
-            example = known[0] if known else "model"
-            raise KerhrmError(problem, f"write {key}=('{example}',)")
-        if known and not {*value} <= {*known}:
-            problem = f"{key} must be of {', '.join(known)}; got {shown(value)}"
-            raise KerhrmError(problem, "correct it")
+    _check_names("outputs", method.outputs, known=())
+    _check_names("tasks", method.tasks, known=get_args(Task))
     for key in FLAGS:
-        if not isinstance(value := getattr(method, key), bool):
-            problem = f"{key} must be True or False; got {shown(value)}"
+        flag = getattr(method, key)
+        if not isinstance(flag, bool):
+            problem = f"{key} must be True or False; got {shown(flag)}"
             raise KerhrmError(problem, "correct it")
-    if method.criterion not in [*CRITERIA]:
+    _check_criterion(method)
+
+
+def _check_names(key: str, names: Any, known: tuple[str, ...]) -> None:
+    """Refuse what is no tuple of different names, or not of the known ones."""
+    texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    if not texts or not names or "" in names or len({*names}) < len(names):
+        problem = f"{key} must be a tuple of different names; got {shown(names)}"
+        example = known[0] if known else "model"
+        raise KerhrmError(problem, f"write {key}=('{example}',)")
+    if known and not {*names} <= {*known}:
+        problem = f"{key} must be of {', '.join(known)}; got {shown(names)}"
+        raise KerhrmError(problem, "correct it")
+
+
+def _check_criterion(method: Method) -> None:
+    """Refuse a criterion that does not exist, or that the method cannot have."""
+    criterion: Any = method.criterion
+    if criterion not in list(CRITERIA):
         problem = f"criterion must be of {', '.join(CRITERIA)}"
         hint = "import one from kerhrm.methods.base"
-        raise KerhrmError(f"{problem}; got {shown(method.criterion)}", hint)
-    if (flag := CRITERIA[method.criterion]) and not getattr(method, flag):
-        problem = f"criterion '{method.criterion}' needs {flag}=True"
+        raise KerhrmError(f"{problem}; got {shown(criterion)}", hint)
+    flag = CRITERIA[criterion]
+    if flag and not getattr(method, flag):
+        problem = f"criterion '{criterion}' needs {flag}=True"
         raise KerhrmError(problem, f"declare {flag}=True, or criterion=POOLED")
 
 

@@ -53,6 +53,7 @@ from torch.nn.functional import one_hot, pad
 
 from kerhrm.algorithm.invariance import environment_risks
 from kerhrm.algorithm.mixture import orthogonal_update, random_starts
+from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.descent import adam
 from kerhrm.methods.inputs import Fitted, Inputs
@@ -75,29 +76,45 @@ def train_released(inputs: Inputs, options: ReleasedOptions) -> Fitted:
     iterations; if the clusters exceed the points; if the clusters that M_p uses hold no
     point at all.
     """
-    problem, k, n_clusters = inputs.require_problem(), options.k, options.n_environments
+    problem = inputs.require_problem()
+    _check_sizes(problem, options)
+    k = options.k
     n, k_max = problem.u.shape
-    if k > k_max or (k == 1 and options.n_iterations > 1):
-        raise KerhrmError(
-            f"k must be from 2 to the {k_max} reduced features; got {k}", "change k"
-        )
-    if n_clusters > n:
-        raise KerhrmError(
-            f"n_environments={n_clusters} exceeds n={n} points", "use fewer"
-        )
     psi, _ = problem.reduced(k)
-    f0, y = problem.f0_train.double(), problem.y.double()
-    variant, seed = psi, problem.seed
-    members = random_starts(seed, 1, n, n_clusters, "released", "t=1")[0].to(psi)
+    f0 = problem.f0_train.double()
+    y = problem.y.double()
+    seed = problem.seed
+    variant = psi
+    (start,) = random_starts(seed, 1, n, options.n_environments, "released", "t=1")
+    members = start.to(psi)
     iterations: dict[int, tuple[Tensor, Tensor | None]] = {}
     for t in range(1, options.n_iterations + 1):
         members = assign(variant, problem.target, members, seed, t)
-        start = xavier(seed, (k,), GAIN, "theta", f"t={t}")
-        theta = learn_theta(psi, f0, y, members[:, :2], start, options)
+        theta = learn_theta(
+            psi,
+            f0,
+            y,
+            members[:, :2],
+            start=xavier(seed, (k,), GAIN, "theta", f"t={t}"),
+            options=options,
+        )
         variant = orthogonal_update(psi, theta)
         iterations[t] = pad(theta, (0, k_max - k)), members
     theta, _ = iterations[options.n_iterations]
     return Fitted(directions={"model": theta}, chosen={"k": k}, iterations=iterations)
+
+
+def _check_sizes(problem: Problem, options: ReleasedOptions) -> None:
+    """Refuse more dimensions or clusters than there are features or points."""
+    k = options.k
+    n, k_max = problem.u.shape
+    several = options.n_iterations > 1
+    if k > k_max or (k == 1 and several):
+        text = f"k must be from 2 to the {k_max} reduced features; got {k}"
+        raise KerhrmError(text, "change k")
+    if options.n_environments > n:
+        text = f"n_environments={options.n_environments} exceeds n={n} points"
+        raise KerhrmError(text, "use fewer")
 
 
 def assign(
@@ -109,15 +126,17 @@ def assign(
     warning.
     """
     n, n_clusters = members.shape
-    features = torch.cat([psi, torch.ones_like(psi[:, :1])], 1)
+    intercept = torch.ones_like(psi[:, :1])
+    features = torch.cat([psi, intercept], 1)
     for reassignment in range(1, MAX_REASSIGNMENTS + 1):
-        name = f"t={iteration}", f"reassignment={reassignment}"
+        name = (f"t={iteration}", f"reassignment={reassignment}")
         models = fit_models(features, y, members, seed, name)
         residuals = (y[:, None] - features @ models.mT).abs()
-        moved_to = one_hot(residuals.argmin(-1), n_clusters).to(y)
-        n_moved = int((moved_to != members).any(-1).sum())
+        nearest = residuals.argmin(-1)
+        moved_to = one_hot(nearest, n_clusters).to(y)
+        moved = (moved_to != members).any(-1)
         members = moved_to
-        if n_moved <= STOP_SHARE * n / n_clusters:
+        if int(moved.sum()) <= STOP_SHARE * n / n_clusters:
             return members
     log.warning(
         "t=%d: clusters not settled after %d reassignments",
@@ -136,10 +155,12 @@ def fit_models(
     empty cluster is only shrunk.
     """
     risks = environment_risks(features, y, members)
-    second, cross = risks.second.cpu().numpy(), risks.cross.cpu().numpy()
+    second = risks.second.cpu().numpy()
+    cross = risks.cross.cpu().numpy()
     n_clusters, p = cross.shape
-    start, l1 = np.zeros((n_clusters, p)), np.zeros(p)
+    start = np.zeros((n_clusters, p))
     start[:, :-1] = xavier(seed, (n_clusters, p - 1), 1.0, "centres", *name)
+    l1 = np.zeros(p)
     l1[:-1] = CLUSTER_L1 / (p - 1)
 
     def gradient(step: int, w: np.ndarray) -> np.ndarray:
@@ -156,7 +177,8 @@ def lasso_gradient(
 
     Shapes (K, p), (K, p, p), (K, p), (p,) to (K, p).
     """
-    return 2 * ((second @ w[..., None])[..., 0] - cross) + l1 * np.sign(w)
+    products = (second @ w[..., None])[..., 0]
+    return 2 * (products - cross) + l1 * np.sign(w)
 
 
 def xavier(seed: int, shape: tuple[int, ...], gain: float, *name: str) -> np.ndarray:
@@ -176,9 +198,27 @@ def learn_theta(
     start: np.ndarray,
     options: ReleasedOptions,
 ) -> Tensor:
-    """M_p: theta (k,), by Adam from ``start`` (k,).
+    """M_p: theta, by Adam.
 
-    Of points (n, k), (n,), (n,) and the memberships (n, 2) in the clusters in use.
+    Parameters
+    ----------
+    psi : Tensor, (n, k)
+        Features.
+    f0 : Tensor, (n,)
+        Outputs of the untrained network.
+    y : Tensor, (n,)
+        Labels.
+    members : Tensor, (n, 2)
+        Memberships in the clusters in use.
+    start : ndarray, (k,)
+        Of Adam.
+    options : ReleasedOptions
+        Of the penalty and its weight.
+
+    Returns
+    -------
+    Tensor, (k,)
+        theta.
     """
     if not bool(members.any()):
         raise KerhrmError("clusters 0 and 1 have no points", "lower n_environments")
@@ -188,8 +228,12 @@ def learn_theta(
         weight = options.penalty_weight if step > ANNEAL else options.first_weight
         return risks.gradient(u, weight)
 
-    u = np.append(start, 1.0)
-    u = adam(u, gradient, steps=options.steps, learning_rate=options.learning_rate)
+    u = adam(
+        np.append(start, 1.0),
+        gradient,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+    )
     return torch.from_numpy(u[:-1]).to(psi)
 
 
@@ -208,8 +252,10 @@ class TwoRisks:
         self, psi: Tensor, f0: Tensor, y: Tensor, members: Tensor, penalty: str
     ) -> None:
         used = members[:, members.any(0)]
-        risks = environment_risks(torch.cat([psi, f0[:, None]], 1), y, used)
-        self.second, self.cross = risks.second.cpu().numpy(), risks.cross.cpu().numpy()
+        z = torch.cat([psi, f0[:, None]], 1)
+        risks = environment_risks(z, y, used)
+        self.second = risks.second.cpu().numpy()
+        self.cross = risks.cross.cpu().numpy()
         by_penalty = {
             "scale_gradients": self.scale_gradients,
             "theta_gradients": self.theta_gradients,

@@ -19,6 +19,7 @@ Sizes are those of the authors' command for their temporal data.
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from kerhrm.methods.eiil import soft_penalty
 from kerhrm.methods.inputs import Fitted, Inputs
@@ -29,7 +30,7 @@ from kerhrm.methods.irm import (
     train_pooled,
 )
 from kerhrm.methods.options import ZINOptions
-from kerhrm.networks.mlp import init_mlp
+from kerhrm.networks.mlp import MLP, init_mlp
 from kerhrm.networks.training import train
 from kerhrm.randomness import stream
 
@@ -37,25 +38,42 @@ from kerhrm.randomness import stream
 def train_zin(inputs: Inputs, options: ZINOptions) -> Fitted:
     """Infer environments from the auxiliary variable of the inputs, and
     train on them."""
-    z, z_validation = (part.double() for part in inputs.require_auxiliary())
-    mean, scale = z.mean(0), z.std(0).clamp_min(1e-12)
-    z, z_validation = (((part - mean) / scale).float() for part in (z, z_validation))
+    z, z_validation = _standardised(*inputs.require_auxiliary())
     loss = loss_of(options.loss, inputs.task)
     reference = train_pooled(inputs, options, options.reference_steps)
     with torch.no_grad():
         gradient = scale_gradient(reference(inputs.x), inputs.y, loss)
+
+    def violation(logits: Tensor, network: MLP, step: int) -> Tensor:
+        return -soft_penalty(logits, gradient)
+
     seed = int(stream(inputs.seed, "zin").integers(2**31))
+    n_columns = z.shape[-1]
     inference = train(
-        init_mlp(seed, (z.shape[-1], options.hidden, 1)).to(z.device),
+        init_mlp(seed, (n_columns, options.hidden, 1)).to(z.device),
         z,
-        lambda logits, _network, _step: -soft_penalty(logits, gradient),
+        violation,
         steps=options.inference_steps,
         learning_rate=options.inference_rate,
     )
     with torch.no_grad():
-        rho = torch.sigmoid(torch.cat([inference(z), inference(z_validation)]))
+        logits = torch.cat([inference(z), inference(z_validation)])
+        rho = torch.sigmoid(logits)
         memberships = torch.stack([rho, 1 - rho], -1)
-        means = memberships[: len(z)].mT
-        means = means / means.sum(-1, keepdim=True).clamp_min(1e-12)
-    fitted = train_on(means, replace(inputs, network=reference), options)
+        of_train = memberships[: len(z)].mT
+        sizes = of_train.sum(-1, keepdim=True)
+        means = of_train / sizes.clamp_min(1e-12)
+    inputs = replace(inputs, network=reference)
+    fitted = train_on(means, inputs, options)
     return replace(fitted, environments=memberships)
+
+
+def _standardised(train: Tensor, validation: Tensor) -> tuple[Tensor, Tensor]:
+    """Columns in units of the training points' deviations from their mean, float32."""
+    train = train.double()
+    validation = validation.double()
+    mean = train.mean(0)
+    scale = train.std(0).clamp_min(1e-12)
+    train = (train - mean) / scale
+    validation = (validation - mean) / scale
+    return train.float(), validation.float()

@@ -54,13 +54,17 @@ class Network(ABC):
 
     def each(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Change every tensor of weights alike."""
-        return self.with_weights({name: change(w) for name, w in self.weights.items()})
+        changed = {name: change(weight) for name, weight in self.weights.items()}
+        return self.with_weights(changed)
 
     def trainable(self, device: torch.device | str | None = None) -> Self:
         """Copy whose weights are leaves that require a gradient."""
-        return self.each(
-            lambda w: w.detach().to(device, copy=True).requires_grad_(True)
-        )
+
+        def leaf(weight: Tensor) -> Tensor:
+            copy = weight.detach().to(device, copy=True)
+            return copy.requires_grad_(True)
+
+        return self.each(leaf)
 
     def detached(self) -> Self:
         """The same weights without a gradient."""
@@ -86,16 +90,18 @@ def resolve_device(name: str | torch.device) -> torch.device:
     """
     text = str(name) if isinstance(name, str | torch.device) else ""
     if text == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        text = "cuda" if torch.cuda.is_available() else "cpu"
+        return torch.device(text)
     if text in ("cpu", "cpu:0"):
         return torch.device("cpu")
     match = re.fullmatch(r"cuda(?::(0|[1-9][0-9]*))?", text)
     if match is None:
         problem = f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {shown(name)}"
         raise KerhrmError(problem, "use device='auto'")
-    if int(match[1] or 0) >= torch.cuda.device_count():
-        raise DeviceError(
-            f"device={text}, but PyTorch sees {torch.cuda.device_count()} GPUs",
-            "use device=auto or device=cpu, or install a CUDA build of PyTorch",
-        )
+    number = int(match[1] or 0)
+    n_gpus = torch.cuda.device_count()
+    if number >= n_gpus:
+        problem = f"device={text}, but PyTorch sees {n_gpus} GPUs"
+        hint = "use device=auto or device=cpu, or install a CUDA build of PyTorch"
+        raise DeviceError(problem, hint)
     return torch.device(text)

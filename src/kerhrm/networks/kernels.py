@@ -1,9 +1,9 @@
 r"""Fast training of multilayer perceptrons on a CPU, in single precision.
 
-Products of matrices go to oneDNN as convolutions where that is faster (:func:`affine`,
-:func:`cross`); points are cut into blocks of rows that fit into a cache and leave out
-columns that are zero (:class:`Block`); one hidden layer has its derivatives written out
-(:func:`outputs`).
+Products of matrices go to oneDNN as convolutions where that is faster
+(:mod:`kerhrm.networks.products`); points are cut into blocks of rows that fit into a
+cache and leave out columns that are zero (:class:`Block`); one hidden layer has its
+derivatives written out (:func:`outputs`).
 
 Of f_i = w^T relu(W x_i + b) + c, with the mask s_ij = [W_j x_i + b_j > 0] and a signal
 delta_i = dL/df_i, everything that a step of training needs is in
@@ -25,17 +25,15 @@ with a direction (Gamma, beta, gamma, kappa) of the parameters
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import conv2d, pad
-from torch.nn.grad import conv2d_weight
+from torch.nn.functional import pad
 
-ROWS = 16  #: become as many images: with fewer PyTorch keeps oneDNN out
+from kerhrm.networks.products import ROWS, affine, cross
+
 ENTRIES = 2**21  #: of the hidden layer in a block
 MIN_ROWS = 512  #: that are worth a block of their own
 SAVING = 0.1  #: of the entries of rows that a division in two has to save
@@ -44,53 +42,11 @@ SAVING = 0.1  #: of the entries of rows that a division in two has to save
 threshold_backward = torch.ops.aten.threshold_backward
 
 
-def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """X W^T + b: (n, k), (m, k), (m,) to (n, m)."""
-    if not _by_convolution(x):
-        return x @ weight.T if bias is None else torch.addmm(bias, x, weight.T)
-    images = conv2d(_images(x), weight[:, :, None, None], bias)
-    return images.permute(0, 2, 3, 1).reshape(-1, len(weight))[: len(x)]
-
-
-def cross(g: Tensor, x: Tensor) -> Tensor:
-    """G^T X: (n, m), (n, k) to (m, k); no gradient."""
-    if not _by_convolution(x):
-        return (
-            x.T @ g
-        ).T  # faster than g.T @ x in MKL, which goes by the side with few columns
-    shape = (g.shape[1], x.shape[1], 1, 1)
-    return conv2d_weight(_images(x), shape, _images(g))[:, :, 0, 0]
-
-
-def _by_convolution(x: Tensor) -> bool:
-    return x.device.type == "cpu" and x.dtype == torch.float32 and convolutions_pay()
-
-
-@cache
-def convolutions_pay() -> bool:
-    """True if a convolution with 1 x 1 kernels is faster than the same product of
-    matrices.
-
-    PyTorch hands products to MKL, which runs without AVX-512 on processors that are not
-    Intel's, and is slow there where one side has ten columns: up to twenty times slower
-    than oneDNN.
-    """
-    # Linux; elsewhere the processor is ARM, or unknown
-    described = Path("/proc/cpuinfo")
-    intel = described.exists() and "GenuineIntel" in described.read_text()
-    return torch.backends.mkldnn.is_available() and not intel
-
-
-def _images(x: Tensor) -> Tensor:
-    """Rows (n, k) as the pixels of images (ROWS, k, n / ROWS, 1), zeros at the end."""
-    if missing := -len(x) % ROWS:
-        x = pad(x, (0, 0, 0, missing))
-    return x.contiguous().view(ROWS, -1, 1, x.shape[1]).permute(0, 3, 1, 2)
-
-
 @dataclass(frozen=True)
 class Block:
-    """Some of the points (x_i, 1), then rows of zeros up to a multiple of :data:`ROWS`.
+    """Some of the points (x_i, 1), then rows of zeros.
+
+    Rows are a multiple of :data:`~kerhrm.networks.products.ROWS`.
 
     Attributes
     ----------
@@ -111,8 +67,9 @@ class Block:
 
     def times(self, weight: Tensor) -> Tensor:
         """(X, 1) (W, b)^T: (h, d + 1) to (m + zeros, h)."""
-        used = weight if self.columns is None else weight.index_select(1, self.columns)
-        return affine(self.x, used)
+        if self.columns is not None:
+            weight = weight.index_select(1, self.columns)
+        return affine(self.x, weight)
 
     def add_cross(self, signal: Tensor, moments: Tensor) -> None:
         """Add (X, 1)^T G (d + 1, h), of G (m + zeros, h), to ``moments``."""
@@ -122,17 +79,19 @@ class Block:
         else:
             moments.index_add_(0, self.columns, product)
 
-    def padded(self, values: Tensor) -> Tensor:
-        """Take those of the block from values (n,), then zeros: (m + zeros,)."""
-        return pad(values[self.rows], (0, len(self.x) - self.count))
+    def padded(self, of_points: Tensor) -> Tensor:
+        """Take those of the block from numbers (n,), then zeros: (m + zeros,)."""
+        n_zeros = len(self.x) - self.count
+        return pad(of_points[self.rows], (0, n_zeros))
 
 
 def blocks(x: Tensor, width: int) -> list[Block]:
     """Points (n, d) in blocks for ``width`` hidden units, in their order."""
-    return [
-        _block(x, slice(r, min(r + size, len(x))), None)
-        for r, size in _steps(len(x), width)
-    ]
+    n = len(x)
+    slices = []
+    for start, size in _steps(n, width):
+        slices.append(slice(start, min(start + size, n)))
+    return [_block(x, rows, columns=None) for rows in slices]
 
 
 def blocks_by_zeros(x: Tensor, width: int) -> list[Block]:
@@ -145,53 +104,74 @@ def blocks_by_zeros(x: Tensor, width: int) -> list[Block]:
     that saves enough.  For points without zeros this is :func:`blocks`.
     """
     used = x != 0
-    first = torch.where(used.any(1), used.to(torch.uint8).argmax(1), x.shape[1])
-    order = first.argsort(stable=True)
-    parts = list(_divided(used[order]))
-    if len(parts) == 1 and used.any(0).all():
+    first_used = used.to(torch.uint8).argmax(1)
+    d = x.shape[1]
+    first_used = torch.where(used.any(1), first_used, d)
+    order = first_used.argsort(stable=True)
+    divisions = list(_divided(used[order]))
+    if len(divisions) == 1 and used.any(0).all():
         return blocks(x, width)
-    found = []
-    for part in parts:
-        rows = order[part]
+    alike = []
+    for division in divisions:
+        rows = order[division]
         columns = used[rows].any(0).nonzero().squeeze(1)
         for start, size in _steps(len(rows), width):
-            found.append(_block(x, rows[start : start + size], columns))
-    return found
+            alike.append(_block(x, rows[start : start + size], columns))
+    return alike
 
 
 def _divided(used: Tensor, first: int = 0) -> Iterator[slice]:
     """Rows (n, d) to consecutive slices of rows that use few columns."""
-    n, some = len(used), used[:, used.any(0)].to(torch.uint8)
-    if n >= 2 * MIN_ROWS:
-        cuts = torch.arange(MIN_ROWS, n - MIN_ROWS + 1)
-        first_rows, last_rows = some.argmax(0), n - 1 - some.flip(0).argmax(0)
-        above = first_rows.bincount(minlength=n).cumsum(0)[cuts - 1]
-        below = some.shape[1] - last_rows.bincount(minlength=n).cumsum(0)[cuts - 1]
-        entries = cuts * above + (n - cuts) * below
-        best = int(entries.argmin())
-        if entries[best] < (1 - SAVING) * n * some.shape[1]:
-            cut = int(cuts[best])
-            yield from _divided(used[:cut], first)
-            yield from _divided(used[cut:], first + cut)
-            return
-    yield slice(first, first + n)
+    n = len(used)
+    cut = _best_cut(used)
+    if cut is None:
+        yield slice(first, first + n)
+        return
+    yield from _divided(used[:cut], first)
+    yield from _divided(used[cut:], first + cut)
+
+
+def _best_cut(used: Tensor) -> int | None:
+    """Row at which a division of rows (n, d) leaves the fewest entries; None if it does
+    not save enough."""
+    n = len(used)
+    if n < 2 * MIN_ROWS:
+        return None
+    some = used[:, used.any(0)].to(torch.uint8)
+    n_columns = some.shape[1]
+    cuts = torch.arange(MIN_ROWS, n - MIN_ROWS + 1)
+    first_rows = some.argmax(0)
+    last_rows = n - 1 - some.flip(0).argmax(0)
+    begun = first_rows.bincount(minlength=n).cumsum(0)
+    ended = last_rows.bincount(minlength=n).cumsum(0)
+    columns_above = begun[cuts - 1]
+    columns_below = n_columns - ended[cuts - 1]
+    entries = cuts * columns_above + (n - cuts) * columns_below
+    best = int(entries.argmin())
+    if entries[best] < (1 - SAVING) * n * n_columns:
+        return int(cuts[best])
+    return None
 
 
 def _steps(n: int, width: int) -> Iterator[tuple[int, int]]:
+    """First row of every block of n, and how many it may have."""
     size = max(ENTRIES // width // ROWS, 1) * ROWS
-    return ((start, size) for start in range(0, n, size))
+    for start in range(0, n, size):
+        yield start, size
 
 
 def _block(x: Tensor, rows: slice | Tensor, columns: Tensor | None) -> Block:
     points = x[rows]
-    count, d = len(points), x.shape[1]
+    count = len(points)
     if columns is not None:
-        points, columns = (
-            points[:, columns],
-            torch.cat([columns, columns.new_tensor([d])]),
-        )
-    points = torch.cat([points, points.new_ones(count, 1)], 1)
-    return Block(rows, count, pad(points, (0, 0, 0, -count % ROWS)), columns)
+        points = points[:, columns]
+        column_of_ones = columns.new_tensor([x.shape[1]])
+        columns = torch.cat([columns, column_of_ones])
+    ones = points.new_ones(count, 1)
+    points = torch.cat([points, ones], 1)
+    n_zeros = -count % ROWS
+    padded = pad(points, (0, 0, 0, n_zeros))
+    return Block(rows, count, padded, columns)
 
 
 def deep_outputs(
@@ -199,7 +179,8 @@ def deep_outputs(
 ) -> Tensor:
     """f (n,) of two hidden layers or more, by automatic differentiation."""
     (weight, bias), *middle, (out, level) = layers
-    first, f = _joined(weight, bias), _empty(points, weight)
+    first = _joined(weight, bias)
+    f = _empty(points, weight)
     for block in points:
         h = block.times(first).relu_()
         for weight, bias in middle:
@@ -230,21 +211,25 @@ class _Outputs(torch.autograd.Function):
         out: Tensor,
         level: Tensor,
     ) -> Tensor:
-        f, hidden = _empty(points, out), []
-        weights = _joined(weight, bias)
+        f = _empty(points, out)
+        joined = _joined(weight, bias)
         needed = any(ctx.needs_input_grad)
+        hidden = []
         for block in points:
-            h = block.times(weights).relu_()
+            h = block.times(joined).relu_()
             f[block.rows] = torch.addmv(level, h[: block.count], out)
             if needed:
                 hidden.append(h)
-        ctx.points, ctx.hidden = points, hidden
+        ctx.points = points
+        ctx.hidden = hidden
         ctx.save_for_backward(weight, bias, out)
         return f
 
     @staticmethod
     def backward(ctx: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
-        return None, *_Gradient.apply(ctx.points, ctx.hidden, delta, *ctx.saved_tensors)
+        weight, bias, out = ctx.saved_tensors
+        gradients = _Gradient.apply(ctx.points, ctx.hidden, delta, weight, bias, out)
+        return None, *gradients
 
 
 class _Gradient(torch.autograd.Function):
@@ -260,14 +245,18 @@ class _Gradient(torch.autograd.Function):
         bias: Tensor,
         out: Tensor,
     ) -> tuple[Tensor, ...]:
-        moments = weight.new_zeros(weight.shape[1] + 1, len(weight))  # (M, m)^T
+        width, d = weight.shape
+        transposed = weight.new_zeros(d + 1, width)  # (M, m)^T
         for block, h in zip(points, hidden, strict=True):
             signal = block.padded(delta)[:, None].expand_as(h)
-            block.add_cross(threshold_backward(signal, h, 0), moments)
-        moments = moments.T
-        ctx.points, ctx.hidden = points, hidden
+            masked = threshold_backward(signal, h, 0)
+            block.add_cross(masked, transposed)
+        moments = transposed.T
+        ctx.points = points
+        ctx.hidden = hidden
         ctx.save_for_backward(out, moments)
-        return *_along(moments, out, weight, bias), delta.sum().unsqueeze(0)
+        by_level = delta.sum().unsqueeze(0)
+        return *_along(moments, out, weight, bias), by_level
 
     @staticmethod
     @once_differentiable
@@ -276,10 +265,12 @@ class _Gradient(torch.autograd.Function):
     ) -> tuple[Tensor | None, ...]:
         """Along a direction of the parameters, whose parts the arguments are."""
         w, moments = ctx.saved_tensors
-        by_delta, weights = _empty(ctx.points, w), _joined(weight, bias)
+        by_delta = _empty(ctx.points, w)
+        joined = _joined(weight, bias)
         for block, h in zip(ctx.points, ctx.hidden, strict=True):
-            change = threshold_backward(block.times(weights), h, 0)
-            along = torch.addmv(level, h, out).addmv_(change, w)
+            change = threshold_backward(block.times(joined), h, 0)
+            along = torch.addmv(level, h, out)
+            along.addmv_(change, w)
             by_delta[block.rows] = along[: block.count]
         by_weight, by_bias, by_w = _along(moments, out, weight, bias)
         return None, None, by_delta, by_weight, by_bias, by_w
@@ -298,5 +289,8 @@ def _along(
 ) -> tuple[Tensor, ...]:
     """w M, w m and W_j^T M_j + b_j m_j: (h, d + 1), (h,), (h, d), (h,)."""
     signals = out[:, None] * moments
-    by_out = (weight * moments[:, :-1]).sum(-1) + bias * moments[:, -1]
-    return signals[:, :-1], signals[:, -1], by_out
+    by_weight = signals[:, :-1]
+    by_bias = signals[:, -1]
+    inner = (weight * moments[:, :-1]).sum(-1)
+    by_out = inner + bias * moments[:, -1]
+    return by_weight, by_bias, by_out

@@ -26,14 +26,18 @@ class MLP(Network):
         return layers(self.weights)
 
     def forward(self, weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
-        if len(weights) == 4 and _on_cpu(x):
-            return self._in_blocks(weights, kernels.blocks(x, len(weights["bias_0"])))
-        return activations(layers(weights), x)[-1].squeeze(-1)
+        one_hidden_layer = len(weights) == 4
+        if one_hidden_layer and _on_cpu(x):
+            blocks = kernels.blocks(x, width=len(weights["bias_0"]))
+            return self._in_blocks(weights, blocks)
+        outputs = activations(layers(weights), x)[-1]
+        return outputs.squeeze(-1)
 
     def at(self, x: Tensor) -> Callable[["MLP"], Tensor]:
-        if len(self.weights) == 2 or not _on_cpu(x):
+        linear = len(self.weights) == 2
+        if linear or not _on_cpu(x):
             return super().at(x)
-        blocks = kernels.blocks_by_zeros(x, len(self.weights["bias_0"]))
+        blocks = kernels.blocks_by_zeros(x, width=len(self.weights["bias_0"]))
         return lambda network: self._in_blocks(network.weights, blocks)
 
     @staticmethod
@@ -43,14 +47,19 @@ class MLP(Network):
         if len(weights) > 4:
             return kernels.deep_outputs(blocks, layers(weights))
         (weight, bias), (out, level) = layers(weights)
-        return kernels.outputs(blocks, weight, bias, out.squeeze(0), level)
+        return kernels.outputs(
+            blocks,
+            weight=weight,
+            bias=bias,
+            out=out.squeeze(0),
+            level=level,
+        )
 
 
 def layers(weights: Mapping[str, Tensor]) -> list[tuple[Tensor, Tensor]]:
     """Weight and bias of every layer of an MLP with these weights."""
-    return [
-        (weights[f"weight_{i}"], weights[f"bias_{i}"]) for i in range(len(weights) // 2)
-    ]
+    n_layers = len(weights) // 2
+    return [(weights[f"weight_{i}"], weights[f"bias_{i}"]) for i in range(n_layers)]
 
 
 def activations(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> list[Tensor]:
@@ -58,13 +67,13 @@ def activations(layers: Sequence[tuple[Tensor, Tensor]], x: Tensor) -> list[Tens
 
     The points, the hidden layers after ReLU, the output (n, 1).
     """
-    found = [x]
+    all_layers = [x]
     for weight, bias in layers:
         x = torch.addmm(bias, x, weight.T)
-        if len(found) < len(layers):
+        if len(all_layers) < len(layers):
             x = torch.relu_(x)  # in place: no second copy of the largest array
-        found.append(x)
-    return found
+        all_layers.append(x)
+    return all_layers
 
 
 def init_mlp(seed: int, sizes: Sequence[int]) -> MLP:
@@ -74,18 +83,21 @@ def init_mlp(seed: int, sizes: Sequence[int]) -> MLP:
     stream ``weights`` of the seed.  ``sizes`` are d, the hidden widths, 1: in the paper
     (d, 1024, 1).
     """
-    rng, weights = stream(seed, "weights"), {}
+    random = stream(seed, "weights")
+    weights = {}
+
+    def draw(bound: float, *shape: int) -> Tensor:
+        uniform = random.uniform(-bound, bound, shape)
+        return torch.from_numpy(uniform.astype("float32"))
+
     for i, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         bound = fan_in**-0.5
-        for name, shape in (
-            (f"weight_{i}", (fan_out, fan_in)),
-            (f"bias_{i}", (fan_out,)),
-        ):
-            weights[name] = torch.from_numpy(
-                rng.uniform(-bound, bound, shape).astype("float32")
-            )
+        weights[f"weight_{i}"] = draw(bound, fan_out, fan_in)
+        weights[f"bias_{i}"] = draw(bound, fan_out)
     return MLP(weights)
 
 
 def _on_cpu(x: Tensor) -> bool:
-    return len(x) >= MIN_POINTS and x.device.type == "cpu" and not x.requires_grad
+    """Whether the kernels take these points, and are faster."""
+    many = len(x) >= MIN_POINTS
+    return many and x.device.type == "cpu" and not x.requires_grad

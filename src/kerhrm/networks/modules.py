@@ -28,7 +28,8 @@ from kerhrm.randomness import entropy
 #: again; and PyTorch draws the weights of all modules from one generator
 _LOCK = threading.RLock()
 
-SHAPE = "return an nn.Module that maps points (n, d) to (n,) or (n, 1)"
+HINT = "return an nn.Module that maps points (n, d) to (n,) or (n, 1)"
+N_POINTS = 16  #: that a module is tried on
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,10 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
     """Draw w_0 by the module's own initialisation, from the stream ``weights`` of the
     seed."""
     factory = load_entry(entry)
-    other = inspect.isclass(factory) and not issubclass(factory, nn.Module)
-    if other or inspect.isbuiltin(factory):  # called, it may do anything
-        raise _refused(
-            entry, "is neither a function written in Python nor a class of nn.Module"
-        )
+    other_class = inspect.isclass(factory) and not issubclass(factory, nn.Module)
+    if other_class or inspect.isbuiltin(factory):  # called, it may do anything
+        problem = "is neither a function written in Python nor a class of nn.Module"
+        raise _refused(entry, problem)
     with _LOCK, torch.random.fork_rng(devices=[]), _settings_kept():
         torch.set_default_dtype(torch.float32)
         torch.default_generator.manual_seed(entropy(seed, "weights") % 2**63)
@@ -70,19 +70,20 @@ def init_module(entry: str, seed: int, d: int) -> ModuleNetwork:
         except (Exception, SystemExit) as error:
             raise _refused(entry, f"fails with {d} inputs ({error})") from error
         check_module(module, entry, d)
-    return ModuleNetwork(
-        {name: w.detach() for name, w in module.named_parameters()}, module
-    )
+    weights = {name: weight.detach() for name, weight in module.named_parameters()}
+    return ModuleNetwork(weights, module)
 
 
 @contextlib.contextmanager
 def _settings_kept() -> Iterator[None]:
     """Put back what a module's own code may set for the whole process."""
-    dtype, gradients = torch.get_default_dtype(), torch.is_grad_enabled()
+    dtype = torch.get_default_dtype()
+    gradients = torch.is_grad_enabled()
     deterministic = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     threads = torch.get_num_threads()
-    numpy_state, python_state = np.random.get_state(), random.getstate()
+    numpy_state = np.random.get_state()
+    python_state = random.getstate()
     try:
         yield
     finally:
@@ -107,48 +108,58 @@ def check_module(module: Any, entry: str, d: int) -> None:
     if not isinstance(module, nn.Module) or not any(True for _ in module.parameters()):
         raise _refused(entry, "returns no torch.nn.Module with parameters")
     for name, weight in module.named_parameters():
-        if isinstance(weight, nn.parameter.UninitializedParameter):
-            hint = "give its layers their number of inputs, as nn.Linear(d, 1)"
-            raise _refused(entry, f"has weights without a shape in {name}", hint)
-        if not weight.requires_grad:
-            hint = "leave them trainable, or put the frozen part before: give its "
-            hint += "outputs as columns"
-            raise _refused(entry, f"has frozen weights in {name}", hint)
-        if weight.dtype != torch.float32:
-            kind = str(weight.dtype)[6:]
-            hint = "leave the default type as it is: the fit chooses it"
-            raise _refused(entry, f"has weights of type {kind} in {name}", hint)
-        if not bool(torch.isfinite(weight).all()):
-            hint = "draw finite weights"
-            raise _refused(entry, f"has weights that are not finite in {name}", hint)
+        _check_weight(name, weight, entry)
     for name, _ in module.named_buffers():
         hint = "use layers without running statistics, as GroupNorm"
         raise _refused(entry, f"has the buffer {name}", hint)
-    n = 16
+    _check_outputs(module, entry, d)
+
+
+def _check_weight(name: str, weight: Tensor, entry: str) -> None:
+    """Refuse weights that features or training could not use."""
+    if isinstance(weight, nn.parameter.UninitializedParameter):
+        hint = "give its layers their number of inputs, as nn.Linear(d, 1)"
+        raise _refused(entry, f"has weights without a shape in {name}", hint)
+    if not weight.requires_grad:
+        hint = "leave them trainable, or put the frozen part before: give its "
+        hint += "outputs as columns"
+        raise _refused(entry, f"has frozen weights in {name}", hint)
+    if weight.dtype != torch.float32:
+        kind = str(weight.dtype).removeprefix("torch.")
+        hint = "leave the default type as it is: the fit chooses it"
+        raise _refused(entry, f"has weights of type {kind} in {name}", hint)
+    if not bool(torch.isfinite(weight).all()):
+        hint = "draw finite weights"
+        raise _refused(entry, f"has weights that are not finite in {name}", hint)
+
+
+def _check_outputs(module: nn.Module, entry: str, d: int) -> None:
+    """Refuse outputs that are not one number a point, the same in every batch."""
+    n = N_POINTS
     points = torch.randn(n, d, dtype=torch.float32)
     try:
-        outputs, again = (
-            module(points),
-            torch.cat([module(part) for part in points.split(2)]),
-        )
+        outputs = module(points)
+        in_pairs = [module(pair) for pair in points.split(2)]
+        again = torch.cat(in_pairs)
     except Exception as error:
-        raise _refused(entry, f"fails on points of shape {(n, d)} ({error})") from error
-    shape = (
-        tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
-    )
+        problem = f"fails on points of shape {(n, d)} ({error})"
+        raise _refused(entry, problem) from error
+    if isinstance(outputs, Tensor):
+        shape: Any = tuple(outputs.shape)
+    else:
+        shape = type(outputs).__name__
     if shape not in {(n,), (n, 1)}:
         raise _refused(entry, f"must give {n} points one number each; got {shape}")
-    if not torch.allclose(
-        outputs, again, rtol=1e-3, atol=1e-3 * float(outputs.abs().max())
-    ):
+    largest = float(outputs.abs().max())
+    if not torch.allclose(outputs, again, rtol=1e-3, atol=1e-3 * largest):
+        problem = "must give a point the same output in every batch and call"
         hint = "remove dropout and batch norm, or call module.eval() in the factory"
-        raise _refused(
-            entry, "must give a point the same output in every batch and call", hint
-        )
+        raise _refused(entry, problem, hint)
 
 
-def _refused(entry: str, problem: str, hint: str = SHAPE) -> KerhrmError:
-    return KerhrmError(f"module '{entry}' {' '.join(problem.split())}", hint)
+def _refused(entry: str, problem: str, hint: str = HINT) -> KerhrmError:
+    one_line = " ".join(problem.split())
+    return KerhrmError(f"module '{entry}' {one_line}", hint)
 
 
 def small_cnn(d: int) -> nn.Module:

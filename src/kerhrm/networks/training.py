@@ -55,16 +55,16 @@ def train(
     """
     _keep_freed_memory()
     network = initial.trainable(x.device)
-    optimiser, outputs = (
-        Adam(list(network.weights.values()), learning_rate),
-        network.at(x),
-    )
+    weights = list(network.weights.values())
+    optimiser = Adam(weights, learning_rate)
+    outputs = network.at(x)
     for step in range(1, steps + 1):
-        value = loss(outputs(network), network, step)
+        objective = loss(outputs(network), network, step)
         optimiser.zero_grad()
-        value.backward()
+        objective.backward()
         optimiser.step()
-        ends = [callback(step, network, value.detach()) for callback in callbacks]
+        before = objective.detach()
+        ends = [callback(step, network, before) for callback in callbacks]
         if any(ends):
             break
     return network.detached()
@@ -87,17 +87,23 @@ class BestWeights(Generic[N]):
     def __init__(
         self, initial: N, score: Callable[[N], Tensor], *, every: int, steps: int
     ) -> None:
-        self.network, self.best_score, self.best_step = initial, float("-inf"), 0
-        self.score, self.every, self.steps = score, every, steps
+        self.network = initial
+        self.best_score = float("-inf")
+        self.best_step = 0
+        self.score = score
+        self.every = every
+        self.steps = steps
 
     @torch.no_grad()
     def __call__(self, step: int, network: N, loss: Tensor) -> None:
-        if step % self.every and step != self.steps:
+        due = step % self.every == 0
+        if not due and step != self.steps:
             return
         score = float(self.score(network))
         if score > self.best_score:
             self.network = network.each(lambda w: w.detach().clone())
-            self.best_score, self.best_step = score, step
+            self.best_score = score
+            self.best_step = step
 
 
 class EarlyStopping:
@@ -116,14 +122,17 @@ class EarlyStopping:
     """
 
     def __init__(self, tol: float, window: int) -> None:
-        self.tol, self.window = tol, window
-        self.least = self.before = float("inf")
+        self.tol = tol
+        self.window = window
+        self.least = float("inf")
+        self.before = float("inf")
 
     def __call__(self, step: int, network: Network, loss: Tensor) -> bool:
         self.least = min(self.least, float(loss))
         if step % self.window:
             return False
-        ended = self.before - self.least <= self.tol * abs(self.least)
+        fall = self.before - self.least
+        ended = fall <= self.tol * abs(self.least)
         self.before = self.least
         return ended
 
@@ -143,11 +152,10 @@ class Adam:
     """
 
     def __init__(self, parameters: list[Tensor], learning_rate: float) -> None:
-        self.parameters, self.learning_rate = parameters, learning_rate
-        self.first, self.second = (
-            [torch.zeros_like(p, requires_grad=False) for p in parameters]
-            for _ in range(2)
-        )
+        self.parameters = parameters
+        self.learning_rate = learning_rate
+        self.first = [torch.zeros_like(p, requires_grad=False) for p in parameters]
+        self.second = [torch.zeros_like(p, requires_grad=False) for p in parameters]
         self.steps = [torch.zeros((), device=p.device).float() for p in parameters]
 
     def zero_grad(self) -> None:
@@ -159,17 +167,15 @@ class Adam:
     def step(self) -> None:
         """Descend once; a parameter without a gradient stays."""
         used = [i for i, p in enumerate(self.parameters) if p.grad is not None]
-        states = self.parameters, self.first, self.second, self.steps
-        parameters, first, second, steps = (
-            [tensors[i] for i in used] for tensors in states
-        )
+        parameters = [self.parameters[i] for i in used]
+        gradients = [p.grad for p in parameters]
         adam(
             parameters,
-            [p.grad for p in parameters],  # type: ignore[misc]
-            first,
-            second,
-            [],
-            steps,
+            gradients,  # type: ignore[arg-type]  # none is None
+            exp_avgs=[self.first[i] for i in used],
+            exp_avg_sqs=[self.second[i] for i in used],
+            max_exp_avg_sqs=[],
+            state_steps=[self.steps[i] for i in used],
             fused=True,
             amsgrad=False,
             beta1=0.9,

@@ -23,7 +23,10 @@ NARROW = 3.5  #: axes, inches
 def style(number: int) -> dict[str, Any]:
     """Colour, of matplotlib's own cycle, and marker of the first, second, ... of
     several."""
-    return {"color": f"C{number % 10}", "marker": MARKERS[number % len(MARKERS)]}
+    return {
+        "color": f"C{number % 10}",
+        "marker": MARKERS[number % len(MARKERS)],
+    }
 
 
 def plain(name: Any) -> str:
@@ -39,7 +42,8 @@ def entry(name: Any) -> str:
     they begin with a space.
     """
     text = plain(name)
-    return text if text and not text.startswith("_") else f" {text}"
+    hidden = not text or text.startswith("_")
+    return f" {text}" if hidden else text
 
 
 def whole(value: Any, name: str, least: int) -> int:
@@ -82,14 +86,15 @@ def legend(ax: "Axes", scale: float = 1.0) -> None:
     Of two columns, or one where axes are narrow.
     """
     figure: Any = ax.figure
-    columns = 2 if ax.get_position().width * figure.get_figwidth() > NARROW else 1
-    place: Any = {
-        "loc": "upper center",
-        "bbox_to_anchor": (0.5, 0),
-        "borderaxespad": 4.0,
-    }
+    width = ax.get_position().width * figure.get_figwidth()
     drawn = ax.legend(
-        **place, ncols=columns, markerscale=scale, fontsize="small", frameon=False
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        borderaxespad=4.0,
+        ncols=2 if width > NARROW else 1,
+        markerscale=scale,
+        fontsize="small",
+        frameon=False,
     )
     for text in drawn.get_texts():
         text.set_text(text.get_text().removeprefix(" "))

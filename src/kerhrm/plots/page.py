@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.check import Checked
-from kerhrm.errors import FileError
-from kerhrm.estimators import KerhrmWarning
+from kerhrm.errors import FileError, KerhrmWarning
 from kerhrm.extras import needs
 from kerhrm.plots.axes import legend, plain, style
-from kerhrm.plots.rows import read, relation
+from kerhrm.plots.rows import relation
+from kerhrm.plots.table import read
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,28 +101,40 @@ def picture(checked: Checked) -> "Figure":
 
     several = checked.model.environment_proba_.shape[1] > 1
     errors = checked.report.errors
-    largest = errors["rows"].to_numpy().argsort(kind="stable")[::-1][:MAX_ROWS]
-    errors = errors.iloc[np.sort(largest)].drop(columns="rows")
+    by_size = errors["rows"].to_numpy().argsort(kind="stable")[::-1]
+    largest = np.sort(by_size[:MAX_ROWS])
+    errors = errors.iloc[largest].drop(columns="rows")
+    n_groups = len(errors)
     figure = Figure(
-        figsize=(11 if several else 6, 3 + 0.4 * len(errors)), layout="constrained"
+        figsize=(11 if several else 6, 3 + 0.4 * n_groups),
+        layout="constrained",
     )
     axes = np.atleast_1d(figure.subplots(1, 1 + several))
     for number, name in enumerate(errors):
         axes[0].plot(
-            errors[name], range(len(errors)), ls="", label=name, **style(number)
+            errors[name],
+            range(n_groups),
+            ls="",
+            label=name,
+            **style(number),
         )
-    axes[0].set_yticks(range(len(errors)), map(plain, errors.index))
+    axes[0].set_yticks(range(n_groups), map(plain, errors.index))
     axes[0].set(
-        ylim=(len(errors) - 0.5, -0.5),
+        ylim=(n_groups - 0.5, -0.5),
         xlim=(0, None),
         xlabel=checked.report.facts["error"],
     )
     legend(axes[0])
     if several:
-        rows = checked.X_test, checked.y_test
         z = checked.auxiliary_test
-        feature = None if z is None else _differing(checked)
-        relation(checked.model, *rows, feature, auxiliary=z, ax=axes[1])
+        relation(
+            checked.model,
+            checked.X_test,
+            checked.y_test,
+            feature=None if z is None else _differing(checked),
+            auxiliary=z,
+            ax=axes[1],
+        )
     return figure
 
 
@@ -132,11 +144,16 @@ def _differing(checked: Checked) -> str:
     With auxiliary columns no feature separates them.
     """
     rows = read(checked.model, checked.X_test, checked.y_test, checked.auxiliary_test)
-    y = pd.factorize(rows.y, sort=True)[0] if rows.task == "classification" else rows.y
-    table, correlations = np.column_stack([rows.x, y]).T, []
-    for members in rows.memberships.T[rows.memberships.sum(0) > 1]:
+    y = rows.y
+    if rows.task == "classification":
+        y, _ = pd.factorize(rows.y, sort=True)
+    table = np.column_stack([rows.x, y]).T
+    correlations = []
+    several_rows = rows.memberships.sum(0) > 1
+    for members in rows.memberships.T[several_rows]:
         covariance = np.cov(table, aweights=members)
         scale = np.sqrt(np.diag(covariance))
         scale[scale == 0] = np.inf
         correlations.append(covariance[:-1, -1] / scale[:-1] / scale[-1])
-    return rows.features[int(np.ptp(correlations, axis=0).argmax())]
+    difference = np.ptp(correlations, axis=0)
+    return rows.features[int(difference.argmax())]

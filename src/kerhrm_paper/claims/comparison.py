@@ -14,104 +14,128 @@ dependence between tests. If all have to, that is the largest p_for, and n times
 smallest p_against.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from kerhrm_paper.evaluation.effects import NAN, Effect
 from kerhrm_paper.evaluation.statistics import LEVEL, summarise, tail
-
-NAN = float("nan")
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """An effect with its 95 % interval, and the evidence for and against a claim.
+class Comparison(Effect):
+    """An effect, and the evidence for and against what a claim says of it.
 
     The claim says that the effect is positive or, of :func:`alike` and :func:`steady`,
     small.
+
+    Attributes
+    ----------
+    measure : str
+        What is compared, in words.
+    tests : int
+        How many it combines.
+    tests_for, tests_against : int
+        Those that support the claim, or its opposite, each on its own at 5 %.
+    means : mapping of str to float
+        Of the small run's numbers, by name; empty for scores.
     """
 
     measure: str
-    effect: float
-    ci_low: float
-    ci_high: float
-    p_for: float
-    p_against: float
-    n: int  #: seeds
-    tests: int = 1  #: that it combines
-    tests_for: int = 0  #: those that support the claim, each on its own at 5 %
+    tests: int = 1
+    tests_for: int = 0
     tests_against: int = 0
-
-    @property
-    def p(self) -> float:
-        """The two-sided p-value; NaN where a seed has no value."""
-        return (
-            NAN
-            if np.isnan(self.p_for)
-            else min(1.0, 2 * min(self.p_for, self.p_against))
-        )
+    means: Mapping[str, float] = field(default_factory=dict)
 
 
-def more(name: str, values: ArrayLike, than: float = 0.0) -> Comparison:
-    """The mean over seeds exceeds a number: the t test; the effect is the mean."""
+def more(measure: str, values: ArrayLike, than: float = 0.0) -> Comparison:
+    """The mean of values (n_seeds,) exceeds a number: the t test.
+
+    The effect is the mean.
+    """
     facts = summarise(values)
     p_for = tail(facts["mean"] - than, facts["std"], int(facts["n_seeds"]))
-    return _single(name, facts, p_for)
+    return _single(measure, facts, p_for)
 
 
-def alike(name: str, values: ArrayLike, within: float) -> Comparison:
-    """The mean is off zero by less than ``within``: two one-sided t tests."""
+def alike(measure: str, values: ArrayLike, within: float) -> Comparison:
+    """The mean of values (n_seeds,) is off zero by less than ``within``.
+
+    Two one-sided t tests.  The effect is the mean.
+    """
     facts = summarise(values)
     p_for = tail(within - abs(facts["mean"]), facts["std"], int(facts["n_seeds"]))
-    return _single(name, facts, p_for)
+    return _single(measure, facts, p_for)
 
 
-def steady(name: str, values: ArrayLike, below: float) -> Comparison:
-    """The standard deviation is below a limit: the chi-square test.
+def steady(measure: str, values: ArrayLike, below: float) -> Comparison:
+    """The standard deviation of values (n_seeds,) is below a limit.
 
-    The effect is the former.
+    The chi-square test.  The effect is the deviation.
     """
     facts = summarise(values)
     std, degrees = facts["std"], int(facts["n_seeds"]) - 1
     p_for, low, high = NAN, NAN, NAN
     if degrees > 0 and not np.isnan(std):
         p_for = float(stats.chi2.cdf(degrees * (std / below) ** 2, degrees))
-        ends = stats.chi2.isf([LEVEL / 2, 1 - LEVEL / 2], degrees)
-        low, high = std * (degrees / ends) ** 0.5
-    return _single(name, facts | {"mean": std, "ci_low": low, "ci_high": high}, p_for)
+        quantiles = stats.chi2.isf([LEVEL / 2, 1 - LEVEL / 2], degrees)
+        low, high = std * (degrees / quantiles) ** 0.5
+    facts |= {"mean": std, "ci_low": low, "ci_high": high}
+    return _single(measure, facts, p_for)
 
 
-def _single(name: str, facts: Mapping[str, float], p_for: float) -> Comparison:
+def _single(measure: str, facts: Mapping[str, float], p_for: float) -> Comparison:
     """A test of its own; 2.5 % a side, as of a two-sided test at 5 %."""
     mean, low, high = (
         round(float(facts[key]), 12) + 0.0 for key in ("mean", "ci_low", "ci_high")
     )
-    p_against, n_seeds = 1 - p_for, int(facts["n_seeds"])
-    supports, opposes = int(p_for <= LEVEL / 2), int(p_against <= LEVEL / 2)
+    p_against = 1 - p_for
     return Comparison(
-        name, mean, low, high, p_for, p_against, n_seeds, 1, supports, opposes
+        estimate=mean,
+        low=low,
+        high=high,
+        p_for=p_for,
+        p_against=p_against,
+        n=int(facts["n_seeds"]),
+        measure=measure,
+        tests_for=int(p_for <= LEVEL / 2),
+        tests_against=int(p_against <= LEVEL / 2),
     )
 
 
-def at_least(m: int, tests: Sequence[Comparison]) -> Comparison:
+def at_least(m: int, tests: Iterable[Comparison]) -> Comparison:
     """At least m of the tests support the claim.
 
-    The effect is that of the deciding one.
+    The effect is that of the deciding one, the m-th smallest p_for.
     """
+    tests = list(tests)
     n = len(tests)
     unknown = [test for test in tests if np.isnan(test.p_for)]
     if unknown:
         deciding, p_for, p_against = unknown[0], NAN, NAN
     else:
         deciding = sorted(tests, key=lambda test: (test.p_for, -test.p_against))[m - 1]
-        against = sorted(test.p_against for test in tests)[n - m]
-        p_for, p_against = min(1.0, (n - m + 1) * deciding.p_for), min(1.0, m * against)
-    names = ("tests", "tests_for", "tests_against")
-    counts = {name: sum(getattr(test, name) for test in tests) for name in names}
-    return replace(deciding, p_for=p_for, p_against=p_against, **counts)
+        opposing = sorted(test.p_against for test in tests)[n - m]
+        p_for = min(1.0, (n - m + 1) * deciding.p_for)
+        p_against = min(1.0, m * opposing)
+    return replace(
+        deciding,
+        p_for=p_for,
+        p_against=p_against,
+        tests=sum(test.tests for test in tests),
+        tests_for=sum(test.tests_for for test in tests),
+        tests_against=sum(test.tests_against for test in tests),
+        means={name: mean for test in tests for name, mean in test.means.items()},
+    )
+
+
+def all_of(tests: Iterable[Comparison]) -> Comparison:
+    """All tests support the claim."""
+    tests = list(tests)
+    return at_least(len(tests), tests)
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:

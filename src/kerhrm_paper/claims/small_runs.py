@@ -6,178 +6,35 @@ attribute (:func:`kerhrm_paper.evaluation.metrics.divergence`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from typing import Any
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.igd import train_igd
-from kerhrm.algorithm.invariance import environment_risks
-from kerhrm.algorithm.loop import Fit, fit
-from kerhrm.algorithm.mixture import (
-    Mixture,
-    fit_mixture,
-    orthogonal_update,
-    random_starts,
-)
+from kerhrm.algorithm.mixture import orthogonal_update
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.penalties import GradientVariance
-from kerhrm.algorithm.records import Problem, predict_linear
 from kerhrm.features.linearised import Linearisation
-from kerhrm.features.map import NTFMap
 from kerhrm.features.ntf import extract
 from kerhrm.methods.eiil import train_eiil
 from kerhrm.methods.erm import train_erm
-from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.options import EIILOptions, ERMOptions
-from kerhrm.networks.build import build
-from kerhrm.networks.options import NetworkOptions
 from kerhrm.randomness import stream
 from kerhrm_paper.claims.comparison import rank_correlation
+from kerhrm_paper.claims.lab import SMOKE, Lab, Size
 from kerhrm_paper.data import regression
-from kerhrm_paper.data.drawing import mixing_matrix
-from kerhrm_paper.data.registry import generate
-from kerhrm_paper.evaluation.metrics import accuracy, divergence
+from kerhrm_paper.evaluation.metrics import accuracy
 
 Numbers = dict[str, float]
 FIRST_SEED = 100
-RIDGE = 1e-2  #: of the mixtures, in the library's unit
 COSINE_WEIGHT = 100.0
 BIASES = (1.1, 1.5, 1.9, 2.3, 2.9)
-CORRUPTED = (
-    0.0,
-    0.1,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-)  #: shares of points that are in a wrong environment
+#: shares of points that are in a wrong environment
+CORRUPTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 TURNED = (0.0, 0.25, 0.5, 0.75, 1.0)  #: from an invariant direction to that of ERM
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  #: in units of the kernel's mean eigenvalue
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large the small runs are."""
-
-    seeds: int = 8
-    points: int = 500  #: of each training environment
-    tests: int = 1000
-    width: int = 1024
-    k: int = 15
-    steps: int = 200  #: of the networks
-    n_init: int = 5
-
-
-SMOKE = Size(seeds=2, points=60, tests=100, width=64, k=5, steps=10, n_init=2)
-
-
-class Lab:
-    """One data set, the network at w_0, and the features.
-
-    ``classification`` has r2 = .80, ``regression`` r = 1.9 in scenario 2.  ``s`` and
-    ``v`` (n,) are sums over S and V of the training points, unmixed.
-    """
-
-    def __init__(self, generator: str, seed: int, size: Size) -> None:
-        n, sizes = size.points, (2 * size.points, max(2, size.points // 5))
-        options: dict[str, Any] = {"r2": 0.8, "n_test": size.tests}
-        options |= {
-            "n_train_per_environment": n,
-            "n_validation_per_environment": n // 2,
-        }
-        if generator == "regression":
-            options = {
-                "r": 1.9,
-                "n_train": sizes,
-                "n_validation": sum(sizes) // 2,
-                "n_test": 2,
-            }
-        data = generate(generator, options, [seed])
-        parts = data.train, data.validation, data.test
-        x, x_validation, self.x_test = (torch.from_numpy(part.x[0]) for part in parts)
-        y, y_validation = (torch.from_numpy(part.y[0]) for part in parts[:2])
-        network = build(NetworkOptions(widths=[size.width]), seed, x.shape[-1])
-        features = NTFMap.fit(network, x, size.k)
-        self.problem = Problem.from_features(
-            features, x_validation, y, y_validation, data.task, seed
-        )
-        self.inputs = Inputs(
-            x,
-            y,
-            x_validation,
-            y_validation,
-            data.task,
-            seed,
-            network,
-            problem=self.problem,
-        )
-        self.seed, self.size, self.y_test = seed, size, data.test.y[0]
-        self.psi_test, self.f0_test = features.transform(self.x_test)
-        back = torch.from_numpy(mixing_matrix("fixed", x.shape[-1], 0))
-        self.s, self.v = (x.double() @ back).unflatten(-1, (2, -1)).sum(-1).unbind(-1)
-
-    @property
-    def perfect(self) -> Tensor:
-        """Memberships (n, 2).
-
-        Where A, the sign of V's sum, agrees with the label, or not.
-        """
-        agrees = (self.v.sign() == self.problem.y.sign()).double()
-        return torch.stack([agrees, 1 - agrees], -1)
-
-    @cached_property
-    def fit(self) -> Fit:
-        """Algorithm 1."""
-        size = self.size
-        k = sorted({min(10, size.k), size.k})
-        return fit(self.problem, KerHRMOptions(k=k, n_init=size.n_init))
-
-    def direction(self, memberships: Tensor, alpha: float = 1.0) -> Tensor:
-        """theta_inv (k,) over environments (n, K)."""
-        psi, penalty = self.problem.psi_train, GradientVariance()
-        risks = environment_risks(psi, self.problem.target, memberships, ridge=1e-6)
-        return penalty.minimise(risks, alpha * float(penalty.unit(psi)))
-
-    def accuracy(self, model: Tensor | Callable[[Tensor], Tensor]) -> float:
-        """Test accuracy of a direction (k,) or a network."""
-        with torch.no_grad():
-            if isinstance(model, Tensor):
-                outputs = predict_linear(model, self.psi_test, self.f0_test)
-            else:
-                outputs = model(self.x_test)
-        return float(accuracy(outputs.numpy(), self.y_test))
-
-    def divergence(self, memberships: Tensor) -> float:
-        """Divergence of P(Y | A) between environments (n, K), nats."""
-        r, y, a = (
-            memberships.numpy(),
-            self.problem.y.numpy(),
-            (self.v > 0).long().numpy(),
-        )
-        return float(divergence(r[None], y[None], a[None])[0])
-
-    def mixtures(self, psi: Tensor) -> Mixture:
-        """Mixtures of two from random starts."""
-        starts = random_starts(self.seed, self.size.n_init, len(psi), 2, "claims")
-        return fit_mixture(psi, self.problem.target, starts, ridge=RIDGE)
-
-    def explore(self, psi: Tensor) -> Tensor:
-        """Memberships (n, 2) of the likeliest mixture.
-
-        The last choice is one like the label.
-        """
-        fits, y = self.mixtures(psi), self.problem.target
-        memberships = fits.responsibilities(psi, y)
-        information = label_information(memberships, label_bins(self.problem.y))
-        repeats = information > KerHRMOptions().max_label_information
-        repeats = repeats & ~repeats.all()
-        return memberships[fits.objective.masked_fill(repeats, torch.inf).argmin()]
 
 
 def eiil_reference(lab: Lab) -> Numbers:
@@ -239,19 +96,17 @@ def low_rank(lab: Lab) -> Numbers:
     network = train_erm(regressed.inputs, options).networks["model"]
     with torch.no_grad():
         outputs = network(regressed.inputs.x_validation).double()
-    fits = {"k": True, "all": False}
     numbers = {
-        f"accuracy with {name}": _best_ridge(lab, one)[0] for name, one in fits.items()
-    }
-    numbers |= {
-        f"error with {name}": _best_ridge(regressed, one)[1]
-        for name, one in fits.items()
+        "accuracy with k": _best_ridge(lab, reduced=True)[0],
+        "accuracy with all": _best_ridge(lab, reduced=False)[0],
+        "error with k": _best_ridge(regressed, reduced=True)[1],
+        "error with all": _best_ridge(regressed, reduced=False)[1],
     }
     error = ((outputs - regressed.problem.y_validation) ** 2).mean()
     return numbers | {"error of the trained network": float(error)}
 
 
-def _best_ridge(lab: Lab, reduced: bool) -> tuple[float, float]:
+def _best_ridge(lab: Lab, *, reduced: bool) -> tuple[float, float]:
     """Accuracy and mean squared error at the ridge with the least error."""
     problem, inputs = lab.problem, lab.inputs
     if reduced:

@@ -1,4 +1,20 @@
-"""The configuration: files of ``config/``, and what they say of every cell."""
+"""What do the files of ``config/`` say of every cell, ``DATA+option=value/LEARNER``?
+
+- Text: ``strict_yaml`` and ``files`` read and merge, ``schema`` and ``fields`` say what
+  is valid, ``invalid`` and ``causes`` word errors in one line.
+- Names: ``nameable`` spells values, ``spelling`` names; ``schemas`` has their options.
+- Cells: ``layers`` gives options, ``options`` lets the last place win; ``data_cells``,
+  ``grids``, ``selection`` and ``learner_cells`` (``learner_checks``) resolve them for
+  ``resolver``, which answers all questions about names; records are in ``cells``.
+- Tables: ``tables``, ``labels``, ``alternatives``, ``choices``; ``searches`` of
+  candidates; ``groups`` of one job; records are in ``views``.
+- Refused are names (``names``, ``layout``), rows (``rows``), content (``checks``).
+- A run: ``resolve``, ``config``, its ``mark``, its note (``written``), ``run_folder``.
+- Commands: ``command_line``, ``targets``, ``own_table``.
+
+``alpha`` in a name passes ``schemas`` (read), ``learner_cells`` (the places that give
+it) and ``options`` (the last one wins) on its way to the method's class of options.
+"""
 
 # ruff: noqa: E402  # what is needed is checked before it is imported
 

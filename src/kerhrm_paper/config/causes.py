@@ -1,31 +1,32 @@
-"""Which of the user's files an error comes from, where it names another one."""
+"""Which of the user's files does an error come from, where it names another one?"""
 
-import functools
-import operator
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.fields import Names
 from kerhrm_paper.config.files import Key, Sources, Tree
 
+Resolve = Callable[[Sources], Any]
+IsGood = Callable[[Tree], bool]  #: whether a file may have some content
 SHOWN = 3  #: keys that an error names
 
 
 def leaves(tree: Any, above: Key = ()) -> Iterator[Key]:
     """Places of a tree's values."""
     for key, value in tree.items():
+        place = (*above, key)
         if isinstance(value, dict) and value:
-            yield from leaves(value, (*above, key))
+            yield from leaves(value, place)
         else:
-            yield (*above, key)
+            yield place
 
 
 def cause(
     error: KerhrmError,
-    layers: list[tuple[str, Key, Tree]],
-    preset_at: int | None,
-    names: Collection[str],
-    resolve: Callable[[Sources], Any],
+    sources: Sources,
+    of_user: Names,
+    resolve: Resolve,
 ) -> KerhrmError:
     """The error, with the file in front without which there is none.
 
@@ -33,71 +34,90 @@ def cause(
     ----------
     error : KerhrmError
         Of all files together.
-    layers : list
-        The files, as :class:`Sources` has them.
-    preset_at : int, optional
-        Number of the preset among them.
-    names : collection of str
-        Those that the user has written.  An error that names one of them stays.
+    sources : Sources
+        The files.
+    of_user : collection of str
+        Names of the files that the user has written.  An error that names one of them
+        stays.
     resolve : callable
         Raises KerhrmError if the files are wrong.
     """
-    if error.problem.startswith(tuple(f"{name}: " for name in names)):
-        return error
-    for layer in reversed(layers):
-        name, place, content = layer
-        if name not in names or place or not content:
+    for name in of_user:
+        if error.problem.startswith(f"{name}: "):
+            return error
+    numbers = range(len(sources.layers))
+    for number in reversed(numbers):
+        name, place, content = sources.layers[number]
+        if name not in of_user or place or not content:
             continue
-        at = layers.index(layer)
-
-        def good(content: Tree, name: str = name, at: int = at) -> bool:
-            """Whether there is no error with this content of the file."""
-            changed = [*layers[:at], (name, (), content), *layers[at + 1 :]]
-            try:
-                resolve(Sources(changed, preset_at=preset_at))
-            except KerhrmError:
-                return False
-            return True
-
-        if good({}):
-            return _told(error, name, content, _fewest(content, good))
+        is_good = _judge(sources, number, resolve)
+        if is_good({}):
+            keys = _fewest(content, is_good)
+            return _with_file(error, name, content, keys)
     return error
 
 
-def _fewest(content: Tree, good: Callable[[Tree], bool]) -> list[Key]:
+def _judge(sources: Sources, number: int, resolve: Resolve) -> IsGood:
+    """Whether there is no error with other content of the file of a number."""
+
+    def is_good(content: Tree) -> bool:
+        layers = [*sources.layers]
+        name, place, _ = layers[number]
+        layers[number] = (name, place, content)
+        changed = Sources(layers, preset_at=sources.preset_at)
+        try:
+            resolve(changed)
+        except KerhrmError:
+            return False
+        return True
+
+    return is_good
+
+
+def _fewest(content: Tree, is_good: IsGood) -> list[Key]:
     """Keys without which a file is good, found by halving."""
     keys = list(leaves(content))
     while len(keys) > 1:
         middle = len(keys) // 2
-        halves = keys[:middle], keys[middle:]
-        cured = [half for half in halves if good(_without(content, half))]
-        if not cured:
+        first, second = keys[:middle], keys[middle:]
+        if is_good(_without(content, first)):
+            keys = first
+        elif is_good(_without(content, second)):
+            keys = second
+        else:
             break
-        keys = cured[0]
     return keys
 
 
 def _without(tree: Tree, keys: Collection[Key]) -> Tree:
     """A tree that lacks these values."""
     kept: Tree = {}
-    for key, value in tree.items():
-        below = [place[1:] for place in keys if place[0] == key]
-        if () in below:
-            continue
-        kept[key] = _without(value, below) if below else value
+    for name, value in tree.items():
+        below = []
+        for first, *rest in keys:
+            if first == name:
+                below.append(tuple(rest))
+        if not below:
+            kept[name] = value
+        elif () not in below:
+            kept[name] = _without(value, below)
     return kept
 
 
-def _told(error: KerhrmError, name: str, content: Tree, keys: list[Key]) -> KerhrmError:
+def _with_file(
+    error: KerhrmError, name: str, content: Tree, keys: list[Key]
+) -> KerhrmError:
     """The error with the file and its keys in front."""
-    shown = ", ".join(map(_dotted, keys[:SHOWN]))
-    more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-    problem = f"{name}: {shown}{more}: with it, {error.problem}"
-    removed = [key for key in keys if _value(content, key) is None]
-    if not removed:
-        return KerhrmError(problem, error.hint)
-    hint = f"delete {_dotted(removed[0])}: null, or set what uses it to null, too"
-    return KerhrmError(problem, hint)
+    named = [_dotted(key) for key in keys]
+    shown = ", ".join(named[:SHOWN])
+    if len(named) > SHOWN:
+        shown += f" and {len(named) - SHOWN} more"
+    problem = f"{name}: {shown}: with it, {error.problem}"
+    for key, text in zip(keys, named, strict=True):
+        if _value(content, key) is None:
+            hint = f"delete {text}: null, or set what uses it to null, too"
+            return KerhrmError(problem, hint)
+    return KerhrmError(problem, error.hint)
 
 
 def _dotted(key: Key) -> str:
@@ -105,4 +125,7 @@ def _dotted(key: Key) -> str:
 
 
 def _value(tree: Tree, key: Key) -> Any:
-    return functools.reduce(operator.getitem, key, tree)
+    value: Any = tree
+    for part in key:
+        value = value[part]
+    return value

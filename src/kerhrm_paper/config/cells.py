@@ -1,4 +1,4 @@
-"""What a name stands for: data, a learner on them, and all their options.
+"""What does a name stand for: data, a learner on them, and all their options?
 
 Of data, later values win: the generator's defaults, the data set's file, what its `at`
 says, the preset and what the user gives, the name.  Of a learner: the method's

@@ -1,51 +1,27 @@
-"""What no cell could make right in the files of data and learners, used or not."""
+"""What in the files of data and learners could no cell make right?
 
+It is refused also where no table uses it.
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm.features.options import FeatureOptions
-from kerhrm.methods.base import Method
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
 from kerhrm.plugins import Registry, origin
 from kerhrm_paper.config.causes import leaves
 from kerhrm_paper.config.fields import nearest
-from kerhrm_paper.config.files import Key, Sources, Tree
+from kerhrm_paper.config.files import Key, Layer, Sources, Tree
 from kerhrm_paper.config.options import check_fields, entry_of, known, one_by_one
-from kerhrm_paper.config.schema import Learner
 from kerhrm_paper.config.schemas import RESERVED, Schemas
 from kerhrm_paper.data.registry import DATA_SETS
 
 #: names of options of data, and of learners, that have a meaning of their own
 OF_DATA = (*RESERVED, "network", "features")
 OF_LEARNERS = ("select", "select_on")
-DECLARED: tuple[tuple[Registry[Any], tuple[str, ...]], ...] = (
-    (METHODS, OF_LEARNERS),
-    (DATA_SETS, OF_DATA),
-)
-
-
-def check_declared_names() -> None:
-    """Refuse options of methods and data sets that names cannot give as they are.
-
-    Raises KerhrmError with the package that declares the first one.
-    """
-    for registry, reserved in DECLARED:
-        for name, declared in registry.items():
-            for option in declared.options.model_fields:
-                if option in reserved:
-                    problem = f"the option name '{option}' is reserved"
-                    hint = f"rename it; reserved are {', '.join(reserved)}"
-                elif not option.isascii():
-                    problem = f"the option name '{option}' must be ASCII"
-                    hint = "rename it; names of cells have it"
-                else:
-                    continue
-                where = origin(registry.group, name)
-                raise KerhrmError(f"{where}: {problem}", hint)
-
-
 #: where keys are names, so that null leaves one out; * is any name
 NAMED: tuple[Key, ...] = (
     ("data",),
@@ -63,31 +39,90 @@ NAMED: tuple[Key, ...] = (
 )
 
 
+# --- options that packages declare ---------------------------------------------------
+
+
+def check_declared_names() -> None:
+    """Refuse options of methods and data sets that names cannot give as they are.
+
+    Raises KerhrmError with the package that declares the first one.
+    """
+    _check_declared(METHODS, OF_LEARNERS)
+    _check_declared(DATA_SETS, OF_DATA)
+
+
+def _check_declared(registry: Registry[Any], reserved: Sequence[str]) -> None:
+    """Refuse options of all that is registered."""
+    for name, declared in registry.items():
+        for option in declared.options.model_fields:
+            try:
+                _check_declared_name(option, reserved)
+            except KerhrmError as error:
+                package = origin(registry.group, name)
+                problem = f"{package}: {error.problem}"
+                raise KerhrmError(problem, error.hint) from error
+
+
+def _check_declared_name(option: str, reserved: Sequence[str]) -> None:
+    """Refuse an option that is reserved, or no text of a path."""
+    if option in reserved:
+        problem = f"the option name '{option}' is reserved"
+        raise KerhrmError(problem, f"rename it; reserved are {', '.join(reserved)}")
+    if not option.isascii():
+        problem = f"the option name '{option}' must be ASCII"
+        raise KerhrmError(problem, "rename it; names of cells have it")
+
+
+# --- null ----------------------------------------------------------------------------
+
+
 def check_nulls(sources: Sources) -> None:
     """Refuse null for a name that no earlier file has: it would leave nothing out.
 
     Raises KerhrmError, in one line with the nearest name.
     """
+    numbers = range(len(sources.layers))
     first = sources.preset_at or 0  # of the files that change others
-    for number, (_, place, content) in enumerate(sources.layers):
-        if number < first:
-            continue
+    for number in numbers[first:]:
         earlier = Sources(sources.layers[:number])
-        for key in leaves(content):
-            key = (*place, *key)
-            if Sources([sources.layers[number]]).find(key)[2] is not None:
+        for key in _nulls(sources.layers[number]):
+            *above, name = key
+            if not _holds_names(tuple(above)):
                 continue
-            above, names = key[:-1], earlier.names(*key[:-1])
-            if any(_is_below(above, named) for named in NAMED) and key[-1] not in names:
+            names = earlier.names(*above)
+            if name not in names:
                 problem = "there is none to leave out"
-                hint = nearest(str(key[-1]), names) if names else "leave it out"
+                hint = "leave it out"
+                if names:
+                    hint = nearest(str(name), names)
                 raise sources.error(key, problem, hint)
 
 
-def _is_below(key: Key, named: Key) -> bool:
+def _nulls(layer: Layer) -> Iterator[Key]:
+    """Keys that a file sets to null."""
+    _, place, content = layer
+    file = Sources([layer])
+    for leaf in leaves(content):
+        key = (*place, *leaf)
+        _, _, value = file.find(key)
+        if value is None:
+            yield key
+
+
+def _holds_names(key: Key) -> bool:
+    """Whether the keys below a key are names."""
+    return any(_matches(key, pattern) for pattern in NAMED)
+
+
+def _matches(key: Key, pattern: Key) -> bool:
     """Whether a key is one of those that a pattern stands for."""
-    parts = zip(key, named, strict=False)
-    return len(key) == len(named) and all(b in ("*", a) for a, b in parts)
+    if len(key) != len(pattern):
+        return False
+    pairs = zip(key, pattern, strict=True)
+    return all(wanted in ("*", part) for part, wanted in pairs)
+
+
+# --- content -------------------------------------------------------------------------
 
 
 def check_content(schemas: Schemas) -> None:
@@ -95,10 +130,10 @@ def check_content(schemas: Schemas) -> None:
 
     Raises KerhrmError for the first one, with its file and key.
     """
-    for name, learner in schemas.whole.learners.items():
-        _check_learner(schemas, name, learner)
+    for name in schemas.whole.learners:
+        LearnerContent(schemas, name).check()
     for name in schemas.whole.data:
-        _check_data(schemas, name)
+        DataContent(schemas, name).check()
     _check_selected(schemas)
 
 
@@ -108,111 +143,202 @@ def _check_selected(schemas: Schemas) -> None:
     Of those that a later file sets to null they may stay.
     """
     sources = schemas.sources
-    data_sets, every = sources.names("data"), sources.names("learners")
-    for data, learners in schemas.whole.selected.items():
-        known(sources, ("selected", data), data, data_sets)
-        for name in learners:
-            known(sources, ("selected", data, name), name, every)
+    data_sets = sources.names("data")
+    learners = sources.names("learners")
+    selections = schemas.whole.selected
+    for data, selected in selections.items():
+        key: Key = ("selected", data)
+        known(sources, key, data, data_sets)
+        for learner in selected:
+            key = ("selected", data, learner)
+            known(sources, key, learner, learners)
 
 
-def _check_learner(schemas: Schemas, name: str, learner: Learner) -> None:
-    """Refuse options, outputs, conditions and names of a learner."""
-    sources, whole, at = schemas.sources, schemas.whole, ("learners", name)
-    method = schemas.methods[name]
-    for output in learner.titles:
-        known(sources, (*at, "titles"), output, method.outputs)
-    tried: list[tuple[Key, Tree]] = [((*at, "options"), learner.options)]
-    for number, values in enumerate(learner.candidates):
-        tried.append(((*at, "candidates", number), values))
-    tried += one_by_one((*at, "grid"), learner.grid)
-    for place, layer in learner.at.items():
-        _check_condition(schemas, (*at, "at", place), place)
-        tried.append(((*at, "at", place, "options"), layer.options))
-        tried += one_by_one((*at, "at", place, "grid"), layer.grid)
-    for data, learners in whole.selected.items():
-        for criterion, values in learners.get(name, {}).items():
-            tried.append((("selected", data, name, criterion), values))
-    for key, values in tried:
-        check_fields(sources, method.options, key, values)
-    if learner.tuned_as is not None:
-        known(sources, (*at, "tuned_as"), learner.tuned_as, whole.learners)
-        other = whole.learners[learner.tuned_as]
-        for option in (*other.grid, *(key for one in other.candidates for key in one)):
+class LearnerContent:
+    """What the files say of one learner.
+
+    Parameters
+    ----------
+    schemas : Schemas
+        Which names there are.
+    name : str
+        Of the learner.
+    """
+
+    def __init__(self, schemas: Schemas, name: str) -> None:
+        self.schemas = schemas
+        self.sources = schemas.sources
+        self.name = name
+        self.learner = schemas.whole.learners[name]
+        self.method = schemas.methods[name]
+        self.key: Key = ("learners", name)
+
+    def check(self) -> None:
+        """Refuse options, outputs, conditions and names that fit nothing."""
+        learner = self.learner
+        key = (*self.key, "titles")
+        outputs = self.method.outputs
+        for output in learner.titles:
+            known(self.sources, key, output, outputs)
+        for condition in learner.at:
+            key = (*self.key, "at", condition)
+            _check_condition(self.schemas, key, condition)
+        model = self.method.options
+        for key, options in self._all_options():
+            check_fields(self.sources, model, key, options)
+        if learner.tuned_as is not None:
+            self._check_tuned_as(learner.tuned_as)
+        if learner.at_only and not learner.at:
+            key = (*self.key, "at_only")
+            problem = "there are no data that it is for"
+            raise self.sources.error(key, problem, "add at: {DATA: {}}")
+        if learner.checkpoint_iterations:
+            self._check_iterations()
+        if learner.is_tuned:
+            self._check_criterion()
+
+    def _all_options(self) -> Iterator[tuple[Key, Tree]]:
+        """Options that any file gives the learner, each with its key."""
+        learner = self.learner
+        key = (*self.key, "options")
+        yield key, learner.options
+        for number, candidate in enumerate(learner.candidates):
+            key = (*self.key, "candidates", number)
+            yield key, candidate
+        key = (*self.key, "grid")
+        yield from one_by_one(key, learner.grid)
+        for condition, change in learner.at.items():
+            at = (*self.key, "at", condition)
+            key = (*at, "options")
+            yield key, change.options
+            key = (*at, "grid")
+            yield from one_by_one(key, change.grid)
+        selections = self.schemas.whole.selected
+        for data, learners in selections.items():
+            by_criterion = learners.get(self.name) or {}
+            for criterion, options in by_criterion.items():
+                key = ("selected", data, self.name, criterion)
+                yield key, options
+
+    def _check_tuned_as(self, other_name: str) -> None:
+        """Refuse to take the selected options of a learner of other options."""
+        learners = self.schemas.whole.learners
+        key = (*self.key, "tuned_as")
+        known(self.sources, key, other_name, learners)
+        other = learners[other_name]
+        tried = list(other.grid)
+        for candidate in other.candidates:
+            tried += candidate
+        method = self.method
+        for option in tried:
             if option not in method.options.model_fields:
                 problem = f"its {option} is no option of the method {method.name}"
                 hint = f"name a learner of the method {method.name}"
-                raise sources.error((*at, "tuned_as"), problem, hint)
-    if learner.at_only and not learner.at:
-        problem = "there are no data that it is for"
-        raise sources.error((*at, "at_only"), problem, "add at: {DATA: {}}")
-    if learner.checkpoint_iterations:
-        _check_iterations(schemas, name, method)
-    if learner.is_tuned and schemas.own_criterion(name) == "own":
-        key = (*at, "candidates" if learner.candidates else "grid")
-        problem = f"the method {method.name} has no criterion that selects"
-        raise sources.error(key, problem, "give options instead")
+                raise self.sources.error(key, problem, hint)
+
+    def _check_iterations(self) -> None:
+        """Refuse iterations of another method than KerHRM, whose steps are jobs."""
+        kerhrm = METHODS["kerhrm"]
+        train = entry_of(self.method.train)
+        trains_alike = train == entry_of(kerhrm.train)
+        options = set(self.method.options.model_fields)
+        of_kerhrm = set(kerhrm.options.model_fields)
+        if trains_alike and options == of_kerhrm:
+            return
+        needed = "checkpoint_iterations needs the method kerhrm"
+        raise self.sources.error(
+            (*self.key, "checkpoint_iterations"),
+            f"{needed}; it has {self.method.name}",
+            "set it to false",
+        )
+
+    def _check_criterion(self) -> None:
+        """Refuse candidates of a method that has no criterion to select one."""
+        criterion = self.schemas.own_criterion(self.name)
+        if criterion != "own":
+            return
+        tried = "candidates" if self.learner.candidates else "grid"
+        raise self.sources.error(
+            (*self.key, tried),
+            f"the method {self.method.name} has no criterion that selects",
+            "give options instead",
+        )
 
 
-def _check_iterations(schemas: Schemas, name: str, method: Method) -> None:
-    """Refuse iterations of another method than KerHRM, whose M_c and M_p are jobs."""
-    ours = METHODS["kerhrm"]
-    alike = entry_of(method.train) == entry_of(ours.train)
-    if alike and {*method.options.model_fields} == {*ours.options.model_fields}:
-        return
-    key = ("learners", name, "checkpoint_iterations")
-    problem = f"checkpoint_iterations needs the method kerhrm; it has {method.name}"
-    raise schemas.sources.error(key, problem, "set it to false")
+class DataContent:
+    """What the files say of one data set.
+
+    Parameters
+    ----------
+    schemas : Schemas
+        Which names there are.
+    name : str
+        Of the data set.
+    """
+
+    def __init__(self, schemas: Schemas, name: str) -> None:
+        self.schemas = schemas
+        self.sources = schemas.sources
+        self.name = name
+        self.data = schemas.whole.data[name]
+        self.key: Key = ("data", name)
+
+    def check(self) -> None:
+        """Refuse options, conditions and names of seeds that fit nothing."""
+        generator = DATA_SETS[self.data.generator]
+        self._check_part("options", generator.options)
+        self._check_part("network", NetworkOptions)
+        self._check_part("features", FeatureOptions)
+        for condition in self.data.at:
+            key = (*self.key, "at", condition)
+            base = _check_condition(self.schemas, key, condition)
+            self._check_same(key, base, f"write {self.name}+...")
+        if isinstance(self.data.seeds, dict):
+            for place in self.data.seeds:
+                self._check_seeds(place)
+        select_on = self.data.select_on or self.name
+        data_sets = self.schemas.whole.data
+        key = (*self.key, "select_on")
+        known(self.sources, key, select_on, data_sets)
+
+    def _check_part(self, part: str, model: type[Options]) -> None:
+        """Refuse options of a part of the data, also where ``at`` changes them."""
+        key = (*self.key, part)
+        options = getattr(self.data, part)
+        check_fields(self.sources, model, key, options)
+        conditions = self.data.at
+        for condition, change in conditions.items():
+            key = (*self.key, "at", condition, part)
+            options = getattr(change, part)
+            check_fields(self.sources, model, key, options)
+
+    def _check_seeds(self, place: str) -> None:
+        """Refuse a key of seeds that is no name of these data, or of a cell of them."""
+        key = (*self.key, "seeds", place)
+        data, _, learner = place.partition("/")
+        with self.sources.placing(key):
+            base, _ = self.schemas.parse_data(data)
+            if learner:
+                self.schemas.parse_learner(learner)
+        self._check_same(key, base, f"write {self.name}")
+
+    def _check_same(self, key: Key, base: str, hint: str) -> None:
+        if base != self.name:
+            problem = "these are other data"
+            raise self.sources.error(key, problem, hint)
 
 
-def _check_data(schemas: Schemas, name: str) -> None:
-    """Refuse options, conditions and names of seeds of a data set."""
-    sources, whole, data = schemas.sources, schemas.whole, schemas.whole.data[name]
-    parts: dict[str, type[Options]] = {
-        "options": DATA_SETS[data.generator].options,
-        "network": NetworkOptions,
-        "features": FeatureOptions,
-    }
-    for part, kind in parts.items():
-        check_fields(sources, kind, ("data", name, part), getattr(data, part))
-        for place, layer in data.at.items():
-            key: Key = ("data", name, "at", place, part)
-            check_fields(sources, kind, key, getattr(layer, part))
-    for place in data.at:
-        key = ("data", name, "at", place)
-        if _check_condition(schemas, key, place) != name:
-            raise sources.error(key, "these are other data", f"write {name}+...")
-    if isinstance(data.seeds, dict):
-        for place in data.seeds:
-            _check_seeds(schemas, name, place)
-    key = ("data", name, "select_on")
-    known(sources, key, data.select_on or name, whole.data)
-
-
-def _check_condition(schemas: Schemas, key: Key, place: str) -> str:
+def _check_condition(schemas: Schemas, key: Key, condition: str) -> str:
     """Base of a condition; KerhrmError if it is no name of data."""
     try:
-        base, values = schemas.parse_data(place)
+        base, named = schemas.parse_data(condition)
     except KerhrmError as error:
         hint = error.hint
-        if "*" in place:
+        if "*" in condition:
             hint = "write DATA+option=value, or DATA for all of its data"
         raise schemas.sources.error(key, error.problem, hint) from error
-    for name in RESERVED:
-        if name in values:
-            problem = f"{name} is not a condition"
+    for option in RESERVED:
+        if option in named:
+            problem = f"{option} is not a condition"
             raise schemas.sources.error(key, problem, "leave it out")
     return base
-
-
-def _check_seeds(schemas: Schemas, name: str, place: str) -> None:
-    """Refuse a key of seeds that is no name of these data, or of a cell of them."""
-    key = ("data", name, "seeds", place)
-    data, _, learner = place.partition("/")
-    try:
-        base, _ = schemas.parse_data(data)
-        if learner:
-            schemas.parse_learner(learner)
-    except KerhrmError as error:
-        raise schemas.sources.error(key, error.problem, error.hint) from error
-    if base != name:
-        raise schemas.sources.error(key, "these are other data", f"write {name}")

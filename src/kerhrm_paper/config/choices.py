@@ -1,18 +1,19 @@
-"""Alternatives of ``choices.yaml``: pairs of cells whose difference is an effect."""
+"""Which two cells differ by a choice that the paper leaves open?"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kerhrm_paper.config.alternatives import Alternatives
+from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.resolve import Resolved
-from kerhrm_paper.config.schema import Table
+from kerhrm_paper.config.schema import Alternative, Table
 from kerhrm_paper.config.schemas import WORDS
 from kerhrm_paper.config.spelling import base_of
-from kerhrm_paper.config.tables import Tables
 
 
 @dataclass(frozen=True)
-class Effect:
+class Contrast:
     """An alternative on a data set: which rows of a table it changes, into which.
 
     Attributes
@@ -54,54 +55,95 @@ class Effect:
         return asdict(self)
 
 
-def effects(resolved: Resolved) -> list[Effect]:
+def contrasts(resolved: Resolved) -> list[Contrast]:
     """What the tables of the configuration measure, in the order of the choices.
 
     Raises KerhrmError if two tables do for one data set.
     """
-    tables: dict[str, tuple[str, Table]] = {}
+    alternatives = Alternatives(resolved.resolver)
+    measured: list[Contrast] = []
+    for name in _measuring(resolved).values():
+        table = resolved.whole.tables[name]
+        measured += _contrasts(alternatives, name, table)
+    order = [*resolved.whole.choices]
+
+    def number(contrast: Contrast) -> int:
+        return order.index(contrast.choice)
+
+    return sorted(measured, key=number)
+
+
+def _measuring(resolved: Resolved) -> dict[str, str]:
+    """Tables that measure alternatives, by data set."""
+    names: dict[str, str] = {}
     for name, table in resolved.whole.tables.items():
         if not table.choices or name not in resolved.tables:
             continue
-        base = base_of(next(iter(table.data)))
-        if base in tables:
-            problem = f"{tables[base][0]} has the alternatives on {base} already"
-            hint = "let one of the tables have no choices"
-            raise resolved.sources.error(("tables", name, "choices"), problem, hint)
-        tables[base] = name, table
-    found = [
-        one for name, table in tables.values() for one in _of(resolved, name, table)
-    ]
-    order = [*resolved.whole.choices]
-    return sorted(found, key=lambda effect: order.index(effect.choice))
+        base = base_of(_first_data(table))
+        other = names.setdefault(base, name)
+        if other != name:
+            raise resolved.sources.error(
+                ("tables", name, "choices"),
+                f"{other} has the alternatives on {base} already",
+                "let one of the tables have no choices",
+            )
+    return names
 
 
-def _of(resolved: Resolved, name: str, table: Table) -> Iterator[Effect]:
-    """Effects that a table measures."""
-    place, one = next(iter(table.data.items()))
-    learners = [*(one.learners if one.learners is not None else table.learners)]
-    tables = Tables(resolved.sources, resolved.whole, resolved.resolver)
-    base = base_of(place)
-    for key, alternative in tables.alternatives(base):
-        changes: dict[str, Any] = {}
-        if alternative.data is not None:
-            changes["changed_data"] = tables.changed_data(key, alternative.data, place)
-        if alternative.learner is not None:
-            changed = tables.changed_learner(key, alternative.learner, learners)
-            changes["changed_learner"] = changed
-            own = base_of(alternative.learner)
-            changes["learner"] = next((n for n in learners if base_of(n) == own), own)
-        if alternative.select is not None:
-            changes["selection"] = WORDS[alternative.select]
-        yield Effect(
-            str(key[1]),
-            alternative.name,
-            name,
-            base,
-            place,
-            tuple(learners),
+def _contrasts(
+    alternatives: Alternatives, name: str, table: Table
+) -> Iterator[Contrast]:
+    """Contrasts that a table measures."""
+    data = _first_data(table)
+    base = base_of(data)
+    learners = table.data[data].learners
+    if learners is None:
+        learners = table.learners
+    for key, alternative in alternatives.measured_on(base):
+        choice = key[1]
+        yield Contrast(
+            choice=str(choice),
+            alternative=alternative.name,
+            table=name,
+            base=base,
+            data=data,
+            learners=tuple(learners),
             only=alternative.only,
             title=alternative.title,
             instead=alternative.instead,
-            **changes,
+            **_changes(alternatives, key, alternative, data, learners),
         )
+
+
+def _changes(
+    alternatives: Alternatives,
+    key: Key,
+    alternative: Alternative,
+    data: str,
+    learners: list[str],
+) -> dict[str, Any]:
+    """Data, learner or criterion that take the place of a table's."""
+    changes: dict[str, Any] = {}
+    if alternative.data is not None:
+        changed_data = alternatives.changed_data(key, alternative.data, data)
+        changes["changed_data"] = changed_data
+    if alternative.learner is not None:
+        changed = alternatives.changed_learner(key, alternative.learner, learners)
+        changes["changed_learner"] = changed
+        changes["learner"] = _of_base(base_of(changed), learners)
+    if alternative.select is not None:
+        changes["selection"] = WORDS[alternative.select]
+    return changes
+
+
+def _of_base(base: str, learners: list[str]) -> str:
+    """The learner of a table with a base; the base, if it has none."""
+    for learner in learners:
+        if base_of(learner) == base:
+            return learner
+    return base
+
+
+def _first_data(table: Table) -> str:
+    """The data on which a table measures alternatives."""
+    return next(iter(table.data))

@@ -1,4 +1,4 @@
-"""What Snakemake takes on its command line and this workflow would lose.
+"""What of Snakemake's command line would it lose without a word?
 
 Of an option that is given twice Snakemake keeps the last one; an option with several
 values takes the targets that follow it; a rule or file that an option names need not
@@ -9,12 +9,13 @@ import argparse
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.runs import TOGETHER
 
 #: the folder and the file of a profile, None if there is none
@@ -51,6 +52,30 @@ PLANNING = (
 IGNORED = ("export_cwl",)
 
 
+@dataclass(frozen=True)
+class Given:
+    """An option that the command gives, once.
+
+    Attributes
+    ----------
+    action : Action
+        Of Snakemake's parser.
+    word : str
+        What it is given by, as ``-R``.
+    values : list of str
+        What follows it.
+    """
+
+    action: argparse.Action
+    word: str
+    values: list[str]
+
+    @property
+    def name(self) -> str:
+        """The option's name in Python."""
+        return self.action.dest
+
+
 class CommandLine:
     """The words of a command of Snakemake's.
 
@@ -65,16 +90,16 @@ class CommandLine:
     ----------
     targets : list of str
         Rules and files that are asked for.
-    options : list
-        Of every option as often as it is given: its action, the word that it was given
-        by, and its values.
+    options : list of Given
+        Every option as often as it is given.
     """
 
     def __init__(self, words: Sequence[str], parser: argparse.ArgumentParser) -> None:
-        self.options: list[tuple[argparse.Action, str, list[str]]] = []
+        self.options: list[Given] = []
         for action in parser._actions:
             action.__class__ = self._recording(type(action))
-        self.targets: list[str] = list(parser.parse_args(list(words)).targets)
+        arguments = parser.parse_args(list(words))
+        self.targets: list[str] = list(arguments.targets)
 
     def _recording(self, kind: type[argparse.Action]) -> type[argparse.Action]:
         """An action that also notes what it is called with."""
@@ -89,34 +114,30 @@ class CommandLine:
                 option_string: str | None = None,
             ) -> None:
                 if option_string is not None:
-                    several = values if isinstance(values, list) else [values]
-                    # of --batch RULE=I/N, which is parsed already
-                    names = [getattr(value, "rulename", value) for value in several]
-                    options.append((self, option_string, [*map(str, names)]))
+                    given = Given(self, option_string, _texts(values))
+                    options.append(given)
                 super().__call__(parser, namespace, values, option_string)
 
         return Recording
 
+    # --- options ---------------------------------------------------------------------
+
     def check_options(self) -> None:
         """Refuse an option that does nothing, or whose value is given twice."""
         spelled: dict[str, str] = {}
-        given = {action.dest for action, *_ in self.options}
-        for action, word, _ in self.options:
-            if action.dest in IGNORED:
+        names = {option.name for option in self.options}
+        for option in self.options:
+            word = option.word
+            if option.name in IGNORED:
                 raise KerhrmError(f"{word}: Snakemake writes nothing", "leave it out")
-            if action.dest == "archive" and "dryrun" in given:
+            if option.name == "archive" and "dryrun" in names:
                 problem = f"{word} writes the archive in a dry run, too"
                 raise KerhrmError(problem, f"leave out {word} or -n")
-            if action.nargs == 0 or isinstance(action, argparse._AppendAction):
+            if not _replaces(option.action):
                 continue
-            if action.dest in spelled:
-                other = spelled[action.dest]
-                problem = f"{word} is given twice"
-                problem += f" (as {other})" if other != word else ""
-                hint = f"write all its values after one {word}"
-                single = action.nargs is None
-                raise KerhrmError(problem, "write it once" if single else hint)
-            spelled[action.dest] = word
+            if option.name in spelled:
+                raise _given_twice(option, spelled[option.name])
+            spelled[option.name] = word
 
     def check_profiles(self, root: Path, find: Finder) -> None:
         """Refuse an unknown profile, and one whose keys the command line would replace.
@@ -125,36 +146,33 @@ class CommandLine:
         search for a profile.
         """
         given: dict[str, list[str]] = {}
-        for action, _, values in self.options:
-            given.setdefault(action.dest, []).extend(values)
-        names = given.get("profile", [os.environ.get("SNAKEMAKE_PROFILE", "none")])
-        (name,) = given.get("workflow_profile", ["default"])
-        places = (
-            Path(name),
-            Path("profiles", name),
-            root / name,
-            root / "profiles" / name,
-        )
-        there = [str(place) for place in places if place.exists()]
-        # a relative path is one from the folder that -d has left
-        if name != "none" and not there and "directory" not in given:
-            raise KerhrmError(
-                f"--workflow-profile {name} does not exist", "see profiles/"
-            )
-        names = [*names, *there[:1]] if name != "none" else names
-        for _, file in filter(None, map(find, names)):
-            text = file.read_text(encoding="utf-8")
-            for key in ("config", "configfile"):
-                if key in given and re.search(rf"^{key}s?:", text, re.MULTILINE):
-                    problem = f"--{key} replaces the key {key} of {file}"
-                    raise KerhrmError(problem, f"write all values after --{key}")
+        for option in self.options:
+            values = given.setdefault(option.name, [])
+            values += option.values
+        from_environment = os.environ.get("SNAKEMAKE_PROFILE", "none")
+        profiles = list(given.get("profile", [from_environment]))
+        (of_workflow,) = given.get("workflow_profile", ["default"])
+        if of_workflow != "none":
+            places = _profile_places(root, of_workflow)
+            # a relative path is one from the folder that -d has left
+            if not places and "directory" not in given:
+                problem = f"--workflow-profile {of_workflow} does not exist"
+                raise KerhrmError(problem, "see profiles/")
+            profiles += places[:1]
+        for profile in profiles:
+            folder_and_file = find(profile)
+            if folder_and_file:
+                _, file = folder_and_file
+                _check_profile(file, given)
+
+    # --- targets ---------------------------------------------------------------------
 
     def check_targets(
         self,
-        rules: Collection[str],
-        targets: Collection[str],
+        rules: Names,
+        targets: Names,
         run: str,
-        presets: Collection[str],
+        presets: Names,
     ) -> None:
         """Refuse names of rules and files that are not there, and lost targets.
 
@@ -167,49 +185,33 @@ class CommandLine:
         presets : collection of str
             Other runs that the command may mean.
         """
-        for action, word, values in self.options:
-            for value in values:
-                self._check_value(action, word, value, targets)
-                name = re.split("[=:]", value)[0]
-                if name == "train" and action.dest in (*NAMING, *OF_RULES):
-                    _check_alone(word, action.dest, rules)
-                if action.dest in CUTTING and value in targets:
-                    self._check_needed(word, value)
-                if action.dest in NAMING and value not in rules:
-                    if os.sep not in value:
-                        problem = f"{word} {value}: no rule has this name"
-                        raise KerhrmError(problem, nearest(value, rules))
+        for option in self.options:
+            for value in option.values:
+                self._check_lost(option, value, targets)
+                if _rule(value) == "train":
+                    _check_alone(option, rules)
+                if option.name in CUTTING and value in targets:
+                    self._check_needed(option.word, value)
+                if option.name in NAMING and value not in rules:
+                    _check_named(option.word, value, rules)
                     _check_file(value, run, presets)
-                elif action.dest in OF_RULES and name not in rules:
-                    problem = f"{word} {value}: no rule is called '{name}'"
-                    raise KerhrmError(problem, nearest(name, rules))
+                elif option.name in OF_RULES:
+                    _check_rule(option.word, value, rules)
         for target in self.targets:
-            if target in rules:
-                continue
-            if target.rstrip(os.sep) in rules:
-                problem = f"target {target} does not exist"
-                raise KerhrmError(problem, f"did you mean {target.rstrip(os.sep)}?")
-            parts = [part for part in target.split(",") if part]
-            if len(parts) > 1 and {*parts} <= {*targets}:
-                problem = f"target {target} does not exist"
-                raise KerhrmError(problem, f"write {' '.join(parts)}")
-            if os.sep not in target:
-                near = difflib.get_close_matches(target, targets, 1)
-                hint = "snakemake --list-target-rules shows all"
-                hint += "; a table of your own needs its --configfile"
-                raise KerhrmError(
-                    f"target {target} does not exist",
-                    f"did you mean {near[0]}?" if near else hint,
-                )
-            _check_file(target, run, presets)
+            if target not in rules:
+                _check_target(target, rules, targets)
+                _check_file(target, run, presets)
 
-    def _check_value(
-        self, action: argparse.Action, word: str, value: str, targets: Collection[str]
-    ) -> None:
+    def _check_lost(self, option: Given, value: str, targets: Names) -> None:
         """Refuse a value that was meant as a target, where no other one is left."""
-        several = action.nargs in ("?", "*", "+") and action.dest not in FREE
-        file = action.dest in NAMING and os.sep in value
-        if several and not self.targets and (value in targets or file):
+        if self.targets or option.name in FREE:
+            return
+        takes_several = option.action.nargs in ("?", "*", "+")
+        if not takes_several:
+            return
+        is_file = option.name in NAMING and os.sep in value
+        if value in targets or is_file:
+            word = option.word
             problem = f"{value} is taken for a value of {word}, and no target is left"
             hint = f"write targets first: snakemake {value} {word} ..."
             raise KerhrmError(problem, hint)
@@ -217,71 +219,193 @@ class CommandLine:
     def _check_needed(self, word: str, value: str) -> None:
         """Refuse a target that is not asked for: no rule reads what a target makes."""
         targets = self.targets or ["all"]
-        if value not in targets:
-            problem = f"{word} {value}: {' '.join(targets)} does not need {value}"
-            hint = f"write snakemake {value}"
-            cut = f"name a rule or a file that {' '.join(targets)} needs"
-            raise KerhrmError(problem, cut if value == "all" else f"{hint}, or {cut}")
+        if value in targets:
+            return
+        asked = " ".join(targets)
+        hint = f"name a rule or a file that {asked} needs"
+        if value != "all":
+            hint = f"write snakemake {value}, or {hint}"
+        raise KerhrmError(f"{word} {value}: {asked} does not need {value}", hint)
+
+    # --- what the command asks for ---------------------------------------------------
+
+    def _named(self) -> Iterator[str]:
+        """Rules and files that are named, as targets or by an option."""
+        yield from self.targets
+        for option in self.options:
+            if option.name in NAMING:
+                yield from option.values
 
     def files(self, run: str) -> list[Path]:
         """Files of the run that are named, as targets or by an option, from its
         folder."""
-        wanted = list(self.targets)
-        for action, _, values in self.options:
-            wanted += values if action.dest in NAMING else []
-        top = os.path.abspath(run)
-        places = (Path(os.path.abspath(name)) for name in wanted if os.sep in name)
-        return [place.relative_to(top) for place in places if place.is_relative_to(top)]
+        folder = os.path.abspath(run)
+        files = []
+        for name in self._named():
+            path = Path(os.path.abspath(name))
+            if os.sep in name and path.is_relative_to(folder):
+                files.append(path.relative_to(folder))
+        return files
 
     def planned(self) -> list[tuple[str, str]]:
         """Options, with a rule or file that each expects in the plan."""
-        return [
-            (word, re.split("=", value)[0] if action.dest == "batch" else value)
-            for action, word, values in self.options
-            if action.dest in PLANNED
-            for value in values
-        ]
+        expected = []
+        for option in self.options:
+            if option.name not in PLANNED:
+                continue
+            for value in option.values:
+                name = value
+                if option.name == "batch":
+                    name, _, _ = value.partition("=")
+                expected.append((option.word, name))
+        return expected
 
     def planning(self) -> list[str]:
         """The words that decide which plan there is, targets first."""
         words = list(self.targets)
-        for action, word, values in self.options:
-            if action.dest in PLANNING:
-                words += [word, *values]
+        for option in self.options:
+            if option.name in PLANNING:
+                words += [option.word, *option.values]
         return words
 
     def asks_for(self, rule: str, folder: str) -> bool:
         """Whether a rule or a file in its folder is among the targets."""
-        wanted = list(self.targets)
-        for action, _, values in self.options:
-            wanted += values if action.dest in NAMING else []
-        place = os.path.abspath(folder)
-        return any(
-            name == rule or Path(os.path.abspath(name)).is_relative_to(place)
-            for name in wanted
-        )
+        whole = os.path.abspath(folder)
+        for name in self._named():
+            path = Path(os.path.abspath(name))
+            if name == rule or path.is_relative_to(whole):
+                return True
+        return False
 
 
-def _check_alone(word: str, option: str, rules: Collection[str]) -> None:
+# --- options -------------------------------------------------------------------------
+
+
+def _texts(values: Any) -> list[str]:
+    """Values of an option as they are typed; of --batch RULE=I/N, the rule."""
+    if not isinstance(values, list):
+        values = [values]
+    texts = []
+    for value in values:
+        name = getattr(value, "rulename", value)
+        texts.append(str(name))
+    return texts
+
+
+def _replaces(action: argparse.Action) -> bool:
+    """Whether a second value of an option replaces the first one."""
+    is_flag = action.nargs == 0
+    return not is_flag and not isinstance(action, argparse._AppendAction)
+
+
+def _given_twice(option: Given, other_word: str) -> KerhrmError:
+    """Error of an option that was given before, maybe by another word."""
+    word = option.word
+    problem = f"{word} is given twice"
+    if other_word != word:
+        problem += f" (as {other_word})"
+    takes_one = option.action.nargs is None
+    hint = "write it once" if takes_one else f"write all its values after one {word}"
+    return KerhrmError(problem, hint)
+
+
+def _profile_places(root: Path, name: str) -> list[str]:
+    """Where a profile of the workflow is, of all places where Snakemake looks."""
+    places = (
+        Path(name),
+        Path("profiles", name),
+        root / name,
+        root / "profiles" / name,
+    )
+    there = []
+    for place in places:
+        if place.exists():
+            there.append(str(place))
+    return there
+
+
+def _check_profile(file: Path, given: Names) -> None:
+    """Refuse a profile with a configuration that the command line would replace."""
+    text = file.read_text(encoding="utf-8")
+    for key in ("config", "configfile"):
+        is_there = re.search(rf"^{key}s?:", text, re.MULTILINE)
+        if key in given and is_there:
+            problem = f"--{key} replaces the key {key} of {file}"
+            raise KerhrmError(problem, f"write all values after --{key}")
+
+
+# --- rules and files -----------------------------------------------------------------
+
+
+def _rule(value: str) -> str:
+    """The rule in ``RULE=VALUE`` or ``RULE:RESOURCE=VALUE``."""
+    return re.split("[=:]", value)[0]
+
+
+def _check_rule(word: str, value: str, rules: Names) -> None:
+    """Refuse an option's value whose rule is unknown."""
+    rule = _rule(value)
+    if rule not in rules:
+        problem = f"{word} {value}: no rule is called '{rule}'"
+        raise KerhrmError(problem, nearest(rule, rules))
+
+
+def _check_named(word: str, value: str, rules: Names) -> None:
+    """Refuse an option's value that is no file, and no rule either."""
+    if os.sep not in value:
+        problem = f"{word} {value}: no rule has this name"
+        raise KerhrmError(problem, nearest(value, rules))
+
+
+def _check_target(target: str, rules: Names, targets: Names) -> None:
+    """Refuse a target that is no file, and no rule either."""
+    problem = f"target {target} does not exist"
+    folder_of = target.rstrip(os.sep)
+    if folder_of in rules:
+        raise KerhrmError(problem, f"did you mean {folder_of}?")
+    listed = list(filter(None, target.split(",")))
+    are_targets = all(name in targets for name in listed)
+    if are_targets and len(listed) > 1:
+        raise KerhrmError(problem, f"write {' '.join(listed)}")
+    if os.sep in target:
+        return
+    similar = difflib.get_close_matches(target, targets, 1)
+    if similar:
+        raise KerhrmError(problem, f"did you mean {similar[0]}?")
+    hint = "snakemake --list-target-rules shows all"
+    raise KerhrmError(problem, f"{hint}; a table of your own needs its --configfile")
+
+
+def _check_alone(option: Given, rules: Names) -> None:
     """Refuse `train` where other rules train several learners each, and would be left
     out; what is set of its resources and threads is set of theirs, too.
 
     Rules without wildcards that Snakemake is told to run again are targets, so that
     `-R train` cannot mean those that a target needs.
     """
-    together = [name for name in rules if name.startswith(TOGETHER)]
-    if together and option not in ("set_resources", "set_threads"):
-        problem = f"{word} train leaves out {len(together)} rules that train several"
-        hint = f"name files, as RUN/DATA/LEARNER/predictions.npz, or {together[0]}"
-        raise KerhrmError(f"{problem} learners each", hint)
-
-
-def _check_file(name: str, run: str, presets: Collection[str]) -> None:
-    """Refuse a file that does not lie in the folder of the run."""
-    written = name if os.path.isabs(name) else os.path.relpath(name)
-    if Path(written).is_relative_to(run):
+    if option.name not in (*NAMING, *OF_RULES):
         return
-    path, folder = Path(os.path.abspath(name)), Path(os.path.abspath(run))
+    if option.name in ("set_resources", "set_threads"):
+        return
+    together = [name for name in rules if name.startswith(TOGETHER)]
+    if not together:
+        return
+    raise KerhrmError(
+        f"{option.word} train leaves out {len(together)} rules that train several "
+        "learners each",
+        f"name files, as RUN/DATA/LEARNER/predictions.npz, or {together[0]}",
+    )
+
+
+def _check_file(name: str, run: str, presets: Names) -> None:
+    """Refuse a file that does not lie in the folder of the run."""
+    written = Path(name)
+    if not written.is_absolute():
+        written = Path(os.path.relpath(name))
+    if written.is_relative_to(run):
+        return
+    path = Path(os.path.abspath(name))
+    folder = Path(os.path.abspath(run))
     if path.is_relative_to(folder):
         hint = f"write it as {Path(run, path.relative_to(folder))}"
         raise KerhrmError(f"{name} is a file of this run in another spelling", hint)

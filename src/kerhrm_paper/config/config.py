@@ -1,22 +1,23 @@
-"""The resolved configuration.
+"""What does the rest of the reproduction ask of the configuration?
 
-What the workflow, the evaluation and the reports ask for.
+The workflow, the evaluation and the reports ask :class:`Config`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
-from kerhrm_paper.config.choices import Effect, effects
+from kerhrm_paper.config.choices import contrasts
 from kerhrm_paper.config.layout import CHECKOUT as CHECKOUT
-from kerhrm_paper.config.names import check_case
-from kerhrm_paper.config.resolve import Resolved, Search, resolve
+from kerhrm_paper.config.names import Spelled, check_case
+from kerhrm_paper.config.resolve import Resolved, resolve
 from kerhrm_paper.config.run_folder import check_run_folder, run_folder
-from kerhrm_paper.config.strict_yaml import OWN_KEYS
-from kerhrm_paper.config.views import Group, TableView
+from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree
+from kerhrm_paper.config.views import Cell
+from kerhrm_paper.config.written import written
 
 
 class Config:
@@ -43,48 +44,56 @@ class Config:
         By data set, in a search.
     groups : list of Group
         Cells that one job trains together.
-    choices : list of Effect
+    choices : list of Contrast
         Alternatives whose effects are measured.
     """
 
-    def __init__(
-        self, resolved: Resolved, own_table: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, resolved: Resolved, own_table: Tree | None = None) -> None:
         whole = resolved.whole
         self.resolved = resolved
-        self.own_table = resolved.sources.own_table | dict(own_table or {})
-        self.preset: str = whole.preset
-        self.device: str = whole.device
-        self.threads: int = whole.threads
-        self.raw_dir: str | None = whole.raw_dir
-        self.on_missing: str = whole.on_missing
-        self.mark: str = resolved.mark
-        self.run: Path = run_folder(whole.results, whole.preset)
-        self.tables: dict[str, TableView] = resolved.tables
-        self.searches: dict[str, Search] = resolved.searches
-        self.groups: list[Group] = resolved.groups
-        self.choices: list[Effect] = effects(resolved)
-        self.data_sets: list[str] = [*whole.data]
-        self.learners: list[str] = [*whole.learners]
-        cells = [cell for table in self.tables.values() for cell in table.cells]
-        cells += [cell for search in self.searches.values() for cell in search.cells]
-        self._data = {data.casefold(): data for data, _ in cells}
-        self._learners = {learner.casefold(): learner for _, learner in cells}
+        self.own_table = dict(resolved.sources.own_table)
+        self.own_table |= own_table or {}
+        self.preset = whole.preset
+        self.device = whole.device
+        self.threads = whole.threads
+        self.raw_dir = whole.raw_dir
+        self.on_missing = whole.on_missing
+        self.mark = resolved.mark
+        self.run = run_folder(whole.results, whole.preset)
+        self.tables = resolved.tables
+        self.searches = resolved.searches
+        self.groups = resolved.groups
+        self.choices = contrasts(resolved)
+        self.data_sets = [*whole.data]
+        self.learners = [*whole.learners]
+        # names of the run by their lower case: others may not differ in case alone
+        self._data: Spelled = {}
+        self._learners: Spelled = {}
+        for table in self.tables.values():
+            self._add_names(table.cells)
+        for search in self.searches.values():
+            self._add_names(search.cells)
+
+    def _add_names(self, cells: Iterable[Cell]) -> None:
+        for data, learner in cells:
+            self._data[data.casefold()] = data
+            self._learners[learner.casefold()] = learner
 
     @property
     def choice_tables(self) -> list[str]:
         """Tables that measure alternatives."""
         tables = self.resolved.whole.tables
-        return [name for name in self.tables if tables[name].choices]
+        measuring = []
+        for name in self.tables:
+            if tables[name].choices:
+                measuring.append(name)
+        return measuring
 
     @property
-    def written(self) -> dict[str, Any]:
+    def written(self) -> Tree:
         """What a run notes of its configuration, without the choices' words."""
-        changes = self.resolved.resolver.changes
-        merged = self.resolved.sources.tree()
-        merged.pop("choices", None)
-        kept = {key: changes[key] for key in ("data", "learners") if key in changes}
-        return {"preset": self.preset, "mark": self.mark, **merged, "changes": kept}
+        sources = self.resolved.sources
+        return written(sources, self.preset, self.mark)
 
     def data(self, name: str) -> DataCell:
         """Data of a name; KerhrmError if it is none."""
@@ -97,7 +106,8 @@ class Config:
 
         Raises KerhrmError if it is none, or its options are not selected yet.
         """
-        cell = self.resolved.resolver.learner(data, name)
+        resolver = self.resolved.resolver
+        cell = resolver.learner(data, name)
         check_case(data, self._data)
         check_case(name, self._learners)
         if cell.missing is not None:
@@ -111,14 +121,18 @@ class Config:
         Rows of the data set that they were selected on, the title of the learner's
         first output, the criterion, and the options.
         """
-        rows: dict[tuple[str, str, str], list[Any]] = {}
-        for row in (row for name in tables for row in self.tables[name].rows):
-            cell = self.learner(row.data, row.learner)
-            title = next(iter(cell.titles.values()))
-            key = (cell.selected_on, title, cell.selection)
-            if cell.selected:
-                rows.setdefault(key, [*key, dict(cell.selected)])
-        return list(rows.values())
+        selected: list[list[Any]] = []
+        listed = set()
+        for table in tables:
+            for row in self.tables[table].rows:
+                cell = self.learner(row.data, row.learner)
+                first_title, *_ = cell.titles.values()
+                key = (cell.selected_on, first_title, cell.selection)
+                if cell.selected and key not in listed:
+                    listed.add(key)
+                    options = dict(cell.selected)
+                    selected.append([*key, options])
+        return selected
 
 
 def load_config(
@@ -133,15 +147,24 @@ def load_config(
 
     An error says in one line the file, the key and its value, the problem, and a hint.
     """
-    given = {key: one for key, one in (overrides or {}).items() if key not in OWN_KEYS}
-    own = {key: one for key, one in (overrides or {}).items() if key in OWN_KEYS}
-    paths, folder = [Path(f) for f in files], Path(root) / "config"
-    config = Config(resolve(given, paths, folder), own)
-    check_run_folder(config.run, Path(root))
+    changes: Tree = {}
+    own_table: Tree = {}
+    given = overrides or {}
+    for key, value in given.items():
+        target = own_table if key in OWN_KEYS else changes
+        target[key] = value
+    root = Path(root)
+    paths = [Path(file) for file in files]
+    resolved = resolve(changes, paths, root / "config")
+    config = Config(resolved, own_table)
+    check_run_folder(config.run, root)
     return config
 
 
 def page_name(csv: str) -> str:
     """Name of the page of a table of your own, without its ending."""
-    name = re.sub(r"[^\w.-]", "_", Path(csv).stem)
-    return name.encode()[:200].decode(errors="ignore")
+    stem = Path(csv).stem
+    name = re.sub(r"[^\w.-]", "_", stem)
+    # file systems take 255 bytes, endings included
+    shortened = name.encode()[:200]
+    return shortened.decode(errors="ignore")

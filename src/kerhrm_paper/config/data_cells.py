@@ -1,6 +1,10 @@
-"""Data of a name: the options in force, validated, and the seeds."""
+"""Which options and seeds do the data of a name have?
 
-from collections.abc import Mapping
+Later ones win: the generator's defaults, the files, what their ``at`` says, the preset
+and its ``at``, the user and their ``at``, the name.
+"""
+
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kerhrm.errors import KerhrmError
@@ -9,134 +13,169 @@ from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.files import Key, Sources, Tree
-from kerhrm_paper.config.layers import changes_at, layers
-from kerhrm_paper.config.options import Places, dump, entry_of
-from kerhrm_paper.config.schema import FIRST_SEARCHED, Whole
+from kerhrm_paper.config.layers import Layers, changes_at
+from kerhrm_paper.config.options import Origins, Places, dump, entry_of, origins
+from kerhrm_paper.config.schema import FIRST_SEARCHED
 from kerhrm_paper.config.schemas import RESERVED, Schemas
-from kerhrm_paper.config.spelling import spell_value, tree
+from kerhrm_paper.config.spelling import Named, spell_value, tree
+from kerhrm_paper.data.generator import Generator
 from kerhrm_paper.data.registry import DATA_SETS, RAW
 from kerhrm_paper.runs.replication import Seeds
 
+#: parts of data that have options, each with a class of its own
+PARTS = ("options", "network", "features")
+ByPart = dict[str, Places]  #: places of the options of each part
 
-class DataCells(Schemas):
-    """Data of the files, one name after the other.
 
-    Attributes
+class DataCells:
+    """The data of every name that is asked for.
+
+    Parameters
     ----------
-    base, changes : dict
-        The files up to the preset, merged; and what the preset and the user change.
+    schemas : Schemas
+        Which names there are.
+    layers : Layers
+        What gives options.
     """
 
-    def __init__(self, sources: Sources, whole: Whole) -> None:
-        super().__init__(sources, whole)
-        self.base, self.changes = layers(sources)
+    def __init__(self, schemas: Schemas, layers: Layers) -> None:
+        self.schemas = schemas
+        self.sources = schemas.sources
+        self.whole = schemas.whole
+        self.layers = layers
         self._cells: dict[str, DataCell] = {}
+        self._values: dict[str, Tree] = {}
 
-    def data(self, name: str) -> DataCell:
-        """What a name of data stands for.
+    def cell(self, name: str) -> DataCell:
+        """The data of a name.
 
         Raises KerhrmError if it is none, or its options do not fit.
         """
         if name not in self._cells:
-            self._cells[name] = self._data(name)
+            cell = self._resolved(name)
+            self._cells[name] = cell
         return self._cells[name]
 
-    def _data(self, name: str) -> DataCell:
-        base, named = self.parse_data(name)
-        generator = DATA_SETS[self.whole.data[base].generator]
-        values = self._values(base, self._places_of(name))
-        module = values["network"]["module"]
-        if "network.widths" in named and module is not None:
-            problem = f"{name}: the module {module} has widths of its own"
-            raise KerhrmError(problem, "leave network.widths out")
+    def _resolved(self, name: str) -> DataCell:
+        base, named = self.schemas.parse_data(name)
+        generator_name = self.whole.data[base].generator
+        generator = DATA_SETS[generator_name]
+        places = self.places(name)
+        values = self._dumped(base, places)
+        network = NetworkOptions(**values["network"])
+        features = FeatureOptions(**values["features"])
+        _check_named_widths(name, named, network)
         options: Any = generator.options(**values["options"])
-        entries = {
-            "generate": entry_of(generator.generate),
-            "options": entry_of(generator.options),
-        }
-        if generator.raw:
-            entries["raw"] = entry_of(RAW[generator.raw])
         self._check_network(base)
         return DataCell(
             name=name,
             base=base,
-            generator=self.whole.data[base].generator,
+            generator=generator_name,
             task=generator.task,
             raw=generator.raw,
             options=options,
             n_points=options.n_points,
-            network=NetworkOptions(**values["network"]),
-            features=FeatureOptions(**values["features"]),
-            seeds=self._seeds(base, name, named),
-            entries=entries,
+            network=network,
+            features=features,
+            seeds=self._seeds(base, name),
+            entries=_functions(generator),
         )
 
-    def explained_data(self, name: str) -> dict[str, dict[str, Key | str]]:
-        """Where each option of data stands that is no default, by part."""
-        return {
-            part: {
-                option: place if isinstance(place, str) else (*place, option)
-                for place, given in places
-                for option in given
-            }
-            for part, places in self._places_of(name).items()
-        }
+    # --- options ---------------------------------------------------------------------
 
-    def _places_of(self, name: str) -> dict[str, Places]:
+    def origins(self, name: str) -> dict[str, Origins]:
+        """Where each option of data stands that is no default, by part."""
+        places = self.places(name)
+        by_part = {}
+        for part in PARTS:
+            by_part[part] = origins(places[part])
+        return by_part
+
+    def places(self, name: str) -> ByPart:
         """Options of every part of data, each with where it stands.
 
         The conditions of ``at`` are met by the values that hold without any ``at``.
         """
-        base, named = self.parse_data(name)
-        own = _parts(tree(named))
+        base, _ = self.schemas.parse_data(name)
+        unconditional = self._places(name, {})
+        dumped = self._dumped(base, unconditional)
+        return self._places(name, _by_key(dumped))
 
-        def places(values: Tree) -> dict[str, Places]:
-            """The same where ``at`` sees some values."""
-            return {
-                part: self._data_places(base, part, own, name, values) for part in own
-            }
+    def _places(self, name: str, values: Tree) -> ByPart:
+        """Options of every part of data, where ``at`` sees some values, by key."""
+        base, named = self.schemas.parse_data(name)
+        entries = list(self._entries(base, values))
+        by_part = {}
+        for part in PARTS:
+            places: Places = []
+            for at, entry in entries:
+                key = (*at, part)
+                options = entry.get(part) or {}
+                places.append((key, options))
+            options = _of_part(part, named)
+            places.append((name, options))
+            by_part[part] = places
+        return by_part
 
-        return places(_conditions(self._values(base, places({}))))
+    def _entries(self, base: str, values: Tree) -> Iterator[tuple[Key, Tree]]:
+        """What files give data, with its key, as far as the values meet its condition.
 
-    def _values(self, base: str, places: Mapping[str, Places]) -> dict[str, Tree]:
+        Without any values no condition is met.
+        """
+        conditions = self.whole.data[base].at
+        key: Key = ("data", base)
+        for entry in self.layers.entries("data", base):
+            yield key, entry
+            for condition, change in changes_at(entry, conditions):
+                if values and self._fits(condition, base, values):
+                    yield (*key, "at", condition), change
+
+    def _dumped(self, base: str, places: ByPart) -> dict[str, Tree]:
         """Options of every part of data, with their defaults."""
-        kinds: dict[str, type[Options]] = {
-            "options": DATA_SETS[self.whole.data[base].generator].options,
-            "network": NetworkOptions,
-            "features": FeatureOptions,
-        }
+        data = self.whole.data[base]
+        generator = DATA_SETS[data.generator]
         return {
-            part: dump(
+            "options": dump(
                 self.sources,
-                kinds[part],
-                of_part,
-                prefix="" if part == "options" else f"{part}.",
-            )
-            for part, of_part in places.items()
+                generator.options,
+                places["options"],
+            ),
+            "network": dump(
+                self.sources,
+                NetworkOptions,
+                places["network"],
+                prefix="network.",
+            ),
+            "features": dump(
+                self.sources,
+                FeatureOptions,
+                places["features"],
+                prefix="features.",
+            ),
         }
 
-    def _data_places(
-        self, base: str, part: str, own: Tree, name: str, values: Tree
-    ) -> Places:
-        """Options of a part of data, each with where it stands; later ones win."""
-        at = ("data", base)
-        places: Places = []
-        for layer in (self.base, self.changes):
-            data = layer.get("data", {}).get(base) or {}
-            places.append(((*at, part), data.get(part) or {}))
-            for place, one in changes_at(data, self.whole.data[base].at):
-                if values and self.fits(place, base, values):
-                    places.append(((*at, "at", place, part), one.get(part) or {}))
-        places.append((name, own[part]))
-        return places
-
-    def fits(self, place: str, base: str, values: Mapping[str, Any]) -> bool:
-        """Whether data of a base with some values, by key, meet a condition."""
-        wanted, options = self.parse_data(place)
-        return wanted == base and all(
-            spell_value(values.get(key)) == spell_value(value)
-            for key, value in options.items()
+    def meets(self, data: DataCell, condition: str) -> bool:
+        """Whether data meet a condition of ``at``."""
+        if data.name not in self._values:
+            values = _values_of(data)
+            self._values[data.name] = values
+        return self._fits(
+            condition,
+            base=data.base,
+            values=self._values[data.name],
         )
+
+    def _fits(self, condition: str, base: str, values: Tree) -> bool:
+        """Whether data of a base with some values, by key, meet a condition."""
+        wanted = self.schemas.parse_data(condition)
+        if wanted.base != base:
+            return False
+        for option, value in wanted.options.items():
+            wanted_text = spell_value(value)
+            actual = values.get(option)
+            if spell_value(actual) != wanted_text:
+                return False
+        return True
 
     def _check_network(self, base: str) -> None:
         """Refuse widths that come with a module, or after it, and have no effect.
@@ -144,81 +183,132 @@ class DataCells(Schemas):
         A preset's widths are those of all runs of its size, and a module may replace
         them.
         """
-        module, idle, key = None, False, ("data", base, "network")
-        for number, layer in enumerate(self.sources.layers):
-            given = Sources([layer]).find(key)[2]
-            if not isinstance(given, Mapping):
+        key = ("data", base, "network")
+        module = None
+        idle = False
+        layers = self.sources.layers
+        for number, layer in enumerate(layers):
+            file = Sources([layer])
+            _, _, network = file.find(key)
+            if not isinstance(network, Mapping):
                 continue
-            if "module" in given:
-                module, idle = given["module"], False
-            if "widths" in given:
-                of_preset = number == self.sources.preset_at
-                idle = idle or "module" in given or not of_preset
+            if "module" in network:
+                module = network["module"]
+                idle = False
+            if "widths" in network:
+                is_preset = number == self.sources.preset_at
+                idle = idle or "module" in network or not is_preset
         if module is not None and idle:
-            problem = f"the module {module} has widths of its own"
-            hint = "leave widths out, or set module: null"
-            raise self.sources.error((*key, "widths"), problem, hint)
+            raise self.sources.error(
+                (*key, "widths"),
+                f"the module {module} has widths of its own",
+                "leave widths out, or set module: null",
+            )
 
-    def _seeds(self, base: str, name: str, named: Mapping[str, Any]) -> Seeds:
+    # --- seeds -----------------------------------------------------------------------
+
+    def _seeds(self, base: str, name: str) -> Seeds:
         """Seeds of data: as many as any learner on them has."""
-        whole, data = self.whole, self.whole.data[base]
-        if whole.search and data.tuning:
-            return Seeds.alike(data.tuning.seeds, FIRST_SEARCHED)
+        tuning = self.whole.data[base].tuning
+        if self.whole.search and tuning:
+            return Seeds.alike(tuning.seeds, FIRST_SEARCHED)
+        first = self.whole.seed_offset
+        named = self.schemas.parse_data(name).options
         if "crossed" in named:
             if "seeds" in named:
                 problem = f"{name}: crossed says how many seeds there are"
                 raise KerhrmError(problem, "leave seeds out")
-            return Seeds.crossed(named["crossed"], whole.seed_offset)
+            return Seeds.crossed(named["crossed"], first)
         if "seeds" in named:
-            return Seeds.alike(named["seeds"], whole.seed_offset)
-        number = self.n_seeds(base, name, None)
-        given = data.seeds if isinstance(data.seeds, dict) else {}
-        more = [n for place, n in given.items() if place.partition("/")[0] == name]
-        return Seeds.alike(max([number, *more]), whole.seed_offset)
+            return Seeds.alike(named["seeds"], first)
+        number = self._most_seeds(base, name)
+        return Seeds.alike(number, first)
 
-    def n_seeds(self, base: str, data: str, learner: str | None) -> int:
-        """Replicates of a cell: of its name, else of its data, else of the data set."""
-        given = self.whole.data[base].seeds
-        if isinstance(given, int):
-            return given
-        of_cell = [] if learner is None else [f"{data}/{learner}"]
-        for place in (*of_cell, data, base):
-            if place in given:
-                return given[place]
-        key = ("data", base, "seeds")
-        problem = f"no number is for {data}"
-        raise self.sources.error(key, problem, f"add {base}: NUMBER")
+    def _most_seeds(self, base: str, name: str) -> int:
+        """Replicates of data, or of that learner on them which has the most."""
+        most = self.n_seeds(base, name)
+        seeds = self.whole.data[base].seeds
+        if isinstance(seeds, dict):
+            for place, number in seeds.items():
+                data, _, _ = place.partition("/")
+                if data == name:
+                    most = max(most, number)
+        return most
+
+    def n_seeds(self, base: str, *places: str) -> int:
+        """Replicates by the first of some places that has a number, else of the base.
+
+        A place is ``DATA/LEARNER`` or ``DATA``, as the map of seeds writes it.
+        """
+        seeds = self.whole.data[base].seeds
+        if isinstance(seeds, int):
+            return seeds
+        for place in (*places, base):
+            if place in seeds:
+                return seeds[place]
+        raise self.sources.error(
+            ("data", base, "seeds"),
+            f"no number is for {places[-1]}",
+            f"add {base}: NUMBER",
+        )
 
 
-def values_of(data: DataCell) -> dict[str, Any]:
+def _functions(generator: Generator) -> dict[str, str]:
+    """``module:name`` of the functions and classes that draw data."""
+    entries = {
+        "generate": entry_of(generator.generate),
+        "options": entry_of(generator.options),
+    }
+    if generator.raw:
+        raw = RAW[generator.raw]
+        entries["raw"] = entry_of(raw)
+    return entries
+
+
+def _check_named_widths(name: str, named: Named, network: NetworkOptions) -> None:
+    """Refuse widths in a name of data whose network is a module."""
+    module = network.module
+    if "network.widths" in named and module is not None:
+        problem = f"{name}: the module {module} has widths of its own"
+        raise KerhrmError(problem, "leave network.widths out")
+
+
+def _values_of(data: DataCell) -> Tree:
     """Values of data by the key that a name gives them."""
-    parts = ("options", "network", "features")
-    return _conditions(
-        {part: getattr(data, part).model_dump(mode="json") for part in parts}
-    )
+    parts: dict[str, Options] = {
+        "options": data.options,
+        "network": data.network,
+        "features": data.features,
+    }
+    dumped = {}
+    for part, options in parts.items():
+        dumped[part] = options.model_dump(mode="json")
+    return _by_key(dumped)
 
 
-def _conditions(parts: Mapping[str, Tree]) -> dict[str, Any]:
+def _by_key(parts: Mapping[str, Tree]) -> Tree:
     """Options of all parts by the key that a name gives them."""
-    values = _flat(parts["options"])
+    values = dict(_dotted(parts["options"]))
     for part in ("network", "features"):
-        values |= _flat(parts[part], f"{part}.")
+        values |= _dotted(parts[part], above=f"{part}.")
     return values
 
 
-def _flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+def _dotted(options: Named, above: str = "") -> Iterator[tuple[str, Any]]:
     """Nested options by dotted key."""
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
+    for name, value in options.items():
+        key = f"{above}{name}"
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{above}{key}.")
+            yield from _dotted(value, above=f"{key}.")
         else:
-            flat[f"{above}{key}"] = value
-    return flat
+            yield key, value
 
 
-def _parts(named: Tree) -> dict[str, Tree]:
-    """Options in a name of data, by the part that they are of."""
-    own = {key: value for key, value in named.items() if key not in RESERVED}
-    parts = {part: own.pop(part, {}) for part in ("network", "features")}
-    return {"options": own, **parts}
+def _of_part(part: str, named: Named) -> Tree:
+    """Options in a name of data that are of one part of them."""
+    options = tree(named)
+    if part != "options":
+        return options.get(part, {})
+    for other in (*RESERVED, "network", "features"):
+        options.pop(other, None)
+    return options

@@ -1,4 +1,4 @@
-"""Types of values in the configuration's files."""
+"""Which values may a key of the files have, and which name may an unknown one mean?"""
 
 import re
 from collections.abc import Collection
@@ -15,12 +15,14 @@ DEVICES = "auto, cpu, cuda or cuda:N"
 MANY = 12  #: names that an error does not list
 
 Item = TypeVar("Item")
+Names = Collection[str]  #: that are known
 Values = dict[str, Any]
 
 
 def check_name(name: str) -> str:
     """Refuse a name that cannot be a folder or a target."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]{0,79}", name) or ".." in name:
+    is_plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_=.+-]{0,79}", name)
+    if not is_plain or ".." in name:
         raise ValueError(
             "must be up to 80 letters, digits and _=.+-, and not begin with a sign"
         )
@@ -52,53 +54,73 @@ def matching(pattern: str, text: str) -> AfterValidator:
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?![\w.])")
 
 
-def _same_numbers(word: str, names: Collection[str]) -> list[str]:
+def _same_numbers(word: str, names: Names) -> list[str]:
     """Names that differ from a word in how numbers are written, as r2=0.7, r2=0.70."""
 
+    def short(number: re.Match[str]) -> str:
+        return f"{float(number[0]):g}"
+
     def plain(text: str) -> str:
-        return _NUMBER.sub(lambda number: f"{float(number[0]):g}", text.casefold())
+        return _NUMBER.sub(short, text.casefold())
 
-    return [name for name in names if plain(name) == plain(word)]
+    plain_word = plain(word)
+    return [name for name in names if plain(name) == plain_word]
 
 
-def _other_numbers(word: str, names: Collection[str]) -> list[str]:
+def _other_numbers(word: str, names: Names) -> list[str]:
     """Names that differ from a word in the numbers alone, as r2=0.6 and r2=0.70."""
-    bare = [_NUMBER.sub("#", text.casefold()) for text in (word, *names)]
-    fit = (name for name, one in zip(names, bare[1:], strict=True) if one == bare[0])
-    return list(fit) if "#" in bare[0] else []
+
+    def bare(text: str) -> str:
+        return _NUMBER.sub("#", text.casefold())
+
+    bare_word = bare(word)
+    if "#" not in bare_word:
+        return []
+    return [name for name in names if bare(name) == bare_word]
 
 
-def closest(word: str, names: Collection[str]) -> str | None:
+def closest(word: str, names: Names) -> str | None:
     """Hint for a name that may be another one in another spelling; None if none is.
 
     Of two numbers only equal ones are spellings of each other.
     """
     same = _same_numbers(word, names)
+    if same:
+        return _did_you_mean(same[0])
     others = _other_numbers(word, names)
-    if not same and len(others) > 1:
+    if len(others) > 1:
         return _listed(others)
-    close = same[0] if same else similar(word, names)
-    return f"did you mean '{close}'?" if close else None
+    close = similar(word, names)
+    return _did_you_mean(close) if close else None
 
 
-def nearest(word: str, names: Collection[str]) -> str:
+def _did_you_mean(name: str) -> str:
+    return f"did you mean '{name}'?"
+
+
+def nearest(word: str, names: Names) -> str:
     """Hint for a name that is unknown: the nearest one, or all if they are few."""
     return closest(word, names) or _listed(names)
 
 
-def _listed(names: Collection[str]) -> str:
+def _listed(names: Names) -> str:
     """Hint of the names that are known, or the first ones."""
     if len(names) <= MANY:
         return f"known are: {', '.join(names)}"
-    shown = ", ".join(list(names)[:MANY])
-    return f"known are: {shown} and {len(names) - MANY} more"
+    first = list(names)[:MANY]
+    n_more = len(names) - MANY
+    return f"known are: {', '.join(first)} and {n_more} more"
 
 
 def _without_null(entries: Any) -> Any:
     """Leave out entries that a file sets to null."""
     if not isinstance(entries, dict):
         return entries
-    return {name: one for name, one in entries.items() if one is not None}
+    kept = dict(entries)
+    for name, entry in entries.items():
+        if entry is None:
+            del kept[name]
+    return kept
 
 
 def _differ(items: list[Item]) -> list[Item]:
@@ -110,8 +132,9 @@ def _differ(items: list[Item]) -> list[Item]:
 
 def _check_there(folder: str) -> str:
     """Refuse a folder that is not there."""
-    if wrong := no_folder(folder):
-        raise ValueError(f"it {wrong}")
+    problem = no_folder(folder)
+    if problem:
+        raise ValueError(f"it {problem}")
     return folder
 
 

@@ -1,43 +1,89 @@
-"""Cells of tables that one job trains."""
+"""Which cells does one job train together?"""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from kerhrm_paper.config.resolver import Resolver
-from kerhrm_paper.config.views import Group, TableView
+from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.views import Cell, Group, TableView
+
+#: learners by their data and by what they have in common
+Together = dict[Cell, list[str]]
 
 
-def groups(tables: Mapping[str, TableView], resolver: Resolver) -> list[Group]:
-    """Cells that one job trains: a learner on some data by all criteria of a table.
+def groups_of_tables(
+    tables: Mapping[str, TableView], resolver: Resolver
+) -> list[Group]:
+    """A learner on some data by all criteria of a table.
 
-    Their number depends on the table's criteria alone: other options, that a table
+    Their number depends on the table's criteria alone: other options, which a table
     shows beside them, are jobs of their own, so that adding one trains no other again.
 
     A cell is of the first table that has it: tables of the files of ``config/``, those
     of ``all`` before others, and then the user's, so that a table that the user adds
     changes no job of another one.
     """
-    of_files = resolver.base.get("tables") or {}
+    files = resolver.layers.files
+    shipped = files.get("tables") or {}
 
     def order(table: TableView) -> tuple[bool, bool]:
-        return table.name not in of_files, not table.in_all
+        is_user = table.name not in shipped
+        return is_user, not table.in_all
 
-    taken: set[tuple[str, str]] = set()
-    found = []
-    for table in sorted(tables.values(), key=order):
-        together: dict[tuple[str, str], list[str]] = {}
+    groups: list[Group] = []
+    taken: set[Cell] = set()
+    ordered = sorted(tables.values(), key=order)
+    for table in ordered:
+        cells = []
         for data, learner in table.cells:
-            if (data, learner) in taken or resolver.learner(data, learner).checkpointed:
+            if (data, learner) in taken:
                 continue
-            taken.add((data, learner))
-            together.setdefault((data, _unselected(learner)), []).append(learner)
-        for (data, plain), learners in together.items():
-            if len(learners) > 1:
-                name = f"{table.name} {data} {plain}"
-                found.append(Group(name, data, tuple(learners)))
-    return found
+            cell = resolver.learner(data, learner)
+            if not cell.checkpointed:  # else each iteration is a job of its own
+                cells.append((data, learner))
+        taken.update(cells)
+        for group in _groups(_by_options(cells)):
+            if len(group.learners) > 1:
+                groups.append(group)
+    return groups
+
+
+def groups_of_search(cells: Iterable[Cell]) -> list[Group]:
+    """All candidates of a learner on some data."""
+    return _groups(by_base(cells))
+
+
+def by_base(cells: Iterable[Cell]) -> Together:
+    """Learners by their data and base."""
+    together: Together = defaultdict(list)
+    for data, learner in cells:
+        key = (data, base_of(learner))
+        together[key].append(learner)
+    return together
+
+
+def _by_options(cells: Iterable[Cell]) -> Together:
+    """Learners by their data and name, but for the criterion that selected them."""
+    together: Together = defaultdict(list)
+    for data, learner in cells:
+        key = (data, _unselected(learner))
+        together[key].append(learner)
+    return together
+
+
+def _groups(together: Together) -> list[Group]:
+    groups = []
+    for key, learners in together.items():
+        data, _ = key
+        group = Group(data, tuple(learners))
+        groups.append(group)
+    return groups
 
 
 def _unselected(learner: str) -> str:
     """A learner's name without the criterion that has selected its options."""
-    words = learner.split("+")
-    return "+".join(word for word in words if not word.startswith("select="))
+    kept = []
+    for word in learner.split("+"):
+        if not word.startswith("select="):
+            kept.append(word)
+    return "+".join(kept)

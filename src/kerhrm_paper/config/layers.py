@@ -1,96 +1,113 @@
-"""The two layers of a run: its files up to the preset, and what changes them.
+"""Which of a run's three layers gives a value: its files, the preset or the user?
 
-Selected options win over those of the first layer, and options of the second one, of
-the preset and the user, over them.
+Selected options win over those of the files, options of the preset over selected ones,
+and options of the user over all of them, also over the preset's ``at``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kerhrm_paper.config.files import Sources, Tree
 from kerhrm_paper.config.strict_yaml import merge
 
-#: parts of data, and of learners, that hold options
-PARTS = {"data": ("options", "network", "features"), "learners": ("options",)}
+
+@dataclass(frozen=True)
+class Layers:
+    """What the layers of a run say; later ones win.
+
+    Attributes
+    ----------
+    files : dict
+        The files of ``config/`` but for the preset, merged.
+    preset : dict
+        The preset.
+    user : dict
+        Further files and the command line, merged.
+    """
+
+    files: Tree
+    preset: Tree
+    user: Tree
+
+    def entries(self, kind: str, name: str) -> Iterator[Tree]:
+        """What each layer says of a data set, a learner or a table."""
+        yield _entry(self.files, kind, name)
+        yield _entry(self.preset, kind, name)
+        yield _entry(self.user, kind, name)
+
+    def changes(self, kind: str, name: str) -> Tree:
+        """What the preset and the user change of a data set, a learner or a table."""
+        of_preset = _entry(self.preset, kind, name)
+        of_user = _entry(self.user, kind, name)
+        return merge(of_preset, of_user)
 
 
-def layers(sources: Sources) -> tuple[Tree, Tree]:
-    """The files up to the preset, merged; and what the preset and the user change.
+def read_layers(sources: Sources) -> Layers:
+    """The layers of a run's files.
 
-    Options of the user win over those of the preset, also over its ``at``.  A grid of
-    the user's with one value of an option has chosen it, and is like an option of the
-    same file.  A preset's grid is the size of a search.
+    A grid of the user's with one value of an option has chosen this value, and is like
+    an option of the same file.  A grid of the preset's is the size of a search.
     """
     preset_at = sources.preset_at
     if preset_at is None:
-        return sources.tree(), sources.tree()
-    base = sources.tree(0, preset_at)
-    preset = sources.tree(preset_at, preset_at + 1)
+        tree = sources.tree()
+        return Layers(
+            files=tree,
+            preset={},
+            user=tree,
+        )
     user = sources.tree(preset_at + 1)
     learners = user.get("learners")
     if isinstance(learners, Mapping):
-        chosen = {name: _with_chosen(one) for name, one in learners.items()}
-        user = {**user, "learners": chosen}
-    for kind in PARTS:
-        if kind in preset:
-            preset = {**preset, kind: _overridden(kind, preset, user)}
-    return base, merge(preset, user)
+        user["learners"] = _each_with_chosen(learners)
+    return Layers(
+        files=sources.tree(0, preset_at),
+        preset=sources.tree(preset_at, preset_at + 1),
+        user=user,
+    )
 
 
-def _overridden(kind: str, preset: Tree, user: Tree) -> Tree:
-    """What a preset says of data or learners, without what the user's options change.
+def changes_at(
+    entry: Tree, conditions: Mapping[str, Any]
+) -> Iterator[tuple[str, Tree]]:
+    """What ``at`` of an entry changes, by condition.
 
-    Its ``at`` has them no more, and its conditions that the user has, too, come last.
+    ``conditions`` are those of all layers together: a later one may remove some.
     """
-    entries = dict(preset.get(kind) or {})
-    for name, own in (user.get(kind) or {}).items():
-        entry = entries.get(name)
-        if not isinstance(entry, Mapping) or not isinstance(own, Mapping):
-            continue
-        given = {part: own[part] for part in PARTS[kind] if own.get(part)}
-        places = {
-            place: _without(one, given)
-            for place, one in (entry.get("at") or {}).items()
-        }
-        for place in own.get("at") or {}:
-            if place in places:
-                places[place] = places.pop(place)
-        entries[name] = {**entry, "at": places} if places else entry
-    return entries
+    changes = entry.get("at") or {}
+    for condition, change in changes.items():
+        if change and condition in conditions:
+            yield condition, change
 
 
-def _without(values: Any, given: Mapping[str, Any]) -> Any:
-    """A tree without the values that another one has, too."""
-    if not isinstance(values, Mapping):
-        return values
-    kept = {}
-    for key, value in values.items():
-        if key not in given:
-            kept[key] = value
-        elif isinstance(value, Mapping) and isinstance(given[key], Mapping):
-            kept[key] = _without(value, given[key])
-    return kept
+def _entry(layer: Tree, kind: str, name: str) -> Tree:
+    """What a layer says of one name; nothing, if it leaves the name out."""
+    entries = layer.get(kind) or {}
+    return entries.get(name) or {}
 
 
 def _with_chosen(learner: Any) -> Any:
     """A learner with options of which its grids have one value, also in ``at``."""
     if not isinstance(learner, Mapping):
         return learner
-    learner = dict(learner)
+    changed = dict(learner)
+    options = {}
     grid = learner.get("grid") or {}
-    chosen = {
-        option: values[0]
-        for option, values in grid.items()
-        if isinstance(values, list) and len(values) == 1
-    }
-    if chosen:
-        learner["options"] = chosen | (learner.get("options") or {})
-    if at := learner.get("at"):
-        learner["at"] = {place: _with_chosen(one) for place, one in at.items()}
-    return learner
+    for option, tried in grid.items():
+        is_list = isinstance(tried, list)
+        if is_list and len(tried) == 1:
+            options[option] = tried[0]
+    if options:
+        options |= learner.get("options") or {}
+        changed["options"] = options
+    if learner.get("at"):
+        changed["at"] = _each_with_chosen(learner["at"])
+    return changed
 
 
-def changes_at(layer: Tree, kept: Mapping[str, Any]) -> list[tuple[str, Tree]]:
-    """What ``at`` of a layer says by condition, without what a later one removes."""
-    every = layer.get("at") or {}
-    return [(place, one) for place, one in every.items() if one and place in kept]
+def _each_with_chosen(learners: Mapping[str, Any]) -> Tree:
+    changed = {}
+    for name, learner in learners.items():
+        changed[name] = _with_chosen(learner)
+    return changed

@@ -1,6 +1,7 @@
-"""What the workflow writes, read from its rules: names that nothing else may have.
+"""Which names do the files of the workflow take, so that nothing else may have them?
 
-A rule that is added reserves the names of its files by itself.
+They are read from its rules: a rule that is added reserves the names of its files by
+itself.
 """
 
 import re
@@ -12,7 +13,10 @@ from kerhrm_paper.runs.locks import TEMPORARY
 from kerhrm_paper.runs.provenance import PROVENANCE
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-_RULE = re.compile(r"^ *(?:(?:rule|checkpoint) +|use +rule .* as +)(\w+)", re.MULTILINE)
+_RULE = re.compile(
+    r"^ *(?:(?:rule|checkpoint) +|use +rule .* as +)(\w+)",
+    re.MULTILINE,
+)
 #: a section of a rule that names files: the rest of its line, and deeper lines
 _FILES = re.compile(
     r"^( +)(?:output|log|benchmark):(.*\n(?:\1 .*\n|[ \t]*\n)*)", re.MULTILINE
@@ -23,12 +27,13 @@ _WILDCARD = re.compile(r"\{[^}]*\}")
 
 def rule_files(root: Path) -> list[Path]:
     """Files of the workflow of a checkout, or of this one if it has none."""
-    found = (
-        path
-        for path in (root / "workflow").rglob("*")
-        if path.suffix == ".smk" or path.name == "Snakefile"
-    )
-    return sorted(found) or ([] if root == CHECKOUT else rule_files(CHECKOUT))
+    folder = root / "workflow"
+    files: list[Path] = []
+    for pattern in ("*.smk", "Snakefile"):
+        files += folder.rglob(pattern)
+    if files or root == CHECKOUT:
+        return sorted(files)
+    return rule_files(CHECKOUT)
 
 
 def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
@@ -38,26 +43,42 @@ def reserved(root: Path, stems: bool = False) -> re.Pattern[str]:
     ``stems``, for what files are called after: also files without their endings, and
     what stands beside such a file, as ``X-comparisons``.
     """
-    patterns = {re.escape(name) for name in (PROVENANCE, TEMPORARY)}
+    names = {PROVENANCE, TEMPORARY}
+    folders: set[str] = set()  # and file names, with wildcards
     for path in rule_files(root):
         text = path.read_text(encoding="utf-8")
-        patterns |= {re.escape(name) for name in _RULE.findall(text)}
-        for _, section in _FILES.findall(text):
-            for texts in _TEXT.findall(section):
-                patterns.update(_patterns("".join(texts), stems))
-    return re.compile("|".join(sorted(patterns)), re.IGNORECASE)
+        names.update(_RULE.findall(text))
+        for template in _templates(text):
+            file = template.removeprefix("<run>/")
+            folders.update(file.split("/"))
+    patterns = set(map(re.escape, names))
+    for folder in folders:
+        if not _WILDCARD.search(folder):
+            patterns.add(re.escape(folder))
+        if stems:
+            patterns.update(_stems(folder))
+    ordered = sorted(patterns)
+    pattern = "|".join(ordered)
+    return re.compile(pattern, re.IGNORECASE)
 
 
-def _patterns(template: str, stems: bool) -> Iterator[str]:
-    """Patterns of the folders and the file of an output, as ``<run>/raw/{raw}.npz``."""
-    for part in template.removeprefix("<run>/").split("/"):
-        pieces = _WILDCARD.split(part)
-        if pieces == [part]:
-            yield re.escape(part)
-        stem = [*pieces[:-1], pieces[-1].partition(".")[0]]
-        if stems and any(stem):
-            yield ".+".join(map(re.escape, stem))
-            yield re.escape("".join(stem).strip("-_"))
+def _templates(rules: str) -> Iterator[str]:
+    """Files that rules make, as ``<run>/raw/{raw}.npz``."""
+    for _, section in _FILES.findall(rules):
+        for double_quoted, single_quoted in _TEXT.findall(section):
+            yield double_quoted or single_quoted
+
+
+def _stems(name: str) -> Iterator[str]:
+    """Patterns of a folder or a file without its ending."""
+    *pieces, last = _WILDCARD.split(name)
+    stem, _, _ = last.partition(".")
+    pieces.append(stem)
+    if any(pieces):
+        escaped = map(re.escape, pieces)
+        yield ".+".join(escaped)
+        text = "".join(pieces)
+        yield re.escape(text.strip("-_"))
 
 
 def tracked(root: Path) -> set[Path]:
@@ -65,11 +86,19 @@ def tracked(root: Path) -> set[Path]:
 
     Empty without git.
     """
-    command = ["git", "-C", str(root), "ls-files", "-z"]
     try:
-        done = subprocess.run(command, capture_output=True, check=True)
+        listing = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z"],
+            capture_output=True,
+            check=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         return set()
-    names = done.stdout.decode(errors="replace").split("\0")
-    files = {Path(name) for name in names if name}
-    return files.union(*(file.parents for file in files))
+    text = listing.stdout.decode(errors="replace")
+    paths: set[Path] = set()
+    for name in text.split("\0"):
+        if name:
+            file = Path(name)
+            paths.add(file)
+            paths.update(file.parents)
+    return paths

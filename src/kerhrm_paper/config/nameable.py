@@ -1,4 +1,4 @@
-"""Options that a name can give a value, and how the value is spelled.
+"""Which options can a name give a value, and how is the value spelled?
 
 A value is spelled in one way: numbers as Python prints them, without ``+`` (``0.7``,
 ``1e-05``, ``1e16``), ``true`` and ``false``, ``none``, lists of numbers joined by
@@ -10,7 +10,7 @@ would be text.
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,8 @@ from pydantic.fields import FieldInfo
 from kerhrm.options import Options
 from kerhrm.plugins import check_entry
 
+Fits = Callable[[Any], bool]  #: whether a reader is for a type
+Reader = Callable[[Any, str], Any]  #: value of a type, given its text
 NONE = "none"  #: spelling of None
 EMPTY = "empty"  #: spelling of a list without items
 _TRUTH = {"true": True, "false": False}
@@ -28,6 +30,15 @@ _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 _OTHER_NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?")
 UNSPELLED = "it has no spelling in a name"
+#: types of single values, as a reader knows them
+_SCALARS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a name",
+    type(None): NONE,
+    check_entry: "module.name",
+}
 
 
 class Misspelled(ValueError):
@@ -95,8 +106,9 @@ class Nameable:
         """What values it takes, in words."""
         if self.group:
             return NONE
-        kinds = [_worded(kind) for kind in _kinds(self.annotation)]
-        return " or ".join(dict.fromkeys(kinds))
+        kinds = map(_worded, _kinds(self.annotation))
+        distinct = dict.fromkeys(kinds)
+        return " or ".join(distinct)
 
 
 Schema = Mapping[str, Nameable]  #: by key, in declared order
@@ -107,21 +119,33 @@ Schema = Mapping[str, Nameable]  #: by key, in declared order
 
 def nameable(options: type[Options], prefix: str = "") -> dict[str, Nameable]:
     """Options of a class that a name can give, nested ones behind a full stop."""
-    found: dict[str, Nameable] = {}
+    schema: dict[str, Nameable] = {}
     for name, field in options.model_fields.items():
         key = f"{prefix}{name}"
-        if nested := _nested(field.annotation):
+        nested = _nested(field.annotation)
+        if nested is not None:
             if type(None) in _kinds(field.annotation):
-                found[key] = _declared(key, field, group=True)
-            found |= nameable(nested, f"{key}.")
-        elif all(map(_is_spelled, _kinds(_whole(field)))):
-            found[key] = _declared(key, field)
-    return found
+                schema[key] = _declared(key, field, group=True)
+            schema |= nameable(nested, f"{key}.")
+        elif _has_spellings(field):
+            schema[key] = _declared(key, field)
+    return schema
+
+
+def _has_spellings(field: FieldInfo) -> bool:
+    """Whether all values of an option can be spelled."""
+    kinds = _kinds(_whole(field))
+    return all(map(_is_spelled, kinds))
 
 
 def _declared(key: str, field: FieldInfo, group: bool = False) -> Nameable:
-    default = field.get_default(call_default_factory=True)
-    return Nameable(key, _whole(field), default, field.description or "", group)
+    return Nameable(
+        key=key,
+        annotation=_whole(field),
+        default=field.get_default(call_default_factory=True),
+        meaning=field.description or "",
+        group=group,
+    )
 
 
 def _whole(field: FieldInfo) -> Any:
@@ -136,8 +160,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         inner, *metadata = typing.get_args(annotation)
-        checks = [m.func for m in metadata if isinstance(m, AfterValidator)]
-        if check_entry in checks:
+        if any(map(_is_entry, metadata)):
             yield check_entry
         else:
             yield from _kinds(inner)
@@ -148,43 +171,50 @@ def _kinds(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
+def _is_entry(metadata: Any) -> bool:
+    """Whether an annotation's metadata says that values are entry points."""
+    is_validator = isinstance(metadata, AfterValidator)
+    return is_validator and metadata.func is check_entry
+
+
 def _nested(annotation: Any) -> type[Options] | None:
     """The class of nested options, if it is one."""
-    kinds = [k for k in _kinds(annotation) if isinstance(k, type)]
-    return next((k for k in kinds if issubclass(k, Options)), None)
+    for kind in _kinds(annotation):
+        if isinstance(kind, type) and issubclass(kind, Options):
+            return kind
+    return None
 
 
 def _items(kind: Any) -> list[Any] | None:
     """Types of the items of a list or a tuple; None: it is neither."""
     if typing.get_origin(kind) not in (list, tuple):
         return None
-    return [k for part in typing.get_args(kind) for k in _kinds(part)]
+    items: list[Any] = []
+    for part in typing.get_args(kind):
+        items += _kinds(part)
+    return items
 
 
 def _is_spelled(kind: Any) -> bool:
     """Whether values of a type can be spelled; lists of words cannot."""
-    if (items := _items(kind)) is not None:
+    items = _items(kind)
+    if items is not None:
         return all(item in (int, float, Ellipsis) for item in items)
-    scalar = kind in (int, float, bool, str, type(None), check_entry)
-    return scalar or typing.get_origin(kind) is Literal
+    if _is_literal(kind):
+        return True
+    return kind in _SCALARS
 
 
 def _worded(kind: Any) -> str:
     """A type as a reader knows it."""
-    if (items := _items(kind)) is not None:
+    items = _items(kind)
+    if items is not None:
         whole = "whole " if set(items) == {int} else ""
         return f"{whole}numbers, joined by _"
-    if typing.get_origin(kind) is Literal:
-        return ", ".join(map(str, typing.get_args(kind)))
-    words = {
-        int: "a whole number",
-        float: "a number",
-        bool: "true or false",
-        str: "a name",
-        type(None): NONE,
-        check_entry: "module.name",
-    }
-    return words[kind]
+    if _is_literal(kind):
+        choices = map(str, typing.get_args(kind))
+        return ", ".join(choices)
+    return _SCALARS[kind]
 
 
 # --- values to text ------------------------------------------------------------------
@@ -207,13 +237,19 @@ def spell_value(value: Any) -> str:
     if isinstance(value, int | float):
         return _number(value)
     if isinstance(value, list | tuple):
-        if any(isinstance(v, bool) or not isinstance(v, int | float) for v in value):
-            raise ValueError(UNSPELLED)
-        return "_".join(map(_number, value)) or EMPTY
+        return _list(value)
     text = str(value).replace(":", ".")
     if not _WORD.fullmatch(text):
         raise ValueError(UNSPELLED)
     return text
+
+
+def _list(items: Sequence[Any]) -> str:
+    for item in items:
+        is_number = isinstance(item, int | float)
+        if isinstance(item, bool) or not is_number:
+            raise ValueError(UNSPELLED)
+    return "_".join(map(_number, items)) or EMPTY
 
 
 def _number(value: int | float) -> str:
@@ -228,27 +264,21 @@ def _number(value: int | float) -> str:
 
 def _read(option: Nameable, text: str) -> Any:
     if option.group:
-        if text == NONE:
-            return None
-        key = option.key
-        raise ValueError(f"{key} is a group; write {key}={NONE}, or one of it")
+        return _read_group(option, text)
     kinds = list(_kinds(option.annotation))
-    readers: tuple[tuple[Callable[[Any], bool], Callable[[Any, str], Any]], ...] = (
-        (lambda kind: kind is type(None), _read_none),
-        (lambda kind: typing.get_origin(kind) is Literal, _read_choice),
-        (lambda kind: kind is bool, lambda _, text: _TRUTH[text]),
-        (lambda kind: kind in (int, float), _read_number),
-        (lambda kind: _items(kind) is not None, _read_list),
-        (lambda kind: kind is check_entry, _read_entry),
-        (lambda kind: kind is str, lambda _, text: text),
-    )
-    for fits, read in readers:
+    for fits, read in _READERS:
         for kind in filter(fits, kinds):
             try:
                 return read(kind, text)
             except (ValueError, KeyError):
-                continue
+                continue  # another type of the union may take it
     raise ValueError(f"{option.key}={text}: it must be {option.values}")
+
+
+def _read_group(option: Nameable, text: str) -> None:
+    if text != NONE:
+        key = option.key
+        raise ValueError(f"{key} is a group; write {key}={NONE}, or one of it")
 
 
 def _read_none(_: Any, text: str) -> None:
@@ -257,7 +287,14 @@ def _read_none(_: Any, text: str) -> None:
 
 
 def _read_choice(kind: Any, text: str) -> Any:
-    return {spell_value(value): value for value in typing.get_args(kind)}[text]
+    for value in typing.get_args(kind):
+        if spell_value(value) == text:
+            return value
+    raise ValueError
+
+
+def _read_truth(_: Any, text: str) -> bool:
+    return _TRUTH[text]
 
 
 def _read_number(kind: Any, text: str) -> Any:
@@ -267,11 +304,13 @@ def _read_number(kind: Any, text: str) -> Any:
 
 
 def _read_list(kind: Any, text: str) -> list[Any]:
-    items = _items(kind) or []
-    number = int if set(items) - {Ellipsis} == {int} else float
     if text == EMPTY:
         return []
-    return [_read_number(number, part) for part in text.split("_")]
+    items = set(_items(kind) or [])
+    is_whole = items - {Ellipsis} == {int}
+    number = int if is_whole else float
+    words = text.split("_")
+    return [_read_number(number, word) for word in words]
 
 
 def _read_entry(_: Any, text: str) -> str:
@@ -279,3 +318,31 @@ def _read_entry(_: Any, text: str) -> str:
     if not module:
         raise ValueError
     return f"{module}:{name}"
+
+
+def _read_word(_: Any, text: str) -> str:
+    return text
+
+
+def _is_literal(kind: Any) -> bool:
+    return typing.get_origin(kind) is Literal
+
+
+def _is_list(kind: Any) -> bool:
+    return _items(kind) is not None
+
+
+def _is(*types: Any) -> Fits:
+    return lambda kind: kind in types
+
+
+#: which types a reader is for; of a union, the first reader that can read wins
+_READERS: tuple[tuple[Fits, Reader], ...] = (
+    (_is(type(None)), _read_none),
+    (_is_literal, _read_choice),
+    (_is(bool), _read_truth),
+    (_is(int, float), _read_number),
+    (_is_list, _read_list),
+    (_is(check_entry), _read_entry),
+    (_is(str), _read_word),
+)

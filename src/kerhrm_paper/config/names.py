@@ -1,4 +1,7 @@
-"""Two things of the configuration are never one, and a name always means something."""
+"""Is a name of the configuration one of anything else?
+
+No two data sets, learners, tables or cells may share a folder, a file or a rule.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -9,24 +12,27 @@ from kerhrm_paper.config.layout import reserved, tracked
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.views import TableView
 
+Spelled = dict[str, str]  #: names by what they are without case
+Siblings = tuple[Key, Iterable[str]]  #: names below one key
+
 
 def check_names(sources: Sources, whole: Whole, root: Path) -> None:
     """Refuse names that would share a folder, a file or a rule.
 
     With each other, on a system that ignores case, too, or with the workflow's own.
     """
-    taken, taken_by_tables = reserved(root), reserved(root, stems=True)
+    of_folders = reserved(root)
+    of_tables = reserved(root, stems=True)
     for key, names in _siblings(whole):
-        own = taken_by_tables if key == ("tables",) else taken
-        spelled: dict[str, str] = {}
+        taken = of_tables if key == ("tables",) else of_folders
+        spelled: Spelled = {}
         for name in names:
-            if own.fullmatch(name):
+            at = (*key, name)
+            if taken.fullmatch(name):
                 problem = f"the name '{name}' is reserved for the workflow's own files"
-                raise sources.error((*key, name), problem, "choose another one")
-            other = spelled.setdefault(name.casefold(), name)
-            if other != name:
-                problem = f"'{other}' and '{name}' differ in case alone"
-                raise sources.error((*key, name), problem, "rename one of them")
+                raise sources.error(at, problem, "choose another one")
+            with sources.placing(at):
+                _add(name, spelled)
     _check_preset(sources, whole.preset, root)
 
 
@@ -35,26 +41,30 @@ def check_cells(sources: Sources, tables: Mapping[str, TableView]) -> None:
 
     Their folders would be one on a system that ignores case.
     """
-    data: dict[str, str] = {}
-    learners: dict[str, str] = {}
+    data: Spelled = {}
+    learners: Spelled = {}
     for table, view in tables.items():
         for row in view.rows:
-            names = (row.data, data), (row.learner, learners), (row.trained, learners)
-            for name, spelled in names:
-                try:
-                    check_case(name, spelled)
-                except KerhrmError as error:
-                    key = ("tables", table, "data", row.data)
-                    raise sources.error(key, error.problem, error.hint) from error
-                spelled[name.casefold()] = name
+            key = ("tables", table, "data", row.data)
+            with sources.placing(key):
+                _add(row.data, data)
+                _add(row.learner, learners)
+                _add(row.trained, learners)
 
 
-def check_case(name: str, spelled: Mapping[str, str]) -> None:
+def _add(name: str, spelled: Spelled) -> None:
+    """Add a name to others, from which it may not differ in case alone."""
+    check_case(name, spelled)
+    spelled[name.casefold()] = name
+
+
+def check_case(name: str, spelled: Spelled) -> None:
     """Refuse a name that differs in case alone from another one.
 
     ``spelled`` are the others by what they are without case.
     """
-    other = spelled.get(name.casefold(), name)
+    alike = name.casefold()
+    other = spelled.get(alike, name)
     if other != name:
         problem = f"'{other}' and '{name}' differ in case alone"
         raise KerhrmError(problem, "rename one of them")
@@ -62,23 +72,28 @@ def check_case(name: str, spelled: Mapping[str, str]) -> None:
 
 def _check_preset(sources: Sources, preset: str, root: Path) -> None:
     """Refuse a preset whose runs would lie in another one's, or a published, folder."""
-    for path in (root / "config" / "presets").glob("*.yaml"):
-        if path.stem != preset and path.stem.casefold() == preset.casefold():
-            problem = f"the preset '{path.stem}' differs in case alone"
-            raise sources.error(("preset",), problem, "rename one of them")
+    key = ("preset",)
+    folder = root / "config" / "presets"
+    presets = {path.stem for path in folder.glob("*.yaml")}
+    for other in presets - {preset}:
+        if other.casefold() == preset.casefold():
+            problem = f"the preset '{other}' differs in case alone"
+            raise sources.error(key, problem, "rename one of them")
     if reserved(root).fullmatch(preset):
         problem = "the name is reserved for the workflow's own files"
-        raise sources.error(("preset",), problem, "rename the preset's file")
-    history = tracked(root)
-    if Path("config", "presets", f"{preset}.yaml") in history:
+        raise sources.error(key, problem, "rename the preset's file")
+    published = tracked(root)
+    file = Path("config", "presets", f"{preset}.yaml")
+    if file in published:
         return  # its runs may be published, too
-    for folder in history:
-        if str(folder).casefold() == f"results/{preset}".casefold():
+    run = f"results/{preset}".casefold()
+    for folder in published:
+        if str(folder).casefold() == run:
             problem = f"{folder} has files of the checkout, which runs would overwrite"
-            raise sources.error(("preset",), problem, "rename the preset's file")
+            raise sources.error(key, problem, "rename the preset's file")
 
 
-def _siblings(whole: Whole) -> Iterator[tuple[Key, Iterable[str]]]:
+def _siblings(whole: Whole) -> Iterator[Siblings]:
     """Names that are folders or files beside each other, with the key above them."""
     yield ("data",), whole.data
     yield ("learners",), whole.learners

@@ -1,91 +1,125 @@
-"""Options of data, networks and methods, validated with the place of each."""
+"""Which options are in force, given the places that each name some?
 
-import functools
-from collections.abc import Collection, Iterator
+Of several places that give an option the last one wins.  Errors name that place.
+"""
+
+from collections.abc import Iterator
 from typing import Any, get_origin
 
 from pydantic import ValidationError
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Options, suggest, worded
-from kerhrm_paper.config.fields import closest
+from kerhrm_paper.config.fields import Names, closest
 from kerhrm_paper.config.files import Key, Sources, Tree
+from kerhrm_paper.config.invalid import invalid
 from kerhrm_paper.config.strict_yaml import merge
 
-#: options, and the key where they stand, or the name; later ones win
-Places = list[tuple[Key | str, Tree]]
+Grid = dict[str, list[Any]]  #: values that are tried, by option
+Model = type[Options]  #: a class of options
+Place = Key | str  #: the key where options stand, or the name that gives them
+Placed = tuple[Place, Tree]  #: options with their place
+Places = list[Placed]  #: later ones win
+Origins = dict[str, Place]  #: the place of each option
 
 
 def numbers(value: Any) -> list[int | float]:
     """A number, or the numbers of a list."""
-    values = value if isinstance(value, list) else [value]
-    return [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    if not isinstance(value, list):
+        value = [value]
+    kept: list[int | float] = []
+    for item in value:
+        if isinstance(item, bool):
+            continue
+        if isinstance(item, int | float):
+            kept.append(item)
+    return kept
 
 
-def place_of(places: Places, name: Any) -> Key | str:
-    """The last place that gives a key, else the last one."""
-    return ([key for key, given in places if name in given] or [places[-1][0]])[-1]
+def place_of(places: Places, option: Any) -> Place:
+    """The last place that gives an option; the last one of all, if none does."""
+    for place, given in reversed(places):
+        if option in given:
+            return place
+    last, _ = places[-1]
+    return last
 
 
-def dump(
-    sources: Sources, model: type[Options], places: Places, prefix: str = ""
-) -> Tree:
+def origins(places: Places) -> Origins:
+    """Where each option stands: its key, or the name that gives it."""
+    origin: Origins = {}
+    for place, given in places:
+        for option in given:
+            if isinstance(place, str):
+                origin[option] = place
+            else:
+                origin[option] = (*place, option)
+    return origin
+
+
+def dump(sources: Sources, model: Model, places: Places, prefix: str = "") -> Tree:
     """Options with their defaults.
 
     An error names the file of the last place with the key, or the name that gives it,
     where the key has the prefix.
     """
-    values: Tree = functools.reduce(merge, (given for _, given in places), {})
+    options: Tree = {}
+    for _, given in places:
+        options = merge(options, given)
     try:
-        return model(**_listed(model, values)).model_dump(mode="json")
+        return _validated(model, options)
     except ValidationError as error:
         first = error.errors()[0]
-        place = place_of(places, next(iter(first["loc"]), None))
+        location = first["loc"]
+        option = location[0] if location else None
+        place = place_of(places, option)
         if not isinstance(place, str):
-            raise sources.invalid(place, error) from error
-        key = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
-        key = f"{prefix}{key}" if key else "options"
+            raise invalid(sources, place, error) from error
+        key = "options"
+        names = [part for part in location if isinstance(part, str)]
+        if names:
+            key = prefix + ".".join(names)
         problem, hint = worded(first)
         raise KerhrmError(f"{place}: {key}: {problem}", hint) from error
 
 
-def check_fields(
-    sources: Sources, model: type[Options], key: Key, values: Tree
-) -> None:
+def check_fields(sources: Sources, model: Model, key: Key, options: Tree) -> None:
     """Refuse options that no others could make right, be they used or not."""
     try:
-        model(**_listed(model, values))
+        _validated(model, options)
     except ValidationError as error:
-        if error.errors()[0]["loc"]:  # of one option, not of several together
-            raise sources.invalid(key, error) from error
+        first = error.errors()[0]
+        if first["loc"]:  # of one option, not of several together
+            raise invalid(sources, key, error) from error
 
 
-def _listed(model: type[Options], values: Tree) -> Tree:
-    """Options with a number as a list of one, where lists are meant."""
-    lists = {
-        name
-        for name, field in model.model_fields.items()
-        if get_origin(field.annotation) is list
-    }
-    return {
-        name: [value] if name in lists and isinstance(value, int | float) else value
-        for name, value in values.items()
-    }
+def _validated(model: Model, options: Tree) -> Tree:
+    """Options with their defaults; a number is a list of one, where lists are meant."""
+    given = dict(options)
+    for name, field in model.model_fields.items():
+        value = given.get(name)
+        is_list = get_origin(field.annotation) is list
+        if is_list and isinstance(value, int | float):
+            given[name] = [value]
+    validated = model(**given)
+    return validated.model_dump(mode="json")
 
 
-def one_by_one(key: Key, grid: dict[str, list[Any]]) -> Iterator[tuple[Key, Tree]]:
-    """Every value of a grid as options of its own."""
-    for option, values in grid.items():
-        for value in values:
+def one_by_one(key: Key, grid: Grid) -> Iterator[tuple[Key, Tree]]:
+    """Every value of a grid as options with one entry."""
+    for option, tried in grid.items():
+        for value in tried:
             yield key, {option: value}
 
 
-def known(sources: Sources, key: Key, name: str, names: Collection[str]) -> str:
+def known(sources: Sources, key: Key, name: str, names: Names) -> str:
     """A name; an error suggests another one if it is not among the known ones."""
-    if name not in names:
-        hint = closest(str(name), names) or suggest(str(name), names)
-        raise sources.error(key, f"'{name}' is unknown", hint)
-    return name
+    if name in names:
+        return name
+    hint = closest(name, names)
+    if hint is None:
+        hint = suggest(name, names)
+    raise sources.error(key, f"'{name}' is unknown", hint)
 
 
 def entry_of(thing: Any) -> str:

@@ -1,4 +1,4 @@
-"""Keys of the target ``own_table``: KerHRM on a table of your own."""
+"""Do the keys of the target ``own_table`` fit your own table?"""
 
 import math
 import os
@@ -12,7 +12,7 @@ from kerhrm.errors import FileError, KerhrmError, shown
 from kerhrm.options import Number, Options, misfit, option
 from kerhrm_paper.config.config import page_name
 from kerhrm_paper.config.fields import MANY, matching, nearest
-from kerhrm_paper.config.resolve import HARMLESS
+from kerhrm_paper.config.mark import HARMLESS
 from kerhrm_paper.runs import provenance
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ VALIDATION_SHARE = 0.2  #: of the training rows; the estimators' default
 
 def _text(value: Any) -> Any:
     """A number as its text: a column may be called 2020."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return str(value) if number else value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
 
 
 def _texts(value: Any) -> Any:
@@ -34,7 +34,11 @@ def _texts(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+Text = Annotated[
+    str,
+    BeforeValidator(_text),
+    Field(min_length=1),
+]
 Texts = Annotated[list[Text], BeforeValidator(_texts)]
 FileName = Annotated[
     Text,
@@ -83,15 +87,13 @@ class OwnTable(Options):
     def _fits(self) -> Self:
         if self.held_out and self.group is None:
             raise misfit("needs group=COLUMN, whose groups these are", "held_out")
-        used = [self.target, *([self.group] if self.group else [])]
-        if len(set(used)) < len(used):
+        if self.group == self.target:
             raise misfit("is the target; name another column", "group")
         for key in ("drop", "categorical"):
             for name in getattr(self, key):
-                if name in used:
-                    raise misfit(
-                        f"'{name}' is the target or the group; leave it out", key
-                    )
+                if name in (self.target, self.group):
+                    problem = f"'{name}' is the target or the group; leave it out"
+                    raise misfit(problem, key)
         return self
 
     @classmethod
@@ -101,26 +103,23 @@ class OwnTable(Options):
         Raises KerhrmError, in one line with the key, also if the folder of the ``run``
         has the page of another file of this name.
         """
-        given = {key: value for key, value in values.items() if value is not None}
+        given = {}
+        for key, value in values.items():
+            if value is not None:
+                given[key] = value
         for key in ("csv", "target"):
             if key not in given:
                 problem = f"own_table needs {key}= beside {', '.join(given)}"
                 raise KerhrmError(problem, "add it behind --config")
         table = cls.parse(given, "--config: ")
         path = Path(table.csv)
-        try:
-            problem = "" if path.is_file() else "does not exist"
-            problem = "is a folder" if path.is_dir() else problem
-            if path.is_file() and not os.access(path, os.R_OK):
-                problem = "cannot be read"
-        except OSError as error:
-            problem = str(error.strerror)
-        if problem:
+        if problem := _unreadable(path):
             hint = "give the path of a CSV file"
             raise FileError(f"csv={table.csv}: it {problem}", hint)
         page = f"own_table/{page_name(table.csv)}.html"
-        made = provenance.read(run, page)
-        if made and provenance.name_in(run, path) not in made["inputs"]:
+        record = provenance.read(run, page)
+        file = provenance.name_in(run, path)
+        if record and file not in record["inputs"]:
             problem = f"csv={table.csv}: {run / page} is the page of another file"
             raise KerhrmError(problem, "delete it, or let results= name another folder")
         return table
@@ -130,81 +129,105 @@ class OwnTable(Options):
         # imports PyTorch, which a plan without a table does not need
         from kerhrm.check import read_names, read_table
 
-        self._check_columns(read_names(Path(self.csv)))
-        self.check(read_table(Path(self.csv)))
+        path = Path(self.csv)
+        self._check_columns(read_names(path))
+        self.check(read_table(path))
 
     def _check_columns(self, names: list[str]) -> None:
         """Refuse columns that are not there."""
         for key in ("target", "group", "categorical", "drop"):
-            value = getattr(self, key) or []
-            for name in [value] if isinstance(value, str) else value:
-                if name not in names:
-                    problem = f"{key}={name}: {self.csv} has no such column"
-                    raise KerhrmError(problem, nearest(name, names))
+            columns = getattr(self, key) or []
+            if isinstance(columns, str):
+                columns = [columns]
+            for column in columns:
+                if column not in names:
+                    problem = f"{key}={column}: {self.csv} has no such column"
+                    raise KerhrmError(problem, nearest(column, names))
 
     def check(self, table: "pd.DataFrame") -> None:
         """Refuse keys that the table's columns and rows do not fit."""
-        self._check_columns([str(name) for name in table.columns])
-        rows = table[table[self.target].notna()]
+        names = map(str, table.columns)
+        self._check_columns(list(names))
+        has_value = table[self.target].notna()
+        rows = table[has_value]
         if rows.empty:
             problem = f"target={self.target}: no row has a value"
             raise KerhrmError(problem, "choose another column")
         if self.held_out:
             self._check_groups(rows)
-        if {*table.columns} <= {self.target, self.group, *self.drop}:
-            dropped = f"drop={', '.join(self.drop)}: " if self.drop else ""
-            problem = f"{dropped}no column of {self.csv} is left to predict from"
-            raise KerhrmError(problem, "drop fewer" if dropped else "add columns")
-        values = learned = rows[self.target]
+        self._check_inputs({*table.columns})
+        target = rows[self.target]
+        learned = target
         if self.held_out:
-            learned = values[~rows[self.group].astype(str).isin(self.held_out)]
-        self._check_target(values, learned)
+            groups = rows[self.group].astype(str)
+            learned = target[~groups.isin(self.held_out)]
+        self._check_constant(learned)
+        self._check_target(target)
         self._check_size(len(learned))
+
+    def _check_inputs(self, columns: set[str]) -> None:
+        """Refuse a table of which no column is left to predict from."""
+        unused = {self.target, self.group, *self.drop}
+        if columns - unused:
+            return
+        problem = f"no column of {self.csv} is left to predict from"
+        if self.drop:
+            problem = f"drop={', '.join(self.drop)}: {problem}"
+            raise KerhrmError(problem, "drop fewer")
+        raise KerhrmError(problem, "add columns")
 
     def _check_groups(self, rows: "pd.DataFrame") -> None:
         """Refuse groups to hold out that no row has, or that are all there are."""
-        groups = sorted(rows[self.group].dropna().astype(str).unique())
+        names = rows[self.group].dropna().astype(str)
+        groups = sorted(names.unique())
         for name in self.held_out:
             if name not in groups:
+                hint = nearest(name, groups)
+                if len(groups) <= MANY:
+                    hint = f"known are: {', '.join(groups)}"
                 problem = f"held_out={name}: no row has this {self.group}"
-                every = f"known are: {', '.join(groups)}"
-                few = len(groups) <= MANY
-                raise KerhrmError(problem, every if few else nearest(name, groups))
+                raise KerhrmError(problem, hint)
         if set(groups) <= set(self.held_out):
             problem = f"held_out={', '.join(self.held_out)}: no other group is left"
             raise KerhrmError(problem, "hold fewer out")
 
-    def _check_target(
-        self, values: "pd.Series[Any]", learned: "pd.Series[Any]"
-    ) -> None:
-        """Refuse a target that does not fit the task, or is constant where it is
-        learned: outside of the groups held out."""
+    def _check_constant(self, learned: "pd.Series[Any]") -> None:
+        """Refuse a target that is constant outside of the groups held out."""
+        if learned.nunique() >= 2:
+            return
+        value = shown(learned.iloc[0])
+        if self.held_out:
+            problem = "all rows outside of the groups held out have one value"
+            hint = "choose another column, or hold fewer out"
+        else:
+            problem = "all rows have one value"
+            hint = "choose another column"
+        raise KerhrmError(f"target={self.target}: {problem}, {value}", hint)
+
+    def _check_target(self, target: "pd.Series[Any]") -> None:
+        """Refuse a target that does not fit the task."""
         import pandas as pd
 
-        n, numbers = values.nunique(), pd.to_numeric(values, errors="coerce")
-        numeric = pd.api.types.is_numeric_dtype(values)
-        task = self.task or ("regression" if numeric and n > 2 else "classification")
-        where = f"task={task}: " if self.task else ""
-        where += f"target={self.target} must hold"
-        if learned.nunique() < 2:
-            others = " outside of the groups held out" if self.held_out else ""
-            problem = f"target={self.target}: all rows{others} have one value"
-            problem += f", {shown(learned.iloc[0])}"
-            hint = ", or hold fewer out" if self.held_out else ""
-            raise KerhrmError(problem, f"choose another column{hint}")
-        text = values[numbers.isna()]
+        n_values = target.nunique()
+        is_numeric = pd.api.types.is_numeric_dtype(target)
+        looks = "regression" if is_numeric and n_values > 2 else "classification"
+        task = self.task or looks
+        given = f"task={task}: " if self.task else ""
+        must = f"{given}target={self.target} must hold"
+        numbers = pd.to_numeric(target, errors="coerce")
+        text = target[numbers.isna()]
         if task == "regression" and len(text):
-            problem = f"{where} numbers; got {shown(text.iloc[0])}"
-            hint = "set task=classification" if n == 2 else "choose another target="
-            raise KerhrmError(problem, hint)
-        if task == "classification" and n > 2:
-            problem = f"{where} two labels; got {n}"
+            hint = "choose another target="
+            if n_values == 2:
+                hint = "set task=classification"
+            raise KerhrmError(f"{must} numbers; got {shown(text.iloc[0])}", hint)
+        if task == "classification" and n_values > 2:
             hint = "recode it, or choose a target= of two labels or of numbers"
-            if numeric:
+            if is_numeric:
                 hint = "set task=regression"
-            elif 0 < len(text) < len(values) / 2:
+            elif len(text) and len(text) < len(target) / 2:
                 hint = f"correct cells that are no numbers, as {shown(text.iloc[0])}"
-            raise KerhrmError(problem, hint)
+            raise KerhrmError(f"{must} two labels; got {n_values}", hint)
 
     def _check_size(self, n: int) -> None:
         """Refuse a share for the test, or environments, for which n rows are too few.
@@ -213,22 +236,41 @@ class OwnTable(Options):
         some validate.
         """
 
-        def left(share: float) -> tuple[int, int]:
-            trains = n - math.ceil(share * n)
-            validates = min(max(1, round(VALIDATION_SHARE * trains)), trains - 2)
-            return trains, max(0, trains - validates) // 2
-
-        trains, most = left(self.test_share)
+        n_training, most = _left(n, self.test_share)
         if self.n_environments <= most:
             return
-        problem = f"{trains} of {n} rows are left to train on, too few for"
-        problem += f" n_environments={self.n_environments}"
-        if self.test_share > TEST_SHARE and left(TEST_SHARE)[1] >= self.n_environments:
+        problem = (
+            f"{n_training} of {n} rows are left to train on, too few for "
+            f"n_environments={self.n_environments}"
+        )
+        _, most_by_default = _left(n, TEST_SHARE)
+        if self.test_share > TEST_SHARE and most_by_default >= self.n_environments:
             problem = f"test_share={self.test_share:g}: {problem}"
             raise KerhrmError(problem, f"set test_share={TEST_SHARE}")
         if most >= 2:
             raise KerhrmError(problem, f"set n_environments={most}")
-        hint = "hold fewer out, or " if self.held_out else ""
-        raise KerhrmError(
-            f"csv={self.csv}: {problem}", f"{hint}give a file of more rows"
-        )
+        hint = "give a file of more rows"
+        if self.held_out:
+            hint = f"hold fewer out, or {hint}"
+        raise KerhrmError(f"csv={self.csv}: {problem}", hint)
+
+
+def _left(n: int, test_share: float) -> tuple[int, int]:
+    """Rows of n that are left for training, and the environments that these allow."""
+    n_training = n - math.ceil(test_share * n)
+    n_validation = max(1, round(VALIDATION_SHARE * n_training))
+    n_validation = min(n_validation, n_training - 2)
+    n_learning = max(0, n_training - n_validation)
+    return n_training, n_learning // 2
+
+
+def _unreadable(path: Path) -> str:
+    """Why a file cannot be read; empty, if it can."""
+    try:
+        if path.is_dir():
+            return "is a folder"
+        if not path.is_file():
+            return "does not exist"
+    except OSError as error:
+        return str(error.strerror)
+    return "" if os.access(path, os.R_OK) else "cannot be read"

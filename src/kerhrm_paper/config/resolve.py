@@ -1,4 +1,7 @@
-"""Read the files of ``config/``, merge and validate them."""
+"""What do the files of ``config/`` say of every cell?
+
+They are read, merged, validated, and resolved to tables or searches.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,44 +14,26 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm_paper.config import strict_yaml
-from kerhrm_paper.config.causes import cause, leaves
+from kerhrm_paper.config.causes import cause
 from kerhrm_paper.config.checks import check_declared_names, check_nulls
-from kerhrm_paper.config.files import Sources, Tree, read_sources
-from kerhrm_paper.config.groups import groups
+from kerhrm_paper.config.files import Sources, read_sources
+from kerhrm_paper.config.groups import groups_of_search, groups_of_tables
+from kerhrm_paper.config.invalid import invalid
+from kerhrm_paper.config.labels import check_labels
+from kerhrm_paper.config.mark import mark
 from kerhrm_paper.config.names import check_cells, check_names
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.rows import check_alternatives, check_rows, check_titles
 from kerhrm_paper.config.schema import Whole
-from kerhrm_paper.config.spelling import base_of
-from kerhrm_paper.config.tables import Tables, check_labels
+from kerhrm_paper.config.searches import Search, all_searches
+from kerhrm_paper.config.tables import Tables
 from kerhrm_paper.config.views import Group, TableView
 from kerhrm_paper.data.registry import DATA_SETS
-
-FULL = ("paper", "fresh")  #: presets of the published sizes and options
-SHOWN = 3  #: changed options that a mark names
-#: keys that say where and how a run is made, and not what
-HARMLESS = ("preset", "results", "raw_dir", "on_missing", "device", "threads")
-
-
-@dataclass(frozen=True)
-class Search:
-    """What the preset ``tuning`` trains on a data set.
-
-    Attributes
-    ----------
-    data : tuple of str
-        Over which a candidate's scores are averaged.
-    cells : tuple of (str, str)
-        Data and learner, every candidate by its name.
-    """
-
-    data: tuple[str, ...]
-    cells: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The validated files, and what they say of every cell."""
+    """The validated files, and every cell of their tables or searches."""
 
     sources: Sources
     whole: Whole
@@ -59,15 +44,12 @@ class Resolved:
 
     @property
     def mark(self) -> str:
-        """What every table, figure and page of a run carries that is not of the
-        published options."""
-        changes = dict(self.sources.changes)
-        # what is added makes other cells, which their names tell apart
-        for kind in ("data", "learners", "tables"):
-            shipped, given = self.resolver.base.get(kind), changes.get(kind)
-            given = given or {}
-            changes[kind] = {n: given[n] for n in given if n in (shipped or {})}
-        return mark(self.whole.preset, {k: v for k, v in changes.items() if v != {}})
+        """How the run differs from the published options; empty if it does not."""
+        return mark(
+            preset=self.whole.preset,
+            changes=self.sources.changes,
+            shipped=self.resolver.layers.files,
+        )
 
 
 def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Resolved:
@@ -81,125 +63,61 @@ def resolve(overrides: Mapping[str, Any], files: list[Path], folder: Path) -> Re
     check_declared_names()
     sources = read_sources(overrides, files, folder)
     layers = list(sources.layers)
+    unchanged = Sources(layers, preset_at=sources.preset_at)
     try:
         return resolved(sources, folder)
     except KerhrmError as error:
-        names = [*map(strict_yaml.shown, files), "--config"]
+        of_user = [*map(strict_yaml.shown, files), "--config"]
 
-        def again(others: Sources) -> Resolved:
+        def resolve_again(others: Sources) -> Resolved:
             return resolved(others, folder)
 
-        raise cause(error, layers, sources.preset_at, names, again) from error
+        raise cause(error, unchanged, of_user, resolve_again) from error
 
 
 def resolved(sources: Sources, folder: Path) -> Resolved:
-    """What files that are read already say, validated."""
+    """The cells of files that are read already; KerhrmError if they are wrong."""
     try:
         whole = Whole.model_validate(sources.tree())
     except ValidationError as error:
-        raise sources.invalid((), error) from error
+        raise invalid(sources, (), error) from error
     check_nulls(sources)
     check_names(sources, whole, folder.parent)
     resolver = Resolver(sources, whole)
-    check_labels(sources, whole, resolver)
+    check_labels(resolver)
     check_titles(sources, whole)
     check_alternatives(sources, whole)
-    tables = Tables(sources, whole, resolver)
+    tables = Tables(resolver)
     if whole.search:
-        searches = {
-            name: search(name, whole, resolver, tables)
-            for name, data in whole.data.items()
-            if data.tuning
-        }
-        if not searches:
-            problem = "no data set says on what it is tuned"
-            hint = "give one tuning: {data: [DATA], seeds: 5}"
-            raise sources.error(("search",), problem, hint)
-        together = [
-            Group(f"{data} {base}", data, tuple(names))
-            for one in searches.values()
-            for (data, base), names in _by_base(one.cells).items()
-        ]
-        return Resolved(sources, whole, resolver, {}, searches, together)
+        return _resolved_search(resolver, tables)
+    return _resolved_tables(resolver, tables)
+
+
+def _resolved_search(resolver: Resolver, tables: Tables) -> Resolved:
+    """All candidates, and no tables."""
+    searches = all_searches(resolver, tables)
+    groups = []
+    for search in searches.values():
+        groups += groups_of_search(search.cells)
+    return Resolved(
+        sources=resolver.sources,
+        whole=resolver.whole,
+        resolver=resolver,
+        searches=searches,
+        groups=groups,
+    )
+
+
+def _resolved_tables(resolver: Resolver, tables: Tables) -> Resolved:
+    """The cells of all tables."""
     views = tables.views()
-    check_cells(sources, views)
-    check_rows(sources, views, resolver)
-    return Resolved(sources, whole, resolver, views, {}, groups(views, resolver))
-
-
-def search(name: str, whole: Whole, resolver: Resolver, tables: Tables) -> Search:
-    """Candidates of every learner that has some and that a table shows on the data.
-
-    Those of ``all``, if it is there.  Raises KerhrmError if nothing is tried on some of
-    the data.
-    """
-    tuning = whole.data[name].tuning
-    assert tuning is not None
-    for number, place in enumerate(tuning.data):
-        key = ("data", name, "tuning", "data", number)
-        try:
-            base, _ = resolver.parse_data(place)
-        except KerhrmError as error:
-            raise resolver.sources.error(key, error.problem, error.hint) from error
-        if base != name:
-            problem, hint = f"{place} are other data", f"write {name}"
-            raise resolver.sources.error(key, problem, hint)
-    shown = tables.learners_on(tuning.data)
-    cells = [
-        (data, learner)
-        for data in tuning.data
-        for base in shown
-        if resolver.tried(resolver.data(data), base)
-        for learner in resolver.candidates(data, base)
-    ]
-    for cell in cells:
-        resolver.learner(*cell)  # refuses a wrong grid early
-    for number, place in enumerate(tuning.data):
-        if place not in {data for data, _ in cells}:
-            key = ("data", name, "tuning", "data", number)
-            problem = f"no learner that a table shows on {place} has a grid"
-            hint = "show one that has a grid or candidates, or set tuning: null"
-            raise resolver.sources.error(key, problem, hint)
-    _check_alike(resolver, tuning.data, cells)
-    return Search(tuple(tuning.data), tuple(dict.fromkeys(cells)))
-
-
-def _check_alike(
-    resolver: Resolver, data: list[str], cells: list[tuple[str, str]]
-) -> None:
-    """Refuse learners of which other candidates are tried on other data.
-
-    A candidate's score is a mean over all data of the search.
-    """
-    tried = _by_base(tuple(cells))
-    for (place, base), names in tried.items():
-        for other in data:
-            if tried.get((other, base), []) != names:
-                problem = f"its candidates on {place} and on {other} differ"
-                hint = "let `at` give all data of a search the same grid"
-                raise resolver.sources.error(("learners", base), problem, hint)
-
-
-def _by_base(cells: tuple[tuple[str, str], ...]) -> dict[tuple[str, str], list[str]]:
-    """Learners by their data and base."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for data, learner in cells:
-        found.setdefault((data, base_of(learner)), []).append(learner)
-    return found
-
-
-def mark(preset: str, changes: Tree) -> str:
-    """How a run differs from the published options.
-
-    ``changes`` is what the command line and further files say, of which some keys are
-    harmless.
-    """
-    words = [] if preset in FULL else [f"{preset} sizes"]
-    places = [place for place in leaves(changes) if place[0] not in HARMLESS]
-    keys = [".".join(map(str, place)) for place in places]
-    if keys:
-        more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-        words.append(
-            f"options differ from the published: {', '.join(keys[:SHOWN])}{more}"
-        )
-    return "; ".join(words)
+    check_cells(resolver.sources, views)
+    check_rows(views, resolver)
+    groups = groups_of_tables(views, resolver)
+    return Resolved(
+        sources=resolver.sources,
+        whole=resolver.whole,
+        resolver=resolver,
+        tables=views,
+        groups=groups,
+    )

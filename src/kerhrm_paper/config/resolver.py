@@ -1,33 +1,43 @@
-"""From names to cells: every option, validated, with the place that an error names.
+"""What can be asked about a name of data or of a learner?
 
-:class:`Resolver` is built in layers, each of which knows those before it:
+:class:`Resolver` answers with its parts, of which each needs those before it:
 
 - :class:`~kerhrm_paper.config.schemas.Schemas` reads names,
 - :class:`~kerhrm_paper.config.data_cells.DataCells` resolves data,
-- :class:`~kerhrm_paper.config.selection.Selection` knows what is tried and selected,
+- :class:`~kerhrm_paper.config.grids.Grids` knows what is tried,
+- :class:`~kerhrm_paper.config.selection.Selection` knows what was selected,
 - :class:`~kerhrm_paper.config.learner_cells.LearnerCells` resolves learners.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from kerhrm.errors import KerhrmError
+from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.checks import check_content
-from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.data_cells import DataCells
+from kerhrm_paper.config.files import Sources, Tree
+from kerhrm_paper.config.grids import Grids
+from kerhrm_paper.config.layers import read_layers
 from kerhrm_paper.config.learner_cells import LearnerCells
+from kerhrm_paper.config.options import Origins
 from kerhrm_paper.config.schema import Whole
-from kerhrm_paper.config.spelling import spell
+from kerhrm_paper.config.schemas import Schemas
+from kerhrm_paper.config.selection import Selection
+from kerhrm_paper.config.spelling import Named, ParsedName, Schema, spell
+
+#: whether a learner with other options in its name trains the same
+IsSame = Callable[[Named], bool]
 
 
-class Resolver(LearnerCells):
-    """The validated files, and what they say of one cell after the other.
+class Resolver:
+    """From names to cells: every option, validated, with the place that an error names.
 
     Parameters
     ----------
     sources : Sources
         The files.
     whole : Whole
-        What they say, validated.
+        Their content, validated.
 
     Raises
     ------
@@ -36,8 +46,61 @@ class Resolver(LearnerCells):
     """
 
     def __init__(self, sources: Sources, whole: Whole) -> None:
-        super().__init__(sources, whole)
-        check_content(self)
+        self.sources = sources
+        self.whole = whole
+        self.schemas = Schemas(sources, whole)
+        self.layers = read_layers(sources)
+        self.data_cells = DataCells(self.schemas, self.layers)
+        self.grids = Grids(self.data_cells)
+        self.selection = Selection(self.grids)
+        self.learner_cells = LearnerCells(self.selection)
+        check_content(self.schemas)
+
+    # --- cells -----------------------------------------------------------------------
+
+    def data(self, name: str) -> DataCell:
+        """Data of a name; KerhrmError if it is none, or its options do not fit."""
+        return self.data_cells.cell(name)
+
+    def learner(self, data: str, name: str) -> LearnerCell:
+        """Learner of a name, on data of a name; KerhrmError if one of them is none."""
+        return self.learner_cells.cell(data, name)
+
+    def explained_data(self, name: str) -> dict[str, Origins]:
+        """Where each option of data stands that is no default, by part."""
+        return self.data_cells.origins(name)
+
+    def explained(self, data: str, name: str) -> Origins:
+        """Where each option of a learner stands that is no default of its method."""
+        return self.learner_cells.origins(data, name)
+
+    # --- names -----------------------------------------------------------------------
+
+    def data_schema(self, base: str) -> Schema:
+        """Options that a name can give data; KerhrmError if there are no such data."""
+        return self.schemas.data_schema(base)
+
+    def learner_schema(self, base: str) -> Schema:
+        """Options that a name can give a learner; KerhrmError if there is none."""
+        return self.schemas.learner_schema(base)
+
+    def parse_data(self, name: str) -> ParsedName:
+        """Base and options of a name of data; KerhrmError if it is none."""
+        return self.schemas.parse_data(name)
+
+    def parse_learner(self, name: str) -> ParsedName:
+        """Base and options of a name of a learner; KerhrmError if it is none."""
+        return self.schemas.parse_learner(name)
+
+    def criteria(self, base: str) -> list[str]:
+        """Names of the criteria that can have selected a learner's options."""
+        return self.schemas.criteria(base)
+
+    def honest_criteria(self, base: str) -> list[str]:
+        """Names of the criteria that see no test data; a learner's own is the first."""
+        return self.schemas.honest_criteria(base)
+
+    # --- other names of the same cell ------------------------------------------------
 
     def trained_as(self, data: str, name: str) -> str:
         """The shortest name of a learner with the same options on some data.
@@ -45,54 +108,76 @@ class Resolver(LearnerCells):
         ``kerhrm+n_environments=2`` is ``kerhrm`` where that has two, and
         ``erm+select=oracle`` is ``erm`` where the oracle has selected the same.
         """
-        base, values = self.parse_learner(name)
         if self.whole.search:
             return name
-        whole = self.learner(data, name)
-        if whole.missing is not None:
+        cell = self.learner(data, name)
+        if cell.missing is not None:
             return name
+        base, named = self.parse_learner(name)
+
+        def is_same(options: Named) -> bool:
+            return self._trains_same(data, cell, options)
+
+        options = _fewest(dict(named), is_same)
+        if "select" in options:
+            criteria = self.criteria(base)
+            options = _first_selected(options, criteria, is_same)
         schema = self.learner_schema(base)
+        return spell(base, options, schema)
 
-        def same(options: Mapping[str, Any]) -> bool:
-            """Whether the learner with these options is the same."""
-            try:
-                found = self.learner(data, spell(base, options, schema))
-            except KerhrmError:
-                return False
-            alike = found.missing is None and found.options == whole.options
-            return alike and found.n_seeds >= whole.n_seeds
-
-        values = _fewest(values, same)
-        for criterion in self.criteria(base) if "select" in values else ():
-            if criterion == values["select"]:
-                break
-            if same(values | {"select": criterion}):
-                return spell(base, values | {"select": criterion}, schema)
-        return spell(base, values, schema)
+    def _trains_same(self, data: str, cell: LearnerCell, options: Named) -> bool:
+        """Whether a learner trains the same with other options in its name."""
+        schema = self.learner_schema(cell.base)
+        try:
+            name = spell(cell.base, options, schema)
+            other = self.learner(data, name)
+        except KerhrmError:
+            return False
+        if other.missing is not None:
+            return False
+        has_seeds = other.n_seeds >= cell.n_seeds
+        return has_seeds and other.options == cell.options
 
     def with_select(self, name: str, select: str) -> str | None:
         """A learner's name with a criterion; None: it cannot have it.
 
-        A name that has options says itself by which criterion others are selected.
+        A name that has options gives the criterion itself.
         """
-        base, values = self.parse_learner(name)
-        if select in ("own", self.own_criterion(base)):
+        base, named = self.parse_learner(name)
+        own = self.schemas.own_criterion(base)
+        if select in ("own", own):
             return name
-        if values or select not in self.criteria(base):
+        criteria = self.criteria(base)
+        if named or select not in criteria:
             return None
-        return spell(base, values | {"select": select}, self.learner_schema(base))
+        schema = self.learner_schema(base)
+        options = {"select": select}
+        return spell(base, options, schema)
 
 
-def _fewest(
-    values: Mapping[str, Any], same: Callable[[Mapping[str, Any]], bool]
-) -> dict[str, Any]:
-    """Options of which none can be left out, where ``same`` says which can.
+def _first_selected(options: Tree, criteria: list[str], is_same: IsSame) -> Tree:
+    """Options with the first criterion that selects the same."""
+    for criterion in criteria:
+        if criterion == options["select"]:
+            break
+        other = options | {"select": criterion}
+        if is_same(other):
+            return other
+    return options
 
-    One may be left out only after another one.
+
+def _fewest(named: Tree, is_same: IsSame) -> Tree:
+    """Options of which none can be left out, where ``is_same`` judges the others.
+
+    An option may become superfluous only without another one, so we try all again
+    until none goes.
     """
-    kept = dict(values)
-    for key in values:
-        fewer = {k: v for k, v in kept.items() if k != key}
-        if key in kept and same(fewer):
+    kept = dict(named)
+    for option in named:
+        fewer = dict(kept)
+        del fewer[option]
+        if is_same(fewer):
             kept = fewer
-    return kept if kept == values else _fewest(kept, same)
+    if len(kept) == len(named):
+        return kept
+    return _fewest(kept, is_same)

@@ -1,13 +1,14 @@
-"""Rows of tables: no two cells of the configuration end in one."""
+"""Do any two cells of the configuration end in one row of a table?"""
 
 import functools
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.resolver import Resolver
-from kerhrm_paper.config.schema import Whole
+from kerhrm_paper.config.schema import Alternative, Whole
 from kerhrm_paper.config.views import Row, TableView
 
 #: titles of rows that no learner makes, at each kind of score or generator
@@ -25,9 +26,15 @@ REFERENCES = (
 COLUMNS = ("method", "selection", "setting")
 ENVIRONMENTS = ("shift", "period")  #: kinds with a row for each test environment
 #: characters without a shape that Unicode counts among letters and marks
-BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0" + "".join(
-    map(chr, (*range(0xFE00, 0xFE10), *range(0x180B, 0x180E)))
+BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+#: characters without a shape that select a variant of the one before
+SELECTORS = (
+    *range(0x180B, 0x180E),
+    *range(0xFE00, 0xFE10),
 )
+Placed = tuple[Key, str]  #: a text of the files, with its key
+Output = tuple[Row, str]  #: what a table shows of a cell, and of which output
+Onlys = list[str | None]  #: titles of the rows that alternatives change
 HINT = "give one of them another label or title"
 
 
@@ -37,90 +44,162 @@ def plain(text: str) -> str:
 
     Case, spaces more than one, and characters of no width.
     """
-    shown = "".join(
-        c for c in unicodedata.normalize("NFKC", text) if not _is_invisible(c)
-    )
-    return " ".join(shown.split()).casefold()
+    visible = ""
+    for character in unicodedata.normalize("NFKC", text):
+        if not _is_invisible(character):
+            visible += character
+    words = visible.split()
+    return " ".join(words).casefold()
 
 
 def _is_invisible(character: str) -> bool:
     """Whether a character has no width, or no shape."""
     if character.isspace():
         return False
-    return unicodedata.category(character) in ("Cc", "Cf") or character in BLANKS
+    if character in BLANKS or ord(character) in SELECTORS:
+        return True
+    category = unicodedata.category(character)
+    return category in ("Cc", "Cf")
+
+
+# --- titles and labels ---------------------------------------------------------------
 
 
 def check_titles(sources: Sources, whole: Whole) -> None:
     """Refuse titles and labels that cannot name a row beside those of all tables."""
-    references = {plain(title) for title in REFERENCES}
+    references = set(map(plain, REFERENCES))
+    for key, title in _titles(whole):
+        if plain(title) in references:
+            problem = "it is the name of a reference"
+            raise sources.error(key, problem, "choose another")
+        if not _names_row(title):
+            problem = "it cannot name a row"
+            raise sources.error(key, problem, "choose another title")
+    for key, label in _labels(whole):
+        if not _names_row(label):
+            problem = "it cannot name a row"
+            raise sources.error(key, problem, "choose another label")
+
+
+def _titles(whole: Whole) -> Iterator[Placed]:
+    """Titles of the learners, with their keys."""
     for name, learner in whole.learners.items():
         for output, title in learner.titles.items():
-            key: Key = ("learners", name, "titles", output)
-            if plain(title) in references:
-                raise sources.error(
-                    key, "it is the name of a reference", "choose another"
-                )
-            if not plain(title) or plain(title) in COLUMNS:
-                raise sources.error(key, "it cannot name a row", "choose another title")
+            key = ("learners", name, "titles", output)
+            yield key, title
+
+
+def _labels(whole: Whole) -> Iterator[Placed]:
+    """Labels of the data of tables, with their keys."""
     for name, table in whole.tables.items():
-        for place, data in table.data.items():
-            label = data.label
-            if label is not None and (not plain(label) or plain(label) in COLUMNS):
-                at = ("tables", name, "data", place, "label")
-                raise sources.error(at, "it cannot name a row", "choose another label")
+        for data_name, data in table.data.items():
+            if data.label is not None:
+                key = ("tables", name, "data", data_name, "label")
+                yield key, data.label
+
+
+def _names_row(text: str) -> bool:
+    """Whether a text can be seen, and is no column's."""
+    seen = plain(text)
+    return bool(seen) and seen not in COLUMNS
+
+
+# --- alternatives --------------------------------------------------------------------
 
 
 def check_alternatives(sources: Sources, whole: Whole) -> None:
     """Refuse alternatives whose effect nothing could measure, or that are measured
     twice."""
-    titles = {t for one in whole.learners.values() for t in one.titles.values()}
-    taken: dict[tuple[str, str], list[str | None]] = {}
-    for choice, content in whole.choices.items():
-        for number, alternative in enumerate(content.alternatives):
-            key: Key = ("choices", choice, "alternatives", number)
-            for field in ("only", "title", "instead"):
-                if (title := getattr(alternative, field)) not in (None, *titles):
-                    problem = f"no learner has the title '{title}'"
-                    hint = nearest(title, sorted(titles))
-                    raise sources.error((*key, field), problem, hint)
-            for number_of, data in enumerate(alternative.where):
-                if data not in whole.data:
-                    problem = f"no data set is called '{data}'"
-                    hint = nearest(data, whole.data)
-                    raise sources.error((*key, "where", number_of), problem, hint)
-            for data in alternative.places:
-                others = taken.setdefault((data, alternative.name), [])
-                only = alternative.only
-                if others and (only is None or None in others or only in others):
-                    problem = f"'{alternative.name}' stands for another one on {data}"
-                    raise sources.error(key, problem, "delete one, or add `only`")
-                others.append(only)
+    titles: set[str] = set()
+    for learner in whole.learners.values():
+        titles.update(learner.titles.values())
+    changed: dict[tuple[str, str], Onlys] = defaultdict(list)
+    for key, alternative in _alternatives(whole):
+        _check_alternative_titles(sources, key, alternative, titles)
+        _check_where(sources, key, alternative, whole)
+        name, only = alternative.name, alternative.only
+        for data in alternative.places:
+            others = changed[data, name]
+            if _is_taken(only, others):
+                problem = f"'{name}' stands for another one on {data}"
+                raise sources.error(key, problem, "delete one, or add `only`")
+            others.append(only)
 
 
-def check_rows(
-    sources: Sources, tables: Mapping[str, TableView], resolver: Resolver
+def _alternatives(whole: Whole) -> Iterator[tuple[Key, Alternative]]:
+    """Alternatives of all choices, with their keys."""
+    for name, choice in whole.choices.items():
+        for number, alternative in enumerate(choice.alternatives):
+            key = ("choices", name, "alternatives", number)
+            yield key, alternative
+
+
+def _check_alternative_titles(
+    sources: Sources, key: Key, alternative: Alternative, titles: Names
 ) -> None:
+    """Refuse titles that no learner has."""
+    for field in ("only", "title", "instead"):
+        title = getattr(alternative, field)
+        if title is not None and title not in titles:
+            problem = f"no learner has the title '{title}'"
+            place = (*key, field)
+            hint = nearest(title, sorted(titles))
+            raise sources.error(place, problem, hint)
+
+
+def _check_where(
+    sources: Sources, key: Key, alternative: Alternative, whole: Whole
+) -> None:
+    """Refuse data sets that are not there."""
+    for number, data in enumerate(alternative.where):
+        if data not in whole.data:
+            place = (*key, "where", number)
+            problem = f"no data set is called '{data}'"
+            hint = nearest(data, whole.data)
+            raise sources.error(place, problem, hint)
+
+
+def _is_taken(only: str | None, others: Onlys) -> bool:
+    """Whether alternatives of the same name change a row already.
+
+    Each changes the row of one title ``only``, or all rows, if that is None.
+    """
+    if not others:
+        return False
+    return only is None or None in others or only in others
+
+
+# --- rows ----------------------------------------------------------------------------
+
+
+def check_rows(tables: Mapping[str, TableView], resolver: Resolver) -> None:
     """Refuse cells of a table that would end in one row, where seeds are pooled.
 
     A row has a setting's text, a title and a selection criterion.
     """
     for name, table in tables.items():
-        owners: dict[tuple[str, str, str], tuple[Row, str]] = {}
+        owners: dict[tuple[str, ...], Output] = {}
         for row, output in _outputs(table):
-            generator = resolver.data(row.data).generator
-            apart = _setting(table.kind, generator, row.setting)
+            data = resolver.data(row.data)
             title = row.titles[output]
-            key = (apart, plain(title), row.selection)
-            owner, other = owners.setdefault(key, (row, output))
-            if (owner, other) != (row, output):
-                at = ("tables", name, "data", row.data)
-                shown = f"its row '{row.setting}', '{title}'"
-                problem = f"{shown} is of {row.data}/{row.learner}, {output}, and of "
-                problem += f"{owner.data}/{owner.learner}, {other}"
-                raise sources.error(at, problem, HINT)
+            key = (
+                _setting(table.kind, data.generator, row.setting),
+                plain(title),
+                row.selection,
+            )
+            shown = (row, output)
+            owner, other_output = owners.setdefault(key, shown)
+            if (owner, other_output) != shown:
+                raise resolver.sources.error(
+                    ("tables", name, "data", row.data),
+                    f"its row '{row.setting}', '{title}' "
+                    f"is of {row.data}/{row.learner}, {output}, "
+                    f"and of {owner.data}/{owner.learner}, {other_output}",
+                    HINT,
+                )
 
 
-def _outputs(table: TableView) -> Iterator[tuple[Row, str]]:
+def _outputs(table: TableView) -> Iterator[Output]:
     """Rows of a table, one for each output."""
     for row in table.rows:
         for output in row.titles:
@@ -133,7 +212,9 @@ def _setting(kind: str, generator: str, text: str) -> str:
     Rows of test environments or iterations have the names of these in the place of
     what stands before the first comma.
     """
-    rest = plain(text.partition(",")[2])
+    _, _, rest = text.partition(",")
     if kind == "iterations":
-        return rest
-    return f"{generator},{rest}" if kind in ENVIRONMENTS else plain(text)
+        return plain(rest)
+    if kind in ENVIRONMENTS:
+        return f"{generator},{plain(rest)}"
+    return plain(text)

@@ -1,4 +1,4 @@
-"""The folder of a run: its own, where nothing of anybody else's is overwritten."""
+"""Where does a run write, so that nothing of anybody else's is overwritten?"""
 
 import os
 from pathlib import Path
@@ -45,33 +45,61 @@ def check_run_folder(run: Path, root: Path) -> None:
     Those are files of the checkout ``root``, of another run, or any that no run has
     written.
     """
-    where, root = f"results={run.parent}", root.resolve()
+    where = f"results={run.parent}"
     try:
         _check_folders(run, where)
-        whole = run.resolve()
-        for folder in whole.parents:
-            if (folder / TEMPORARY).is_dir() and (folder / PROVENANCE).is_dir():
-                raise KerhrmError(f"{where}: {folder} is another run's folder", HINT)
-        if older := next(whole.glob(OLDER), None):
-            problem = f"{where}: {run} has the layout of an earlier version"
-            problem += f", as {older.parent.relative_to(whole)}"
-            raise KerhrmError(problem, f"{HINT}, or delete {run}")
-        if whole.is_dir() and not _is_run(whole) and (names := os.listdir(whole)):
-            problem = f"{where}: {run} has files that no run has made, as {min(names)}"
-            raise KerhrmError(problem, f"{HINT}, or choose another preset")
+        folder = run.resolve()
+        _check_inside(folder, where)
+        _check_content(run, folder, where)
     except OSError as error:
         problem = f"{where}: {error.strerror or error}"
         raise FileError(problem, HINT) from error
-    if whole.is_relative_to(root) and whole.parent != root / "results":
-        others = tracked(root) - {Path(), Path("results")}
-        for folder in (whole, *whole.parents):
-            if folder.is_relative_to(root) and folder.relative_to(root) in others:
-                raise KerhrmError(f"{where}: {folder} is a part of the checkout", HINT)
+    _check_checkout(folder, root.resolve(), where)
+
+
+def _check_inside(folder: Path, where: str) -> None:
+    """Refuse a folder inside that of another run."""
+    for above in folder.parents:
+        of_run = [above / TEMPORARY, above / PROVENANCE]
+        if all(path.is_dir() for path in of_run):
+            raise KerhrmError(f"{where}: {above} is another run's folder", HINT)
+
+
+def _check_content(run: Path, folder: Path, where: str) -> None:
+    """Refuse a folder with files that no run of this version has written."""
+    older = next(folder.glob(OLDER), None)
+    if older is not None:
+        raise KerhrmError(
+            f"{where}: {run} has the layout of an earlier version, "
+            f"as {older.parent.relative_to(folder)}",
+            f"{HINT}, or delete {run}",
+        )
+    if not folder.is_dir() or _is_run(folder):
+        return
+    names = os.listdir(folder)
+    if names:
+        problem = f"{where}: {run} has files that no run has made, as {min(names)}"
+        raise KerhrmError(problem, f"{HINT}, or choose another preset")
+
+
+def _check_checkout(folder: Path, root: Path, where: str) -> None:
+    """Refuse a folder of the checkout that is not in its ``results``."""
+    is_result = folder.parent == root / "results"
+    if is_result or not folder.is_relative_to(root):
+        return
+    shared = {Path(), Path("results")}
+    of_checkout = tracked(root) - shared
+    for above in (folder, *folder.parents):
+        if not above.is_relative_to(root):
+            return
+        if above.relative_to(root) in of_checkout:
+            raise KerhrmError(f"{where}: {above} is a part of the checkout", HINT)
 
 
 def _is_run(folder: Path) -> bool:
     """Whether a run has begun in a folder."""
-    return (folder / TEMPORARY).is_dir() or (folder / PROVENANCE).is_dir()
+    of_run = [folder / TEMPORARY, folder / PROVENANCE]
+    return any(path.is_dir() for path in of_run)
 
 
 def _check_folders(run: Path, where: str) -> None:
@@ -80,5 +108,5 @@ def _check_folders(run: Path, where: str) -> None:
         if folder.is_dir():
             return
         if os.path.lexists(folder):
-            what = "a file" if folder.exists() else "a link to nothing"
-            raise KerhrmError(f"{where}: {folder} is {what}, not a folder", HINT)
+            kind = "a file" if folder.exists() else "a link to nothing"
+            raise KerhrmError(f"{where}: {folder} is {kind}, not a folder", HINT)

@@ -1,5 +1,7 @@
-"""Models of the configuration's files; every field's description is its
-documentation."""
+"""Which keys do the files of ``config/`` have?
+
+A field's description is its documentation.
+"""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -33,6 +35,9 @@ KINDS = {
 #: what may choose among a learner's candidates
 Criterion = Literal["pooled", "worst_inferred", "worst_true", "oracle", "none"]
 Select = Literal["own", "pooled", "worst_inferred", "worst_true", "oracle", "none"]
+Distinct = Annotated[list[str], Differing]  #: names, none twice
+SomeDistinct = Annotated[Some[str], Differing]  #: and at least one
+Selects = Annotated[Some[Select], Differing]
 
 
 def _kind_of_seeds(value: Any) -> str:
@@ -51,7 +56,7 @@ class DataAt(Options):
 class Tuning(Options):
     """What the preset ``tuning`` runs."""
 
-    data: Annotated[Some[str], Differing] = Field(
+    data: SomeDistinct = Field(
         description="data by name; scores of a candidate are averaged over them"
     )
     seeds: SeedNumber = option(5, "number of replicates")
@@ -114,29 +119,31 @@ class Learner(Options):
 
     @model_validator(mode="after")
     def _tries_one_list(self) -> Self:
-        gridded = [place for place, one in self.at.items() if one.grid]
-        if self.candidates and (self.grid or gridded):
-            grid = "grid" if self.grid else f"at {gridded[0]} a grid"
-            raise ValueError(f"it has {grid} and candidates; delete one of them")
+        if not self.candidates:
+            return self
+        grids = ["grid"] if self.grid else []
+        for condition, change in self.at.items():
+            if change.grid:
+                grids.append(f"at {condition} a grid")
+        if grids:
+            problem = f"it has {grids[0]} and candidates"
+            raise ValueError(f"{problem}; delete one of them")
         return self
 
     @property
     def is_tuned(self) -> bool:
         """Whether it has candidates, of which a criterion selects one."""
-        gridded = any(one.grid for one in self.at.values())
-        return bool(self.grid or self.candidates or gridded)
+        if self.grid or self.candidates:
+            return True
+        return any(change.grid for change in self.at.values())
 
 
 class TableData(Options):
     """Data of a table."""
 
     label: str | None = option(None, "shown in the column `setting`; null: its options")
-    learners: Annotated[Some[str], Differing] | None = option(
-        None, "null: those of the table"
-    )
-    select: Annotated[Some[Select], Differing] | None = option(
-        None, "null: those of the table"
-    )
+    learners: SomeDistinct | None = option(None, "null: those of the table")
+    select: Selects | None = option(None, "null: those of the table")
 
 
 def _once(value: Any) -> Any:
@@ -148,9 +155,12 @@ def _once(value: Any) -> Any:
     for item in value:
         if not isinstance(item, str):
             raise ValueError("must be names; write DATA: {label: TEXT} without a dash")
-    if len(value) > len({str(item) for item in value}):
-        raise ValueError("data are given twice; write each once")
-    return {place: {} for place in value}
+    changes: dict[str, Any] = {}
+    for name in value:
+        if name in changes:
+            raise ValueError("data are given twice; write each once")
+        changes[name] = {}
+    return changes
 
 
 class Table(Options):
@@ -167,18 +177,18 @@ class Table(Options):
     ] = Field(
         description="by name, each with a label and learners of its own if it has any"
     )
-    learners: Annotated[list[str], Differing] = option([], "of all data, by name")
-    select: Annotated[Some[Select], Differing] = option(
+    learners: Distinct = option([], "of all data, by name")
+    select: Selects = option(
         ["own"],
         "criteria by which options were selected, a row each, of learners whose "
         "names have no options",
     )
     seeds: SeedNumber | None = option(None, "how many are shown; null: all")
-    outputs: ByName[Annotated[Some[str], Differing]] = option(
+    outputs: ByName[SomeDistinct] = option(
         {}, "shown, by learner's name, or by what it begins with; else all"
     )
     labels: ByName[str] = option({}, "of options, over those of labels.yaml")
-    choices: Annotated[list[str], Differing] = option(
+    choices: Distinct = option(
         [], "adds alternatives of choices.yaml; learners on those of the data"
     )
 
@@ -202,9 +212,11 @@ class Alternative(Options):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        if sum(map(bool, (self.data, self.learner, self.title))) != 1:
+        changed = [self.data, self.learner, self.title]
+        if len(list(filter(None, changed))) != 1:
             raise ValueError("give one of data, learner and title")
-        if bool(self.title) and bool(self.instead) == bool(self.select):
+        replacements = [self.instead, self.select]
+        if self.title and len(list(filter(None, replacements))) != 1:
             raise ValueError("give instead or select")
         if self.data and self.where:
             raise misfit("is that of data; leave it out", "where")
@@ -222,7 +234,9 @@ class Alternative(Options):
     @property
     def places(self) -> list[str]:
         """Data sets on which it is measured."""
-        return [base_of(self.data)] if self.data else self.where
+        if self.data:
+            return [base_of(self.data)]
+        return self.where
 
 
 class Choice(Options):

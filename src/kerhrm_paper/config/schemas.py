@@ -1,4 +1,4 @@
-"""Names of data and learners, read: their base, and options that it can have."""
+"""Which options can a name of data, or of a learner, have?"""
 
 import functools
 from typing import Annotated, Any
@@ -14,8 +14,8 @@ from kerhrm.options import Options, worded
 from kerhrm_paper.config.fields import SeedNumber, nearest
 from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.options import known
-from kerhrm_paper.config.schema import Whole
-from kerhrm_paper.config.spelling import Nameable, Schema, nameable, parse
+from kerhrm_paper.config.schema import Learner, Whole
+from kerhrm_paper.config.spelling import Nameable, ParsedName, Schema, nameable, parse
 from kerhrm_paper.data.registry import DATA_SETS
 
 DEFAULTS = "library defaults"  #: in the place of a criterion: nothing was selected
@@ -28,40 +28,50 @@ WORDS = {
     "oracle": ORACLE,
     "none": DEFAULTS,
 }
+#: names of criteria, by their words
+NAME_OF = {words: name for name, words in WORDS.items()}
 CROSSED = Nameable(
-    "crossed",
-    Annotated[int, Field(gt=0, le=20)],
-    None,
-    "replicates are all combinations of so many seeds of data, network and clustering",
+    key="crossed",
+    annotation=Annotated[int, Field(gt=0, le=20)],
+    default=None,
+    meaning="replicates are all combinations of so many seeds of data, network and "
+    "clustering",
 )
 SEEDS = Nameable(
-    "seeds",
-    SeedNumber,
-    None,
-    "number of replicates, for every learner on these data",
+    key="seeds",
+    annotation=SeedNumber,
+    default=None,
+    meaning="number of replicates, for every learner on these data",
 )
-RESERVED = ("crossed", "seeds")  #: options of data that are no generator's
+#: options of data that are no generator's; their ranges no class of options checks
+RESERVED = ("crossed", "seeds")
 RANGES: dict[str, TypeAdapter[int]] = {
-    option.key: TypeAdapter(option.annotation) for option in (CROSSED, SEEDS)
+    "crossed": TypeAdapter(CROSSED.annotation),
+    "seeds": TypeAdapter(SEEDS.annotation),
 }
 SELECT = Nameable(
-    "select",
-    str,
-    None,
-    f"criterion in place of the method's own: {', '.join(WORDS)}",
+    key="select",
+    annotation=str,
+    default=None,
+    meaning=f"criterion in place of the method's own: {', '.join(WORDS)}",
 )
-SELECT_ON = Nameable("select_on", str, None, "data set that options were selected on")
+SELECT_ON = Nameable(
+    key="select_on",
+    annotation=str,
+    default=None,
+    meaning="data set that options were selected on",
+)
 
 
 class Schemas:
-    """Schemas of the data sets and learners of the files.
+    """Schemas of the data sets and learners, and the names that they allow.
 
     Parameters
     ----------
     sources : Sources
         The files.
     whole : Whole
-        What they say, validated.
+        Their content, validated.
 
     Attributes
     ----------
@@ -78,100 +88,145 @@ class Schemas:
         self.sources = sources
         self.whole = whole
         self.methods: dict[str, Method] = {}
-        self._data_names: dict[str, tuple[str, dict[str, Any]]] = {}
-        self._learner_names: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._data_names: dict[str, ParsedName] = {}
+        self._learner_names: dict[str, ParsedName] = {}
         for name, data in whole.data.items():
-            known(sources, ("data", name, "generator"), data.generator, DATA_SETS)
+            key = ("data", name, "generator")
+            known(sources, key, data.generator, DATA_SETS)
         for name, learner in whole.learners.items():
             key = ("learners", name, "method")
             method = known(sources, key, learner.method, METHODS)
             self.methods[name] = METHODS[method]
+
+    # --- names -----------------------------------------------------------------------
 
     def data_schema(self, base: str) -> Schema:
         """Options that a name can give data.
 
         Raises KerhrmError if no data set has the name ``base``.
         """
-        if base not in self.whole.data:
-            problem = f"no data set is called '{shown(base, 60).strip(chr(39))}'"
-            raise KerhrmError(problem, nearest(base, self.whole.data))
-        return _data_schema(DATA_SETS[self.whole.data[base].generator].options)
+        data = self.whole.data
+        if base not in data:
+            raise KerhrmError(
+                f"no data set is called '{_unquoted(base)}'", nearest(base, data)
+            )
+        generator = DATA_SETS[data[base].generator]
+        return _data_schema(generator.options)
 
     def learner_schema(self, base: str) -> Schema:
         """Options that a name can give a learner.
 
         Raises KerhrmError if no learner has the name ``base``.
         """
-        if base not in self.whole.learners:
-            problem = f"no learner is called '{shown(base, 60).strip(chr(39))}'"
-            raise KerhrmError(problem, nearest(base, self.whole.learners))
-        return _learner_schema(self.methods[base].options)
+        learners = self.whole.learners
+        if base not in learners:
+            raise KerhrmError(
+                f"no learner is called '{_unquoted(base)}'", nearest(base, learners)
+            )
+        method = self.methods[base]
+        return _learner_schema(method.options)
 
-    def parse_data(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Base and options of data of a name; KerhrmError if it is none."""
+    def parse_data(self, name: str) -> ParsedName:
+        """Base and options of a name of data; KerhrmError if it is none."""
         if name not in self._data_names:
-            base, values = parse(name, self.data_schema)
-            for option, ranges in RANGES.items():
-                if option in values:
-                    _check_range(name, option, values[option], ranges)
-            self._data_names[name] = base, values
-        base, values = self._data_names[name]
-        return base, dict(values)
+            parsed = parse(name, self.data_schema)
+            for option in RESERVED:
+                if option in parsed.options:
+                    _check_range(name, option, parsed.options[option])
+            self._data_names[name] = parsed
+        return self._data_names[name]
 
-    def parse_learner(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Base and options of a learner of a name; KerhrmError if it is none."""
+    def parse_learner(self, name: str) -> ParsedName:
+        """Base and options of a name of a learner; KerhrmError if it is none."""
         if name not in self._learner_names:
-            base, values = parse(name, self.learner_schema)
-            self._check_selection(name, base, values)
-            self._learner_names[name] = base, values
-        base, values = self._learner_names[name]
-        return base, dict(values)
+            parsed = parse(name, self.learner_schema)
+            self._check_select(name, parsed)
+            self._check_select_on(name, parsed)
+            self._learner_names[name] = parsed
+        return self._learner_names[name]
 
-    def _check_selection(self, name: str, base: str, values: dict[str, Any]) -> None:
-        """Refuse a criterion, or data that it saw, that the learner cannot have."""
+    def _check_select(self, name: str, parsed: ParsedName) -> None:
+        """Refuse a criterion that the learner cannot have."""
+        base = parsed.base
+        criterion = parsed.options.get("select")
+        if not criterion:
+            return
         learner = self.whole.learners[base]
-        select, source = values.get("select"), values.get("select_on")
-        tuned = learner.is_tuned
-        if (select and not tuned) or (source and not (tuned or learner.tuned_as)):
-            key = "select" if select else "select_on"
-            problem = f"{name}: nothing is selected for {base}"
-            raise KerhrmError(problem, f"leave {key} out")
-        if select and select not in self.criteria(base):
-            problem = f"{name}: {base} has no criterion '{select}'"
-            raise KerhrmError(problem, nearest(select, self.criteria(base)))
-        if source and source not in self.whole.data:
-            problem = f"{name}: no data set is called '{source}'"
-            raise KerhrmError(problem, nearest(source, self.whole.data))
+        if not learner.is_tuned:
+            raise _nothing_selected(name, base, "select")
+        criteria = self.criteria(base)
+        if criterion not in criteria:
+            raise KerhrmError(
+                f"{name}: {base} has no criterion '{criterion}'",
+                nearest(criterion, criteria),
+            )
+
+    def _check_select_on(self, name: str, parsed: ParsedName) -> None:
+        """Refuse data on which nothing was selected for the learner."""
+        base = parsed.base
+        source = parsed.options.get("select_on")
+        if not source:
+            return
+        if not _takes_selected(self.whole.learners[base]):
+            raise _nothing_selected(name, base, "select_on")
+        if source not in self.whole.data:
+            raise KerhrmError(
+                f"{name}: no data set is called '{source}'",
+                nearest(source, self.whole.data),
+            )
+
+    # --- criteria --------------------------------------------------------------------
 
     def own_criterion(self, base: str) -> str:
-        """Name of a learner's own criterion."""
-        criterion = self.methods[base].criterion
-        return next((name for name, text in WORDS.items() if text == criterion), "own")
+        """Name of a learner's own criterion; ``own`` if it has no other name."""
+        method = self.methods[base]
+        return NAME_OF.get(method.criterion, "own")
 
     def criteria(self, base: str) -> list[str]:
         """Names of the criteria that can have selected a learner's options.
 
         Its own is the first; there are none where nothing is tried.
         """
-        if not self.whole.learners[base].is_tuned:
+        learner = self.whole.learners[base]
+        if not learner.is_tuned:
             return []
-        return [*dict.fromkeys([*self.honest_criteria(base), ORACLE, "none"])]
+        criteria = [*self.honest_criteria(base), ORACLE, "none"]
+        return list(dict.fromkeys(criteria))
 
     def honest_criteria(self, base: str) -> list[str]:
         """Names of the criteria that see no test data; a learner's own is the first."""
-        can = [self.own_criterion(base)]
-        can += [n for n, text in WORDS.items() if text in self.methods[base].criteria]
-        return [*dict.fromkeys(can)]
+        method = self.methods[base]
+        criteria = [self.own_criterion(base)]
+        for name, words in WORDS.items():
+            if words in method.criteria:
+                criteria.append(name)
+        return list(dict.fromkeys(criteria))
 
 
-def _check_range(name: str, option: str, value: Any, ranges: TypeAdapter[int]) -> None:
-    """Refuse a value of a reserved option, which no class of options validates."""
+def _takes_selected(learner: Learner) -> bool:
+    """Whether options are selected for a learner, or for another one it follows."""
+    return learner.is_tuned or bool(learner.tuned_as)
+
+
+def _nothing_selected(name: str, base: str, option: str) -> KerhrmError:
+    """Error of a name with an option about selection, where nothing is selected."""
+    return KerhrmError(f"{name}: nothing is selected for {base}", f"leave {option} out")
+
+
+def _unquoted(name: str) -> str:
+    """A name as errors show it, shortened, between quotes that they add."""
+    return shown(name, 60).strip("'")
+
+
+def _check_range(name: str, option: str, value: Any) -> None:
+    """Refuse a value of a reserved option that is out of its range."""
     try:
-        ranges.validate_python(value)
+        RANGES[option].validate_python(value)
     except ValidationError as error:
         problem, _ = worded(error.errors()[0])
-        problem = f"{name}: {option}: {problem}"
-        raise KerhrmError(problem, f"write another number, or no {option}") from error
+        raise KerhrmError(
+            f"{name}: {option}: {problem}", f"write another number, or no {option}"
+        ) from error
 
 
 @functools.cache
@@ -180,11 +235,13 @@ def _data_schema(options: type[Options]) -> Schema:
     schema = nameable(options)
     schema |= nameable(NetworkOptions, "network.")
     schema |= nameable(FeatureOptions, "features.")
-    return schema | {"crossed": CROSSED, "seeds": SEEDS}
+    schema |= {"crossed": CROSSED, "seeds": SEEDS}
+    return schema
 
 
 @functools.cache
 def _learner_schema(options: type[Options]) -> Schema:
     """Options of a method, then of the selection."""
     schema = nameable(options)
-    return schema | {"select": SELECT, "select_on": SELECT_ON}
+    schema |= {"select": SELECT, "select_on": SELECT_ON}
+    return schema

@@ -1,4 +1,4 @@
-"""Options in a name: ``kerhrm+k=10_15+n_init=1`` and back.
+"""How does a name give options, as ``kerhrm+k=10_15+n_init=1``, and which does it?
 
 A cell is ``DATA+option=value+.../LEARNER+option=value+...``; that text is its name in
 tables and its path.  It holds only characters that are safe everywhere: Snakemake
@@ -7,9 +7,8 @@ Slurm's logs.  How values are spelled: :mod:`kerhrm_paper.config.nameable`.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from itertools import accumulate
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import suggest
@@ -25,34 +24,60 @@ LONGEST = 100  #: characters of a part
 _CHARACTERS = re.compile(r"[A-Za-z0-9_.=+-]+")
 
 
+Named = Mapping[str, Any]  #: options of a name, by key
+
+
+class ParsedName(NamedTuple):
+    """A name of data or of a learner, read.
+
+    Attributes
+    ----------
+    base : str
+        The name without options.
+    options : mapping
+        Values by key.
+    """
+
+    base: str
+    options: Named
+
+
 def base_of(name: str) -> str:
     """A name without its options."""
     return name.partition("+")[0]
 
 
-def spell(base: str, values: Mapping[str, Any], schema: Schema) -> str:
+def spell(base: str, options: Named, schema: Schema) -> str:
     """The name of a base with some options, by key, in declared order.
 
     Raises KerhrmError if one of them is unknown or has no spelling, or the name is too
     long.
     """
-    for key in values:
+    for key in options:
         if key not in schema:
             raise _unknown(base, key, schema)
     words = [base]
-    for key in (key for key in schema if key in values):
-        try:
-            words.append(f"{key}={spell_value(values[key])}")
-        except ValueError as error:
-            problem = f"{base}: {key}={shown(values[key])}: {error}"
-            hint = "give the option to a learner, or a data set, of its own"
-            raise KerhrmError(problem, hint) from error
-    text = "+".join(words)
-    _check_length(text)
-    return text
+    for key in schema:
+        if key in options:
+            word = _spelled(base, key, options[key])
+            words.append(word)
+    name = "+".join(words)
+    _check_length(name)
+    return name
 
 
-def parse(text: str, schema_of: Callable[[str], Schema]) -> tuple[str, dict[str, Any]]:
+def _spelled(base: str, key: str, value: Any) -> str:
+    """The word ``option=value`` of a name; KerhrmError if there is none."""
+    try:
+        spelled = spell_value(value)
+    except ValueError as error:
+        problem = f"{base}: {key}={shown(value)}: {error}"
+        hint = "give the option to a learner, or a data set, of its own"
+        raise KerhrmError(problem, hint) from error
+    return f"{key}={spelled}"
+
+
+def parse(text: str, schema_of: Callable[[str], Schema]) -> ParsedName:
     """The base and the options, by key, of a name.
 
     ``schema_of`` gives the options of a base, and raises KerhrmError if there is none.
@@ -62,72 +87,93 @@ def parse(text: str, schema_of: Callable[[str], Schema]) -> tuple[str, dict[str,
     """
     _check_length(text)
     base, *words = text.split("+")
-    if not base or not _CHARACTERS.fullmatch(text) or ".." in text:
-        problem = f"{shown(text)} must be a name"
-        hint = "write BASE+option=value+..., of letters, digits and _.=+-"
-        joined = text.replace("/", "+")
-        if "/" in text and ".." not in text and _CHARACTERS.fullmatch(joined):
-            hint = f"write {joined}"
-        raise KerhrmError(problem, hint)
+    if not base or not _is_name(text):
+        raise _no_name(text)
     schema = schema_of(base)
-    values: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for word in words:
         key, _, _ = word.partition("=")
-        if key in values:
+        if key in options:
             raise KerhrmError(f"{text}: {key} is given twice", "write it once")
-        values[key] = _value(text, word, schema)
-    _check_groups(text, values)
-    canonical = spell(base, values, schema)
+        options[key] = _value(text, word, schema)
+    _check_groups(text, options)
+    canonical = spell(base, options, schema)
     if canonical != text:
         problem = f"{text}: its options are in another order"
         raise KerhrmError(problem, f"write {canonical}")
-    return base, values
+    return ParsedName(base, options)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text has only characters of names, and means no folder above."""
+    return bool(_CHARACTERS.fullmatch(text)) and ".." not in text
+
+
+def _no_name(text: str) -> KerhrmError:
+    """Error of a text that is no name, as one with a / for a +."""
+    joined = text.replace("/", "+")
+    hint = "write BASE+option=value+..., of letters, digits and _.=+-"
+    if "/" in text and _is_name(joined):
+        hint = f"write {joined}"
+    return KerhrmError(f"{shown(text)} must be a name", hint)
 
 
 def _value(text: str, word: str, schema: Schema) -> Any:
     """The value in a word ``option=value`` of a name."""
-    key, _, value = word.partition("=")
-    base, *words = text.split("+")
     if not word:
         raise KerhrmError(f"{text}: an option is missing behind a +", "delete the +")
+    key, _, value = word.partition("=")
     if key not in schema:
         raise _unknown(text, key, schema)
+    option = schema[key]
     if not value:
-        hint = f"write {key}=VALUE: {schema[key].values}"
+        hint = f"write {key}=VALUE: {option.values}"
         raise KerhrmError(f"{text}: {key} has no value", hint)
     try:
-        return schema[key].read(value)
+        return option.read(value)
     except Misspelled as error:
-        again = [error.word if one == word else one for one in words]
-        hint = f"write {'+'.join([base, *again])}"
-        raise KerhrmError(f"{text}: {error}", hint) from error
+        words = text.split("+")
+        words[words.index(word)] = error.word
+        canonical = "+".join(words)
+        raise KerhrmError(f"{text}: {error}", f"write {canonical}") from error
     except ValueError as error:
         problem, _, hint = str(error).partition("; ")
-        hint = hint or f"kerhrm options {base} lists what options take"
+        hint = hint or f"kerhrm options {base_of(text)} lists what options take"
         raise KerhrmError(f"{text}: {problem}", hint) from error
 
 
-def _check_groups(text: str, values: Mapping[str, Any]) -> None:
+def _check_groups(text: str, options: Named) -> None:
     """Refuse an option of a group that the name leaves out."""
-    for key in values:
-        *above, _ = accumulate(key.split("."), "{}.{}".format)
-        for group in above:
-            if group in values:
+    for key in options:
+        for group in _groups(key):
+            if group in options:
                 problem = f"{text}: {group}=none leaves {key} out"
                 raise KerhrmError(problem, "delete one of them")
 
 
+def _groups(key: str) -> Iterator[str]:
+    """Groups that an option is in: of ``a.b.c``, ``a`` and ``a.b``."""
+    group, dot, _ = key.rpartition(".")
+    while dot:
+        yield group
+        group, dot, _ = group.rpartition(".")
+
+
 def _unknown(where: str, key: str, schema: Schema) -> KerhrmError:
-    problem = f"{where}: no option is called '{shown(key).strip(chr(39))}'"
+    name = shown(key).strip("'")
+    problem = f"{where}: no option is called '{name}'"
     return KerhrmError(problem, _hint(base_of(where), key, schema))
 
 
 def _hint(base: str, key: str, known: Collection[str]) -> str:
     """Hint for an unknown option: the nearest one, or where all are listed."""
-    if RENAMED.get(key) in known:
-        return f"it is {RENAMED[key]} now"
+    renamed = RENAMED.get(key)
+    if renamed in known:
+        return f"it is {renamed} now"
     hint = suggest(key, known) if known else ""
-    return hint if "did you" in hint else f"kerhrm options {base} lists them"
+    if "did you" in hint:
+        return hint
+    return f"kerhrm options {base} lists them"
 
 
 def _check_length(text: str) -> None:
@@ -138,7 +184,7 @@ def _check_length(text: str) -> None:
         raise KerhrmError(problem, hint)
 
 
-def tree(values: Mapping[str, Any]) -> dict[str, Any]:
+def tree(options: Named) -> dict[str, Any]:
     """Options by dotted key as nested ones.
 
     Examples
@@ -147,10 +193,10 @@ def tree(values: Mapping[str, Any]) -> dict[str, Any]:
     {'k': [5], 'pretest': {'level': 0.1}}
     """
     nested: dict[str, Any] = {}
-    for key, value in values.items():
-        *above, last = key.split(".")
-        place = nested
-        for part in above:
-            place = place.setdefault(part, {})
-        place[last] = value
+    for key, value in options.items():
+        *groups, last = key.split(".")
+        innermost = nested
+        for group in groups:
+            innermost = innermost.setdefault(group, {})
+        innermost[last] = value
     return nested

@@ -1,4 +1,7 @@
-"""YAML of plain values, read strictly: no surprises of YAML 1.1, no tags, no bombs."""
+"""What does a YAML file say, read strictly?
+
+It has plain values only: no surprises of YAML 1.1, no tags, no bombs.
+"""
 
 import os
 import re
@@ -27,7 +30,14 @@ OWN_KEYS = (
     "seed",
 )
 #: keys of the command line whose values are text, also where they look like a number
-TEXTS = ("preset", "results", "raw_dir", "on_missing", "device", *OWN_KEYS)
+TEXTS = (
+    "preset",
+    "results",
+    "raw_dir",
+    "on_missing",
+    "device",
+    *OWN_KEYS,
+)
 
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -84,18 +94,24 @@ def read_yaml(path: Path) -> Tree:
     except KerhrmError as error:
         raise KerhrmError(f"{name}: {error.problem}", error.hint) from error
     except (OSError, yaml.YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1} " if mark else ""
-        text = (
-            getattr(error, "problem", None) or getattr(error, "strerror", None) or error
-        )
-        problem = f"{where}cannot be read as YAML: {' '.join(str(text).split())}"
-        hint = "check that it is a file of 'key: value' lines, each key once"
-        raise KerhrmError(f"{name}: {problem}", hint) from error
+        raise _unreadable(name, error) from error
     if content is not None and not isinstance(content, dict):
         problem = f"{name}: must be a mapping; got a {type(content).__name__}"
         raise KerhrmError(problem, "write 'key: value' lines")
     return content or {}
+
+
+def _unreadable(name: str, error: Exception) -> KerhrmError:
+    """Error of a file that is no YAML, in one line with the number of its line."""
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1} " if mark else ""
+    reason = getattr(error, "problem", None)
+    reason = reason or getattr(error, "strerror", None)
+    words = str(reason or error).split()
+    return KerhrmError(
+        f"{name}: {where}cannot be read as YAML: {' '.join(words)}",
+        "check that it is a file of 'key: value' lines, each key once",
+    )
 
 
 def parse(text: str) -> Any:
@@ -116,7 +132,8 @@ def _check(text: str) -> None:
     # of every collection that is open, from the whole text on: its anchor, the number
     # of values below it, and how deep they are nested
     anchors: list[str | None] = [None]
-    sizes, depths = [0], [0]
+    sizes = [0]
+    depths = [0]
     known: dict[str | None, tuple[int, int]] = {}
     event: Any
     for event in yaml.parse(text, _Loader):
@@ -130,8 +147,9 @@ def _check(text: str) -> None:
             depths.append(0)
             known.pop(event.anchor, None)
         elif isinstance(event, yaml.CollectionEndEvent):
-            size, depth = sizes.pop() + 1, depths.pop() + 1
-            known[anchors.pop()] = size, depth
+            size = sizes.pop() + 1
+            depth = depths.pop() + 1
+            known[anchors.pop()] = (size, depth)
         elif isinstance(event, yaml.ScalarEvent):
             size = 1
             known[event.anchor] = size, depth
@@ -139,7 +157,8 @@ def _check(text: str) -> None:
             if event.anchor in anchors:
                 hint = "write its values out"
                 raise KerhrmError(f"the alias '{event.anchor}' contains itself", hint)
-            size, depth = known.get(event.anchor, (0, 0))
+            unknown = (0, 0)
+            size, depth = known.get(event.anchor, unknown)
         sizes[-1] += size
         depths[-1] = max(depths[-1], depth)
         if sizes[-1] > MAX_VALUES:
@@ -174,8 +193,9 @@ def _value(key: str, text: str) -> Any:
     """What the text behind ``key=`` stands for; None if it is empty."""
     try:
         if text and key in TEXTS:
-            several = key in OWN_KEYS and text[0] == "["
-            return _texts(text) if several or text[0] in "\"'" else text
+            is_list = key in OWN_KEYS and text[0] == "["
+            is_quoted = text[0] in "\"'"
+            return _texts(text) if is_list or is_quoted else text
         return parse(text)
     except yaml.YAMLError:  # no YAML, as a path or a name need not be
         return text
@@ -190,13 +210,17 @@ def shown(path: Path) -> str:
     Relative to the working directory where it lies below that.
     """
     here = Path.cwd()
-    return os.fspath(path.relative_to(here) if path.is_relative_to(here) else path)
+    if path.is_relative_to(here):
+        path = path.relative_to(here)
+    return os.fspath(path)
 
 
 def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
     """``base`` with ``changes`` on top: mappings merge, everything else is replaced."""
     result = dict(base)
     for key, value in changes.items():
-        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
-        result[key] = merge(result[key], value) if both else value
+        earlier = result.get(key)
+        if isinstance(value, Mapping) and isinstance(earlier, Mapping):
+            value = merge(earlier, value)
+        result[key] = value
     return result

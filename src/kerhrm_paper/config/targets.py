@@ -1,7 +1,7 @@
-"""Files of cells that are asked for by name: what is no cell is refused at once."""
+"""Is a file that is asked for by name one of a cell, which some rule makes?"""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +9,19 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import LearnerCell
 from kerhrm_paper.config.command_line import CommandLine
 from kerhrm_paper.config.config import Config
-from kerhrm_paper.config.fields import nearest
+from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.layout import reserved
 
 #: folders beside those of the learners on some data
 OF_DATA = ("data", "features")
 #: files of a learner on some data
 OF_LEARNER = ("predictions.npz", "scores.csv")
-ITERATIONS, PRETEST = "iterations", "heterogeneity.npz"
+ITERATIONS = "iterations"
+PRETEST = "heterogeneity.npz"
+STEPS = ("environments.npz", "directions.npz")  #: of an iteration
+#: wildcards of a cell's files, by their place in the path
+WILDCARDS = ("data", "learner", "", "t")
 WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
-STEPS = ("environments.npz", "directions.npz")
 
 
 def check_target(config: Config, root: Path, parts: Sequence[str]) -> None:
@@ -26,38 +29,47 @@ def check_target(config: Config, root: Path, parts: Sequence[str]) -> None:
 
     Raises KerhrmError, in one line with the nearest name or the right spelling.
     """
-    if len(parts) < 2 or reserved(root).fullmatch(parts[0]):
+    if len(parts) < 2:
         return
-    data, learner, *rest = parts
-    config.data(data)
+    data, learner, *files = parts
+    if reserved(root).fullmatch(data):
+        return  # a file of the run
+    data_cell = config.data(data)
     if learner in OF_DATA:
         return
-    where, cell = f"{data}/{learner}", config.learner(data, learner)
-    if not rest or rest[0] in OF_LEARNER:
+    cell = config.learner(data, learner)
+    if not files:
         return
-    if rest[0] == ITERATIONS:
-        _check_iteration(where, cell, rest)
-        return
-    pretested = cell.checkpointed and config.data(data).task == "regression"
-    if rest[0] == PRETEST and pretested:
-        return
-    files = [*OF_LEARNER, *([ITERATIONS] * cell.checkpointed), *([PRETEST] * pretested)]
-    raise KerhrmError(f"{where} has no {rest[0]}", nearest(rest[0], files))
+    known = [*OF_LEARNER]
+    if cell.checkpointed:
+        known.append(ITERATIONS)
+        if data_cell.task == "regression":
+            known.append(PRETEST)
+    where, file = f"{data}/{learner}", files[0]
+    if file == ITERATIONS:
+        _check_iteration(where, cell, files)
+    elif file not in known:
+        raise KerhrmError(f"{where} has no {file}", nearest(file, known))
 
 
-def _check_iteration(where: str, cell: LearnerCell, rest: Sequence[str]) -> None:
+def _check_iteration(where: str, cell: LearnerCell, files: Sequence[str]) -> None:
     """Refuse an iteration that a learner does not have, or that is no job."""
     if not cell.checkpointed:
         problem = f"{where}: its iterations are no jobs"
         hint = "they are in predictions.npz, if it has some"
         raise KerhrmError(problem, hint)
+    _, *below = files
+    if not below:
+        return
+    iteration, *steps = below
     last = getattr(cell.options, "n_iterations", 0)
-    known = [str(t) for t in range(1, last + 1)]
-    if len(rest) > 1 and rest[1] not in known:
-        problem = f"{where} has no iteration {rest[1]}"
-        raise KerhrmError(problem, f"it has {', '.join(known)}")
-    if len(rest) > 2 and rest[2] not in STEPS:
-        raise KerhrmError(f"{where}: no {rest[2]}", nearest(rest[2], STEPS))
+    iterations = [str(t) for t in range(1, last + 1)]
+    if iteration not in iterations:
+        problem = f"{where} has no iteration {iteration}"
+        raise KerhrmError(problem, f"it has {', '.join(iterations)}")
+    if steps and steps[0] not in STEPS:
+        step = steps[0]
+        raise KerhrmError(f"{where}: no {step}", nearest(step, STEPS))
 
 
 def check_made(
@@ -79,24 +91,33 @@ def check_made(
     Raises KerhrmError, in one line with the nearest file.
     """
     path = str(Path(run, *parts))
-    if any(rule.is_producer(path) for rule in rules):
-        return
-    of_cell = dict(zip(("data", "learner", "", "t"), parts, strict=False))
-    made = [str(file) for rule in rules for file in rule.output]
-    known = {
-        _filled(file, {**of_cell, "table": table}) for table in tables for file in made
-    }
-    files = sorted(file for file in known if "{" not in file)
-    raise KerhrmError(f"no rule makes {path}", nearest(path, files))
+    patterns: list[str] = []
+    for rule in rules:
+        if rule.is_producer(path):
+            return
+        patterns += map(str, rule.output)
+    wildcards = dict(zip(WILDCARDS, parts, strict=False))
+    files: set[str] = set()
+    for table in tables:
+        wildcards["table"] = table
+        for pattern in patterns:
+            file = _filled(pattern, wildcards)
+            if "{" not in file:
+                files.add(file)
+    raise KerhrmError(f"no rule makes {path}", nearest(path, sorted(files)))
 
 
-def _filled(file: str, values: Mapping[str, str]) -> str:
+def _filled(pattern: str, wildcards: Mapping[str, str]) -> str:
     """A file's pattern with the wildcards that have a value replaced."""
-    return WILDCARD.sub(lambda match: values.get(match[1], match[0]), file)
+
+    def value(match: re.Match[str]) -> str:
+        return wildcards.get(match[1], match[0])
+
+    return WILDCARD.sub(value, pattern)
 
 
 def check_planned(
-    command: CommandLine, targets: Collection[str], folder: str, snakefile: str
+    command: CommandLine, targets: Names, folder: str, snakefile: str
 ) -> None:
     """Refuse an option that names a rule or file which the asked targets do not need.
 
@@ -114,18 +135,23 @@ def check_planned(
 
     Raises KerhrmError, in one line.
     """
-    named = [pair for pair in command.planned() if pair[1] not in targets]
+    named = []
+    for word, value in command.planned():
+        if value not in targets:
+            named.append((word, value))
     if not named:
         return
     from kerhrm_paper.runs.costs import summary
 
+    words = [*command.planning(), "--snakefile", snakefile]
     try:
-        files = summary([*command.planning(), "--snakefile", snakefile], folder)
+        files = summary(words, folder)
     except KerhrmError:  # Snakemake itself says why there is no plan
         return
-    needed, asked = {*files["rule"], *files["output_file"]}, " ".join(command.targets)
+    needed = {*files["rule"], *files["output_file"]}
+    asked = " ".join(command.targets) or "all"
     for word, value in named:
         if value not in needed:
-            problem = f"{word} {value}: {asked or 'all'} does not need {value}"
-            hint = f"name a rule or a file that {asked or 'all'} needs"
+            problem = f"{word} {value}: {asked} does not need {value}"
+            hint = f"name a rule or a file that {asked} needs"
             raise KerhrmError(problem, hint)

@@ -1,4 +1,4 @@
-"""Records of tables: rows of cells, and the jobs that train cells together."""
+"""What do tables show of which cells, and which cells does one job train?"""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,10 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, Self
 
+from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.runs import TOGETHER
+
+Cell = tuple[str, str]  #: names of data, and of a learner on them
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,14 @@ class TableView:
     @property
     def data(self) -> list[str]:
         """Names of its data, in order."""
-        return list(dict.fromkeys(row.data for row in self.rows))
+        names = [row.data for row in self.rows]
+        return list(dict.fromkeys(names))
 
     @property
-    def cells(self) -> list[tuple[str, str]]:
+    def cells(self) -> list[Cell]:
         """Data and learner of everything that is trained for it, in order."""
-        return list(dict.fromkeys((row.data, row.trained) for row in self.rows))
+        cells = [(row.data, row.trained) for row in self.rows]
+        return list(dict.fromkeys(cells))
 
     def params(self) -> dict[str, Any]:
         """All of it as plain values, for a job."""
@@ -83,23 +88,36 @@ class TableView:
     @classmethod
     def load(cls, params: Mapping[str, Any]) -> Self:
         """The table of :meth:`params`."""
-        rows = tuple(Row(**row) for row in params["rows"])
-        return cls(**{**params, "rows": rows})
+        rows = [Row(**row) for row in params["rows"]]
+        table = {**params, "rows": tuple(rows)}
+        return cls(**table)
 
 
 @dataclass(frozen=True)
 class Group:
     """Learners on some data that one job trains: one by several criteria, or the
-    candidates of a search."""
+    candidates of a search.
 
-    name: str  #: what asks for them, their data, and the learner
+    Attributes
+    ----------
+    data : str
+    learners : tuple of str
+        Names of the same base.
+    """
+
     data: str
     learners: tuple[str, ...]
 
     @property
     def rule(self) -> str:
-        """Name of the rule, with a digest: no two groups have one, as those of
-        ``r=2.0`` and ``r=-2.0`` would without."""
-        words = re.sub(r"\W+", "_", self.name)
-        digest = blake2b(self.name.encode(), digest_size=3).hexdigest()
-        return f"{TOGETHER}{words}_{digest}"
+        """Name of the rule: of the data, the learner's base, and a digest of all names.
+
+        It depends on nothing else, so that a job keeps its rule when another table
+        comes to show its cells.  The digest tells ``r=2.0`` and ``r=-2.0`` apart.
+        """
+        base = base_of(self.learners[0])
+        words = re.sub(r"\W+", "_", f"{self.data} {base}")
+        members = [self.data, *sorted(self.learners)]
+        text = " ".join(members)
+        digest = blake2b(text.encode(), digest_size=3)
+        return f"{TOGETHER}{words}_{digest.hexdigest()}"

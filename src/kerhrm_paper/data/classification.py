@@ -25,13 +25,8 @@ from kerhrm.options import (
     Some,
     option,
 )
-from kerhrm_paper.data.dataset import Dataset
-from kerhrm_paper.data.drawing import (
-    Scramble,
-    draw_parts,
-    mixing_matrix,
-    named_by,
-)
+from kerhrm_paper.data.drawing import Scramble, draw_parts, mixing_matrix, named_by
+from kerhrm_paper.data.draws import Draws
 
 
 class ClassificationData(Options):
@@ -63,16 +58,18 @@ class ClassificationData(Options):
         return 2 * self.n_train_per_environment
 
 
-def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
-    """Draw one data set per seed; training x is (S, 2 n_train_per_environment, 2 d).
+def generate(options: ClassificationData, seeds: Sequence[int]) -> Draws:
+    """Draw one replicate per seed; training x is (S, 2 n_train_per_environment, 2 d).
 
     Settings that differ in a bias rate, a sigma or the scrambling share labels and
     noise.
     """
-    rates = (options.r1, options.r2)
-    parts = {
-        "train": [(options.n_train_per_environment, r) for r in rates],
-        "validation": [(options.n_validation_per_environment, r) for r in rates],
+    n_train = options.n_train_per_environment
+    n_validation = options.n_validation_per_environment
+    training_rates = (options.r1, options.r2)
+    environments = {
+        "train": [(n_train, r) for r in training_rates],
+        "validation": [(n_validation, r) for r in training_rates],
         "test": [(options.n_test, r) for r in options.r_test],
     }
 
@@ -80,14 +77,13 @@ def generate(options: ClassificationData, seeds: Sequence[int]) -> Dataset:
         random: np.random.Generator, seed: int, n: int, r: float
     ) -> tuple[np.ndarray, ...]:
         s, v, y = draw(random, n, r, options)
-        return np.hstack([s, v]) @ mixing_matrix(
-            options.scramble, 2 * options.d, seed
-        ).T, y
+        h = mixing_matrix(options.scramble, 2 * options.d, seed)
+        x = np.hstack([s, v]) @ h.T
+        return x, y
 
-    names = [f"r_test={r:.2f}" for r in options.r_test]
-    return Dataset(
-        **draw_parts(points, seeds, parts),
-        test_environments=names,
+    return Draws(
+        **draw_parts(points, seeds, environments),
+        test_environments=[f"r_test={r:.2f}" for r in options.r_test],
         seeds=seeds,
         task="classification",
     )
@@ -102,8 +98,13 @@ def draw(
     a = np.where(random.random(n) < r, y, -y)
     noise_s, noise_v = random.standard_normal((2, n, options.d))
     b = np.where(random.random(n) < options.agreement, y, -y)
-    s, v = (b, a) if options.spurious == "V" else (a, b)
-    return s[:, None] + sigma_s * noise_s, v[:, None] + sigma_v * noise_v, y
+    if options.spurious == "V":
+        mean_s, mean_v = b, a
+    else:
+        mean_s, mean_v = a, b
+    s = mean_s[:, None] + sigma_s * noise_s
+    v = mean_v[:, None] + sigma_v * noise_v
+    return s, v, y
 
 
 def deviations(options: ClassificationData) -> tuple[float, float]:

@@ -1,75 +1,90 @@
 """Reference rows that need no training: what is known of the synthetic data."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import scipy  # whose modules are imported when they are used
 
 from kerhrm.randomness import stream
 from kerhrm_paper.data.classification import ClassificationData, deviations
+from kerhrm_paper.data.generator import ReferenceRows
 from kerhrm_paper.data.regression import RegressionData, draw_unselected
 from kerhrm_paper.data.temporal import TemporalData
 
-#: value by row name, then by test environment ("": all) and metric
-Rows = dict[str, dict[tuple[str, str], float]]
 NAN = float("nan")
 DRAWS = 400_000  # behind the errors of the regression: to about 1 %
 
 
-def classification(data: ClassificationData) -> Rows:
+def classification(data: ClassificationData) -> ReferenceRows:
     """Accuracies of the Bayes rule for the pooled training data, and of the best
     invariant rule."""
-    sigmas = deviations(data)
-    stable, spurious = sigmas if data.spurious == "V" else sigmas[::-1]
-    pooled = (data.r1 + data.r2) / 2
-    right = invariant_ceiling(data.d, stable)
-    ceiling = data.agreement * right + (1 - data.agreement) * (1 - right)
+    sigma_s, sigma_v = deviations(data)
+    if data.spurious == "V":
+        stable, spurious = sigma_s, sigma_v
+    else:
+        stable, spurious = sigma_v, sigma_s
+    r_pooled = (data.r1 + data.r2) / 2
+    of_s = invariant_ceiling(data.d, stable)
+    ceiling = data.agreement * of_s + (1 - data.agreement) * (1 - of_s)
 
     def bayes(r: float) -> float:
         return bayes_pooled_accuracy(
-            pooled, r, data.d, stable, spurious, data.agreement
+            r_train=r_pooled,
+            r=r,
+            d=data.d,
+            sigma_s=stable,
+            sigma_v=spurious,
+            agreement=data.agreement,
         )
 
-    rows: Rows = {}
-    for name, rule in (
-        ("Bayes pooled", bayes),
-        ("invariant ceiling", lambda r: ceiling),
-    ):
-        own, others = rule(pooled), [rule(r) for r in data.r_test]
-        test = float(np.mean(others))
-        found = {"train_acc": own, "test_acc": test, "generalisation_gap": test - own}
+    bayes_of_tests = {r: bayes(r) for r in data.r_test}
+    ceilings = dict.fromkeys(data.r_test, ceiling)
+    return {
+        "ref: Bayes pooled": _accuracies(bayes(r_pooled), bayes_of_tests),
+        "ref: invariant ceiling": _accuracies(ceiling, ceilings),
+    }
+
+
+def _accuracies(
+    training: float, tests: Mapping[float, float]
+) -> dict[tuple[str, str], float]:
+    """Metrics of a rule, by its accuracies in training and at test bias rates."""
+    test = float(np.mean([*tests.values()]))
+    metrics = {
+        ("", "train_acc"): training,
+        ("", "test_acc"): test,
+        ("", "generalisation_gap"): test - training,
+    }
+    for r, accuracy in tests.items():
+        metrics[f"r_test={r:.2f}", "test_acc"] = accuracy
+    return metrics
+
+
+def regression(data: RegressionData) -> ReferenceRows:
+    """Test errors of least squares on S, and of the structural function."""
+    rows: ReferenceRows = {}
+    for name, errors in reference_errors(data).items():
+        if name == "zero":  # which tables measure
+            continue
+        spread = float(errors.std(ddof=1)) if len(errors) > 1 else NAN
         rows[f"ref: {name}"] = {
-            ("", metric): value for metric, value in found.items()
-        } | {
-            (f"r_test={r:.2f}", "test_acc"): v
-            for r, v in zip(data.r_test, others, strict=True)
+            ("", "mean_error"): float(errors.mean()),
+            ("", "error_sd"): spread,
         }
     return rows
 
 
-def regression(data: RegressionData) -> Rows:
-    """Test errors of least squares on S, and of the structural function."""
-    return {
-        f"ref: {name}": {
-            ("", "mean_error"): float(errors.mean()),
-            ("", "error_sd"): float(errors.std(ddof=1)) if len(errors) > 1 else NAN,
-        }
-        for name, errors in reference_errors(data).items()
-        if name != "zero"  # which tables measure
-    }
-
-
-def temporal(data: TemporalData) -> Rows:
+def temporal(data: TemporalData) -> ReferenceRows:
     """Accuracy of the best rule on S: in every environment it is the same."""
-    right = invariant_ceiling(data.d, 1.0)
-    value = (1 - data.noise) * right + data.noise * (1 - right)
-    metrics = {
-        "train_acc": value,
-        "test_acc": value,
-        "worst_acc": value,
-        "generalisation_gap": 0.0,
+    of_w = invariant_ceiling(data.d, 1.0)
+    accuracy = (1 - data.noise) * of_w + data.noise * (1 - of_w)
+    ceiling = {
+        ("", "train_acc"): accuracy,
+        ("", "test_acc"): accuracy,
+        ("", "worst_acc"): accuracy,
+        ("", "generalisation_gap"): 0.0,
     }
-    return {
-        "ref: invariant ceiling": {("", name): value for name, value in metrics.items()}
-    }
+    return {"ref: invariant ceiling": ceiling}
 
 
 def invariant_ceiling(d: int = 5, sigma_s: float = 3.0) -> float:
@@ -130,27 +145,35 @@ def bayes_pooled_accuracy(
         agree, differ = np.log([r_train, 1 - r_train])
 
     def accuracy_given(a: int) -> float:
+        """P(the rule is right | Y = 1, A = a)."""
         b = (a * d + d**0.5 * sigma_v * z) / sigma_v**2
-        g = np.logaddexp(agree + b, differ - b) - np.logaddexp(differ + b, agree - b)
-        threshold = -g / 2
-        if agreement < 1:
-            odds = agreement / (1 - agreement)
-            bound = np.log(odds) * (1 - 1e-12)
-            over, under = (
-                odds * np.exp(np.clip(sign * g, -bound, bound)) - 1 for sign in (-1, 1)
-            )
-            threshold = (np.log(over) - np.log(under) + g) / 2
-            threshold = np.where(np.abs(g) < bound, threshold, np.copysign(np.inf, -g))
-        correct = sum(
-            share
-            * scipy.special.ndtr(
-                (sign * d - sigma_s**2 * threshold) / (d**0.5 * sigma_s)
-            )
-            for sign, share in ((1, agreement), (-1, 1 - agreement))
-        )
+        log_positive = np.logaddexp(agree + b, differ - b)
+        log_negative = np.logaddexp(differ + b, agree - b)
+        threshold = _threshold(log_positive - log_negative, agreement)
+        scale = d**0.5 * sigma_s
+        shift = sigma_s**2 * threshold
+        if_s_agrees = scipy.special.ndtr((d - shift) / scale)
+        if_s_differs = scipy.special.ndtr((-d - shift) / scale)
+        correct = agreement * if_s_agrees + (1 - agreement) * if_s_differs
         return float(step * np.sum(density * correct))
 
     return r * accuracy_given(1) + (1 - r) * accuracy_given(-1)
+
+
+def _threshold(g: np.ndarray, agreement: float) -> np.ndarray:
+    """c^* of :func:`bayes_pooled_accuracy`, which c must exceed, by the log-odds g."""
+    if agreement == 1:
+        return -g / 2
+    odds = agreement / (1 - agreement)
+    bound = np.log(odds) * (1 - 1e-12)
+    # clipped, so that neither logarithm is of a number that is not positive
+    clipped = np.clip(g, -bound, bound)
+    numerator = odds * np.exp(-clipped) - 1
+    denominator = odds * np.exp(clipped) - 1
+    log_ratio = np.log(numerator) - np.log(denominator)
+    threshold = (log_ratio + g) / 2
+    never_or_always = np.copysign(np.inf, -g)
+    return np.where(np.abs(g) < bound, threshold, never_or_always)
 
 
 def kept_given_y(y: np.ndarray, r: float, tau: float) -> np.ndarray:
@@ -169,7 +192,8 @@ def kept_given_y(y: np.ndarray, r: float, tau: float) -> np.ndarray:
     c = 5 * np.log(np.abs(r))
     above = -c * y + scipy.special.log_ndtr(y / tau - c * tau)
     below = c * y + scipy.special.log_ndtr(-y / tau - c * tau)
-    return np.asarray(np.exp(c**2 * tau**2 / 2 + np.logaddexp(above, below)))
+    log_probability = c**2 * tau**2 / 2 + np.logaddexp(above, below)
+    return np.asarray(np.exp(log_probability))
 
 
 def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
@@ -184,24 +208,35 @@ def reference_errors(data: RegressionData) -> dict[str, np.ndarray]:
     With the released constants and r = 1.9 the means over the test environments are
     2.18 for zero, 1.53 for least squares and .88 for f.
 
-    Returns by name those of predicting 0, which is Y's mean in every environment, by
-    symmetry; of least squares on S, fitted to infinitely many points of the training
-    mixture; of the structural function f(S) = Y - epsilon.
+    Parameters
+    ----------
+    data : RegressionData
+        Constants and selection biases.
+
+    Returns
+    -------
+    dict of str to ndarray, (E,)
+        Errors in the test environments, by name: of predicting 0, which is Y's mean in
+        every environment, by symmetry; of least squares on S, fitted to infinitely many
+        points of the training mixture; of the structural function f(S) = Y - epsilon.
     """
-    s, y, f = draw_unselected(stream(0, "data", "regression", "reference"), DRAWS, data)
+    random = stream(0, "data", "regression", "reference")
+    s, y, f = draw_unselected(random, DRAWS, data)
+    near = y if data.selected_on == "label" else f
 
     def weights(bias: float) -> np.ndarray:
-        near = y if data.selected_on == "label" else f
-        w = kept_given_y(near, bias, data.tau) ** data.selected_by
-        return np.asarray(w / w.sum())
+        kept = kept_given_y(near, bias, data.tau) ** data.selected_by
+        return np.asarray(kept / kept.sum())
 
-    training = np.average(
-        [weights(data.r), weights(data.r_second)], axis=0, weights=data.n_train
-    )
+    environments = [weights(data.r), weights(data.r_second)]
+    training = np.average(environments, axis=0, weights=data.n_train)
     weighted = s * training[:, None]
     slope = np.linalg.solve(weighted.T @ s, weighted.T @ y)
-    squares = np.stack([y, y - s @ slope, y - f]) ** 2
-    errors = np.stack([squares @ weights(e) for e in data.test_r], axis=1)
-    return dict(
-        zip(("zero", "least squares on S", "structural function"), errors, strict=True)
-    )
+    residuals = np.stack([y, y - s @ slope, y - f])
+    squares = residuals**2
+    errors = np.stack([squares @ weights(r) for r in data.test_r], axis=1)
+    return {
+        "zero": errors[0],
+        "least squares on S": errors[1],
+        "structural function": errors[2],
+    }

@@ -23,8 +23,8 @@ from pydantic import model_validator
 
 from kerhrm.options import Count, Options, Probability, Some, option
 from kerhrm.randomness import stream
-from kerhrm_paper.data.dataset import Dataset
 from kerhrm_paper.data.drawing import draw_parts, named_by
+from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.data.sources import RawData, RawFile
 
 SIDE = 28
@@ -33,7 +33,7 @@ MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist",
     "https://storage.googleapis.com/cvdf-datasets/mnist",
 )
-#: number of bytes, and SHA-256
+#: size in bytes, and SHA-256
 FILES = {
     "train-images-idx3-ubyte.gz": (
         9_912_422,
@@ -54,6 +54,14 @@ FILES = {
 }
 
 
+def _raw_files() -> tuple[RawFile, ...]:
+    files = []
+    for name, (size, sha256) in FILES.items():
+        urls = tuple(f"{mirror}/{name}" for mirror in MIRRORS)
+        files.append(RawFile(name, sha256, size, urls))
+    return tuple(files)
+
+
 @dataclass(frozen=True)
 class Digits(RawData):
     """Grey images of handwritten digits: 60 000 and 10 000 in MNIST; all uint8."""
@@ -64,16 +72,19 @@ class Digits(RawData):
     test_labels: np.ndarray
     source: str  #: ``"mnist"`` or ``"fallback:digits"``
     name: ClassVar[str] = "mnist"
-    files: ClassVar[tuple[RawFile, ...]] = tuple(
-        RawFile(name, sha256, size, tuple(f"{mirror}/{name}" for mirror in MIRRORS))
-        for name, (size, sha256) in FILES.items()
-    )
+    files: ClassVar[tuple[RawFile, ...]] = _raw_files()
 
     @classmethod
     def read(cls, paths: Sequence[Path]) -> Self:
         """Read the four files."""
         train_images, train_labels, test_images, test_labels = map(read_idx, paths)
-        return cls(train_images, train_labels, test_images, test_labels, cls.name)
+        return cls(
+            train_images=train_images,
+            train_labels=train_labels,
+            test_images=test_images,
+            test_labels=test_labels,
+            source=cls.name,
+        )
 
     @classmethod
     def fallback(cls) -> Self:
@@ -86,14 +97,20 @@ class Digits(RawData):
         from sklearn.datasets import load_digits  # a second, and rarely needed
 
         pixels, labels = load_digits(return_X_y=True)
-        images = np.rint(pixels.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
-        images = np.kron(images, np.ones((1, 3, 3), np.uint8))
-        border = (SIDE - images.shape[-1]) // 2
-        images = np.pad(images, ((0, 0), (border, border), (border, border)))
+        stretched = pixels.reshape(-1, 8, 8) * (255 / 16)
+        images = np.rint(stretched).astype(np.uint8)
+        block = np.ones((1, 3, 3), np.uint8)
+        images = np.kron(images, block)
+        width = (SIDE - images.shape[-1]) // 2
+        border = (width, width)
+        images = np.pad(images, ((0, 0), border, border))
         labels = labels.astype(np.uint8)
-        train, test = slice(FALLBACK_TRAIN), slice(FALLBACK_TRAIN, None)
         return cls(
-            images[train], labels[train], images[test], labels[test], "fallback:digits"
+            train_images=images[:FALLBACK_TRAIN],
+            train_labels=labels[:FALLBACK_TRAIN],
+            test_images=images[FALLBACK_TRAIN:],
+            test_labels=labels[FALLBACK_TRAIN:],
+            source="fallback:digits",
         )
 
     def images(self, part: str) -> tuple[np.ndarray, np.ndarray]:
@@ -110,8 +127,10 @@ def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
     lengths, then the values with the last axis running fastest.
     """
     content = gzip.decompress(Path(path).read_bytes())
-    shape = struct.unpack_from(f">{content[3]}I", content, 4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3]).reshape(shape)
+    n_axes = content[3]
+    shape = struct.unpack_from(f">{n_axes}I", content, 4)
+    pixels = np.frombuffer(content, np.uint8, offset=4 + 4 * n_axes)
+    return pixels.reshape(shape)
 
 
 class ColoredMnistData(Options):
@@ -137,8 +156,10 @@ class ColoredMnistData(Options):
 
     @model_validator(mode="after")
     def _are_there(self) -> Self:
-        n = 2 * (self.n_per_environment + self.n_validation_per_environment)
-        if n > 60_000 or len(self.test_flip) * self.n_test > 10_000:
+        n_train = 2 * self.n_per_environment
+        n_validation = 2 * self.n_validation_per_environment
+        n_test = len(self.test_flip) * self.n_test
+        if n_train + n_validation > 60_000 or n_test > 10_000:
             raise ValueError(
                 "MNIST has 60000 training and 10000 test images; lower the sizes"
             )
@@ -150,39 +171,41 @@ class ColoredMnistData(Options):
         return 2 * self.n_per_environment
 
 
-def generate(
-    options: ColoredMnistData, seeds: Sequence[int], digits: Digits
-) -> Dataset:
-    """Draw one data set per seed; x is (S, n, 2 side^2) in [0, 1], the channel first.
+def generate(options: ColoredMnistData, seeds: Sequence[int], digits: Digits) -> Draws:
+    """Draw one replicate per seed; x is (S, n, 2 side^2) in [0, 1], the channel first.
 
     Images are drawn without replacement: training and validation from the training part
     of ``digits``, disjoint; the test images from its test part.  Those of fallback data
     repeat where there are too few.
     """
-    sizes = {"train": options.n_per_environment, "test": options.n_test}
-    sizes["validation"] = options.n_validation_per_environment
-    flips = dict.fromkeys(("train", "validation"), options.train_flip)
-    parts = {
-        part: [(part, e, flip) for e, flip in enumerate(own)]
-        for part, own in flips.items()
+    sizes = {
+        "train": options.n_per_environment,
+        "validation": options.n_validation_per_environment,
+        "test": options.n_test,
     }
-    parts["test"] = [("test", e, flip) for e, flip in enumerate(options.test_flip)]
+    flips: dict[str, Sequence[float]] = {
+        "train": options.train_flip,
+        "validation": options.train_flip,
+        "test": options.test_flip,
+    }
+    environments = {
+        part: [(part, e, flip) for e, flip in enumerate(of_part)]
+        for part, of_part in flips.items()
+    }
 
     def points(
         random: np.random.Generator, seed: int, part: str, environment: int, flip: float
     ) -> tuple[np.ndarray, ...]:
         n = sizes[part]
-        index = choose(seed, part, digits, len(parts[part]) * n).reshape(-1, n)[
-            environment
-        ]
+        n_environments = len(flips[part])
+        chosen = choose(seed, part, digits, n_environments * n)
+        index = chosen.reshape(n_environments, n)[environment]
         images, labels = digits.images(part)
         return color(random, images[index], labels[index], flip, options)
 
-    names = [f"e_test={flip:.2f}" for flip in options.test_flip]
-    drawn = draw_parts(points, seeds, parts)
-    return Dataset(
-        **drawn,
-        test_environments=names,
+    return Draws(
+        **draw_parts(points, seeds, environments),
+        test_environments=[f"e_test={flip:.2f}" for flip in options.test_flip],
         seeds=seeds,
         task="classification",
         source=digits.source,
@@ -196,42 +219,65 @@ def color(
     flip: float,
     options: ColoredMnistData,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Label and colour the images (n, 28, 28), uint8, and digits (n,) of one
-    environment.
+    """Label and colour the images of one environment.
 
-    ``flip`` is the probability that the colour contradicts the label that it follows.
-    Returns x (n, 2 side^2), float32, whose channel 1 holds the image where the colour
-    says +1 and channel 0 where it says -1, and the noisy labels y (n,), -1 or +1.
+    Parameters
+    ----------
+    random : Generator of NumPy
+        Stream of the environment.
+    images : ndarray, (n, 28, 28), uint8
+    digit : ndarray, (n,)
+        What the images show.
+    flip : float
+        Probability that the colour contradicts the label that it follows.
+    options : ColoredMnistData
+        Label noise, and how images shrink.
+
+    Returns
+    -------
+    x : ndarray, (n, 2 side^2), float32
+        Channel 1 holds the image where the colour says +1, channel 0 where it says -1.
+    y : ndarray, (n,)
+        Noisy labels, -1 or +1.
     """
     n = len(digit)
-    positive = (digit >= 5) ^ (random.random(n) < options.label_noise)
-    followed = positive if options.colour_of == "noisy" else digit >= 5
-    channel = (followed ^ (random.random(n) < flip)).astype(int)
+    is_large = digit >= 5
+    is_wrong = random.random(n) < options.label_noise
+    is_positive = is_large ^ is_wrong
+    followed = is_positive if options.colour_of == "noisy" else is_large
+    is_flipped = random.random(n) < flip
+    channel = (followed ^ is_flipped).astype(int)
+    small = _shrink(images, options)
+    x = np.zeros((n, 2, options.side, options.side), np.float32)
+    x[np.arange(n), channel] = small / np.float32(255)
+    y = np.where(is_positive, 1.0, -1.0)
+    return x.reshape(n, -1), y
+
+
+def _shrink(images: np.ndarray, options: ColoredMnistData) -> np.ndarray:
+    """Images (n, 28, 28) as (n, side, side)."""
     side = options.side
     step = images.shape[1] // side
-    if options.shrink == "pool":
-        small = images.reshape(n, side, step, side, step).mean(
-            axis=(2, 4), dtype=np.float32
-        )
-    else:
-        small = images[:, ::step, ::step]
-    x = np.zeros((n, 2, side, side), np.float32)
-    x[np.arange(n), channel] = small / np.float32(255)
-    return x.reshape(n, -1), np.where(positive, 1.0, -1.0)
+    if options.shrink == "subsample":
+        return images[:, ::step, ::step]
+    blocks = images.reshape(len(images), side, step, side, step)
+    return np.asarray(blocks.mean(axis=(2, 4), dtype=np.float32))
 
 
 def choose(seed: int, part: str, digits: Digits, n: int) -> np.ndarray:
     """Indices (n,) of a part's images: of the test part's, or the training part's."""
-    origin, available = (
-        "test" if part == "test" else "train",
-        len(digits.images(part)[1]),
-    )
-    shuffled = stream(seed, "data", "images", origin).permutation(available)
+    origin = "test" if part == "test" else "train"
+    _, labels = digits.images(part)
+    random = stream(seed, "data", "images", origin)
+    shuffled = random.permutation(len(labels))
     # From both ends, so that the size of neither part moves the other.
-    return np.resize(shuffled[::-1] if part == "validation" else shuffled, n)
+    if part == "validation":
+        shuffled = shuffled[::-1]
+    return np.resize(shuffled, n)
 
 
 def colour(x: np.ndarray) -> np.ndarray:
     """The channel that holds the image, 0 or 1: (..., 2 side^2) to (...)."""
     channels = x.reshape(*x.shape[:-1], 2, -1)
-    return np.asarray(channels.sum(axis=-1).argmax(axis=-1))
+    brightness = channels.sum(axis=-1)
+    return np.asarray(brightness.argmax(axis=-1))

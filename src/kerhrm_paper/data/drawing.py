@@ -10,12 +10,14 @@ import numpy as np
 from pydantic import AfterValidator
 
 from kerhrm.randomness import stream
-from kerhrm_paper.data.dataset import Split
+from kerhrm_paper.data.draws import Split
 
 Scramble = Literal["fixed", "per_seed", "identity"]
 #: (random, seed, and what an environment has) to its points x (n, d), y (n,) and, where
 #: there is an auxiliary variable, z (n, c)
-Draw = Callable[..., tuple[np.ndarray, ...]]
+DrawPoints = Callable[..., tuple[np.ndarray, ...]]
+#: what ``DrawPoints`` is given for one environment, after the stream and the seed
+Arguments = tuple[Any, ...]
 
 
 def named_by(form: str) -> AfterValidator:
@@ -24,48 +26,74 @@ def named_by(form: str) -> AfterValidator:
     def check(numbers: list[float]) -> list[float]:
         names = [format(number, form) for number in numbers]
         if len(set(names)) < len(names):
-            raise ValueError(
-                f"two environments are called {max(names, key=names.count)}; "
-                "let their numbers differ more"
-            )
+            twice = max(names, key=names.count)
+            problem = f"two environments are called {twice}"
+            raise ValueError(f"{problem}; let their numbers differ more")
         return numbers
 
     return AfterValidator(check)
 
 
 def draw_parts(
-    draw: Draw, seeds: Sequence[int], parts: Mapping[str, Sequence[tuple[Any, ...]]]
+    draw: DrawPoints, seeds: Sequence[int], parts: Mapping[str, Sequence[Arguments]]
 ) -> Any:
-    """Draw every part of a data set, its environments one after another, as a dict of
-    Splits.
+    """Draw every part of a data set, its environments one after another.
 
-    ``parts`` has what ``draw`` is given for each environment of a part.  Each part and
-    environment of a seed has a random stream of its own, so that the size of one shifts
-    no point of another.
+    Each part and environment of a seed has a random stream of its own, so that the size
+    of one shifts no point of another.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws the points of one environment.
+    seeds : sequence of int
+        One for each replicate.
+    parts : mapping of str to sequence of tuple
+        What ``draw`` is given for each environment of a part.
+
+    Returns
+    -------
+    dict of str to Split
+        By part, keyword arguments of :class:`~kerhrm_paper.data.draws.Draws`.
     """
+    drawn = {}
+    for part, environments in parts.items():
+        replicates = [_replicate(draw, seed, part, environments) for seed in seeds]
+        drawn[part] = stack(replicates)
+    return drawn
 
-    def replicate(seed: int, part: str) -> Split:
-        drawn = [
-            draw(stream(seed, "data", part, str(e)), seed, *own)
-            for e, own in enumerate(parts[part])
-        ]
-        x, y, *z = (np.concatenate(arrays) for arrays in zip(*drawn, strict=True))
-        return Split(
-            x, y, np.repeat(np.arange(len(drawn)), [len(d[1]) for d in drawn]), *z
-        )
 
-    return {part: stack([replicate(seed, part) for seed in seeds]) for part in parts}
+def _replicate(
+    draw: DrawPoints, seed: int, part: str, environments: Sequence[Arguments]
+) -> Split:
+    """A part of one replicate, (n, ...)."""
+    points = []
+    for number, arguments in enumerate(environments):
+        random = stream(seed, "data", part, str(number))
+        points.append(draw(random, seed, *arguments))
+    by_array = zip(*points, strict=True)
+    x, y, *auxiliary = (np.concatenate(arrays) for arrays in by_array)
+    sizes = [len(labels) for _, labels, *_ in points]
+    environment = np.repeat(np.arange(len(points)), sizes)
+    return Split(x, y, environment, *auxiliary)
 
 
 def stack(splits: Sequence[Split]) -> Split:
-    """Replicates of equal size, one Split each, stacked."""
+    """Stack replicates of equal size, one Split each."""
+    auxiliary = None
+    if splits[0].auxiliary is not None:
+        auxiliary = _stacked(splits, "auxiliary", np.float32)
+    return Split(
+        x=_stacked(splits, "x", np.float32),
+        y=_stacked(splits, "y", np.float32),
+        environment=_stacked(splits, "environment", np.int8),
+        auxiliary=auxiliary,
+    )
 
-    def stacked(name: str, dtype: type) -> Any:
-        arrays = [getattr(split, name) for split in splits]
-        return None if arrays[0] is None else np.stack(arrays).astype(dtype)
 
-    x, y, auxiliary = (stacked(name, np.float32) for name in ("x", "y", "auxiliary"))
-    return Split(x, y, stacked("environment", np.int8), auxiliary)
+def _stacked(splits: Sequence[Split], name: str, dtype: type) -> np.ndarray:
+    arrays = [getattr(split, name) for split in splits]
+    return np.stack(arrays).astype(dtype)
 
 
 def mixing_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
@@ -77,8 +105,12 @@ def mixing_matrix(scramble: Scramble, d: int, seed: int) -> np.ndarray:
         return np.eye(d)
     if scramble == "fixed":
         # The released code multiplies rows by the drawn matrix, so H is its transpose.
-        return _orthogonal(np.random.RandomState(1).normal(size=(d, d))).T
-    return _orthogonal(stream(seed, "data", "scramble").normal(size=(d, d)))
+        released = np.random.RandomState(1)
+        normal = released.normal(size=(d, d))
+        return _orthogonal(normal).T
+    random = stream(seed, "data", "scramble")
+    normal = random.normal(size=(d, d))
+    return _orthogonal(normal)
 
 
 def _orthogonal(normal: np.ndarray) -> np.ndarray:
@@ -90,4 +122,5 @@ def _orthogonal(normal: np.ndarray) -> np.ndarray:
     a small run.
     """
     q, r = np.linalg.qr(normal)
-    return q * np.sign(np.diagonal(r))
+    signs = np.sign(np.diagonal(r))
+    return q * signs

@@ -13,106 +13,18 @@ between parts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from kerhrm.options import Options, PositiveFloat, option
 from kerhrm.randomness import stream
-from kerhrm_paper.data.dataset import Dataset, Split
 from kerhrm_paper.data.drawing import stack
-from kerhrm_paper.data.sources import RawData, RawFile
+from kerhrm_paper.data.draws import Draws, Split
+from kerhrm_paper.data.king_county import BUILT_BEFORE, PERIODS, PREDICTORS, Houses
 
-_FILE = RawFile(
-    "kc_house_data.csv",
-    "d0875baa0251b21d4bdc9d2ae940a4fe0bb6009824f23dd0e2a5b2bf04557b7e",
-    2515206,
-    (
-        "https://raw.githubusercontent.com/mlr-org/mlr3data/"
-        "85e5790c5fd54aa68a64eb4ee931b75c5b7bcb2f/data-raw/kc_housing.csv.bz2",
-    ),
-)
-PREDICTORS = (
-    "bedrooms",
-    "bathrooms",
-    "sqft_living",
-    "sqft_lot",
-    "floors",
-    "waterfront",
-    "view",
-    "condition",
-    "grade",
-    "sqft_above",
-    "sqft_basement",
-    "yr_built",
-    "yr_renovated",
-    "lat",
-    "long",
-    "sqft_living15",
-    "sqft_lot15",
-)
-EDGES = (
-    1900,
-    1920,
-    1940,
-    1960,
-    1980,
-    2000,
-    2016,
-)  # first year of each period, end of the last
-PERIODS = ("1900-1919", "1920-1939", "1940-1959", "1960-1979", "1980-1999", "2000-2015")
-ROWS = (1451, 1722, 4216, 4945, 4520, 4759)  # of each period in the published file
 SECOND_DECADE = 1910
-BUILT_BEFORE = {1920: 1451, 1950: 4937}  # rows of the published file
-
-
-@dataclass(frozen=True)
-class Houses(RawData):
-    """Houses sold, in the order of the file; all of it but id, date and zipcode."""
-
-    predictors: np.ndarray  #: (N, 17), float64, columns as in :data:`PREDICTORS`
-    price: np.ndarray  #: (N,), float64, US dollars
-    source: str  #: ``"king_county"`` or ``"fallback:houses"``
-    name: ClassVar[str] = "king_county"
-    files: ClassVar[tuple[RawFile, ...]] = (_FILE,)
-
-    @classmethod
-    def read(cls, paths: Sequence[Path]) -> Self:
-        """Read the one file, whose checksum has been verified."""
-        import pandas as pd  # half a second, which only reading need spend
-
-        # numbers as Python reads them, in every pandas
-        table = pd.read_csv(paths[0], dtype=str)
-        values = table[["price", *PREDICTORS]].astype(np.float64).to_numpy()
-        return cls(values[:, 1:], values[:, 0], cls.name)
-
-    @classmethod
-    def fallback(cls) -> Self:
-        """A market that drifts: the price of the living area rises with
-        the year built."""
-        random = stream(0, "data", "houses", "fallback")
-        year = np.repeat(EDGES[:-1], ROWS) + random.integers(0, 16, sum(ROWS))
-        predictors = np.abs(random.normal(3.0, 1.0, (len(year), len(PREDICTORS))))
-        predictors[:, PREDICTORS.index("yr_built")] = year
-        area = predictors[:, PREDICTORS.index("sqft_living")]
-        log_price = (
-            12
-            + (0.1 + (year - EDGES[0]) / 200) * area
-            + random.normal(0, 0.2, len(year))
-        )
-        return cls(predictors, np.round(np.exp(log_price)), "fallback:houses")
-
-    @property
-    def yr_built(self) -> np.ndarray:
-        """Year of construction (N,), one of the predictors."""
-        return self.predictors[:, PREDICTORS.index("yr_built")]
-
-    @property
-    def period(self) -> np.ndarray:
-        """Number of the period (N,), 0 to 5."""
-        return np.digitize(self.yr_built, EDGES) - 1
 
 
 class HousesData(Options):
@@ -146,21 +58,50 @@ class HousesData(Options):
     @property
     def n_points(self) -> int:
         """Number of training points: of the houses built before 1920 or 1950."""
-        return round(self.train_fraction * BUILT_BEFORE[self.built_before])
+        n = BUILT_BEFORE[self.built_before]
+        return round(self.train_fraction * n)
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
-        n_validation = round(
-            self.validation_fraction * (n := BUILT_BEFORE[self.built_before])
-        )
-        if min(self.n_points, n_validation, n - self.n_points - n_validation) < 1:
+        n = BUILT_BEFORE[self.built_before]
+        n_validation = round(self.validation_fraction * n)
+        n_left = n - self.n_points - n_validation
+        if min(self.n_points, n_validation, n_left) < 1:
             raise ValueError(
                 "the two fractions must leave a house for each part; change them"
             )
         return self
 
 
-def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Dataset:
+@dataclass(frozen=True)
+class _Design:
+    """What all replicates share, a row for each house of the file.
+
+    Attributes
+    ----------
+    predictors : ndarray, (N, c)
+        Before they are standardised.
+    target : ndarray, (N,)
+        The price, or its logarithm.
+    auxiliary : ndarray, (N, 1), optional
+        Year of construction, where it is no predictor.
+    environment : ndarray, (N,)
+        Of a house among the training or validation points.
+    test_environment : ndarray, (N,)
+        Of a house among the test points.
+    test_environments : list of str
+        Their names.
+    """
+
+    predictors: np.ndarray
+    target: np.ndarray
+    auxiliary: np.ndarray | None
+    environment: np.ndarray
+    test_environment: np.ndarray
+    test_environments: list[str]
+
+
+def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Draws:
     """Split the first period at random, once per seed.
 
     The later periods are the same for all.
@@ -176,54 +117,108 @@ def generate(options: HousesData, seeds: Sequence[int], houses: Houses) -> Datas
     points is the decade, 0 or 1, or the period if they were built before 1950; that of
     test points the period, and those of one period follow each other.
     """
-    period = houses.period
-    first = np.flatnonzero(houses.yr_built < options.built_before)
+    design = _design(options, houses)
+    early = np.flatnonzero(houses.yr_built < options.built_before)
     # A stable sort: periods one after another, each in the order of the file.
-    order = np.argsort(period, kind="stable")
+    order = np.argsort(houses.period, kind="stable")
     later = order[houses.yr_built[order] >= options.built_before]
-    predictors, auxiliary, names = houses.predictors, None, list(PERIODS)
-    hidden = (houses.yr_built >= SECOND_DECADE).astype(int)
-    if late := options.built_before == 1950:
-        predictors = np.delete(predictors, PREDICTORS.index("yr_built"), axis=1)
-        auxiliary, hidden, period = houses.yr_built[:, None], period, period - 2
-        names = ["1950-1959", *PERIODS[3:]]
-    n_train = round(options.train_fraction * len(first))
-    n_validation = round(options.validation_fraction * len(first))
-    target = np.log(houses.price) if options.price == "log" else houses.price
-    parts: dict[str, list[Split]] = {"train": [], "validation": [], "test": []}
-    unit = []
+    splits: dict[str, list[Split]] = {"train": [], "validation": [], "test": []}
+    units = []
     for seed in seeds:
-        shuffled = first[stream(seed, "data", "houses").permutation(len(first))]
-        left = shuffled[n_train : len(first) - n_validation]
-        rows = {
-            "train": shuffled[:n_train],
-            "validation": shuffled[::-1][:n_validation],
-        }
-        rows["test"] = later if late else np.concatenate([left, later])
-        bases: dict[str, Any] = {"train": rows["train"], "all": slice(None)}
-        x = _standardise(predictors, bases[options.scale])
-        if options.clip == "train":
-            x = np.clip(x, x[rows["train"]].min(axis=0), x[rows["train"]].max(axis=0))
-        base = bases[options.price_scale]
-        y = _standardise(target, base)
-        unit.append(target[base].std() / target.std())
-        for name, chosen in rows.items():
-            environment = period if name == "test" else hidden
-            z = None if auxiliary is None else auxiliary[chosen]
-            parts[name].append(Split(x[chosen], y[chosen], environment[chosen], z))
-    facts: dict[str, Any] = {
-        "source": houses.source,
-        "task": "regression",
-        "unit": np.array(unit),
+        random = stream(seed, "data", "houses")
+        shuffled = early[random.permutation(len(early))]
+        rows = _rows(shuffled, later, options)
+        x, y, unit = _standardised(design, rows["train"], options)
+        units.append(unit)
+        for part, of_part in rows.items():
+            environment = design.environment
+            if part == "test":
+                environment = design.test_environment
+            auxiliary = design.auxiliary
+            split = Split(
+                x=x[of_part],
+                y=y[of_part],
+                environment=environment[of_part],
+                auxiliary=None if auxiliary is None else auxiliary[of_part],
+            )
+            splits[part].append(split)
+    return Draws(
+        train=stack(splits["train"]),
+        validation=stack(splits["validation"]),
+        test=stack(splits["test"]),
+        test_environments=design.test_environments,
+        seeds=seeds,
+        task="regression",
+        source=houses.source,
+        unit=np.array(units),
+    )
+
+
+def _design(options: HousesData, houses: Houses) -> _Design:
+    target = np.log(houses.price) if options.price == "log" else houses.price
+    if options.built_before == 1920:
+        is_second_decade = houses.yr_built >= SECOND_DECADE
+        return _Design(
+            predictors=houses.predictors,
+            target=target,
+            auxiliary=None,
+            environment=is_second_decade.astype(int),
+            test_environment=houses.period,
+            test_environments=list(PERIODS),
+        )
+    year = PREDICTORS.index("yr_built")
+    return _Design(
+        predictors=np.delete(houses.predictors, year, axis=1),
+        target=target,
+        auxiliary=houses.yr_built[:, None],
+        environment=houses.period,
+        test_environment=houses.period - 2,
+        test_environments=["1950-1959", *PERIODS[3:]],
+    )
+
+
+def _rows(
+    shuffled: np.ndarray, later: np.ndarray, options: HousesData
+) -> dict[str, np.ndarray]:
+    """Rows of each part, by the shuffled early houses and the later ones."""
+    n_train = round(options.train_fraction * len(shuffled))
+    n_validation = round(options.validation_fraction * len(shuffled))
+    test = later
+    if options.built_before == 1920:
+        # what is left of the first period is its test environment
+        left = shuffled[n_train : len(shuffled) - n_validation]
+        test = np.concatenate([left, later])
+    return {
+        "train": shuffled[:n_train],
+        "validation": shuffled[::-1][:n_validation],
+        "test": test,
     }
-    drawn: dict[str, Any] = {name: stack(splits) for name, splits in parts.items()}
-    return Dataset(**drawn, test_environments=names, seeds=seeds, **facts)
 
 
-def _standardise(values: np.ndarray, base: Any) -> np.ndarray:
+def _standardised(
+    design: _Design, train: np.ndarray, options: HousesData
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """x (N, c) and y (N,) of all houses, and the unit of y = 1 in a replicate.
+
+    ``train`` are the rows of its training houses.
+    """
+    predictors, target = design.predictors, design.target
+    base = train if options.scale == "train" else slice(None)
+    x = _standardise(predictors, predictors[base])
+    if options.clip == "train":
+        lowest = x[train].min(axis=0)
+        highest = x[train].max(axis=0)
+        x = np.clip(x, lowest, highest)
+    base = train if options.price_scale == "train" else slice(None)
+    y = _standardise(target, target[base])
+    unit = target[base].std() / target.std()
+    return x, y, unit
+
+
+def _standardise(columns: np.ndarray, base: np.ndarray) -> np.ndarray:
     """Columns with mean 0 and deviation 1 on the rows ``base``; constant ones are
     centred."""
-    deviation = values[base].std(axis=0)
-    return np.asarray(
-        (values - values[base].mean(axis=0)) / np.where(deviation > 0, deviation, 1)
-    )
+    mean = base.mean(axis=0)
+    deviation = base.std(axis=0)
+    scale = np.where(deviation > 0, deviation, 1)
+    return np.asarray((columns - mean) / scale)

@@ -2,7 +2,7 @@
 
 Another data set is a file with its options and its generator, and one line here.  Other
 packages add theirs by an entry point of the group ``kerhrm.data_sets`` that loads to a
-:class:`~kerhrm_paper.data.dataset.DataSet`.
+:class:`~kerhrm_paper.data.generator.Generator`.
 """
 
 import os
@@ -17,90 +17,121 @@ from kerhrm_paper.data import (
     closed_forms,
     colored_mnist,
     houses,
+    king_county,
     regression,
     temporal,
 )
-from kerhrm_paper.data.dataset import DataSet as DataSet
-from kerhrm_paper.data.dataset import Dataset, check_generated
+from kerhrm_paper.data.checks import check_generated
+from kerhrm_paper.data.draws import Draws
+from kerhrm_paper.data.generator import Generator
 from kerhrm_paper.data.sources import RawData
 
-RAW: dict[str, type[RawData]] = {"mnist": colored_mnist.Digits, "houses": houses.Houses}
+RAW: dict[str, type[RawData]] = {
+    "mnist": colored_mnist.Digits,
+    "houses": king_county.Houses,
+}
 
 
-def _check(name: str, data: Any) -> None:
-    """Refuse what is no data set, or declares what no job could use."""
-    if not isinstance(data, DataSet):
+def _check(name: str, generator: Any) -> None:
+    """Refuse what is no generator, or declares what no job could use."""
+    if not isinstance(generator, Generator):
         hint = "let its package's entry point load to one"
-        raise KerhrmError("it is not a DataSet", hint)
-    if data.task not in get_args(Task):
-        tasks = " or ".join(get_args(Task))
-        raise KerhrmError(f"its task must be {tasks}; got {data.task!r}", "correct it")
-    check_declared(data.options)
-    check_by_name(data.generate, "generate")
-    n_points = getattr(data.options(), "n_points", None)
+        raise KerhrmError("it is not a Generator", hint)
+    if generator.task not in get_args(Task):
+        problem = f"its task must be {' or '.join(get_args(Task))}"
+        raise KerhrmError(f"{problem}; got {generator.task!r}", "correct it")
+    check_declared(generator.options)
+    check_by_name(generator.generate, "generate")
+    n_points = getattr(generator.options(), "n_points", None)
     if not isinstance(n_points, int) or isinstance(n_points, bool) or n_points < 1:
         problem = f"its options need n_points, a positive number; got {n_points!r}"
         raise KerhrmError(problem, "declare how many points train")
-    if data.raw is not None and data.raw not in RAW:
-        problem = f"raw must be None or of {', '.join(RAW)}; got {shown(data.raw)}"
+    if generator.raw is not None and generator.raw not in RAW:
+        problem = f"raw must be None or of {', '.join(RAW)}"
+        problem += f"; got {shown(generator.raw)}"
         raise KerhrmError(problem, "read other files in generate")
     for key in ("closed_forms", "attribute"):
-        if (function := getattr(data, key)) is not None and not callable(function):
+        function = getattr(generator, key)
+        if function is not None and not callable(function):
             problem = f"{key} must be a function; got {shown(function)}"
             raise KerhrmError(problem, "correct it, or leave it out")
 
 
-DATA_SETS: Registry[DataSet] = Registry(
-    "kerhrm.data_sets",
-    {
-        "classification": DataSet(
-            classification.ClassificationData,
-            classification.generate,
-            "classification",
-            closed_forms=closed_forms.classification,
-        ),
-        "regression": DataSet(
-            regression.RegressionData,
-            regression.generate,
-            "regression",
-            closed_forms=closed_forms.regression,
-        ),
-        "temporal": DataSet(
-            temporal.TemporalData,
-            temporal.generate,
-            "classification",
-            closed_forms=closed_forms.temporal,
-        ),
-        "colored_mnist": DataSet(
-            colored_mnist.ColoredMnistData,
-            colored_mnist.generate,
-            "classification",
-            raw="mnist",
-            attribute=colored_mnist.colour,
-        ),
-        "houses": DataSet(
-            houses.HousesData, houses.generate, "regression", raw="houses"
-        ),
-    },
-    _check,
-)
+#: those of the paper
+PAPER = {
+    "classification": Generator(
+        options=classification.ClassificationData,
+        generate=classification.generate,
+        task="classification",
+        closed_forms=closed_forms.classification,
+    ),
+    "regression": Generator(
+        options=regression.RegressionData,
+        generate=regression.generate,
+        task="regression",
+        closed_forms=closed_forms.regression,
+    ),
+    "temporal": Generator(
+        options=temporal.TemporalData,
+        generate=temporal.generate,
+        task="classification",
+        closed_forms=closed_forms.temporal,
+    ),
+    "colored_mnist": Generator(
+        options=colored_mnist.ColoredMnistData,
+        generate=colored_mnist.generate,
+        task="classification",
+        raw="mnist",
+        attribute=colored_mnist.colour,
+    ),
+    "houses": Generator(
+        options=houses.HousesData,
+        generate=houses.generate,
+        task="regression",
+        raw="houses",
+    ),
+}
+DATA_SETS: Registry[Generator] = Registry("kerhrm.data_sets", PAPER, _check)
 
 
 def generate(
-    generator: str,
+    name: str,
     options: Mapping[str, Any],
     seeds: Sequence[int],
     raw: str | os.PathLike[str] | None = None,
-) -> Dataset:
-    """Make one setting's data set of the name ``generator``, a replicate per seed.
+) -> Draws:
+    """Draw a data set, a replicate per seed.
 
-    ``raw`` is the file of raw data, for the data sets that are made from them.
-    Raises KerhrmError if the generator returns something else than it declares.
+    Parameters
+    ----------
+    name : str
+        Of the generator.
+    options : mapping
+        Of the generator, by name; others have their defaults.
+    seeds : sequence of int
+        One for each replicate.
+    raw : path, optional
+        File of raw data, for generators that need them.
+
+    Returns
+    -------
+    Draws
+        Arrays of all replicates.
+
+    Raises
+    ------
+    KerhrmError
+        If the generator returns something else than it declares.
     """
-    chosen = DATA_SETS[generator]
-    parsed = chosen.options.parse(options, f"{generator}: ")
-    more = [RAW[chosen.raw].load(str(raw))] if chosen.raw else []
-    made = chosen.generate(parsed, seeds, *more)
-    where = origin(DATA_SETS.group, generator)
-    n_points = parsed.n_points  # type: ignore[attr-defined]
-    return check_generated(made, where, chosen.task, n_points, seeds)
+    generator = DATA_SETS[name]
+    parsed = generator.options.parse(options, f"{name}: ")
+    arguments: list[Any] = [parsed, seeds]
+    if generator.raw is not None:
+        arguments.append(RAW[generator.raw].load(str(raw)))
+    return check_generated(
+        generator.generate(*arguments),
+        where=origin(DATA_SETS.group, name),
+        task=generator.task,
+        n_points=parsed.n_points,  # type: ignore[attr-defined]
+        seeds=seeds,
+    )

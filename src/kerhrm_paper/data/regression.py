@@ -35,8 +35,8 @@ from kerhrm.options import (
     misfit,
     option,
 )
-from kerhrm_paper.data.dataset import Dataset
 from kerhrm_paper.data.drawing import draw_parts, mixing_matrix, named_by
+from kerhrm_paper.data.draws import Draws
 
 POOL = 8192  # points drawn at a time; another value makes other data
 
@@ -92,28 +92,24 @@ class RegressionData(Options):
     @model_validator(mode="after")
     def _v_b_is_in_v(self) -> Self:
         if self.selected_by > self.n_v:
-            raise misfit(
-                f"V has {self.n_v} variables; lower it or raise n_v", "selected_by"
-            )
+            problem = f"V has {self.n_v} variables; lower it or raise n_v"
+            raise misfit(problem, "selected_by")
         return self
 
 
-def generate(options: RegressionData, seeds: Sequence[int]) -> Dataset:
-    """Draw one data set per seed.
+def generate(options: RegressionData, seeds: Sequence[int]) -> Draws:
+    """Draw one replicate per seed.
 
     Training x is (S, n_train[0] + n_train[1], n_s + n_v).
 
     Settings that differ in r or the scenario share pools and noise, and a larger
     environment begins with the points of a smaller one.
     """
-    # At least one point of each: a rule may look for the worse of the two.
-    second = round(options.n_validation * options.n_train[1] / sum(options.n_train))
-    second = min(max(second, 1), options.n_validation - 1)
-    training = (options.r, options.r_second)
-    validation = (options.n_validation - second, second)
-    parts = {
-        "train": [*zip(options.n_train, training, strict=True)],
-        "validation": [*zip(validation, training, strict=True)],
+    training_biases = (options.r, options.r_second)
+    n_validation = _validation_sizes(options)
+    environments = {
+        "train": [*zip(options.n_train, training_biases, strict=True)],
+        "validation": [*zip(n_validation, training_biases, strict=True)],
         "test": [(options.n_test, r) for r in options.test_r],
     }
     scramble = "identity" if options.scenario == 1 else options.scramble
@@ -122,16 +118,27 @@ def generate(options: RegressionData, seeds: Sequence[int]) -> Dataset:
         random: np.random.Generator, seed: int, n: int, r: float
     ) -> tuple[np.ndarray, ...]:
         s, v, y = draw(random, n, r, options)
-        x = np.hstack([s, v])
-        return x @ mixing_matrix(scramble, x.shape[1], seed).T, y
+        unmixed = np.hstack([s, v])
+        h = mixing_matrix(scramble, unmixed.shape[1], seed)
+        return unmixed @ h.T, y
 
-    names = [f"r={r:g}" for r in options.test_r]
-    return Dataset(
-        **draw_parts(points, seeds, parts),
-        test_environments=names,
+    return Draws(
+        **draw_parts(points, seeds, environments),
+        test_environments=[f"r={r:g}" for r in options.test_r],
         seeds=seeds,
         task="regression",
     )
+
+
+def _validation_sizes(options: RegressionData) -> tuple[int, int]:
+    """Validation points of the two environments, in the ratio of the training points.
+
+    At least one point of each: a rule may look for the worse of the two.
+    """
+    n = options.n_validation
+    n_second = round(n * options.n_train[1] / sum(options.n_train))
+    n_second = min(max(n_second, 1), n - 1)
+    return n - n_second, n_second
 
 
 def draw(
@@ -142,15 +149,19 @@ def draw(
     The released code selects from a pool of 10^6 and keeps as many as it needs, which
     is the same distribution.
     """
-    pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    while sum(len(y) for _, _, y in pieces) < n:
+    selected: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    n_selected = 0
+    while n_selected < n:
         s, y, f = draw_unselected(random, POOL, options)
         v = options.tau * random.standard_normal((POOL, options.n_v))
         near = y if options.selected_on == "label" else f
         v_b = v[:, -options.selected_by :].T
-        kept = random.random(POOL) < selection_probability(near, v_b, r).prod(axis=0)
-        pieces.append((s[kept], v[kept], y[kept]))
-    s, v, y = (np.concatenate(arrays)[:n] for arrays in zip(*pieces, strict=True))
+        probability = selection_probability(near, v_b, r).prod(axis=0)
+        kept = random.random(POOL) < probability
+        selected.append((s[kept], v[kept], y[kept]))
+        n_selected += int(kept.sum())
+    by_array = zip(*selected, strict=True)
+    s, v, y = (np.concatenate(arrays)[:n] for arrays in by_array)
     return s, v, y
 
 
@@ -161,9 +172,12 @@ def draw_unselected(
     n_s = options.n_s
     z = random.standard_normal((n, n_s + 1))
     s = 0.8 * z[:, :-1] + 0.2 * z[:, 1:]
-    theta = np.resize(options.theta_s, n_s) * (-1.0) ** np.arange(n_s)
-    f = s @ theta + options.beta * s[:, 0] * s[:, 1] * s[:, 2]
-    return s, f + options.noise * random.standard_normal(n), f
+    signs = (-1.0) ** np.arange(n_s)
+    theta = np.resize(options.theta_s, n_s) * signs
+    product = options.beta * s[:, 0] * s[:, 1] * s[:, 2]
+    f = s @ theta + product
+    epsilon = options.noise * random.standard_normal(n)
+    return s, f + epsilon, f
 
 
 def selection_probability(y: np.ndarray, v_b: np.ndarray, r: float) -> np.ndarray:
@@ -171,4 +185,5 @@ def selection_probability(y: np.ndarray, v_b: np.ndarray, r: float) -> np.ndarra
 
     Shapes (..., n).
     """
-    return np.asarray(np.abs(r) ** (-5 * np.abs(y - np.sign(r) * v_b)))
+    distance = np.abs(y - np.sign(r) * v_b)
+    return np.asarray(np.abs(r) ** (-5 * distance))

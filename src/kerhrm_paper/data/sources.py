@@ -50,9 +50,8 @@ class RawDataUnavailable(FileError):
 class RawData(ABC):
     """Base of frozen dataclasses whose fields are arrays and ``source``."""
 
-    source: (
-        str  #: of the data; that of synthetic fallback data begins with ``"fallback:"``
-    )
+    #: of the data; that of synthetic fallback data begins with ``"fallback:"``
+    source: str
     name: ClassVar[str]  #: also that of the folder among raw files and in the cache
     files: ClassVar[tuple[RawFile, ...]]
 
@@ -111,8 +110,9 @@ class RawData(ABC):
 
     def save(self, path: File) -> None:
         """Write one file that :meth:`load` reads."""
-        arrays = {name: array for name, array in vars(self).items() if name != "source"}
-        save_arrays(path, arrays, source=self.source)
+        arrays = dict(vars(self))
+        source = arrays.pop("source")
+        save_arrays(path, arrays, source=source)
 
     @classmethod
     def load(cls, path: File) -> Self:
@@ -136,38 +136,42 @@ def locate(
     Raises KerhrmError if a raw folder does not exist, a file in it is damaged, or the
     cache cannot be written, and RawDataUnavailable if a file is in no source.
     """
-    folders = [
-        Path(f).expanduser() for f in (raw_dir, os.environ.get("KERHRM_RAW_DIR")) if f
-    ]
+    folders = _raw_folders(raw_dir)
+    # All raw folders before any download: a damaged file is reported at once.
+    paths = [_in_folders(file, name, folders) for file in files]
+    cache_dir = os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")
+    cache = Path(cache_dir).expanduser() / name
+    reasons = [f"{folder}: no such file" for folder in folders]
+    located = []
+    for file, path in zip(files, paths, strict=True):
+        located.append(path or _in_cache(file, cache, [*reasons], offline))
+    return located
+
+
+def _raw_folders(raw_dir: File | None) -> list[Path]:
+    """Folders that may hold raw files, all of which exist."""
+    given = (raw_dir, os.environ.get("KERHRM_RAW_DIR"))
+    folders = [Path(folder).expanduser() for folder in given if folder]
     for folder in folders:
         if not folder.is_dir():
             problem = f"the folder of raw data {folder} does not exist"
-            raise FileError(
-                problem, "correct raw_dir or KERHRM_RAW_DIR, or leave it out"
-            )
-    cache = (
-        Path(
-            os.environ.get("KERHRM_CACHE_DIR") or pooch.os_cache("kerhrm")
-        ).expanduser()
-        / name
-    )
-    # All raw folders before any download: a damaged file is reported at once.
-    found: list[Path | None] = []
-    for file in files:
-        paths = [
-            path for f in folders for path in (f / name / file.name, f / file.name)
-        ]
-        found.append(path := next((path for path in paths if path.is_file()), None))
-        if path and pooch.file_hash(path) != file.sha256:
-            problem = f"{path} is damaged: its sha256 is not {file.sha256}"
-            raise KerhrmError(problem, "replace it by the published file or remove it")
-    return [
-        path
-        or _in_cache(
-            file, cache, [f"{folder}: no such file" for folder in folders], offline
-        )
-        for file, path in zip(files, found, strict=True)
-    ]
+            hint = "correct raw_dir or KERHRM_RAW_DIR, or leave it out"
+            raise FileError(problem, hint)
+    return folders
+
+
+def _in_folders(file: RawFile, name: str, folders: Sequence[Path]) -> Path | None:
+    """The first raw folder's file, verified; None if no folder has it."""
+    for folder in folders:
+        for path in (folder / name / file.name, folder / file.name):
+            if not path.is_file():
+                continue
+            if pooch.file_hash(path) != file.sha256:
+                problem = f"{path} is damaged: its sha256 is not {file.sha256}"
+                hint = "replace it by the published file or remove it"
+                raise KerhrmError(problem, hint)
+            return path
+    return None
 
 
 def _in_cache(file: RawFile, cache: Path, reasons: list[str], offline: bool) -> Path:
@@ -175,42 +179,46 @@ def _in_cache(file: RawFile, cache: Path, reasons: list[str], offline: bool) -> 
     path = cache / file.name
     if path.is_file() and pooch.file_hash(path) == file.sha256:
         return path
-    reasons.append(f"{path}: {'damaged' if path.is_file() else 'no such file'}")
+    state = "damaged" if path.is_file() else "no such file"
+    reasons.append(f"{path}: {state}")
     offline = offline or os.environ.get("KERHRM_OFFLINE", "") not in ("", "0")
-    for url in () if offline else file.urls:
-        try:
-            # pooch moves the file into place only if its sum is right.
-            download = partial(_download, file.size)
-            pooch.retrieve(url, file.sha256, file.name, cache, downloader=download)
+    urls = () if offline else file.urls
+    for url in urls:
+        reason = _retrieve(url, file, cache)
+        if reason is None:
             return path
-        except requests.RequestException as error:
-            reasons.append(
-                f"{url}: {getattr(error.response, 'reason', type(error).__name__)}"
-            )
-        except ValueError:
-            reasons.append(f"{url}: sent other bytes than the published file")
-        except OSError as error:
-            problem = f"cannot write the cache {cache}: {error.strerror or error}"
-            hint = (
-                "free disk space or set KERHRM_CACHE_DIR to a folder that can be "
-                "written"
-            )
-            raise KerhrmError(problem, hint) from error
-    off = ", downloads are switched off" if offline else ""
-    raise RawDataUnavailable(
-        f"cannot get {cache.name}/{file.name} ({', '.join(reasons)}{off})",
-        f"put the file with sha256 {file.sha256} into a folder and set "
-        "KERHRM_RAW_DIR to that "
-        "folder, or check the network and run again",
-    )
+        reasons.append(reason)
+    if offline:
+        reasons[-1] += ", downloads are switched off"
+    problem = f"cannot get {cache.name}/{file.name} ({', '.join(reasons)})"
+    hint = f"put the file with sha256 {file.sha256} into a folder and set "
+    hint += "KERHRM_RAW_DIR to that folder, or check the network and run again"
+    raise RawDataUnavailable(problem, hint)
+
+
+def _retrieve(url: str, file: RawFile, cache: Path) -> str | None:
+    """Download a file into the cache; the reason if a mirror does not have it."""
+    download = partial(_download, file.size)
+    try:
+        # pooch moves the file into place only if its sum is right.
+        pooch.retrieve(url, file.sha256, file.name, cache, downloader=download)
+    except requests.RequestException as error:
+        reason = getattr(error.response, "reason", type(error).__name__)
+        return f"{url}: {reason}"
+    except ValueError:
+        return f"{url}: sent other bytes than the published file"
+    except OSError as error:
+        problem = f"cannot write the cache {cache}: {error.strerror or error}"
+        hint = "free disk space or set KERHRM_CACHE_DIR to a folder that can be written"
+        raise KerhrmError(problem, hint) from error
+    return None
 
 
 def _download(size: int, url: str, output: str, _: object) -> None:
     """Download for pooch: ``.gz`` stays as sent, and of ``.bz2`` ``size`` bytes are
     unpacked."""
-    pooch.HTTPDownloader(timeout=TIMEOUT, hooks={"response": _as_sent})(
-        url, output, None
-    )
+    download = pooch.HTTPDownloader(timeout=TIMEOUT, hooks={"response": _as_sent})
+    download(url, output, None)
     target = Path(output)
     if url.endswith(".bz2"):
         try:  # no more than the published file has: a small archive may hold gigabytes

@@ -18,8 +18,8 @@ import numpy as np
 from pydantic import Field
 
 from kerhrm.options import Count, Options, Probability, Some, option
-from kerhrm_paper.data.dataset import Dataset
 from kerhrm_paper.data.drawing import draw_parts, named_by
+from kerhrm_paper.data.draws import Draws
 
 
 class TemporalData(Options):
@@ -46,20 +46,17 @@ class TemporalData(Options):
         return self.n_train
 
 
-def generate(options: TemporalData, seeds: Sequence[int]) -> Dataset:
-    """Draw one data set per seed.
+def generate(options: TemporalData, seeds: Sequence[int]) -> Draws:
+    """Draw one replicate per seed.
 
     Training x is (S, n_train, 2 d), its environments halves of time.
 
     Settings that differ in a share of agreement have the same labels and noise.
     """
 
-    def halves(n: int) -> list[tuple[int, float, float, float]]:
-        return [(n - n // 2, options.low, 0.0, 0.5), (n // 2, options.high, 0.5, 0.5)]
-
-    parts = {
-        "train": halves(options.n_train),
-        "validation": halves(options.n_validation),
+    environments = {
+        "train": _halves(options.n_train, options),
+        "validation": _halves(options.n_validation, options),
         "test": [(options.n_test, p, 0.0, 1.0) for p in options.p_test],
     }
 
@@ -76,12 +73,20 @@ def generate(options: TemporalData, seeds: Sequence[int]) -> Dataset:
         a = np.where(random.random(n) < share, y, -y)
         centres = np.repeat(np.stack([w, a], axis=1), options.d, axis=1)
         x = centres + random.standard_normal((n, 2 * options.d))
-        return x, y, (start + length * random.random(n))[:, None]
+        time = start + length * random.random(n)
+        return x, y, time[:, None]
 
-    names = [f"p={p:g}" for p in options.p_test]
-    return Dataset(
-        **draw_parts(points, seeds, parts),
-        test_environments=names,
+    return Draws(
+        **draw_parts(points, seeds, environments),
+        test_environments=[f"p={p:g}" for p in options.p_test],
         seeds=seeds,
         task="classification",
     )
+
+
+def _halves(n: int, options: TemporalData) -> list[tuple[int, float, float, float]]:
+    """Points, share of agreement, start and length of the two halves of time."""
+    n_late = n // 2
+    early = (n - n_late, options.low, 0.0, 0.5)
+    late = (n_late, options.high, 0.5, 0.5)
+    return [early, late]

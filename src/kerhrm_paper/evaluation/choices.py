@@ -4,14 +4,22 @@ An alternative has the seeds of the default, and with them its data, initial wei
 initialisations, as far as it leaves these alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kerhrm_paper.evaluation.statistics import difference, holm
-from kerhrm_paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
+from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
+from kerhrm_paper.evaluation.statistics import holm
+from kerhrm_paper.evaluation.tables import (
+    METRICS,
+    RESULTS,
+    Metric,
+    primary,
+    stand_ins,
+    where,
+)
 
 COLUMNS = [
     "choice",
@@ -31,58 +39,72 @@ COLUMNS = [
     "n_seeds",
     "data_source",
 ]
+#: outcome by decision; none is said to be better
+OUTCOMES: Mapping[Decision, str] = {
+    "equivalent": "negligible",
+    "better": "changes",
+    "worse": "changes",
+    "undecided": "inconclusive",
+    "unknown": "failed",
+}
 #: metrics, besides the results, of which effects are measured
-OTHERS = (
-    "train_acc",
-    "error_sd",
-)
-FIRST_ITERATION = (
-    "KerHRM (first iteration)"  #: left out: it is what an alternative of T is about
-)
+OTHERS = ("train_acc", "error_sd")
+#: left out: it is what an alternative of T is about
+FIRST_ITERATION = "KerHRM (first iteration)"
 LATER = "period=later"  #: setting with the mean over the periods after the first one
 
 
 def measure(
-    scores: Mapping[str, pd.DataFrame], effects: Sequence[Mapping[str, Any]]
+    scores: Mapping[str, pd.DataFrame], contrasts: Sequence[Mapping[str, Any]]
 ) -> pd.DataFrame:
     """Measure every alternative, in every test environment of its data set.
 
-    ``effects`` are of :meth:`kerhrm_paper.config.choices.Effect.params`, ``scores`` by
-    table.
+    Parameters
+    ----------
+    scores : mapping of str to DataFrame
+        By table, of :func:`kerhrm_paper.evaluation.scores.score_table`.
+    contrasts : sequence of mapping
+        Of :meth:`kerhrm_paper.config.choices.Contrast.params`.
 
-    Returns columns :data:`COLUMNS`. ``difference``, ``ci_low``, ``ci_high`` and ``p``
-    are of the alternative less the default, by the paired t test; ``p_holm`` is
-    corrected over the results on one data set, and other rows have none. ``outcome``:
-    ``changes`` if the interval is without zero and the difference above the margin of
-    the metric, ``negligible`` if the interval is within the margin, ``inconclusive``,
-    ``failed``, or ``stand-ins`` where the data are not the real ones.
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`.  ``difference``, ``ci_low``, ``ci_high`` and ``p`` are
+        of the alternative less the default, by the paired t test; ``p_holm`` is
+        corrected over the results on one data set, and other rows have none.
+        ``outcome``: ``changes`` if the interval is without zero and the difference
+        above the margin of the metric, ``negligible`` if the interval is within the
+        margin, ``inconclusive``, ``failed``, or ``stand-ins`` where the data are not
+        the real ones.
     """
-    prepared = {name: _prepare(rows) for name, rows in scores.items()}
-    rows = [
-        {
-            "choice": one["choice"],
-            "alternative": one["alternative"],
-            "data": one["base"],
-            **row,
+    prepared = {table: _prepare(of_table) for table, of_table in scores.items()}
+    rows = []
+    for contrast in contrasts:
+        facts = {
+            "choice": contrast["choice"],
+            "alternative": contrast["alternative"],
+            "data": contrast["base"],
         }
-        for one in effects
-        for row in _effects(one, prepared[one["table"]])
-    ]
-    found = pd.DataFrame(rows, columns=COLUMNS)
-    found["p_holm"] = np.nan
-    later = ~found["setting"].str.startswith("period=") | (found["setting"] == LATER)
-    for _, family in found[found["metric"].isin(RESULTS) & later].groupby("data"):
-        found.loc[family.index, "p_holm"] = holm(family["p"].to_numpy(dtype=float))
-    return found
+        for effect in _effects(contrast, prepared[contrast["table"]]):
+            rows.append(facts | effect)
+    effects = pd.DataFrame(rows, columns=COLUMNS)
+    effects["p_holm"] = np.nan
+    is_period = effects["setting"].str.startswith("period=")
+    is_whole = ~is_period | (effects["setting"] == LATER)
+    is_result = effects["metric"].isin(RESULTS)
+    for _, family in effects[is_result & is_whole].groupby("data"):
+        p = family["p"].to_numpy(dtype=float)
+        effects.loc[family.index, "p_holm"] = holm(p)
+    return effects
 
 
 def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
     """Rows of trained methods, ``setting`` without the data's and the learner's
     options, and means of the later periods."""
-    reference = scores["method"].str.startswith("ref: ") | (
-        scores["method"] == FIRST_ITERATION
-    )
-    scores = scores[~reference & scores["metric"].isin(RESULTS + OTHERS)]
+    is_reference = scores["method"].str.startswith("ref: ")
+    is_first = scores["method"] == FIRST_ITERATION
+    is_measured = scores["metric"].isin(RESULTS + OTHERS)
+    scores = scores[~(is_reference | is_first) & is_measured]
     setting = scores["setting"].str.partition(",")[0]
     scores = scores.assign(own=primary(scores), setting=setting)
     periods = scores[scores["setting"].str.startswith("period=")]
@@ -97,65 +119,71 @@ def _prepare(scores: pd.DataFrame) -> pd.DataFrame:
         "data_source",
         "seed",
     ]
-    means = later.groupby(keys, as_index=False, sort=False)["value"].agg(
-        lambda values: values.mean(skipna=False)
-    )
+    groups = later.groupby(keys, as_index=False, sort=False)
+    means = groups["value"].agg(lambda values: values.mean(skipna=False))
     return pd.concat([scores, means.assign(setting=LATER)], ignore_index=True)
 
 
-def _effects(one: Mapping[str, Any], scores: pd.DataFrame) -> list[dict[str, Any]]:
+def _effects(
+    contrast: Mapping[str, Any], scores: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
     """Rows of one alternative."""
-    here = scores["data"] == one["data"]
-    base = scores[here & scores["learner"].isin(one["learners"])]
+    changed, default = _compared(contrast, scores)
+    if contrast["only"] is not None:
+        changed = where(changed, method=contrast["only"])
     keys = ["setting", "method", "metric"]
-    join = [*keys, "seed"]
-    if one["learner"] is not None:
-        base = base[base["learner"] == one["learner"]]
-        changed = scores[here & (scores["learner"] == one["changed_learner"])]
-    elif one["changed_data"] is not None:
-        changed = scores[scores["data"] == one["changed_data"]]
-        join.append("learner")
-    elif one["instead"] is not None:
-        base = base[base["own"]]
-        changed = base[base["method"] == one["instead"]].assign(method=one["title"])
+    pairs = [*keys, "seed"]
+    if contrast["changed_data"] is not None and contrast["learner"] is None:
+        pairs.append("learner")
+    both = changed.merge(default, on=pairs, suffixes=("_changed", "_base"))
+    for group_values, group in both.groupby(keys, sort=False):
+        cell = dict(zip(keys, group_values, strict=True))
+        yield cell | _effect(group, METRICS[cell["metric"]])
+
+
+def _compared(
+    contrast: Mapping[str, Any], scores: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Scores of an alternative, and of what it takes the place of."""
+    on_data = where(scores, data=contrast["data"])
+    default = on_data[on_data["learner"].isin(contrast["learners"])]
+    if contrast["learner"] is not None:
+        default = where(default, learner=contrast["learner"])
+        changed = where(on_data, learner=contrast["changed_learner"])
+    elif contrast["changed_data"] is not None:
+        changed = where(scores, data=contrast["changed_data"])
+    elif contrast["instead"] is not None:
+        default = default[default["own"]]
+        changed = where(default, method=contrast["instead"])
+        changed = changed.assign(method=contrast["title"])
     else:
-        chosen = base["selection"] == one["selection"]
-        changed = base[chosen & (base["method"] == one["title"])]
-        base = base[base["own"]]
-    if one["only"] is not None:
-        changed = changed[changed["method"] == one["only"]]
-    both = changed.merge(base, on=join, suffixes=("_changed", "_base"))
-    rows = []
-    for values, group in both.groupby(keys, sort=False):
-        after, before = (
-            group["value_changed"].to_numpy(),
-            group["value_base"].to_numpy(),
+        changed = where(
+            default, selection=contrast["selection"], method=contrast["title"]
         )
-        effect = difference(after, before)
-        margin = CRITERIA[str(values[-1])].margin(before.mean())
-        replaced = stand_ins(
-            group.rename(columns={"data_source_changed": "data_source"})
-        )
-        rows.append(
-            {
-                **dict(zip(keys, values, strict=True)),
-                "base": before.mean(),
-                "changed": after.mean(),
-                **effect,
-                "outcome": "stand-ins" if replaced else outcome(effect, margin),
-                "n_seeds": len(group),
-                "data_source": group["data_source_changed"].iloc[0],
-            }
-        )
-    return rows
+        default = default[default["own"]]
+    return changed, default
 
 
-def outcome(effect: Mapping[str, float], margin: float) -> str:
+def _effect(group: pd.DataFrame, metric: Metric) -> dict[str, Any]:
+    """Effect on one setting, method and metric, over seeds that both have."""
+    changed = group["value_changed"].to_numpy()
+    default = group["value_base"].to_numpy()
+    effect = paired(changed, default)
+    margin = metric.margin(default.mean())
+    sources = group.rename(columns={"data_source_changed": "data_source"})
+    return {
+        "base": default.mean(),
+        "changed": changed.mean(),
+        **effect.columns(),
+        "outcome": "stand-ins" if stand_ins(sources) else outcome(effect, margin),
+        "n_seeds": len(group),
+        "data_source": sources["data_source"].iloc[0],
+    }
+
+
+def outcome(effect: Effect, margin: float) -> str:
     """The outcome of an effect, as :func:`measure` says."""
-    low, high = effect["ci_low"], effect["ci_high"]
-    if not np.isfinite(effect["difference"]):
-        return "failed"
-    if -margin <= low and high <= margin:
-        return "negligible"
-    apart = low > 0 or high < 0
-    return "changes" if apart and abs(effect["difference"]) > margin else "inconclusive"
+    decision = decide(effect, margin)
+    if decision in ("better", "worse") and abs(effect.estimate) <= margin:
+        decision = "undecided"
+    return OUTCOMES[decision]

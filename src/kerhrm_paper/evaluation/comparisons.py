@@ -1,9 +1,13 @@
 """Methods compared with each other, over seeds that share data and initial weights."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
-from kerhrm_paper.evaluation.statistics import LEVEL, difference, holm
-from kerhrm_paper.evaluation.tables import CRITERIA, RESULTS, primary, stand_ins
+from kerhrm_paper.evaluation.effects import Decision, Effect, decide, paired
+from kerhrm_paper.evaluation.statistics import holm
+from kerhrm_paper.evaluation.tables import METRICS, RESULTS, primary, stand_ins, where
 
 SIDES = ["metric", "method", "baseline"]
 COLUMNS = [
@@ -17,6 +21,13 @@ COLUMNS = [
     "p_holm",
     "outcome",
 ]
+#: outcome by decision; without a margin no effect is equivalent
+OUTCOMES: Mapping[Decision, str] = {
+    "better": "better",
+    "worse": "worse",
+    "undecided": "open",
+    "unknown": "failed",
+}
 #: methods that are compared with all others
 PROPOSED = ("KerHRM", "KerHRM (linear predictor)")
 
@@ -34,39 +45,44 @@ def compare(scores: pd.DataFrame) -> pd.DataFrame:
     ``worse`` at 5 % after Holm, else ``open``; ``failed`` where a seed of either has no
     value; ``stand-ins`` where there is no finding, as the data are not the real ones.
     """
-    merits = {m: merit for m in RESULTS if (merit := CRITERIA[m].merit)}
-    trained = ~scores["method"].str.startswith("ref: ")
-    scores = scores[primary(scores) & scores["metric"].isin(merits) & trained]
-    proposed = pd.concat([scores[scores["method"] == method] for method in PROPOSED])
-    others = scores[~scores["method"].isin(PROPOSED)].rename(
-        columns={"method": "baseline"}
-    )
+    is_trained = ~scores["method"].str.startswith("ref: ")
+    is_result = scores["metric"].isin(RESULTS)
+    scores = scores[primary(scores) & is_result & is_trained]
+    proposed = pd.concat([where(scores, method=method) for method in PROPOSED])
+    is_proposed = scores["method"].isin(PROPOSED)
+    baselines = scores[~is_proposed]
+    baselines = baselines.rename(columns={"method": "baseline"})
     both = proposed.merge(
-        others, on=["setting", "metric", "seed"], suffixes=("", "_other")
+        baselines, on=["setting", "metric", "seed"], suffixes=("", "_baseline")
     )
-    rows = []
+    rows, effects = [], []
     for sides, pair in both.groupby(SIDES, sort=False):
-        # settings with fewer seeds than others do not make a seed's mean one of another
-        # kind
-        wide = pair.pivot(
-            index="seed", columns="setting", values=["value", "value_other"]
-        )
-        seeds = pair.groupby("seed")["setting"].nunique()
-        wide = wide.loc[seeds == seeds.max()]
-        ours, theirs = (
-            wide[name].mean(axis=1, skipna=False) for name in ("value", "value_other")
-        )
-        row = dict(zip(SIDES, sides, strict=True)) | {"n_settings": seeds.max()}
-        row |= {"n_seeds": len(wide)} | difference(ours, theirs)
-        merit = merits[sides[0]]
-        row["outcome"] = (
-            "better" if merit(ours.mean()) > merit(theirs.mean()) else "worse"
-        )
-        rows.append(row)
-    result = pd.DataFrame(rows, columns=COLUMNS)
-    result["p_holm"] = holm(result["p"].to_numpy(dtype=float))
-    result.loc[~(result["p_holm"] <= LEVEL), "outcome"] = "open"
-    result.loc[result["difference"].isna(), "outcome"] = "failed"
-    if stand_ins(scores):
-        result["outcome"] = "stand-ins"
-    return result
+        facts, effect = _difference(pair)
+        row: dict[str, Any] = dict(zip(SIDES, sides, strict=True))
+        rows.append(row | facts | effect.columns())
+        effects.append(effect)
+    corrected = holm([effect.p for effect in effects])
+    replaced = stand_ins(scores)
+    for row, effect, p_holm in zip(rows, effects, corrected, strict=True):
+        metric = METRICS[row["metric"]]
+        decision = decide(effect, p=p_holm, higher_is_better=metric.higher_is_better)
+        row["p_holm"] = p_holm
+        row["outcome"] = "stand-ins" if replaced else OUTCOMES[decision]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _difference(pair: pd.DataFrame) -> tuple[dict[str, Any], Effect]:
+    """What one method's means over settings exceed another's by, and their numbers."""
+    columns = ["value", "value_baseline"]
+    wide = pair.pivot(index="seed", columns="setting", values=columns)
+    # settings with fewer seeds than others do not make a seed's mean one of another
+    # kind
+    n_settings = pair.groupby("seed")["setting"].nunique()
+    wide = wide.loc[n_settings == n_settings.max()]
+    method = wide["value"].mean(axis=1, skipna=False)
+    baseline = wide["value_baseline"].mean(axis=1, skipna=False)
+    facts = {
+        "n_settings": n_settings.max(),
+        "n_seeds": len(wide),
+    }
+    return facts, paired(method, baseline)

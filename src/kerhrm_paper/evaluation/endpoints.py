@@ -21,14 +21,23 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise, tail
+from kerhrm_paper.evaluation.effects import (
+    NAN,
+    NO_EFFECT,
+    Decision,
+    Effect,
+    against,
+    decide,
+)
+from kerhrm_paper.evaluation.statistics import LEVEL, holm, summarise
 from kerhrm_paper.evaluation.tables import (
-    CRITERIA,
+    METRICS,
     PRINTED_AS,
     base_setting,
     notice,
     primary,
     stand_ins,
+    where,
 )
 
 COLUMNS = [
@@ -50,8 +59,14 @@ COLUMNS = [
     "reason",
 ]
 POWER = 0.8
-#: what a row has no number of, if its data are stand-ins
-NUMBERS = ["mean", "difference", "ci_low", "ci_high", "p", "detectable"]
+#: outcome by decision; an effect is unknown where a value is missing
+OUTCOMES: Mapping[Decision, str] = {
+    "equivalent": "reproduced",
+    "better": "better",
+    "worse": "worse",
+    "undecided": "open",
+    "unknown": "incomplete",
+}
 
 
 def endpoints(
@@ -62,108 +77,158 @@ def endpoints(
 ) -> pd.DataFrame:
     """Test every method's mean over each table's settings against the paper's.
 
-    ``scores`` are by table, of :func:`kerhrm_paper.evaluation.scores.score_table`; rows
-    that the method's own selection criterion has chosen count.  ``spec`` is the content
-    of ``config/endpoints.yaml``, ``paper`` the printed numbers, and ``mark`` the run's.
+    Parameters
+    ----------
+    scores : mapping of str to DataFrame
+        By table, of :func:`kerhrm_paper.evaluation.scores.score_table`; rows that the
+        method's own selection criterion has chosen count.
+    spec : mapping
+        The content of ``config/endpoints.yaml``.
+    paper : mapping of tuple to float
+        The printed numbers, of
+        :func:`kerhrm_paper.evaluation.tables.load_paper_values`.
+    mark : str
+        How the run differs from the published options.
 
-    Returns columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected
-    over the rows of the ``family``; ``detectable`` is the difference that the test
-    finds with a power of 80 %. ``outcome``: ``reproduced``, the 95 % interval is inside
-    the margin; else ``better`` or ``worse`` at 5 %, in the family after Holm's
-    correction; else ``open``.  ``incomplete``: a seed has no value, as ``reason`` says,
-    and the row has no numbers.  ``not comparable``: the scores are of other sizes than
-    the paper's, or of stand-ins for real data, which have no numbers either.
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`.  ``p`` is of no difference, ``p_holm`` corrected over
+        the rows of the ``family``; ``detectable`` is the difference that the test finds
+        with a power of 80 %.  ``outcome``: ``reproduced``, the 95 % interval is inside
+        the margin; else ``better`` or ``worse`` at 5 %, in the family after Holm's
+        correction; else ``open``.  ``incomplete``: a seed has no value, as ``reason``
+        says, and the row has no numbers.  ``not comparable``: the scores are of other
+        sizes than the paper's, or of stand-ins for real data, which have no numbers
+        either.
     """
-    rows = [
-        _endpoint(scores[table], method, table, at, paper)
-        for table, at in spec["tables"].items()
-        if table in scores
-        for method in (*spec["family"], *spec["others"])
-        if method not in at.get("without", ())
-    ]
-    found = pd.DataFrame(filter(None, rows), columns=COLUMNS)
-    replaced = [table for table, rows in scores.items() if stand_ins(rows)]
-    found.loc[found["table"].isin(replaced), NUMBERS] = np.nan
-    family = found["method"].isin(spec["family"])
-    found.loc[family, "p_holm"] = holm(found.loc[family, "p"].to_numpy(dtype=float))
-    decides = found["p_holm"].where(family, found["p"])
-    sure = (found["outcome"] == "") & (decides <= LEVEL)
-    signs = {name: one.merit(1.0) for name, one in CRITERIA.items() if one.merit}
-    merit = found["metric"].map(signs).astype(float)
-    better = np.where(found["difference"] * merit > 0, "better", "worse")
-    found["outcome"] = found["outcome"].mask(sure, better)
-    found.loc[found["outcome"] == "", "outcome"] = "open"
-    for table, own in found.groupby("table"):
-        if why := notice(scores[str(table)], mark):
-            found.loc[own.index, ["outcome", "reason"]] = "not comparable", why
-    return found
+    rows, effects = [], []
+    for table, declared in spec["tables"].items():
+        if table not in scores:
+            continue
+        printed = _printed(paper, table, declared["metric"])
+        for method in (*spec["family"], *spec["others"]):
+            numbers = printed.get(PRINTED_AS.get(method, method))
+            if method in declared.get("without", ()) or numbers is None:
+                continue
+            facts, effect = _endpoint(scores[table], method, declared, numbers)
+            rows.append({"table": table, "method": method, **facts})
+            effects.append(effect)
+    p_of_family = []
+    for row, effect in zip(rows, effects, strict=True):
+        is_in_family = row["method"] in spec["family"]
+        p_of_family.append(effect.p if is_in_family else NAN)
+    corrected = holm(p_of_family)
+    for row, effect, p_holm in zip(rows, effects, corrected, strict=True):
+        is_in_family = row["method"] in spec["family"]
+        metric = METRICS[row["metric"]]
+        decision = decide(
+            effect,
+            margin=row.get("margin"),
+            p=p_holm if is_in_family else effect.p,
+            higher_is_better=metric.higher_is_better,
+        )
+        row["p_holm"] = p_holm
+        row["outcome"] = OUTCOMES[decision]
+        difference = notice(scores[row["table"]], mark)
+        if difference:
+            row["outcome"] = "not comparable"
+            row["reason"] = difference
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _printed(
+    paper: Mapping[tuple[str, ...], float], table: str, metric: str
+) -> dict[str, dict[str, float]]:
+    """The paper's numbers of a metric in a table, by method as printed and setting."""
+    numbers: dict[str, dict[str, float]] = {}
+    for key, number in paper.items():
+        of_table, setting, method, of_metric = key
+        if of_table == table and of_metric == metric:
+            of_method = numbers.setdefault(method, {})
+            of_method[setting] = number
+    return numbers
 
 
 def _endpoint(
     scores: pd.DataFrame,
     method: str,
-    table: str,
-    spec: Mapping[str, Any],
-    paper: Mapping[tuple[str, ...], float],
-) -> dict[str, Any]:
-    """The row of a method in a table; empty if the paper prints no number."""
-    metric, name = spec["metric"], PRINTED_AS.get(method, method)
-    printed = {
-        s: v for (t, s, *one), v in paper.items() if (t, one) == (table, [name, metric])
-    }
-    if not printed:
-        return {}
-    row = {
-        "table": table,
-        "method": method,
-        "metric": metric,
-        "outcome": "",
-        "reason": "",
-    }
-    rows = scores[
-        primary(scores) & (scores["method"] == method) & (scores["metric"] == metric)
-    ]
+    declared: Mapping[str, Any],
+    printed: Mapping[str, float],
+) -> tuple[dict[str, Any], Effect]:
+    """The test of a method in a table.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Of the table.
+    method : str
+        Of which rows count.
+    declared : mapping
+        Metric, margin and runs of the table.
+    printed : mapping of str to float
+        The paper's numbers of the method, by setting.
+
+    Returns
+    -------
+    facts : dict
+        Columns of its row.
+    effect : Effect
+        Difference from the paper; without numbers where a value is missing.
+    """
+    metric = declared["metric"]
+    facts: dict[str, Any] = {"metric": metric, "reason": ""}
+    rows = where(scores[primary(scores)], method=method, metric=metric)
     wide = rows.pivot(index="seed", columns="setting", values="value")
-    settings = dict.fromkeys(scores["setting"])
-    wide = wide.reindex(columns=[s for s in settings if base_setting(s) in printed])
-    if missing := "; ".join(_missing(wide, printed)):
-        return row | {"outcome": "incomplete", "reason": f"no value: {missing}"}
-    numbers = np.array([printed[base_setting(setting)] for setting in wide])
-    facts = summarise(wide.mean(axis=1).to_numpy())
-    mean, std, n, reference = (
-        facts["mean"],
-        facts["std"],
-        int(facts["n_seeds"]),
-        numbers.mean(),
-    )
-    margin = spec.get("margin") or spec["relative_margin"] * reference
-    more = std / spec["runs"] ** 0.5  # standard error of the paper's mean
-    error = float(np.hypot(std / n**0.5, more))
-    t, power = (float(special.stdtrit(n - 1, q)) for q in (1 - LEVEL / 2, POWER))
-    low, high = (mean - reference + side * t * error for side in (-1, 1))
-    return row | {
-        "n_settings": len(numbers),
-        "n_seeds": n,
-        "paper": reference,
-        "mean": mean,
-        "difference": mean - reference,
-        "ci_low": low,
-        "ci_high": high,
-        "margin": margin,
-        "p": 2 * tail(abs(mean - reference), std, n, more),
-        "detectable": (t + power) * error,
-        "outcome": "reproduced" if -margin <= low and high <= margin else "",
-    }
+    settings = [
+        setting
+        for setting in dict.fromkeys(scores["setting"])
+        if base_setting(setting) in printed
+    ]
+    wide = wide.reindex(columns=settings)
+    missing = "; ".join(_missing(wide, printed))
+    if missing:
+        facts["reason"] = f"no value: {missing}"
+        return facts, NO_EFFECT
+    numbers = np.array([printed[base_setting(setting)] for setting in settings])
+    reference = numbers.mean()
+    means = wide.mean(axis=1).to_numpy()
+    facts["n_settings"] = len(numbers)
+    facts["n_seeds"] = len(means)
+    facts["paper"] = reference
+    facts["margin"] = declared.get("margin") or declared["relative_margin"] * reference
+    if stand_ins(scores):
+        return facts, NO_EFFECT
+    summary = summarise(means)
+    error = summary["std"] / declared["runs"] ** 0.5
+    effect = against(means, reference, error)
+    facts |= effect.columns()
+    facts["mean"] = summary["mean"]
+    facts["detectable"] = _detectable(summary["std"], len(means), error)
+    return facts, effect
+
+
+def _detectable(std: float, n: int, error: float) -> float:
+    """Difference that the test finds with a power of 80 %.
+
+    ``std`` is over n seeds, ``error`` the standard error of the paper's mean.
+    """
+    t = float(special.stdtrit(n - 1, 1 - LEVEL / 2))
+    t_power = float(special.stdtrit(n - 1, POWER))
+    standard_error = float(np.hypot(std / n**0.5, error))
+    return (t + t_power) * standard_error
 
 
 def _missing(wide: pd.DataFrame, printed: Mapping[str, float]) -> Iterator[str]:
     """What is missing of the values (seeds x settings) that the printed numbers ask
     for."""
+    measured = {base_setting(setting) for setting in wide}
     for setting in printed:
-        if not any(base_setting(found) == setting for found in wide):
+        if setting not in measured:
             yield f"{setting} (all seeds)"
-    for setting, seeds in wide.isna().items():
-        if seeds.all():
+    for setting, is_missing in wide.isna().items():
+        if is_missing.all():
             yield f"{setting} (all seeds)"
-        elif seeds.any():
-            yield f"{setting} (seeds {', '.join(map(str, seeds.index[seeds]))})"
+        elif is_missing.any():
+            seeds = ", ".join(map(str, is_missing.index[is_missing]))
+            yield f"{setting} (seeds {seeds})"

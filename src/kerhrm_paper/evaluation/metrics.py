@@ -12,7 +12,7 @@ in nats, with the training points' labels and responsibilities.  The half counts
 (Jeffreys' prior) keep environments without overlap finite.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +21,13 @@ import numpy as np
 from kerhrm_paper.runs.arrays import load_arrays
 
 Outputs = Mapping[str, np.ndarray]  #: "train" (S, n), "test" (S, m), and others
+#: (S,), by test environment or "", and metric
+Values = dict[tuple[str, str], np.ndarray]
 #: constant predictions that each kind of table shows: title and value (None: mean
 #: training label)
 CONSTANTS: dict[str, tuple[str, float | None]] = {
-    **dict.fromkeys(("accuracy", "shift"), ("ref: majority", None)),
+    "accuracy": ("ref: majority", None),
+    "shift": ("ref: majority", None),
     "mean_error": ("ref: predict zero", 0.0),
     "period": ("ref: predict the mean", None),
 }
@@ -45,19 +48,23 @@ class Labels:
     @classmethod
     def load(cls, folder: Path, n_seeds: int) -> "Labels":
         """Read the labels of the first ``n_seeds`` replicates of ``DATA/SETTING``."""
-        parts = (
-            load_arrays(folder / "data" / f"{name}.npz")
-            for name in ("train", "test_labels")
+        train, facts = load_arrays(folder / "data" / "train.npz")
+        test, _ = load_arrays(folder / "data" / "test_labels.npz")
+        return cls(
+            train=train["y"][:n_seeds],
+            test=test["y"][:n_seeds],
+            test_environment=test["environment"][0],
+            source=facts["source"],
+            names=facts["test_environments"],
+            unit=test["unit"][:n_seeds],
+            x=train["x"][:n_seeds],
         )
-        (train, facts), (test, _) = parts
-        y = train["y"][:n_seeds], test["y"][:n_seeds], test["environment"][0]
-        more = test["unit"][:n_seeds], train["x"][:n_seeds]
-        return cls(*y, facts["source"], facts["test_environments"], *more)
 
 
 def accuracy(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Share of points with the right sign: (..., m) and (..., m) to (...)."""
-    return np.mean((outputs > 0) == (y > 0), axis=-1)
+    is_right = (outputs > 0) == (y > 0)
+    return np.mean(is_right, axis=-1)
 
 
 def environment_errors(
@@ -68,54 +75,75 @@ def environment_errors(
     Shapes (..., m), (..., m), (m,) to (..., E).
     """
     squared = (outputs.astype(np.float64) - y) ** 2
-    numbers = np.unique(environment)
-    return np.stack(
-        [squared[..., environment == e].mean(axis=-1) for e in numbers], axis=-1
-    )
+    errors = []
+    for number in np.unique(environment):
+        of_environment = squared[..., environment == number]
+        errors.append(of_environment.mean(axis=-1))
+    return np.stack(errors, axis=-1)
 
 
-def metrics(
-    outputs: Outputs, labels: Labels, kind: str
-) -> dict[tuple[str, str], np.ndarray]:
-    """Values per seed (S,), by (test environment or "", metric), of outputs ``train``
-    and ``test``.
+def metrics(outputs: Outputs, labels: Labels, kind: str) -> Values:
+    """Values per seed of outputs ``train`` and ``test``.
 
-    The kinds are ``accuracy``: ``train_acc``, ``test_acc``, their difference
-    ``generalisation_gap`` and, where there are several test environments,
-    ``worst_acc``, the lowest of theirs; ``mean_error``: ``mean_error`` and
-    ``error_sd``, mean and standard deviation (ddof = 1) of the mean squared errors of
-    the test environments (paper, section 5); ``shift`` and ``period``: ``test_acc`` and
-    ``mse`` of every test environment.
+    Parameters
+    ----------
+    outputs : mapping of str to ndarray, (S, points)
+        By part.
+    labels : Labels
+        Of the same points.
+    kind : str
+        ``accuracy``: ``train_acc``, ``test_acc``, their difference
+        ``generalisation_gap`` and, where there are several test environments,
+        ``worst_acc``, the lowest of theirs; ``mean_error``: ``mean_error`` and
+        ``error_sd``, mean and standard deviation (ddof = 1) of the mean squared errors
+        of the test environments (paper, section 5); ``shift`` and ``period``:
+        ``test_acc`` and ``mse`` of every test environment.
+
+    Returns
+    -------
+    dict of (str, str) to ndarray, (S,)
+        By test environment, or "", and metric.
     """
     if kind in ("accuracy", "shift"):
-        wrong = (outputs["test"] > 0) != (labels.test > 0)
-        # (S, E)
-        each = 1 - environment_errors(wrong, np.zeros(()), labels.test_environment)
+        accuracies = _test_accuracies(outputs["test"], labels)
         if kind == "shift":
-            return {
-                (name, "test_acc"): each[:, e] for e, name in enumerate(labels.names)
-            }
-        train = accuracy(outputs["train"], labels.train)
-        test = accuracy(outputs["test"], labels.test)
-        found = {
-            ("", "train_acc"): train,
-            ("", "test_acc"): test,
-            ("", "generalisation_gap"): test - train,
-        }
-        if len(labels.names) > 1:
-            found["", "worst_acc"] = each.min(-1)
-        return found
+            return _by_environment(accuracies, labels.names, "{}", "test_acc")
+        return _accuracies(outputs, labels, accuracies)
     errors = environment_errors(outputs["test"], labels.test, labels.test_environment)
     errors = errors * labels.unit[:, None] ** 2  # (S, E), now comparable between seeds
     if kind == "period":
-        return {
-            (f"period={name}", "mse"): errors[:, e]
-            for e, name in enumerate(labels.names)
-        }
+        return _by_environment(errors, labels.names, "period={}", "mse")
     return {
         ("", "mean_error"): errors.mean(-1),
         ("", "error_sd"): errors.std(-1, ddof=1),
     }
+
+
+def _test_accuracies(outputs: np.ndarray, labels: Labels) -> np.ndarray:
+    """Accuracy of every seed in every test environment, (S, E)."""
+    is_wrong = (outputs > 0) != (labels.test > 0)
+    return 1 - environment_errors(is_wrong, np.zeros(()), labels.test_environment)
+
+
+def _by_environment(
+    values: np.ndarray, names: Sequence[str], form: str, metric: str
+) -> Values:
+    """Values (S, E) of a metric, by the environments' names in a format."""
+    columns = zip(names, values.T, strict=True)
+    return {(form.format(name), metric): column for name, column in columns}
+
+
+def _accuracies(outputs: Outputs, labels: Labels, accuracies: np.ndarray) -> Values:
+    train = accuracy(outputs["train"], labels.train)
+    test = accuracy(outputs["test"], labels.test)
+    values = {
+        ("", "train_acc"): train,
+        ("", "test_acc"): test,
+        ("", "generalisation_gap"): test - train,
+    }
+    if len(labels.names) > 1:
+        values["", "worst_acc"] = accuracies.min(-1)
+    return values
 
 
 def failures(outputs: Outputs) -> list[str]:
@@ -123,9 +151,14 @@ def failures(outputs: Outputs) -> list[str]:
 
     Empty where they can.
     """
-    every = ~np.isfinite(np.concatenate([*outputs.values()], axis=-1))
-    text, size = "diverged: {} of {} outputs are not finite", every.shape[-1]
-    return [text.format(wrong, size) if wrong else "" for wrong in every.sum(axis=-1)]
+    of_all_parts = np.concatenate([*outputs.values()], axis=-1)
+    n_outputs = of_all_parts.shape[-1]
+    reasons = []
+    is_wrong = ~np.isfinite(of_all_parts)
+    for n_wrong in is_wrong.sum(axis=-1):
+        reason = f"diverged: {n_wrong} of {n_outputs} outputs are not finite"
+        reasons.append(reason if n_wrong else "")
+    return reasons
 
 
 def references(labels: Labels, kind: str) -> dict[str, Outputs]:
@@ -134,17 +167,24 @@ def references(labels: Labels, kind: str) -> dict[str, Outputs]:
     Of each period its own mean, too.
     """
     title, value = CONSTANTS[kind]
-    found: dict[str, Outputs] = {title: constant_outputs(labels, value)}
+    constant = constant_outputs(labels, value)
+    outputs: dict[str, Outputs] = {title: constant}
     if kind == "period":
-        own = np.empty_like(labels.test)
-        for e in range(len(labels.names)):
-            here = labels.test_environment == e
-            own[:, here] = labels.test[:, here].mean(axis=1, keepdims=True)
-        found["ref: each period's own mean"] = {
-            "train": found[title]["train"],
-            "test": own,
+        outputs["ref: each period's own mean"] = {
+            "train": constant["train"],
+            "test": _period_means(labels),
         }
-    return found
+    return outputs
+
+
+def _period_means(labels: Labels) -> np.ndarray:
+    """For every test point the mean label of its period, (S, m)."""
+    means = np.empty_like(labels.test)
+    for number in range(len(labels.names)):
+        of_period = labels.test_environment == number
+        y = labels.test[:, of_period]
+        means[:, of_period] = y.mean(axis=1, keepdims=True)
+    return means
 
 
 def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarray]:
@@ -152,34 +192,53 @@ def constant_outputs(labels: Labels, value: float | None) -> dict[str, np.ndarra
 
     ``value``, or the mean training label of the seed.
     """
-    level = (
-        labels.train.mean(axis=1, keepdims=True)
-        if value is None
-        else np.full((1, 1), value)
-    )
-    sizes = {"train": labels.train.shape, "test": labels.test.shape}
-    return {part: np.broadcast_to(level, size) for part, size in sizes.items()}
+    if value is None:
+        level = labels.train.mean(axis=1, keepdims=True)
+    else:
+        level = np.full((1, 1), value)
+    return {
+        "train": np.broadcast_to(level, labels.train.shape),
+        "test": np.broadcast_to(level, labels.test.shape),
+    }
 
 
 def divergence(
     responsibilities: np.ndarray, y: np.ndarray, attribute: np.ndarray
 ) -> np.ndarray:
-    """Mean divergence of P(Y | C) between environments: (S,), NaN with a single one.
+    """Mean divergence of P(Y | C) between environments, by the formula above.
 
-    ``responsibilities`` are (S, n, K), and an environment without any weight is left
-    out; ``y`` (S, n) is -1 or +1, ``attribute`` (S, n), C, 0 or 1.
+    Parameters
+    ----------
+    responsibilities : ndarray, (S, n, K)
+        An environment without any weight is left out.
+    y : ndarray, (S, n)
+        Labels, -1 or +1.
+    attribute : ndarray, (S, n)
+        C, 0 or 1.
+
+    Returns
+    -------
+    ndarray, (S,)
+        NaN with a single environment.
     """
     r = responsibilities.astype(np.float64)
-    # (S, 2, n)
-    has = np.stack([attribute == 0, attribute == 1], axis=1).astype(np.float64)
-    positive = (has * (y > 0)[:, None]) @ r  # (S, 2, K)
-    p = (positive + 0.5) / (has @ r + 1)
-    shares = has.mean(-1)  # (S, 2), P(c)
-    e, f = p[..., None], p[..., None, :]
-    pairs = e * np.log(e / f) + (1 - e) * np.log((1 - e) / (1 - f))  # (S, 2, K, K)
-    occupied = (r.sum(-2) > 0).astype(np.float64)  # (S, K)
-    both = (occupied[..., None] * occupied[..., None, :])[:, None]
-    n_environments = occupied.sum(-1)
-    total = (shares * (both * pairs).sum((-2, -1))).sum(-1)
+    colours = [attribute == 0, attribute == 1]
+    of_colour = np.stack(colours, axis=1).astype(np.float64)  # (S, 2, n)
+    of_class = (y > 0)[:, None]
+    n_positive = (of_colour * of_class) @ r  # (S, 2, K)
+    n_points = of_colour @ r
+    p = (n_positive + 0.5) / (n_points + 1)  # P^e(y = 1 | c)
+    p_e = p[..., None]
+    p_f = p[..., None, :]
+    of_positive = p_e * np.log(p_e / p_f)
+    of_negative = (1 - p_e) * np.log((1 - p_e) / (1 - p_f))
+    pairs = of_positive + of_negative  # (S, 2, K, K)
+    is_occupied = (r.sum(-2) > 0).astype(np.float64)  # (S, K)
+    are_both = is_occupied[..., None] * is_occupied[..., None, :]
+    by_colour = (are_both[:, None] * pairs).sum((-2, -1))
+    p_colour = of_colour.mean(-1)  # (S, 2)
+    total = (p_colour * by_colour).sum(-1)
+    n_environments = is_occupied.sum(-1)
+    n_pairs = n_environments * (n_environments - 1)
     with np.errstate(invalid="ignore"):  # 0 / 0 with a single one
-        return np.asarray(total / (n_environments * (n_environments - 1)))
+        return np.asarray(total / n_pairs)

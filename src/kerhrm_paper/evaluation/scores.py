@@ -3,7 +3,7 @@
 The only code of the workflow that reads test labels.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,18 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.schema import KINDS
 from kerhrm_paper.config.views import Row, TableView
-from kerhrm_paper.data.closed_forms import Rows
+from kerhrm_paper.data.generator import ReferenceRows
 from kerhrm_paper.data.registry import DATA_SETS
-from kerhrm_paper.evaluation import metrics as m
+from kerhrm_paper.evaluation.metrics import (
+    CONSTANTS,
+    Labels,
+    Outputs,
+    constant_outputs,
+    divergence,
+    failures,
+    metrics,
+    references,
+)
 from kerhrm_paper.runs.arrays import load_records
 from kerhrm_paper.runs.predictions import Predictions, stack
 
@@ -33,7 +42,7 @@ COLUMNS = [
     "reason",
 ]
 NONE = "none"  #: selection of rows that nothing was chosen for
-Values = dict[str, Any]
+ScoreRow = dict[str, Any]  #: columns of :data:`COLUMNS`
 
 
 def score_table(
@@ -67,15 +76,19 @@ def score_table(
     KerhrmError
         If a prediction is missing, or lacks replicates or an output.
     """
-    rows: list[Values] = []
+    rows: list[ScoreRow] = []
     for name in table.data:
-        facts, most = data[name], 0
-        for row in (row for row in table.rows if row.data == name):
-            cell = f"{row.data}/{row.learner}"
-            n = min(n_seeds[cell], table.n_seeds or n_seeds[cell])
+        facts = data[name]
+        most = 0
+        for row in table.rows:
+            if row.data != name:
+                continue
+            n = n_seeds[f"{row.data}/{row.learner}"]
+            if table.n_seeds:
+                n = min(n, table.n_seeds)
             most = max(n, most)
             rows += _score_row(table, row, facts, n, Path(run))
-        if table.kind in m.CONSTANTS:
+        if table.kind in CONSTANTS:
             rows += _references(table, name, facts, most, Path(run))
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -84,31 +97,33 @@ def table_of(data: DataCell, learner: LearnerCell) -> TableView:
     """The table of a single cell: the main metrics of its task."""
     name = f"{data.name}/{learner.name}"
     row = Row(
-        data.name,
-        learner.name,
-        learner.name,
-        name,
-        dict(learner.titles),
-        learner.selection,
+        data=data.name,
+        learner=learner.name,
+        trained=learner.name,
+        setting=name,
+        titles=dict(learner.titles),
+        selection=learner.selection,
     )
-    kind, labels = KINDS[data.task][0], {data.name: data.name}
-    return TableView(name, name, kind, False, None, labels, (row,))
+    return TableView(
+        name=name,
+        title=name,
+        kind=KINDS[data.task][0],
+        in_all=False,
+        n_seeds=None,
+        labels={data.name: data.name},
+        rows=(row,),
+    )
 
 
 def _score_row(
     table: TableView, row: Row, facts: Mapping[str, Any], n: int, run: Path
-) -> Iterator[Values]:
+) -> Iterator[ScoreRow]:
     """Values of the first n replicates of a learner on some data."""
-    path, replicates = run / row.predictions, facts["replicates"][:n]
-    found = load_records(Predictions, path)[:n]
-    labels = m.Labels.load(run / row.data, n)
-    known = found[0].outputs.tolist() if found else []
-    if len(found) < n or not {*row.titles} <= {*known}:
-        problem = f"{path} has {len(found)} replicates of {', '.join(known)}, and the "
-        problem += f"configuration {n} of {', '.join(row.titles)}"
-        raise KerhrmError(problem, "delete it and run again")
+    predictions = _load_predictions(run / row.predictions, row, n)
+    replicates = facts["replicates"][:n]
+    labels = Labels.load(run / row.data, n)
     for output, title in row.titles.items():
-        head = {
+        head: ScoreRow = {
             "data": row.data,
             "setting": row.setting,
             "learner": row.learner,
@@ -119,72 +134,89 @@ def _score_row(
         }
         if table.kind == "iterations":
             attribute = DATA_SETS[facts["generator"]].attribute
-            yield from _iterations(head, found, labels, replicates, attribute)
-            continue
-        parts = {
-            part: np.stack([one.output(output, part) for one in found])
-            for part in ("train", "validation", "test")
-        }
-        yield from _rows(head, parts, labels, table.kind, replicates)
+            yield from _iterations(head, predictions, labels, replicates, attribute)
+        else:
+            outputs = {
+                part: np.stack(
+                    [of_seed.output(output, part) for of_seed in predictions]
+                )
+                for part in ("train", "validation", "test")
+            }
+            yield from _rows(head, outputs, labels, table.kind, replicates)
+
+
+def _load_predictions(path: Path, row: Row, n: int) -> list[Predictions]:
+    """Predictions of the first n replicates; refuse a file that lacks any."""
+    predictions: list[Predictions] = load_records(Predictions, path)[:n]
+    names = predictions[0].outputs.tolist() if predictions else []
+    if len(predictions) < n or not {*row.titles} <= {*names}:
+        problem = f"{path} has {len(predictions)} replicates of {', '.join(names)}, "
+        problem += f"and the configuration {n} of {', '.join(row.titles)}"
+        raise KerhrmError(problem, "delete it and run again")
+    return predictions
 
 
 def _rows(
-    head: Values, outputs: m.Outputs, labels: m.Labels, kind: str, replicates: list[Any]
-) -> Iterator[Values]:
+    head: ScoreRow, outputs: Outputs, labels: Labels, kind: str, replicates: list[Any]
+) -> Iterator[ScoreRow]:
     """Rows of outputs (S, points); test environments with their own rows are in the
     setting."""
-    reasons = m.failures(outputs)
-    for (name, metric), values in m.metrics(outputs, labels, kind).items():
-        where = _marked(head, name) if name else head
+    reasons = failures(outputs)
+    for (environment, metric), values in metrics(outputs, labels, kind).items():
+        of_metric = _marked(head, environment) if environment else head
         for seed, value, reason in zip(replicates, values, reasons, strict=True):
-            number = float("nan") if reason else float(value)
-            yield where | {
+            yield {
+                **of_metric,
                 "seed": seed,
                 "metric": metric,
-                "value": number,
+                "value": float("nan") if reason else float(value),
                 "reason": reason,
             }
 
 
-def _marked(head: Values, setting: str) -> Values:
-    """Rows of a part of the setting, with the setting's mark."""
-    return head | {"setting": setting + "".join(head["setting"].partition(",")[1:])}
+def _marked(head: ScoreRow, setting: str) -> ScoreRow:
+    """Rows of a part of the setting, with the setting's options behind a comma."""
+    _, comma, options = head["setting"].partition(",")
+    return {**head, "setting": f"{setting}{comma}{options}"}
 
 
 def _iterations(
-    head: Values,
-    found: Sequence[Predictions],
-    labels: m.Labels,
+    head: ScoreRow,
+    predictions: Sequence[Predictions],
+    labels: Labels,
     replicates: list[Any],
-    attribute: Any,
-) -> Iterator[Values]:
+    attribute: Callable[[np.ndarray], np.ndarray] | None,
+) -> Iterator[ScoreRow]:
     """Rows of every iteration: accuracies and, of Colored MNIST, the divergence
     ``d_kl``.
 
     Iteration 0 is ERM on the same features, which has no environments.
     """
-    for i, t in enumerate(stack(found, "iterations")[0].astype(int)):
-        outputs = {
-            part: stack(found, f"iteration_{part}")[:, i] for part in ("train", "test")
-        }
-        where = _marked(head, f"iteration={t}")
-        for row in _rows(where, outputs, labels, "accuracy", replicates):
+    train = stack(predictions, "iteration_train")
+    test = stack(predictions, "iteration_test")
+    memberships = stack(predictions, "iteration_memberships")
+    iterations = stack(predictions, "iterations")[0].astype(int)
+    for number, t in enumerate(iterations):
+        of_iteration = _marked(head, f"iteration={t}")
+        outputs = {"train": train[:, number], "test": test[:, number]}
+        for row in _rows(of_iteration, outputs, labels, "accuracy", replicates):
             if row["metric"] in ("train_acc", "test_acc"):
                 yield row
         if attribute is None or t == 0:
             continue
-        memberships = stack(found, "iteration_memberships")[:, i]
-        values = m.divergence(memberships, labels.train, attribute(labels.x))
-        for seed, value in zip(replicates, values.tolist(), strict=True):
-            yield where | {"seed": seed, "metric": "d_kl", "value": value}
+        colour = attribute(labels.x)
+        divergences = divergence(memberships[:, number], labels.train, colour)
+        for seed, value in zip(replicates, divergences.tolist(), strict=True):
+            yield {**of_iteration, "seed": seed, "metric": "d_kl", "value": value}
 
 
 def _references(
     table: TableView, name: str, facts: Mapping[str, Any], n: int, run: Path
-) -> Iterator[Values]:
+) -> Iterator[ScoreRow]:
     """Rows that no training makes: a constant prediction, and closed forms."""
-    replicates, labels = facts["replicates"][:n], m.Labels.load(run / name, n)
-    head: Values = {
+    replicates = facts["replicates"][:n]
+    labels = Labels.load(run / name, n)
+    head: ScoreRow = {
         "data": name,
         "setting": table.labels[name],
         "learner": "",
@@ -192,30 +224,28 @@ def _references(
         "data_source": labels.source,
         "reason": "",
     }
-    shown = m.metrics(m.constant_outputs(labels, None), labels, table.kind)
-    for title, outputs in m.references(labels, table.kind).items():
-        here = head | {"method": title}
-        yield from _rows(here, outputs, labels, table.kind, replicates)
+    for title, outputs in references(labels, table.kind).items():
+        of_reference = {**head, "method": title}
+        yield from _rows(of_reference, outputs, labels, table.kind, replicates)
+    # of the closed forms only what the table shows of a method
+    shown = metrics(constant_outputs(labels, None), labels, table.kind)
     for title, values in closed_forms(facts["generator"], facts["options"]).items():
-        for environment, metric in filter(shown.__contains__, values):
-            where = head | {"method": title}
-            where = _marked(where, environment) if environment else where
+        for (environment, metric), value in values.items():
+            if (environment, metric) not in shown:
+                continue
+            of_reference = {**head, "method": title}
+            if environment:
+                of_reference = _marked(of_reference, environment)
             for seed in replicates:
-                yield where | {
-                    "seed": seed,
-                    "metric": metric,
-                    "value": values[environment, metric],
-                }
+                yield {**of_reference, "seed": seed, "metric": metric, "value": value}
 
 
-def closed_forms(generator: str, options: Mapping[str, Any]) -> Rows:
+def closed_forms(generator: str, options: Mapping[str, Any]) -> ReferenceRows:
     """Values by reference row, test environment and metric.
 
     None where nothing is known.
     """
-    data_set = DATA_SETS[generator]
-    return (
-        data_set.closed_forms(data_set.options(**options))
-        if data_set.closed_forms
-        else {}
-    )
+    declared = DATA_SETS[generator]
+    if declared.closed_forms is None:
+        return {}
+    return declared.closed_forms(declared.options(**options))

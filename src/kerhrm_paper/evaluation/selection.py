@@ -7,7 +7,7 @@ uses those seeds.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,10 +17,60 @@ import pandas as pd
 import torch
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
+from kerhrm.options import Task
 from kerhrm_paper.config.schemas import ORACLE, WORDS
 from kerhrm_paper.config.spelling import base_of
 from kerhrm_paper.runs.arrays import load_arrays, load_records
 from kerhrm_paper.runs.predictions import Predictions, stack
+
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Predictions of C candidates on S seeds.
+
+    Attributes
+    ----------
+    outputs : mapping of (str, str) to ndarray, (S, C, points)
+        By name of the output, and part.
+    memberships : ndarray, (S, C, n + m, K), optional
+        Of the training and then the validation points, in environments that the
+        candidates infer; a candidate with fewer than K has empty ones.
+    """
+
+    outputs: Mapping[tuple[str, str], np.ndarray]
+    memberships: np.ndarray | None = None
+
+    @classmethod
+    def load(cls, paths: Sequence[str | Path]) -> "Candidates":
+        """Read the predictions of each candidate from its file."""
+        replicates = [load_records(Predictions, path) for path in paths]
+        names = replicates[0][0].outputs.tolist()
+        outputs = {}
+        for name in names:
+            for part in PARTS:
+                of_candidates = [
+                    [prediction.output(name, part) for prediction in of_candidate]
+                    for of_candidate in replicates
+                ]
+                outputs[name, part] = np.stack(of_candidates, axis=1)
+        return cls(outputs, _memberships(replicates))
+
+
+def _memberships(replicates: Sequence[list[Predictions]]) -> np.ndarray | None:
+    """Memberships of all candidates; None if one of them infers no environments."""
+    first_seeds = [of_candidate[0] for of_candidate in replicates]
+    if any(prediction.memberships is None for prediction in first_seeds):
+        return None
+    inferred = [stack(of_candidate, "memberships") for of_candidate in replicates]
+    most = max(memberships.shape[-1] for memberships in inferred)
+    padded = []
+    for memberships in inferred:
+        n_empty = most - memberships.shape[-1]
+        padding = [(0, 0), (0, 0), (0, n_empty)]
+        padded.append(np.pad(memberships, padding))
+    return np.stack(padded, axis=1)
 
 
 @dataclass(frozen=True)
@@ -35,49 +85,91 @@ class Criterion:
     #: too
     linear_parts: tuple[str, ...] = ()
 
-    def score(
-        self, arrays: Mapping[str, np.ndarray], output: str, folder: Path
-    ) -> np.ndarray:
-        """Scores (S, C), float64, of C candidates on S seeds.
+    def score(self, candidates: Candidates, output: str, folder: Path) -> np.ndarray:
+        """Score every candidate on every seed by one output.
 
-        -inf where an output is not finite.
+        Parameters
+        ----------
+        candidates : Candidates
+            Their predictions.
+        output : str
+            Name of the output.
+        folder : path
+            Of the data; only files that the criterion names are opened.
 
-        ``arrays`` are of :func:`candidates`; in ``folder``, that of the data, only
-        files that the criterion names are opened.
+        Returns
+        -------
+        ndarray, (S, C), float64
+            -inf where an output is not finite.
         """
-        parts = (self.linear_parts if output == "linear" else ()) or self.parts
-        outputs = np.concatenate(
-            [arrays[f"{output}/{part}"] for part in parts], axis=-1
-        )
-        n_seeds = len(outputs)
-        names = ["test_labels" if part == "test" else part for part in parts]
-        files = [load_arrays(folder / "data" / f"{name}.npz") for name in names]
-        y = np.concatenate([labels["y"][:n_seeds] for labels, _ in files], axis=-1)
-        task = files[0][1]["task"]
-        points = point_scores(
-            torch.from_numpy(outputs), torch.from_numpy(y)[:, None], task
-        )
+        is_linear = output == "linear" and self.linear_parts
+        parts = self.linear_parts if is_linear else self.parts
+        by_part = [candidates.outputs[output, part] for part in parts]
+        outputs = np.concatenate(by_part, axis=-1)
+        labels = _Labels.load(folder, parts, n_seeds=len(outputs))
+        y = torch.from_numpy(labels.y)[:, None]
+        points = point_scores(torch.from_numpy(outputs), y, labels.task)
         if self.environments is None:
             scores = points.mean(-1).numpy()
         else:
-            if (
-                self.environments == "inferred"
-            ):  # (S, C, n + m, K): training points come first
-                inferred = arrays["environments"][:, :, -outputs.shape[-1] :].swapaxes(
-                    2, 3
-                )
-                memberships = inferred.reshape(n_seeds, -1, outputs.shape[-1])
+            if self.environments == "true":
+                memberships = _true_environments(folder, n_seeds=len(outputs))
             else:
-                true, _ = load_arrays(folder / "data" / "environments.npz")
-                environment = true["validation"][:n_seeds, None]
-                memberships = environment == np.arange(environment.max() + 1)[:, None]
-            each = zip(points, torch.from_numpy(memberships).double(), strict=True)
-            scores = torch.stack(
-                [worst_environment_score(*seed) for seed in each]
-            ).numpy()
-        if task == "regression" and parts == ("test",):  # comparable between seeds
-            scores = scores * files[0][0]["unit"][:n_seeds, None] ** 2
-        return np.where(np.isfinite(outputs).all(-1), scores, -np.inf)
+                n_points = outputs.shape[-1]
+                memberships = _inferred_environments(candidates, n_points)
+            weights = torch.from_numpy(memberships).double()
+            worst = [
+                worst_environment_score(of_seed, weights_of_seed)
+                for of_seed, weights_of_seed in zip(points, weights, strict=True)
+            ]
+            scores = torch.stack(worst).numpy()
+        if labels.unit is not None:
+            scores = scores * labels.unit[:, None] ** 2
+        is_finite = np.isfinite(outputs).all(-1)
+        return np.where(is_finite, scores, -np.inf)
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Labels of the points that a criterion scores."""
+
+    y: np.ndarray  #: (S, points)
+    task: Task
+    #: (S,), where it makes errors at test points comparable between seeds
+    unit: np.ndarray | None
+
+    @classmethod
+    def load(cls, folder: Path, parts: Sequence[str], n_seeds: int) -> "_Labels":
+        files = {"test": "test_labels"}
+        by_part = []
+        for part in parts:
+            path = folder / "data" / f"{files.get(part, part)}.npz"
+            arrays, facts = load_arrays(path)
+            by_part.append(arrays["y"][:n_seeds])
+        unit = None
+        if facts["task"] == "regression" and tuple(parts) == ("test",):
+            unit = arrays["unit"][:n_seeds]
+        return cls(np.concatenate(by_part, axis=-1), facts["task"], unit)
+
+
+def _true_environments(folder: Path, n_seeds: int) -> np.ndarray:
+    """Whether a validation point is in an environment, (S, K, m)."""
+    arrays, _ = load_arrays(folder / "data" / "environments.npz")
+    environment = arrays["validation"][:n_seeds, None]
+    numbers = np.arange(environment.max() + 1)
+    return np.asarray(environment == numbers[:, None])
+
+
+def _inferred_environments(candidates: Candidates, n_points: int) -> np.ndarray:
+    """Memberships of the last ``n_points`` points, (S, C K, n_points).
+
+    Training points come first, so that these are the validation points or all.
+    """
+    if candidates.memberships is None:
+        raise KeyError("environments")
+    memberships = candidates.memberships[:, :, -n_points:]
+    by_environment = memberships.swapaxes(2, 3)
+    return by_environment.reshape(len(memberships), -1, n_points)
 
 
 #: A small inferred environment has few validation points, and a minimum over means of
@@ -93,61 +185,51 @@ CRITERIA = {
 }
 
 
-def candidates(paths: Sequence[str | Path]) -> dict[str, np.ndarray]:
-    """Predictions of C candidates together, as :meth:`Criterion.score` takes them.
-
-    By ``OUTPUT/PART`` the outputs (S, C, points) and, of candidates that infer some,
-    ``environments``, memberships (S, C, n + m, K).
-    """
-    found = [load_records(Predictions, path) for path in paths]
-    names = found[0][0].outputs.tolist()
-    arrays = {
-        f"{name}/{part}": np.stack(
-            [[one.output(name, part) for one in each] for each in found], axis=1
-        )
-        for name in names
-        for part in ("train", "validation", "test")
-    }
-    if all(each[0].memberships is not None for each in found):
-        inferred = [stack(each, "memberships") for each in found]
-        most = max(one.shape[-1] for one in inferred)
-        padding = [(0, 0), (0, 0)]
-        arrays["environments"] = np.stack(
-            [np.pad(a, [*padding, (0, most - a.shape[-1])]) for a in inferred], axis=1
-        )
-    return arrays
-
-
 def search(cells: Mapping[str, Mapping[str, Any]], run: str | Path) -> pd.DataFrame:
     """Score every candidate of every learner by every criterion that it can have, and
     the oracle.
 
-    ``cells`` has by ``DATA/LEARNER`` its ``outputs``, ``criteria`` and the ``options``
-    of its name; ``run`` is the folder of the run of the preset ``tuning``.
+    Parameters
+    ----------
+    cells : mapping of str to mapping
+        By ``DATA/LEARNER`` its ``outputs``, ``criteria`` and the ``options`` of its
+        name.
+    run : path
+        Folder of the run of the preset ``tuning``.
 
-    Returns one row per candidate: its name, its options as JSON, and its mean score
-    over data and seeds by every criterion.  The score of a learner with several outputs
-    is the mean of all: one candidate has to serve all.
+    Returns
+    -------
+    DataFrame
+        One row per candidate: its name, its options as JSON, and its mean score over
+        data and seeds by every criterion.  The score of a learner with several outputs
+        is the mean of all: one candidate has to serve all.
     """
-    together: dict[tuple[str, str], list[str]] = {}
+    searches: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
         data, learner = cell.split("/")
-        together.setdefault((data, base_of(learner)), []).append(cell)
-    rows, keys = [], ["learner", "options"]
-    for (data, _), names in together.items():
-        arrays = candidates([Path(run, name, "predictions.npz") for name in names])
-        folder, facts = Path(run, data), cells[names[0]]
-        for criterion in (*facts["criteria"], ORACLE):
-            parts = [
-                CRITERIA[WORDS[criterion]].score(arrays, output, folder)
-                for output in facts["outputs"]
-            ]
-            for name, score in zip(names, np.mean(parts, axis=0).T, strict=True):
-                options = json.dumps(cells[name]["options"], sort_keys=True)
+        candidates_of = searches.setdefault((data, base_of(learner)), [])
+        candidates_of.append(cell)
+    rows = []
+    for (data, _), names in searches.items():
+        candidates = Candidates.load(
+            [Path(run, name, "predictions.npz") for name in names]
+        )
+        first = cells[names[0]]
+        for criterion in (*first["criteria"], ORACLE):
+            rule = CRITERIA[WORDS[criterion]]
+            by_output = []
+            for output in first["outputs"]:
+                by_output.append(rule.score(candidates, output, Path(run, data)))
+            scores = np.mean(by_output, axis=0)
+            for name, of_seeds in zip(names, scores.T, strict=True):
                 learner = name.split("/")[1]
-                rows.append((learner, options, criterion, float(score.mean())))
-    scores = pd.DataFrame(rows, columns=[*keys, "selection", "score"])
-    return scores.pivot_table("score", keys, "selection", sort=False).reset_index()
+                options = json.dumps(cells[name]["options"], sort_keys=True)
+                mean = float(of_seeds.mean())
+                rows.append((learner, options, criterion, mean))
+    columns = ["learner", "options", "selection", "score"]
+    table = pd.DataFrame(rows, columns=columns)
+    wide = table.pivot_table("score", columns[:2], "selection", sort=False)
+    return wide.reset_index()
 
 
 def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
@@ -157,10 +239,20 @@ def best(table: pd.DataFrame) -> dict[str, dict[str, dict[str, Any]]]:
 
     ``table`` is of :func:`search`.
     """
-    chosen: dict[str, dict[str, dict[str, Any]]] = {}
-    for base, group in table.groupby(table["learner"].map(base_of), sort=False):
-        for criterion in group.columns[2:]:
-            if group[criterion].notna().any():
-                winner = group.loc[group[criterion].idxmax(), "options"]
-                chosen.setdefault(str(base), {})[criterion] = json.loads(winner)
-    return chosen
+    selected: dict[str, dict[str, dict[str, Any]]] = {}
+    bases = table["learner"].map(base_of)
+    for base, group in table.groupby(bases, sort=False):
+        winners = dict(_winners(group))
+        if winners:
+            selected[str(base)] = winners
+    return selected
+
+
+def _winners(group: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Criteria that have scored a learner's candidates, and the options they select."""
+    criteria = group.columns[2:]
+    for criterion in criteria:
+        scores = group[criterion]
+        if scores.notna().any():
+            options = group.loc[scores.idxmax(), "options"]
+            yield criterion, json.loads(options)

@@ -22,15 +22,14 @@ def summarise(values: ArrayLike) -> dict[str, float | int]:
     has: the mean of the others would be biased.
     """
     values = np.asarray(values, dtype=float)
-    mean, n = float(values.mean()), len(values)
-    std = float(values.std(ddof=1)) if n > 1 else float("nan")
-    if n > 1 and np.ptp(values) == 0:
-        std = 0.0  # and no rounding
-    half = (
-        -float(special.stdtrit(n - 1, LEVEL / 2)) * std / n**0.5
-        if n > 1
-        else float("nan")
-    )
+    n = len(values)
+    mean = float(values.mean())
+    std = half = float("nan")
+    if n > 1:
+        are_equal = np.ptp(values) == 0
+        std = 0.0 if are_equal else float(values.std(ddof=1))  # 0: and no rounding
+        quantile = -float(special.stdtrit(n - 1, LEVEL / 2))
+        half = quantile * std / n**0.5
     return {
         "mean": mean,
         "std": std,
@@ -38,21 +37,6 @@ def summarise(values: ArrayLike) -> dict[str, float | int]:
         "ci_low": mean - half,
         "ci_high": mean + half,
     }
-
-
-def difference(a: ArrayLike, b: ArrayLike) -> dict[str, float]:
-    """Mean of a - b over the same seeds, both (n_seeds,).
-
-    Difference, ci_low, ci_high, p.
-
-    The paired t test; seeds must stand in the same order.  A single seed has neither
-    interval nor p (NaN).  Where every seed has the same difference, the interval is a
-    point, and p is 0 or, of none, 1.
-    """
-    change = np.subtract(a, b, dtype=float)
-    mean, std, n, low, high = summarise(change).values()
-    p = 2 * tail(abs(mean), std, int(n))
-    return {"difference": mean, "ci_low": low, "ci_high": high, "p": p}
 
 
 def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
@@ -67,10 +51,12 @@ def tail(distance: float, std: float, n: int, error: float = 0.0) -> float:
     """
     if n < 2 or np.isnan(distance) or np.isnan(std):
         return float("nan")
-    spread = float(np.hypot(std / n**0.5, error))
-    if spread == 0:  # certain: none beyond a distance, but half of the tail at zero
+    standard_error = float(np.hypot(std / n**0.5, error))
+    if standard_error == 0:
+        # certain: none beyond a distance, but half of the tail at zero
         return 0.5 if distance == 0 else float(distance < 0)
-    return float(special.stdtr(n - 1, -distance / spread))
+    t = -distance / standard_error
+    return float(special.stdtr(n - 1, t))
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -80,9 +66,11 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     smaller. NaN is no test: it stays, and does not count.
     """
     p = np.asarray(p, dtype=float)
-    adjusted = p.copy()
+    n_tests = int(np.isfinite(p).sum())
     # NaN is sorted to the end
-    order = np.argsort(p, kind="stable")[: np.isfinite(p).sum()]
-    steps = p[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    order = np.argsort(p, kind="stable")[:n_tests]
+    factors = np.arange(n_tests, 0, -1)
+    steps = np.maximum.accumulate(p[order] * factors)
+    adjusted = p.copy()
+    adjusted[order] = np.minimum(steps, 1.0)
     return adjusted

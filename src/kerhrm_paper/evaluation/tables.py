@@ -54,14 +54,20 @@ def primary(cells: pd.DataFrame) -> pd.Series:
 
     Rows of other selection criteria and of the oracle follow it.
     """
-    keys = [
-        key for key in ("table", "data", "setting", "method", "metric") if key in cells
-    ]
-    return cells["selection"] == cells.groupby(keys)["selection"].transform("first")
+    keys = ["table", "data", "setting", "method", "metric"]
+    groups = cells.groupby([key for key in keys if key in cells])
+    return cells["selection"] == groups["selection"].transform("first")
+
+
+def where(rows: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Rows of cells or scores whose columns have these values."""
+    for column, value in values.items():
+        rows = rows[rows[column] == value]
+    return rows
 
 
 @dataclass(frozen=True)
-class Criterion:
+class Metric:
     """Which values of a metric are better, and which differences are small."""
 
     tolerance: float  #: difference that counts as none
@@ -69,34 +75,47 @@ class Criterion:
     #: of numbers or arrays, larger is better; None: neither is
     merit: Callable[[Any], Any] | None
 
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a higher number is better; raises TypeError if neither is."""
+        if self.merit is None:
+            raise TypeError("the metric does not say how good a method is")
+        return bool(self.merit(1.0) > 0)
+
     def margin(self, reference: float) -> float:
         """The tolerance in the metric's own units."""
         return self.tolerance * abs(reference) if self.relative else self.tolerance
 
 
-CRITERIA: Mapping[str, Criterion] = {
-    # an accuracy that spurious features raise is no merit
-    "train_acc": Criterion(0.02, False, None),
-    **dict.fromkeys(("test_acc", "worst_acc"), Criterion(0.02, False, operator.pos)),
-    "generalisation_gap": Criterion(0.02, False, lambda gap: -abs(gap)),
-    **dict.fromkeys(
-        ("mean_error", "error_sd", "mse"), Criterion(0.10, True, operator.neg)
-    ),
-    "d_kl": Criterion(0.10, True, operator.pos),
+#: an accuracy that spurious features raise is no merit
+_TRAINING = Metric(tolerance=0.02, relative=False, merit=None)
+_ACCURACY = Metric(tolerance=0.02, relative=False, merit=operator.pos)
+_GAP = Metric(tolerance=0.02, relative=False, merit=lambda gap: -abs(gap))
+_ERROR = Metric(tolerance=0.10, relative=True, merit=operator.neg)
+_DIVERGENCE = Metric(tolerance=0.10, relative=True, merit=operator.pos)
+METRICS: Mapping[str, Metric] = {
+    "train_acc": _TRAINING,
+    "test_acc": _ACCURACY,
+    "worst_acc": _ACCURACY,
+    "generalisation_gap": _GAP,
+    "mean_error": _ERROR,
+    "error_sd": _ERROR,
+    "mse": _ERROR,
+    "d_kl": _DIVERGENCE,
 }
 
 
 def load_paper_values(path: str | Path) -> dict[tuple[str, ...], float]:
     """Numbers of ``config/paper_values.yaml`` by (table, setting, method as printed,
     metric)."""
+    numbers: dict[tuple[str, ...], float] = {}
     with reading(path, "restore the file that comes with the repository"):
-        return {
-            (table, setting, method, metric): float(value)
-            for table, settings in read_yaml(Path(path)).items()
-            for setting, methods in settings.items()
-            for method, metrics in methods.items()
-            for metric, value in metrics.items()
-        }
+        for table, settings in read_yaml(Path(path)).items():
+            for setting, methods in settings.items():
+                for method, metrics in methods.items():
+                    for metric, number in metrics.items():
+                        numbers[table, setting, method, metric] = float(number)
+    return numbers
 
 
 def make_table(
@@ -105,38 +124,62 @@ def make_table(
     mark: str,
     paper: Mapping[tuple[str, ...], float],
 ) -> pd.DataFrame:
-    """Summarise the values of the seeds, with the paper's numbers beside them.
+    """Summarise the values of the seeds, with the paper's numbers next to them.
 
     A cell has the paper's number if the run has the published options (an empty
     ``mark``) and it was not measured on fallback data.
 
-    Returns columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no
-    value, ``not comparable`` where the paper's number is of another kind, else empty,
-    and ``reason`` says why. Rows are in the order in which settings, methods and
-    metrics first appear.
+    Parameters
+    ----------
+    scores : DataFrame
+        Of :func:`kerhrm_paper.evaluation.scores.score_table`.
+    table : str
+        Name of the table.
+    mark : str
+        How the run differs from the published options.
+    paper : mapping of tuple to float
+        Of :func:`load_paper_values`.
+
+    Returns
+    -------
+    DataFrame
+        Columns :data:`COLUMNS`; ``verdict`` is ``failed`` where a seed has no value,
+        ``not comparable`` where the paper's number is of another kind, else empty, and
+        ``reason`` says why.  Rows are in the order in which settings, methods and
+        metrics first appear.
     """
     rows: list[dict[str, Any]] = []
+    keys = [*KEYS, "own"]
     scores = scores.assign(own=primary(scores))
-    for values, group in scores.groupby([*KEYS, "own"], sort=False, dropna=False):
-        cell: dict[str, Any] = dict(zip([*KEYS, "own"], values, strict=True))
-        numbers, metric = statistics.summarise(group["value"]), cell["metric"]
-        name = PRINTED_AS.get(cell["method"], cell["method"])
-        printed = paper.get((table, base_setting(cell["setting"]), name, metric))
-        elsewhere = notice(group, mark)
-        verdict = reason = ""
+    for group_values, group in scores.groupby(keys, sort=False, dropna=False):
+        cell: dict[str, Any] = dict(zip(keys, group_values, strict=True))
+        cell |= statistics.summarise(group["value"])
+        cell["table"] = table
+        printed = paper.get(_printed_as(table, cell))
+        difference = notice(group, mark)
+        cell["paper"] = None if difference else printed
+        cell["verdict"] = cell["reason"] = ""
         if group["value"].isna().any():
-            reasons = group.loc[group["value"].isna(), "reason"]
-            distinct = "; ".join(dict.fromkeys(one or "no value" for one in reasons))
-            verdict, reason = (
-                "failed",
-                f"{distinct} ({len(reasons)} of {len(group)} seeds)",
-            )
+            cell["verdict"] = "failed"
+            cell["reason"] = _failure(group)
         elif printed is not None:
-            reason = elsewhere or caveat(table, cell)
-            verdict = "not comparable" if reason else ""
-        cell |= numbers | {"table": table, "paper": None if elsewhere else printed}
-        rows.append(cell | {"verdict": verdict, "reason": reason})
+            cell["reason"] = difference or caveat(table, cell)
+            cell["verdict"] = "not comparable" if cell["reason"] else ""
+        rows.append(cell)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _printed_as(table: str, cell: Mapping[str, Any]) -> tuple[str, ...]:
+    """Key of the paper's number of a cell."""
+    method = PRINTED_AS.get(cell["method"], cell["method"])
+    return table, base_setting(cell["setting"]), method, cell["metric"]
+
+
+def _failure(group: pd.DataFrame) -> str:
+    """Why seeds of a cell have no value, and how many."""
+    reasons = group.loc[group["value"].isna(), "reason"]
+    distinct = dict.fromkeys(reason or "no value" for reason in reasons)
+    return f"{'; '.join(distinct)} ({len(reasons)} of {len(group)} seeds)"
 
 
 def notice(rows: pd.DataFrame, mark: str) -> str:
@@ -146,13 +189,17 @@ def notice(rows: pd.DataFrame, mark: str) -> str:
 
     ``mark`` is the run's, :attr:`kerhrm_paper.config.Config.mark`.
     """
-    return "; ".join(filter(None, (stand_ins(rows), mark)))
+    differences = (stand_ins(rows), mark)
+    return "; ".join(filter(None, differences))
 
 
 def stand_ins(rows: pd.DataFrame) -> str:
     """What takes the place of real data in scores or cells; empty if nothing does."""
-    sources = sorted({s for s in rows["data_source"] if s.startswith(FALLBACK)})
-    return "; ".join(STAND_INS.get(s, f"stand-ins ({s})") for s in sources)
+    sources = {source for source in rows["data_source"] if source.startswith(FALLBACK)}
+    names = [
+        STAND_INS.get(source, f"stand-ins ({source})") for source in sorted(sources)
+    ]
+    return "; ".join(names)
 
 
 def caveat(table: str, cell: Mapping[str, Any]) -> str:
@@ -177,4 +224,5 @@ def base_setting(setting: str) -> str:
 
     The paper has both values of H, but does not say which one a number belongs to.
     """
-    return ",".join(i for i in setting.split(",") if not i.startswith("H="))
+    options = setting.split(",")
+    return ",".join(option for option in options if not option.startswith("H="))

@@ -6,10 +6,9 @@ Seeds, options, files, and how to make it again.
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config import CHECKOUT
+from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.options import RunOptions
 from kerhrm_paper.reporting.publish import facts
 from kerhrm_paper.reporting.run import KEYS, Run
@@ -28,67 +27,106 @@ def explain(
 ) -> dict[str, Any]:
     """What a run's folder and the checkout know of a cell, JSON-able.
 
-    ``cell``, its row; ``command`` that makes it; ``commit``; ``seeds``, their values
-    and what the method itself chose on each; ``options`` of data, network, features
-    and learner: every value in force, and where it stands; ``files`` that it was made
-    from, with digests.
+    Parameters
+    ----------
+    run : Run
+        Whose cell it is.
+    table, setting, method, metric : str
+        Names of the cell.
+    selection : str, optional
+        Criterion of the cell; the first one if it is None.
+    root : path
+        The checkout.
 
-    Raises KerhrmError if there is no such cell; the hint has those that are there.
+    Returns
+    -------
+    dict
+        ``cell``, its row; ``command`` that makes it; ``commit``; ``seeds``, their
+        values and what the method itself chose on each; ``options`` of data, network,
+        features and learner: every value in force, and where it stands; ``files`` that
+        it was made from, with digests.
+
+    Raises
+    ------
+    KerhrmError
+        If there is no such cell; the hint has those that are there.
     """
     if table not in run.tables:
         problem = f"{run.folder} has no table '{table}'"
         raise KerhrmError(problem, f"it has {', '.join(run.tables) or 'none'}")
-    cells = run.cells(table)
-    wanted = dict(zip(KEYS, (setting, method, metric, selection), strict=True))
-    for key, value in wanted.items():
-        if value is not None:
-            known = "; ".join(dict.fromkeys(cells[key]))
-            cells = cells[cells[key] == value]
-            if cells.empty:
-                problem = f"{run.folder}/tables/{table}.csv has no {key} {value!r}"
-                raise KerhrmError(problem, f"it has {known}")
-    cell = cells.iloc[0].dropna().to_dict()
-    made = run.provenance.get("tables", {}).get(table) or facts(
-        run.preset(), root, table
-    )
-    found = {
-        "cell": cell,
-        **{key: made.get(key) for key in ("preset", "commit", "command")},
-    }
+    names = (setting, method, metric, selection)
+    wanted = dict(zip(KEYS, names, strict=True))
+    cell = _find(run, table, wanted)
+    published = run.provenance.get("tables", {})
+    made = published.get(table) or facts(run.preset(), root, table)
+    explanation: dict[str, Any] = {"cell": cell}
+    for key in ("preset", "commit", "command"):
+        explanation[key] = made.get(key)
     if not run.has(f"scores/{table}.csv.gz"):
-        return found
+        return explanation
     scores = run.scores(table)
-    rows = scores[(scores[KEYS] == pd.Series(cell)[KEYS]).all(axis=1)]
+    rows = where(scores, **{key: cell[key] for key in KEYS})
     data, learner = rows[["data", "learner"]].iloc[0]
-    found |= {"data": data, "learner": learner or None}
-    found["seeds"] = rows[["seed", "value"]].to_dict("records")
+    explanation["data"] = data
+    explanation["learner"] = learner or None
+    explanation["seeds"] = rows[["seed", "value"]].to_dict("records")
+    trained = learner
     try:
         options = RunOptions(run, root)
-        found["command"] = options.command(table, data, learner)
-        found["options"] = options.of_data(data)
+        explanation["command"] = options.command(table, data, learner)
+        explanation["options"] = options.of_data(data)
         if learner:
-            found["options"]["learner"] = options.of_learner(data, learner)
-            chosen = options.chosen(data, learner)
-            for seed, one in zip(found["seeds"], chosen, strict=False):
-                seed["chosen"] = one
-            learner = options.trained(data, learner)
+            of_learner = options.of_learner(data, learner)
+            explanation["options"]["learner"] = of_learner
+            choices = options.chosen(data, learner)
+            for seed, chosen in zip(explanation["seeds"], choices, strict=False):
+                seed["chosen"] = chosen
+            trained = options.trained(data, learner)
     except KerhrmError as error:
-        found["options"] = f"unknown: {error}"
-    found["files"] = _files(run, f"tables/{table}.csv", f"{data}/", f"/{learner}/")
-    return found
+        explanation["options"] = f"unknown: {error}"
+    explanation["files"] = _files(run, table, data, trained)
+    return explanation
 
 
-def _files(run: Run, name: str, data: str, learner: str) -> list[dict[str, Any]]:
-    """Files that one was made of, from the last to the first, as the jobs have noted
+def _find(run: Run, table: str, names: dict[str, str | None]) -> dict[str, Any]:
+    """The first row of a table that has the names of a cell; None fits every name."""
+    cells = run.cells(table)
+    for key, name in names.items():
+        if name is None:
+            continue
+        known = "; ".join(dict.fromkeys(cells[key]))
+        cells = where(cells, **{key: name})
+        if cells.empty:
+            problem = f"{run.folder}/tables/{table}.csv has no {key} {name!r}"
+            raise KerhrmError(problem, f"it has {known}")
+    return cells.iloc[0].dropna().to_dict()
+
+
+def _files(run: Run, table: str, data: str, learner: str) -> list[dict[str, Any]]:
+    """Files that a cell was made of, from the last to the first, as the jobs have noted
     them."""
-    if published := run.provenance.get("files"):
+    name = f"tables/{table}.csv"
+    published = run.provenance.get("files")
+    if published:
         return [{"file": name, "sha256": published.get(name)}]
 
-    def own(part: str) -> bool:  # scores are made of other learners' files, too
-        others = part.endswith("/predictions.npz") and learner not in part
-        return (part.startswith(data) and not others) or part.count("/") < 2
+    def is_of_cell(file: str) -> bool:
+        if file.count("/") < 2:  # of the whole run, or of a table
+            return True
+        # scores are made of other learners' files, too
+        is_predictions = file.endswith("/predictions.npz")
+        is_other_learner = is_predictions and f"/{learner}/" not in file
+        return file.startswith(f"{data}/") and not is_other_learner
 
-    return [
-        {"file": one} | {key: record[key] for key in ("rule", "sha256", "params")}
-        for one, record in provenance.ancestors(run.folder, [name], own)
-    ]
+    files = []
+    ancestors = provenance.ancestors(run.folder, [name], is_of_cell)
+    for file, record in ancestors:
+        files.append(
+            {
+                "file": file,
+                "rule": record["rule"],
+                "sha256": record["sha256"],
+                "params": record["params"],
+            }
+        )
+    return files

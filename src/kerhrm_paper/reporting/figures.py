@@ -1,4 +1,4 @@
-"""Figures of tables: style, Figure 2, every seed."""
+"""What figures of tables share: style, colours, bands, legends; and Figure 2."""
 
 import textwrap
 from collections.abc import Sequence
@@ -18,8 +18,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 
 from kerhrm.files import atomic
 from kerhrm.plots.axes import plain
-from kerhrm_paper.evaluation.tables import primary
-from kerhrm_paper.reporting.tables import METRICS, results_of
+from kerhrm_paper.evaluation.tables import primary, where
 
 #: inches; the text width of the paper's style
 WIDTH = 5.5
@@ -36,14 +35,17 @@ METHODS = {
 }
 LINE: dict[str, Any] = {"linewidth": 1, "zorder": 1}  #: of references
 GREY = "0.42"  #: of lines and words that are no method's
+DOTS: dict[str, Any] = {"marker": "o", "markersize": 2.5}  #: of curves
+#: value and colour of curves' right ends, by the name that stands there
+Ends = dict[str, tuple[float, str]]
 #: of files that may hold no date and no version, by format
 METADATA = {"png": ["Software"], "pdf": ["Creator", "Producer", "CreationDate"]}
 
 
 def style() -> AbstractContextManager[None]:
     """The project's matplotlib style, over matplotlib's own and not the user's."""
-    own = str(files("kerhrm_paper.reporting") / "figures.mplstyle")
-    return matplotlib.style.context(["default", own])
+    project = files("kerhrm_paper.reporting") / "figures.mplstyle"
+    return matplotlib.style.context(["default", str(project)])
 
 
 def subplots(
@@ -57,9 +59,10 @@ def subplots(
 def save(figure: Figure, stem: str | Path) -> None:
     """Write ``stem``.png and .pdf, the same bytes for the same figure."""
     with style():
-        for ending, metadata in METADATA.items():
+        for ending, keys in METADATA.items():
+            metadata = dict.fromkeys(keys)
             with atomic(f"{stem}.{ending}") as handle:
-                figure.savefig(handle, format=ending, metadata=dict.fromkeys(metadata))
+                figure.savefig(handle, format=ending, metadata=metadata)
 
 
 def save_png(figure: Figure, path: str | Path, dpi: int = 150) -> None:
@@ -103,153 +106,76 @@ def figure2(cells: pd.DataFrame) -> Figure:
     reduced features.
     """
     cells = split(cells, "t").astype({"t": int})
-    versions = [name for name in VERSIONS if name in set(cells["method"])]
-    spans = [cells.loc[cells["method"] == name, "t"].max() + 2 for name in versions]
+    known = set(cells["method"])
+    methods = [method for method in VERSIONS if method in known]
+    is_erm = (cells["t"] == 0) & (cells["method"] == methods[0])
+    spans = []
+    for method in methods:
+        iterations = where(cells, method=method)["t"]
+        spans.append(iterations.max() + 2)
     with style():
         figure, grid = subplots(
             2,
-            len(versions),
+            len(methods),
             figsize=(WIDTH, 3.7),
             sharex="col",
             sharey="row",
             height_ratios=(1.6, 1),
             width_ratios=np.clip(spans, max(spans) / 2, None),
         )
-        for name, (above, below) in zip(versions, grid.T, strict=True):
-            begin = (cells["t"] == 0) & (cells["method"] == versions[0])
-            drawn = cells[begin | (cells["method"] == name)].sort_values("t")
-            for metric, (label, colour, marker, line) in CURVES.items():
-                axis, rows = (
-                    below if metric == "d_kl" else above,
-                    drawn[drawn["metric"] == metric],
-                )
-                own = {
-                    "color": colour,
-                    "marker": marker,
-                    "markersize": 3.5,
-                    "linestyle": line,
-                }
-                curve(axis, "t", rows, label=label, **own)
-            for value in drawn.loc[
-                (drawn["t"] == 0) & (drawn["metric"] == "test_acc"), "mean"
-            ]:
-                above.annotate(
-                    "ERM",
-                    (0, value),
-                    (5, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=8,
-                    color=GREY,
-                )
-            above.axhline(0.5, color=GREY, linestyle=":", linewidth=1, label="chance")
-            label = "perfect invariant model"
-            above.axhline(0.8, color=GREY, linestyle="-.", linewidth=1, label=label)
-            above.set_title(VERSIONS[name], loc="left")
+        for method, (above, below) in zip(methods, grid.T, strict=True):
+            is_method = cells["method"] == method
+            of_version = cells[is_erm | is_method].sort_values("t")
+            _draw_accuracies(above, of_version)
+            above.set_title(VERSIONS[method], loc="left")
+            _draw_curve(below, of_version, "d_kl")
             below.set_xlabel("iteration")
-            below.xaxis.set_major_locator(
-                MaxNLocator(integer=True, steps=[1, 2, 5, 10])
-            )
-            above.tick_params(labelbottom=False)
-        above, below = grid[0, 0], grid[1, 0]
-        above.set(ylabel="accuracy", ylim=(0, 1))
-        below.set_ylabel("KL divergence\nof P(Y | C) (nats)")
-        # room for markers
-        below.set_ylim(0, 1.15 * max(axis.dataLim.y1 for axis in grid[1]))
-        entries = above.get_legend_handles_labels()[0]
+            ticks = MaxNLocator(integer=True, steps=[1, 2, 5, 10])
+            below.xaxis.set_major_locator(ticks)
+        accuracy_axis = grid[0, 0]
+        accuracy_axis.set(ylabel="accuracy", ylim=(0, 1))
+        divergence_axis = grid[1, 0]
+        divergence_axis.set_ylabel("KL divergence\nof P(Y | C) (nats)")
+        highest = max(axis.dataLim.y1 for axis in grid[1])
+        divergence_axis.set_ylim(0, 1.15 * highest)  # room for markers
+        entries, _ = accuracy_axis.get_legend_handles_labels()
         finish(figure, entries, heading=f"bands: {intervals(cells)}")
     return figure
 
 
-def seeds(scores: pd.DataFrame, cells: pd.DataFrame, title: str = "") -> Figure:
-    """Every seed's training and test result, their mean, and the paper's value.
-
-    A panel for each setting, a row for each method; rows chosen by the methods' own
-    criteria.
-    """
-    scores = scores[primary(scores)]
-    metrics = [m for m in ("train_acc",) if m in set(scores["metric"])] + results_of(
-        scores
-    )
-    scores = scores[scores["metric"].isin(metrics)]
-    results = [m for m in metrics if m != "train_acc"]
-    kinds = zip(results, (("#0072B2", "s"), ("#009E73", "v")), strict=False)
-    looks = {"train_acc": ("#E69F00", "o"), **dict(kinds)}
-    settings, methods = (list(dict.fromkeys(scores[c])) for c in ("setting", "method"))
-    lines = [method for method in methods if method in REFERENCES]
-    methods = [method for method in methods if method not in lines]
-    printed = (
-        cells[primary(cells)]
-        .set_index(["setting", "method", "metric"])["paper"]
-        .dropna()
-    )
-    columns = min(len(settings), 3)
-    rows = -(-len(settings) // columns)
-    with style():
-        figure, grid = subplots(
-            rows,
-            columns,
-            sharex=True,
-            sharey=True,
-            figsize=(2.4 + 2.7 * columns, 1 + rows * (0.5 + 0.27 * len(methods))),
+def _draw_accuracies(axis: Axes, cells: pd.DataFrame) -> None:
+    """Accuracies of a version by iteration, and what they are compared with."""
+    _draw_curve(axis, cells, "train_acc")
+    _draw_curve(axis, cells, "test_acc")
+    for accuracy in where(cells, t=0, metric="test_acc")["mean"]:
+        axis.annotate(
+            "ERM",
+            (0, accuracy),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=8,
+            color=GREY,
         )
-        for unused in grid.flat[len(settings) :]:
-            unused.remove()
-        for axis, setting in zip(grid.flat, settings, strict=False):
-            here = scores[scores["setting"] == setting]
-            for method in lines:
-                level = here[
-                    (here["method"] == method) & (here["metric"] == results[0])
-                ]["value"]
-                axis.axvline(
-                    level.mean(), color=GREY, **LINE, linestyle=REFERENCES[method][1]
-                )
-            here = here[here["method"].isin(methods)]
-            for (method, metric), group in here.groupby(
-                ["method", "metric"], sort=False
-            ):
-                shift = 0.4 * ((metrics.index(metric) + 0.5) / len(metrics) - 0.5)
-                y, values = methods.index(method) + shift, group["value"].to_numpy()
-                colour, marker = looks[metric]
-                if failed := int(np.isnan(values).sum()):
-                    text, where = f"{failed} of {len(values)} seeds failed", (0.02, y)
-                    axis.annotate(
-                        text,
-                        where,
-                        xycoords=axis.get_yaxis_transform(),
-                        color=GREY,
-                        fontsize=8,
-                        va="center",
-                    )
-                heights = y + np.linspace(-0.06, 0.06, len(values))
-                axis.plot(
-                    values, heights, marker, markersize=2.5, alpha=0.45, color=colour
-                )
-                # as in the table, no mean of the seeds that succeeded
-                axis.plot(
-                    values.mean(),
-                    y,
-                    "|",
-                    color=colour,
-                    markersize=8,
-                    markeredgewidth=1.8,
-                )
-                paper = printed.get((setting, method, metric), np.nan)
-                axis.plot(paper, y, "x", color="black", markersize=5, zorder=3)
-            axis.set_title(plain(setting))
-            axis.grid(axis="x")
-            name_rows(axis, methods)
-            if not results[0].endswith("_acc"):
-                fit_scale(axis, scores["value"].to_numpy(), "x")
-            axis.tick_params(labelbottom=True)
-            label = ", ".join(METRICS.get(m, m) for m in metrics)
-            axis.set_xlabel(textwrap.fill(label, 40))
-        entries = [entry(f"{METRICS.get(m, m)}, one seed", *looks[m]) for m in metrics]
-        entries += [entry("mean over seeds", "0.3", "|")]
-        entries += [entry("paper", "black", "x")] if len(printed) else []
-        entries += [line_entry(*REFERENCES[method]) for method in lines]
-        finish(figure, entries, title)
-    return figure
+    axis.axhline(0.5, label="chance", color=GREY, linestyle=":", linewidth=1)
+    label = "perfect invariant model"
+    axis.axhline(0.8, label=label, color=GREY, linestyle="-.", linewidth=1)
+    axis.tick_params(labelbottom=False)
+
+
+def _draw_curve(axis: Axes, cells: pd.DataFrame, metric: str) -> None:
+    """A metric of a version by iteration."""
+    label, colour, marker, line = CURVES[metric]
+    curve(
+        axis,
+        "t",
+        where(cells, metric=metric),
+        label=label,
+        color=colour,
+        marker=marker,
+        markersize=3.5,
+        linestyle=line,
+    )
 
 
 def split(cells: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -257,13 +183,16 @@ def split(cells: pd.DataFrame, name: str) -> pd.DataFrame:
     clip=train."""
     cells = cells[primary(cells)]
     parts = cells["setting"].str.partition(",")
-    return cells.assign(**{name: parts[0].str.partition("=")[2], "variant": parts[2]})
+    first = parts[0].str.partition("=")[2]
+    return cells.assign(**{name: first, "variant": parts[2]})
 
 
 def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
     """Make an axis logarithmic if linear would squeeze the small values."""
     finite = values[np.isfinite(values)]
-    if len(finite) and finite.min() > 0 and finite.max() > 12 * finite.min():
+    if finite.size == 0 or finite.min() <= 0:
+        return
+    if finite.max() > 12 * finite.min():
         axis.set(**{f"{which}scale": "log"})
         ticks = axis.xaxis if which == "x" else axis.yaxis
         ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -273,14 +202,21 @@ def fit_scale(axis: Axes, values: np.ndarray, which: str) -> None:
 
 def intervals(cells: pd.DataFrame) -> str:
     """What error bars show, with the numbers of seeds."""
-    seeds = " or ".join(str(n) for n in sorted(set(cells["n_seeds"])))
-    return f"95 % intervals of the mean over {seeds} seeds"
+    numbers = sorted(set(cells["n_seeds"]))
+    n_seeds = " or ".join(map(str, numbers))
+    return f"95 % intervals of the mean over {n_seeds} seeds"
 
 
 def entry(label: str, colour: str, marker: str) -> Line2D:
     """A marker's entry in a legend."""
     return Line2D(
-        [], [], label=label, color=colour, marker=marker, markersize=4, linestyle=""
+        [],
+        [],
+        label=label,
+        color=colour,
+        marker=marker,
+        markersize=4,
+        linestyle="",
     )
 
 
@@ -290,18 +226,52 @@ def line_entry(label: str, line: Any) -> Line2D:
 
 
 def curve(
-    axis: Axes, x: str, rows: pd.DataFrame, alpha: float = 0.16, **own: Any
+    axis: Axes, x: str, rows: pd.DataFrame, alpha: float = 0.16, **look: Any
 ) -> None:
     """Means over the column ``x``, in a band of their intervals."""
-    band = {"color": own["color"], "alpha": alpha, "linewidth": 0}
-    axis.fill_between(x, "ci_low", "ci_high", data=rows, **band)
-    axis.plot(x, "mean", data=rows, **own)
+    axis.fill_between(
+        x,
+        "ci_low",
+        "ci_high",
+        data=rows,
+        color=look["color"],
+        alpha=alpha,
+        linewidth=0,
+    )
+    axis.plot(x, "mean", data=rows, **look)
 
 
 def name_rows(axis: Axes, names: Sequence[str]) -> None:
-    """Names beside the rows of a figure, from top to bottom."""
-    axis.set_yticks(range(len(names)), [plain(name) for name in names])
+    """Names left of the rows of a figure, from top to bottom."""
+    texts = [plain(name) for name in names]
+    axis.set_yticks(range(len(names)), texts)
     axis.set_ylim(len(names) - 0.5, -0.5)
+
+
+def name_ends(axis: Axes, ends: Ends, gap: float = 0.11) -> None:
+    """Names of curves at their right ends, at least ``gap`` of the axis apart."""
+    to_axes = axis.transAxes.inverted()
+    heights = {}
+    for name, (value, _) in ends.items():
+        on_screen = axis.transData.transform((0.0, value))
+        _, heights[name] = to_axes.transform(on_screen)
+    names = sorted(heights, key=lambda name: heights[name])
+    wanted = np.array([heights[name] for name in names])
+    # the lowest keeps its place, and each pushes the next ones upwards
+    steps = np.arange(len(names)) * gap
+    placed = np.maximum.accumulate(wanted - steps) + steps
+    placed -= np.clip(placed.max(initial=0) - 1, 0, None)
+    for name, height in zip(names, placed, strict=True):
+        _, colour = ends[name]
+        axis.annotate(
+            name,
+            (1.04, height),
+            xycoords=axis.transAxes,
+            color=colour,
+            fontsize=7.5,
+            va="center",
+            annotation_clip=False,
+        )
 
 
 def finish(
@@ -321,7 +291,7 @@ def finish(
             title=heading or None,
         )
     if title:
-        characters = int(
-            figure.get_figwidth() * 72 / (0.55 * mpl.rcParams["font.size"])
-        )
-        figure.suptitle(textwrap.fill(plain(title), characters))
+        points = figure.get_figwidth() * 72
+        points_per_character = 0.55 * mpl.rcParams["font.size"]
+        n_characters = int(points / points_per_character)
+        figure.suptitle(textwrap.fill(plain(title), n_characters))

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from kerhrm_paper.evaluation.tables import CRITERIA, stand_ins
+from kerhrm_paper.evaluation.tables import METRICS, stand_ins, where
 from kerhrm_paper.reporting.figures import (
     WIDTH,
     entry,
@@ -28,6 +28,7 @@ CRITERIA_LOOKS = {
     "library defaults": ("0.5", "D"),
     "oracle": ("#000000", "x"),
 }
+OTHER_LOOK = ("0.8", ".")
 #: colour and marker of an outcome
 OUTCOMES = {
     "better": ("#0072B2", "^"),
@@ -38,47 +39,52 @@ OUTCOMES = {
 }
 
 
-def endpoints(found: pd.DataFrame) -> Figure:
+def endpoints(tests: pd.DataFrame) -> Figure:
     """Difference of the mean over a table's settings from the paper's, with its 95 %
     interval.
 
-    ``found`` is of :func:`kerhrm_paper.evaluation.endpoints.endpoints`.  Better is to
+    ``tests`` are of :func:`kerhrm_paper.evaluation.endpoints.endpoints`.  Better is to
     the right in every panel: the axis of an error runs the other way.  The band is the
     margin.  Tables without any number, as of stand-ins, are left out.
     """
-    numbered = found[found["mean"].notna().groupby(found["table"]).transform("any")]
-    found = found if numbered.empty else numbered
-    methods = list(dict.fromkeys(found["method"]))
-    tables = list(dict.fromkeys(found["table"]))
+    is_number = tests["mean"].notna()
+    has_numbers = is_number.groupby(tests["table"]).transform("any")
+    if has_numbers.any():
+        tests = tests[has_numbers]
+    methods = list(dict.fromkeys(tests["method"]))
+    tables = list(dict.fromkeys(tests["table"]))
+    height = 0.9 + 0.22 * len(methods)
     with style():
-        figure, axes = subplots(
-            1,
-            len(tables),
-            sharey=True,
-            figsize=(WIDTH, 0.9 + 0.22 * len(methods)),
-        )
+        size = (WIDTH, height)
+        figure, axes = subplots(1, len(tables), figsize=size, sharey=True)
         for axis, table in zip(axes.flat, tables, strict=True):
-            rows = found[found["table"] == table]
-            metric, margin = rows["metric"].iloc[0], rows["margin"].max()
-            axis.axvspan(-margin, margin, color="0.92", linewidth=0, zorder=0)
-            axis.axvline(0, color="0.5", linewidth=0.8, zorder=1)
-            for row in rows.dropna(subset="mean").itertuples():
-                colour, marker = OUTCOMES[str(row.outcome)]
-                y = methods.index(str(row.method))
-                axis.plot(
-                    [row.ci_low, row.ci_high], [y, y], color=colour, linewidth=1.2
-                )
-                axis.plot(row.difference, y, marker, color=colour, markersize=4.5)
+            rows = where(tests, table=table)
+            _draw_tests(axis, rows, methods)
+            metric = rows["metric"].iloc[0]
             _entitle(axis, table, metric)
         name_rows(axes.flat[0], methods)
-        entries = [
-            entry(o, *own) for o, own in OUTCOMES.items() if o in set(found["outcome"])
-        ]
-        heading = (
-            "difference from the paper, 95 % interval; right is better; band: margin"
-        )
+        known = set(tests["outcome"])
+        entries = []
+        for outcome, (colour, marker) in OUTCOMES.items():
+            if outcome in known:
+                entries.append(entry(outcome, colour, marker))
+        heading = "difference from the paper, 95 % interval; right is better"
+        heading += "; band: margin"
         finish(figure, entries, heading=heading, columns=len(entries))
     return figure
+
+
+def _draw_tests(axis: Axes, tests: pd.DataFrame, methods: list[str]) -> None:
+    """Margin, and difference and interval of every method in a table."""
+    margin = tests["margin"].max()
+    axis.axvspan(-margin, margin, color="0.92", linewidth=0, zorder=0)
+    axis.axvline(0, color="0.5", linewidth=0.8, zorder=1)
+    for test in tests.dropna(subset="mean").itertuples():
+        colour, marker = OUTCOMES[str(test.outcome)]
+        y = methods.index(str(test.method))
+        interval = [test.ci_low, test.ci_high]
+        axis.plot(interval, [y, y], color=colour, linewidth=1.2)
+        axis.plot(test.difference, y, marker, color=colour, markersize=4.5)
 
 
 def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
@@ -88,51 +94,63 @@ def panel(scores: Mapping[str, pd.DataFrame]) -> Figure:
     Methods that one criterion alone has chosen for are left out, and tables of
     stand-ins.
     """
-    drawn: dict[str, tuple[str, pd.Series]] = {}
-    for table, rows in scores.items():
-        if stand_ins(rows):
-            continue
-        metric = results_of(rows)[0]
-        rows = rows[rows["metric"] == metric]
-        several = rows.groupby("method")["selection"].transform("nunique") > 1
-        if several.any():
-            keys = ["method", "selection"]
-            drawn[table] = (
-                metric,
-                rows[several].groupby(keys, sort=False)["value"].mean(),
-            )
+    drawn = {}
+    for table, of_table in scores.items():
+        means = _means(of_table)
+        if len(means):
+            drawn[table] = means
     if not drawn:
         empty = Figure(figsize=(WIDTH, 0.5))
         empty.text(0.5, 0.5, "no table has several criteria", ha="center")
         return empty
-    methods = list(
-        dict.fromkeys(m for _, means in drawn.values() for m, _ in means.index)
-    )
+    every_method = pd.concat([*drawn.values()])["method"]
+    methods = list(dict.fromkeys(every_method))
+    height = 1.2 + 0.22 * len(methods)
     with style():
-        size = WIDTH, 1.2 + 0.22 * len(methods)
-        figure, axes = subplots(1, len(drawn), sharey=True, figsize=size)
-        for axis, (table, (metric, means)) in zip(
-            axes.flat, drawn.items(), strict=True
-        ):
-            for (method, selection), mean in means.items():
-                colour, marker = CRITERIA_LOOKS.get(str(selection), ("0.8", "."))
-                y = methods.index(method)
-                axis.plot(mean, y, marker, color=colour, markersize=4.5, alpha=0.8)
+        size = (WIDTH, height)
+        figure, axes = subplots(1, len(drawn), figsize=size, sharey=True)
+        for axis, table in zip(axes.flat, drawn, strict=True):
+            _draw_means(axis, drawn[table], methods)
+            metric = results_of(scores[table])[0]
             _entitle(axis, table, metric)
         name_rows(axes.flat[0], methods)
-        entries = [entry(name, *own) for name, own in CRITERIA_LOOKS.items()]
+        entries = []
+        for criterion, (colour, marker) in CRITERIA_LOOKS.items():
+            entries.append(entry(criterion, colour, marker))
         heading = "what chose the hyperparameters; the oracle saw test points"
         finish(figure, entries, heading=heading, columns=3)
     return figure
 
 
+def _draw_means(axis: Axes, means: pd.DataFrame, methods: list[str]) -> None:
+    """Mean results of a table, by method and criterion."""
+    for row in means.itertuples():
+        criterion = str(row.selection)
+        colour, marker = CRITERIA_LOOKS.get(criterion, OTHER_LOOK)
+        y = methods.index(row.method)
+        axis.plot(row.value, y, marker, color=colour, markersize=4.5, alpha=0.8)
+
+
+def _means(scores: pd.DataFrame) -> pd.DataFrame:
+    """Mean result of a table by method and selection, as :func:`panel` draws it."""
+    keys = ["method", "selection"]
+    result = results_of(scores)[0]
+    rows = where(scores, metric=result)
+    n_criteria = rows.groupby("method")["selection"].transform("nunique")
+    rows = rows[n_criteria > 1]
+    if stand_ins(scores):
+        rows = rows.iloc[:0]
+    means = rows.groupby(keys, sort=False)["value"].mean()
+    return means.reset_index()
+
+
 def _entitle(axis: Axes, table: str, metric: str) -> None:
     """The table, and whether right is an accuracy or a small error."""
-    better = CRITERIA[metric].merit(1) > 0  # type: ignore[misc]
-    if not better:
+    title = table.replace("table", "Table ")
+    if METRICS[metric].higher_is_better:
+        axis.set_title(f"{title}\naccuracy")
+    else:
         axis.invert_xaxis()
-    axis.set_title(
-        f"{table.replace('table', 'Table ')}\n{'accuracy' if better else 'error'}"
-    )
+        axis.set_title(f"{title}\nerror")
     axis.grid(axis="x")
     axis.locator_params(axis="x", nbins=3, steps=[1, 2, 5, 10])

@@ -75,12 +75,14 @@ class _KernelManager(AsyncKernelManager):
     @property
     def kernel_spec(self) -> KernelSpec:
         """This interpreter, which imports from where this process does."""
-        imports = os.pathsep.join(str(Path(part).absolute()) for part in sys.path)
+        folders = [str(Path(part).absolute()) for part in sys.path]
+        imports = os.pathsep.join(folders)
         options = ["-P", "-m", KERNEL, imports, "-f", "{connection_file}"]
+        provisioner = {"provisioner_name": "local-provisioner"}
         return KernelSpec(
             argv=[sys.executable, *options],
             language="python",
-            metadata={"kernel_provisioner": {"provisioner_name": "local-provisioner"}},
+            metadata={"kernel_provisioner": provisioner},
         )
 
     async def start_kernel(  # type: ignore[override]
@@ -97,9 +99,12 @@ def environment(folder: Path) -> dict[str, str]:
     Python, IPython, Jupyter, matplotlib, the terminal, language and time zone stay
     outside; files go to ``folder``.
     """
-    kept = {name: one for name, one in os.environ.items() if KEPT.fullmatch(name)}
+    kept = {}
+    for name, value in os.environ.items():
+        if KEPT.fullmatch(name):
+            kept[name] = value
     package = Path(kerhrm.__file__).parents[1]
-    installed = package.name in ("site-packages", "dist-packages")
+    is_installed = package.name in ("site-packages", "dist-packages")
     return kept | {
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
@@ -109,7 +114,7 @@ def environment(folder: Path) -> dict[str, str]:
         "MATPLOTLIBRC": os.devnull,
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # nobody debugs this kernel
-        "PYTHONPATH": "" if installed else str(package),
+        "PYTHONPATH": "" if is_installed else str(package),
         "PYTHONUTF8": "1",
         "PYTHONWARNINGS": "ignore:IProgress",  # tqdm's, if there are no widgets
         "TMPDIR": str(folder),
@@ -169,14 +174,16 @@ def render(
             )
             text = executed.read_text(encoding="utf-8")
     except papermill.PapermillExecutionError as error:
-        what = f"{error.ename}: {' '.join(error.evalue.split())}"  # one line
-        raise KerhrmError(f"{source}, cell {error.exec_count}: {what}", None) from error
+        message = " ".join(error.evalue.split())  # one line
+        problem = f"{source}, cell {error.exec_count}: {error.ename}: {message}"
+        raise KerhrmError(problem, None) from error
     except OSError as error:
         problem = f"cannot execute {source}: {error.strerror or error}"
         hint = "free disk space or let TMPDIR name another folder, then run again"
         raise KerhrmError(problem, hint) from error
     except RuntimeError as error:  # nbclient's, as of a kernel that was killed
-        problem = f"cannot execute {source}: {' '.join(str(error).split())}"
+        message = " ".join(str(error).split())
+        problem = f"cannot execute {source}: {message}"
         hint = "give it more memory and time, then run again"
         raise KerhrmError(problem, hint) from error
     write_text(target, normalise(text))
@@ -187,7 +194,8 @@ def render(
 def normalise(notebook: str) -> str:
     """The notebook's JSON without times, cell ids, paths and versions."""
     content = nbformat.reads(notebook, as_version=4)
-    language = content.metadata.get("language_info", {}).get("name", "python")
+    language_info = content.metadata.get("language_info", {})
+    language = language_info.get("name", "python")
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     content.metadata = {"kernelspec": kernel, "language_info": {"name": language}}
     for number, cell in enumerate(content.cells):
@@ -202,12 +210,12 @@ class _Exporter(HTMLExporter):
 
     def get_prefix_root_dirs(self) -> list[str]:
         """The folder ``share/jupyter`` into which nbconvert was installed."""
-        templates = [
-            file
-            for file in installed_files("nbconvert") or ()
-            if file.match("nbconvert/templates/basic/conf.json")
-        ]
-        return [str(Path(file.locate()).resolve().parents[3]) for file in templates]
+        folders = []
+        for file in installed_files("nbconvert") or ():
+            if file.match("nbconvert/templates/basic/conf.json"):
+                template = Path(file.locate()).resolve()
+                folders.append(str(template.parents[3]))
+        return folders
 
 
 def to_html(notebook: str | Path, title: str) -> str:
@@ -232,18 +240,21 @@ def to_html(notebook: str | Path, title: str) -> str:
         if cell.cell_type == "markdown":
             heading = _heading(cell.source, heading)
         for output in cell.get("outputs", []):
-            shown = output.get("data", {}).get("text/markdown", "")
-            heading = _heading(shown, heading)
+            data = output.get("data", {})
+            heading = _heading(data.get("text/markdown", ""), heading)
             png = output.get("metadata", {}).setdefault("image/png", {})
             png["alt"] = f"Figure: {heading}"
     body, _ = exporter.from_notebook_node(content)
-    page = (files("kerhrm_paper.reporting") / "page.html").read_text(encoding="utf-8")
-    return page.replace("{title}", escape(title), 1).replace("{body}", body, 1)
+    frame = files("kerhrm_paper.reporting") / "page.html"
+    page = frame.read_text(encoding="utf-8")
+    page = page.replace("{title}", escape(title), 1)
+    return page.replace("{body}", body, 1)
 
 
 def _heading(text: str, above: str) -> str:
     """The last heading of a Markdown text, the one above it if it has none."""
-    return [above, *re.findall(r"^#+ (.+)", text, re.MULTILINE)][-1]
+    headings = re.findall(r"^#+ (.+)", text, re.MULTILINE)
+    return headings[-1] if headings else above
 
 
 def _clean(markup: str) -> str:
@@ -253,11 +264,11 @@ def _clean(markup: str) -> str:
     """
     markup = re.sub(r"<style.*?</style>", "", markup, flags=re.DOTALL)
     css = CSSSanitizer(allowed_css_properties=["background-color"])
-    page = BeautifulSoup(
-        bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css), "html.parser"
-    )
+    safe = bleach.clean(markup, TAGS, ATTRIBUTES, css_sanitizer=css)
+    page = BeautifulSoup(safe, "html.parser")
     for table in page.find_all("table"):
-        table.wrap(page.new_tag("div", attrs={"class": "frame", "tabindex": "0"}))
+        frame = page.new_tag("div", attrs={"class": "frame", "tabindex": "0"})
+        table.wrap(frame)
     for header in page.find_all("th"):
         if not header.get_text(strip=True):
             header.name = "td"

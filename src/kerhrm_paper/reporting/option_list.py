@@ -19,17 +19,18 @@ VALUE = "VALUE"  #: in the place of a default that a name cannot give
 
 def names(config: Config) -> str:
     """All data sets, learners and tables with their titles."""
-    learners = {
-        name: ", ".join(learner.titles.values())
-        for name, learner in config.resolved.whole.learners.items()
-    }
-    data = {name: one.title for name, one in config.resolved.whole.data.items()}
+    whole = config.resolved.whole
+    learners = {}
+    for name, learner in whole.learners.items():
+        learners[name] = ", ".join(learner.titles.values())
+    data = {name: data.title for name, data in whole.data.items()}
     tables = {name: view.title for name, view in config.tables.items()}
     groups = {"data": data, "learners": learners, "tables": tables}
     lines = []
     for kind, titles in groups.items():
         lines.append(f"{kind}:")
-        lines += [f"  {name:<{WIDEST}}  {title}" for name, title in titles.items()]
+        for name, title in titles.items():
+            lines.append(f"  {name:<{WIDEST}}  {title}")
     return "\n".join(lines)
 
 
@@ -41,29 +42,38 @@ def table(config: Config, name: str) -> str:
 
     Raises KerhrmError if there is no learner and no data set of that name.
     """
-    base, resolver = base_of(name), config.resolved.resolver
+    base = base_of(name)
+    resolver = config.resolved.resolver
     known = [*config.learners, *config.data_sets]
-    if base not in known:
+    if base in config.learners:
+        kind = "a learner"
+        schema = resolver.learner_schema(base)
+    elif base in known:
+        kind = "data"
+        schema = resolver.data_schema(base)
+    else:
         problem = f"no learner and no data set is called '{base}'"
         raise KerhrmError(problem, nearest(base, known))
-    is_learner = base in config.learners
-    schema = resolver.learner_schema(base) if is_learner else resolver.data_schema(base)
-    what = "a learner" if is_learner else "data"
-    head = f"{base}+option=value+... names {what} with other options; defaults are"
+    head = f"{base}+option=value+... names {kind} with other options; defaults are"
     return "\n".join([head, *_lines(schema)])
 
 
 def _lines(schema: Mapping[str, Nameable]) -> list[str]:
     """A line for each option, its columns below each other."""
-    rows = [
-        (f"+{key}={_default(one)}", ", ".join([_values(one), *_limits(one.annotation)]))
-        for key, one in schema.items()
-    ]
-    wide = [min(WIDEST, max(len(row[column]) for row in rows)) for column in (0, 1)]
-    return [
-        f"  {first:<{wide[0]}}  {second:<{wide[1]}}  {one.meaning}".rstrip()
-        for (first, second), one in zip(rows, schema.values(), strict=True)
-    ]
+    defaults = [f"+{key}={_default(option)}" for key, option in schema.items()]
+    values = []
+    for option in schema.values():
+        words = [_values(option), *_limits(option.annotation)]
+        values.append(", ".join(words))
+    default_width = min(WIDEST, max(map(len, defaults)))
+    value_width = min(WIDEST, max(map(len, values)))
+    lines = []
+    for number, option in enumerate(schema.values()):
+        default = defaults[number].ljust(default_width)
+        value = values[number].ljust(value_width)
+        line = f"  {default}  {value}  {option.meaning}"
+        lines.append(line.rstrip())
+    return lines
 
 
 def _values(option: Nameable) -> str:
@@ -78,12 +88,11 @@ def _default(option: Nameable) -> str:
     try:
         text = spell_value(option.default)
         value = option.read(text)
-        same = spell_value(value) == text and (value is None) == (
-            option.default is None
-        )
-        return text if same else VALUE
+        has_same_text = spell_value(value) == text
     except ValueError:
         return VALUE
+    is_none_alike = (value is None) == (option.default is None)
+    return text if has_same_text and is_none_alike else VALUE
 
 
 def _limits(annotation: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from kerhrm_paper.config.files import ABSENT, Key, Sources, read_sources
 from kerhrm_paper.config.resolve import resolved
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.spelling import base_of
+from kerhrm_paper.config.written import sources_of_run
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.arrays import load_records
@@ -24,6 +25,8 @@ ELSEWHERE = ("preset", "results", "raw_dir")
 #: keys of the configuration that are no data set's and no learner's
 GENERAL = ("device", "threads", "on_missing", "seed_offset")
 Tree = dict[str, Any]
+#: of a value: its key in the configuration, or the name that gives it
+Place = Key | str
 
 
 class RunOptions:
@@ -44,12 +47,12 @@ class RunOptions:
 
     def __init__(self, run: Run, root: Path = Path()) -> None:
         self.run = run
-        written = json.loads(json.dumps(dict(run.config), default=str))
-        changes, _ = written.pop("changes", {}), written.pop("mark", None)
-        written.pop("raw_dir", None)  # the folder need not be here
+        noted = json.loads(json.dumps(dict(run.config), default=str))
+        noted.pop("raw_dir", None)  # the folder need not be here
         file = str(run.folder / "config.yaml")
-        self.tree: Tree = _known(written, changes)
-        self.sources = Sources([(file, (), written), (file, (), changes)], preset_at=1)
+        self.sources = sources_of_run(file, noted)
+        merged, *changes = (content for _, _, content in self.sources.layers)
+        self.tree: Tree = _known(merged, changes)
         try:
             self.config = Config(resolved(self.sources, root / "config"))
         except KerhrmError as error:
@@ -62,28 +65,29 @@ class RunOptions:
     def of_data(self, data: str) -> dict[str, Tree]:
         """Options of the run, the seeds, the generator, the network and the features of
         data."""
-        cell, whole = self.config.data(data), self.config.resolved.whole
+        cell = self.config.data(data)
+        whole = self.config.resolved.whole
         general = {name: getattr(whole, name) for name in GENERAL}
-        keys: dict[str, Key | str] = {n: (n,) for n in general if n in self.tree}
-        found = {
+        keys: dict[str, Place] = {n: (n,) for n in general if n in self.tree}
+        seeds = {"seeds": cell.seeds.names}
+        keys_of_seeds: dict[str, Place] = {"seeds": ("data", cell.base, "seeds")}
+        described = {
             "run": self._described(general, keys, "default"),
-            "seeds": self._described(
-                {"seeds": cell.seeds.names},
-                {"seeds": ("data", cell.base, "seeds")},
-                "default",
-            ),
+            "seeds": self._described(seeds, keys_of_seeds, "default"),
         }
         values = {
             "options": cell.options.model_dump(mode="json"),
             "network": cell.network.model_dump(mode="json"),
             "features": cell.features.model_dump(mode="json"),
         }
-        defaults = {"options": f"default of the data set {cell.generator}"}
         for part, places in self.resolver.explained_data(data).items():
-            default = defaults.get(part, f"default of the {part}")
-            name = "data" if part == "options" else part
-            found[name] = self._described(values[part], places, default)
-        return found
+            default = f"default of the {part}"
+            title = part
+            if part == "options":
+                default = f"default of the data set {cell.generator}"
+                title = "data"
+            described[title] = self._described(values[part], places, default)
+        return described
 
     def of_learner(self, data: str, learner: str) -> Tree:
         """Options of a learner on data.
@@ -93,15 +97,17 @@ class RunOptions:
         cell = self.config.learner(data, learner)
         default = f"default of the method {cell.method}"
         values = cell.options.model_dump(mode="json")
-        found = self._described(values, self.resolver.explained(data, learner), default)
-        noted_only = {"from": "noted by the run; this version has another value"}
-        used = self._noted(data, self.trained(data, learner))
-        return {
-            name: found[name]
-            if name in found and found[name]["value"] == value
-            else {"value": value} | noted_only
-            for name, value in (used or values).items()
-        }
+        places = self.resolver.explained(data, learner)
+        described = self._described(values, places, default)
+        noted = self._noted(data, self.trained(data, learner))
+        in_force = {}
+        for name, value in (noted or values).items():
+            option = described.get(name)
+            if option is None or option["value"] != value:
+                origin = "noted by the run; this version has another value"
+                option = {"value": value, "from": origin}
+            in_force[name] = option
+        return in_force
 
     def trained(self, data: str, learner: str) -> str:
         """The learner's name that its predictions stand under."""
@@ -112,19 +118,22 @@ class RunOptions:
         name = f"{data}/{self.trained(data, learner)}/predictions.npz"
         if not self.run.has(name):
             return []
-        return [
-            dict(zip(one.chosen.tolist(), one.choices.tolist(), strict=True))
-            for one in load_records(Predictions, self.run.folder / name)
-        ]
+        choices = []
+        replicates = load_records(Predictions, self.run.folder / name)
+        for prediction in replicates:
+            names = prediction.chosen.tolist()
+            numbers = prediction.choices.tolist()
+            choices.append(dict(zip(names, numbers, strict=True)))
+        return choices
 
     def _noted(self, data: str, learner: str) -> Tree:
         """Options of a learner that the job which trained it has noted."""
-        record = (
-            provenance.read(self.run.folder, f"{data}/{learner}/predictions.npz") or {}
-        )
-        for one in record.get("params", {}).get("learners", []):
-            if one["name"] == learner:
-                return dict(one["options"])
+        file = f"{data}/{learner}/predictions.npz"
+        record = provenance.read(self.run.folder, file) or {}
+        learners = record.get("params", {}).get("learners", [])
+        for params in learners:
+            if params["name"] == learner:
+                return dict(params["options"])
         return {}
 
     def command(self, table: str, data: str, learner: str) -> str:
@@ -132,19 +141,28 @@ class RunOptions:
 
         Values that the checkout's files do not have follow ``--config``.
         """
-        preset, folder = self.run.preset(table), self.run.folder
-        options = {"preset": preset}
+        preset = self.run.preset(table)
+        folder = self.run.folder
+        words = [f"preset={preset}"]
         if folder.name == preset and str(folder.parent) != "results":
-            options["results"] = str(folder.parent)
+            words.append(f"results={folder.parent}")
+        for name, change in self._changes(table, data, learner).items():
+            words.append(f"{name}={json.dumps(change)}")
+        command = ["snakemake", "--cores", "2", table]
+        return shlex.join([*command, "--config", *words])
+
+    def _changes(self, table: str, data: str, learner: str) -> Tree:
+        """Values of a cell that the checkout's files do not have."""
         changes: Tree = {}
+        if self.files is None:
+            return changes
+        in_files = self.files.tree()
         for key in self._keys_of_cell(table, data, learner):
-            own = _get(self.files.tree(), key) if self.files else ABSENT
-            change = _beyond(_get(self.tree, key), own)
-            if self.files and change is not ABSENT:
+            in_run = _get(self.tree, key)
+            change = _beyond(in_run, _get(in_files, key))
+            if change is not ABSENT:
                 _put(changes, key, change)
-        given = {name: json.dumps(value) for name, value in changes.items()}
-        words = [f"{name}={text}" for name, text in (options | given).items()]
-        return shlex.join(["snakemake", "--cores", "2", table, "--config", *words])
+        return changes
 
     def _keys_of_cell(self, table: str, data: str, learner: str) -> Iterator[Key]:
         """Keys of the configuration on which a cell of a table depends."""
@@ -156,51 +174,56 @@ class RunOptions:
         if learner:
             cell = self.config.learner(data, learner)
             yield ("learners", cell.base)
-            tuned_as = self.config.resolved.whole.learners[cell.base].tuned_as
-            yield ("selected", cell.selected_on, tuned_as or cell.base)
+            declared = self.config.resolved.whole.learners[cell.base]
+            yield ("selected", cell.selected_on, declared.tuned_as or cell.base)
 
     def _described(
-        self, values: Tree, keys: Mapping[str, Key | str], default: str
+        self, values: Tree, places: Mapping[str, Place], default: str
     ) -> Tree:
         """Values, each with where it stands."""
-        return {
-            name: {
-                "value": value,
-                "from": self._origin(keys[name]) if name in keys else default,
-            }
-            for name, value in values.items()
-        }
+        described = {}
+        for name, value in values.items():
+            origin = default
+            if name in places:
+                origin = self._origin(places[name])
+            described[name] = {"value": value, "from": origin}
+        return described
 
-    def _origin(self, key: Key | str) -> str:
+    def _origin(self, place: Place) -> str:
         """File and key of a value, or the name that gives it; the command line, if no
         file has it."""
-        if isinstance(key, str):
-            return f"name: {key}"
-        what = "selected: " if key[0] == "selected" else ""
-        file, place = "config.yaml of the run", ()
-        if self.files and _get(self.files.tree(), key) == _get(self.tree, key):
-            file, place, _ = self.files.find(key)
-        elif self.files:
+        if isinstance(place, str):
+            return f"name: {place}"
+        key = place
+        file = "config.yaml of the run"
+        if self.files is not None:
             file = "--config or --configfile"
-        return f"{what}{file}: {'.'.join(map(str, key[len(place) :]))}"
+            in_files = _get(self.files.tree(), key)
+            if in_files == _get(self.tree, key):
+                file, above, _ = self.files.find(key)
+                key = key[len(above) :]
+        kind = "selected: " if place[0] == "selected" else ""
+        return f"{kind}{file}: {'.'.join(map(str, key))}"
 
 
-def _known(written: Tree, changes: Tree) -> Tree:
+def _known(written: Tree, changes: Sequence[Tree]) -> Tree:
     """The configuration without the keys that only an earlier version knew.
 
-    They are removed from the ``changes`` in it, too.
+    They are removed from its changes, too.
     """
     while True:
         try:
             Whole.model_validate(written)
         except ValidationError as error:
             first = error.errors()[0]
-            above = _get(written, first["loc"][:-1])
-            if "no such key" not in first["msg"] or not isinstance(above, dict):
+            *above, last = first["loc"]
+            entry = _get(written, above)
+            if "no such key" not in first["msg"] or not isinstance(entry, dict):
                 return written  # which is refused when it is resolved
-            for tree in (above, _get(changes, first["loc"][:-1])):
-                if isinstance(tree, dict):
-                    tree.pop(first["loc"][-1], None)
+            for tree in (written, *changes):
+                entry = _get(tree, above)
+                if isinstance(entry, dict):
+                    entry.pop(last, None)
             continue
         return written
 
@@ -231,5 +254,9 @@ def _beyond(value: Any, base: Any) -> Any:
     """What a value says that another one does not; ABSENT: nothing."""
     if not isinstance(value, dict) or not isinstance(base, dict):
         return ABSENT if value == base else value
-    every = {key: _beyond(one, base.get(key, ABSENT)) for key, one in value.items()}
-    return {k: one for k, one in every.items() if one is not ABSENT} or ABSENT
+    changes = {}
+    for key, inner in value.items():
+        change = _beyond(inner, base.get(key, ABSENT))
+        if change is not ABSENT:
+            changes[key] = change
+    return changes or ABSENT

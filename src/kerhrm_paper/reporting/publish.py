@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,59 +26,131 @@ from kerhrm_paper.runs.provenance import check, digest
 PUBLISHED = "fresh"
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What is published where.
+
+    Attributes
+    ----------
+    run : Run
+        Whose files they are.
+    target : path
+        Folder that they are copied to.
+    tables : list of str
+        Names of the tables.
+    root : path
+        The checkout.
+    is_whole : bool
+        Whether the run takes the place of all that is published.
+    is_apart : bool
+        Whether the tables lie in a folder of their preset, without scores or report.
+    """
+
+    run: Run
+    target: Path
+    tables: list[str]
+    root: Path
+    is_whole: bool
+    is_apart: bool
+
+    def needed(self) -> list[str]:
+        """Files that the run must have."""
+        files = [f"tables/{name}.csv" for name in self.tables]
+        if self.is_whole:
+            files += ["claims.csv", "endpoints.csv"]
+        if not self.is_apart:
+            files += [f"scores/{name}.csv.gz" for name in self.tables]
+        return files
+
+    def optional(self) -> list[str]:
+        """Files that are published where the run has them."""
+        files = [f"tables/{name}{COMPARISONS}.csv" for name in self.tables]
+        if not self.is_apart:
+            drawn = (*self.tables, "endpoints", "selection")
+            files += [f"figures/{name}.png" for name in drawn]
+        if self.is_whole or self.is_apart:
+            files.append("config.yaml")
+        if not self.is_apart:
+            files.append("choices.csv")
+        return [name for name in files if self.run.has(name)]
+
+
 def publish(
     run: Run, reference: Path, tables: Sequence[str] = (), root: Path = Path()
 ) -> Path:
     """Copy what a run shows, and note what made it in ``provenance.json``.
 
-    Return the folder.
-
     A run at preset ``fresh`` goes to ``reference`` with its scores, figures and claims,
     and the report there is made anew; of another preset the tables alone, to
-    ``reference/PRESET``. Some ``tables`` by name go to ``reference`` whatever their
-    preset.  ``root`` is the checkout.
+    ``reference/PRESET``.  Some ``tables`` by name go to ``reference`` whatever their
+    preset.
 
-    Raises KerhrmError if a file is missing or has changed since a job made it, a table
-    holds stand-ins for real data or a failed cell, or the folder holds other files than
-    published ones.  After any error the folder is as it was.
+    Parameters
+    ----------
+    run : Run
+        That is published.
+    reference : path
+        Folder of what is published.
+    tables : sequence of str
+        Names of some tables; empty: all.
+    root : path
+        The checkout.
+
+    Returns
+    -------
+    path
+        The folder.
+
+    Raises
+    ------
+    KerhrmError
+        If a file is missing or has changed since a job made it, a table holds stand-ins
+        for real data or a failed cell, or the folder holds other files than published
+        ones.  After any error the folder is as it was.
     """
     preset = run.preset()
-    whole = not tables and preset == PUBLISHED
-    apart = not tables and not whole
-    target = reference / preset if apart else reference
+    is_whole = not tables and preset == PUBLISHED
+    is_apart = not tables and not is_whole
+    target = reference / preset if is_apart else reference
     _check_target(target, run)
     names = list(tables) or run.tables
-    cells = run.cells(*names)
-    replaced = cells["data_source"].str.startswith(FALLBACK)
-    raw = "set KERHRM_RAW_DIR to a folder of raw files, run again, then publish"
-    for rows, what, hint in (
-        (replaced, "stand-ins for real data", raw),
-        (cells["verdict"] == "failed", "failed cells", "run it again, then publish"),
-    ):
-        if rows.any():
-            where = ", ".join(dict.fromkeys(cells.loc[rows, "table"]))
-            raise KerhrmError(f"{run.folder} has {what} in {where}", hint)
-    files = [f"tables/{name}.csv" for name in names] + [
-        "claims.csv",
-        "endpoints.csv",
-    ] * whole
-    files += [] if apart else [f"scores/{name}.csv.gz" for name in names]
-    if gone := [name for name in files if not run.has(name)]:
-        raise FileError(
-            f"{run.folder / gone[0]} does not exist", "make it with snakemake"
-        )
-    more = [f"tables/{name}{COMPARISONS}.csv" for name in names]
-    more += (
-        []
-        if apart
-        else [f"figures/{name}.png" for name in (*names, "endpoints", "selection")]
+    _check_cells(run, names)
+    plan = Plan(
+        run=run,
+        target=target,
+        tables=names,
+        root=root,
+        is_whole=is_whole,
+        is_apart=is_apart,
     )
-    more += ["config.yaml"] * (not tables) + ["choices.csv"] * (not apart)
-    files += [name for name in more if run.has(name)]
+    needed = plan.needed()
+    for name in needed:
+        if not run.has(name):
+            problem = f"{run.folder / name} does not exist"
+            raise FileError(problem, "make it with snakemake")
+    files = needed + plan.optional()
     check(run.folder, [run.folder / name for name in files])
     with restored_on_error(target):
-        _write(run, target, names, files, root, whole=whole, apart=apart)
+        _write(plan, files)
     return target
+
+
+def _check_cells(run: Run, tables: Sequence[str]) -> None:
+    """Refuse tables with stand-ins for real data, and with failed cells."""
+    cells = run.cells(*tables)
+    is_replaced = cells["data_source"].str.startswith(FALLBACK)
+    if is_replaced.any():
+        problem = f"stand-ins for real data in {_tables_of(cells[is_replaced])}"
+        hint = "set KERHRM_RAW_DIR to a folder of raw files, run again, then publish"
+        raise KerhrmError(f"{run.folder} has {problem}", hint)
+    is_failed = cells["verdict"] == "failed"
+    if is_failed.any():
+        problem = f"failed cells in {_tables_of(cells[is_failed])}"
+        raise KerhrmError(f"{run.folder} has {problem}", "run it again, then publish")
+
+
+def _tables_of(cells: pd.DataFrame) -> str:
+    return ", ".join(dict.fromkeys(cells["table"]))
 
 
 @contextmanager
@@ -96,41 +169,46 @@ def restored_on_error(target: Path) -> Iterator[None]:
             raise
 
 
-def _write(
-    run: Run,
-    target: Path,
-    names: list[str],
-    files: list[str],
-    root: Path,
-    *,
-    whole: bool,
-    apart: bool,
-) -> None:
+def _write(plan: Plan, files: Sequence[str]) -> None:
     """Copy files of a run, and make costs, report and provenance follow."""
+    run, target = plan.run, plan.target
     preset = run.preset()
     made = Run(target).provenance.get("tables", {})
-    made |= {name: facts(preset, root, name) for name in names}
+    for table in plan.tables:
+        made[table] = facts(preset, plan.root, table)
     for name in files:
         with atomic(target / name) as handle:
             handle.write((run.folder / name).read_bytes())
-    if not apart:
-        earlier = [] if whole else [costs.stored(target / costs.FILE)]
-        every = pd.concat([*earlier, costs.measured(run.folder)])
-        every = every.drop_duplicates(["rule", "place"], keep="last").sort_values(
-            ["rule", "place"]
-        )
-        write_text(
-            target / costs.FILE,
-            every.to_csv(sep="\t", index=False, float_format="%.4g"),
-        )
-    write_provenance(target, made)
-    if not apart:
-        with TemporaryDirectory() as folder:
-            notebook = root / "notebooks" / "report.ipynb"
-            executed, page = Path(folder, notebook.name), target / "report.html"
-            shown = _selected(Run(target), root)
-            render(notebook, executed, page, run=str(target), selected=shown)
+    if plan.is_apart:
         write_provenance(target, made)
+        return
+    _write_costs(plan)
+    write_provenance(target, made)
+    _write_report(plan)
+    write_provenance(target, made)
+
+
+def _write_costs(plan: Plan) -> None:
+    """Costs of the run's jobs, in the place of earlier ones of the same jobs."""
+    path = plan.target / costs.FILE
+    measured = costs.measured(plan.run.folder)
+    if not plan.is_whole:
+        measured = pd.concat([costs.stored(path), measured])
+    keys = ["rule", "place"]
+    latest = measured.drop_duplicates(keys, keep="last").sort_values(keys)
+    content = latest.to_csv(sep="\t", index=False, float_format="%.4g")
+    write_text(path, content)
+
+
+def _write_report(plan: Plan) -> None:
+    """The page of what is published now."""
+    target = plan.target
+    notebook = plan.root / "notebooks" / "report.ipynb"
+    selected = _selected(Run(target), plan.root)
+    with TemporaryDirectory() as folder:
+        executed = Path(folder, notebook.name)
+        page = target / "report.html"
+        render(notebook, executed, page, run=str(target), selected=selected)
 
 
 def _selected(run: Run, root: Path) -> list[list[Any]]:
@@ -142,7 +220,8 @@ def _selected(run: Run, root: Path) -> list[list[Any]]:
         config = RunOptions(run, root).config
     except KerhrmError:
         return []
-    return config.selected(*(name for name in run.tables if name in config.tables))
+    known = [name for name in run.tables if name in config.tables]
+    return config.selected(*known)
 
 
 def _check_target(target: Path, run: Run) -> None:
@@ -156,24 +235,29 @@ def _check_target(target: Path, run: Run) -> None:
 
 def write_provenance(target: Path, tables: dict[str, Any]) -> None:
     """Write ``provenance.json``: what made each table, and the digest of every file."""
-    own = {PUBLISHED, *(path.parent.name for path in target.glob("*/config.yaml"))}
-    files = {
-        path.relative_to(target).as_posix(): digest(path)
-        for path in sorted(target.rglob("*"))
-        if path.is_file()
-        and path.name not in ("provenance.json", costs.FILE)
-        and path.relative_to(target).parts[0] not in own
-    }
-    content = json.dumps({"tables": tables, "files": files}, indent=1, sort_keys=True)
-    write_text(target / "provenance.json", content + "\n")
+    presets = {path.parent.name for path in target.glob("*/config.yaml")}
+    files = {}
+    for path in sorted(target.rglob("*")):
+        name = path.relative_to(target)
+        is_noted = path.name not in ("provenance.json", costs.FILE)
+        is_apart = name.parts[0] in {PUBLISHED, *presets}
+        if path.is_file() and is_noted and not is_apart:
+            files[name.as_posix()] = digest(path)
+    content = {"tables": tables, "files": files}
+    text = json.dumps(content, indent=1, sort_keys=True)
+    write_text(target / "provenance.json", f"{text}\n")
 
 
 def facts(preset: str, root: Path, table: str) -> dict[str, Any]:
     """Preset, commit (which locks the packages), interpreter, machine and command of a
     table."""
-    command = f"snakemake --cores 2 {table} --config preset={preset}"
-    machine = {"python": platform.python_version(), "platform": platform.platform()}
-    return {"preset": preset, "commit": commit(root), "command": command, **machine}
+    return {
+        "preset": preset,
+        "commit": commit(root),
+        "command": f"snakemake --cores 2 {table} --config preset={preset}",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
 
 
 def commit(root: Path) -> str | None:
@@ -182,11 +266,12 @@ def commit(root: Path) -> str | None:
     None without git.
     """
     git = ["git", "-C", str(root)]
-    changed = [*git, "diff", "--quiet", "HEAD", "--", "src", "config"]
+    find = [*git, "rev-parse", "HEAD"]
+    compare = [*git, "diff", "--quiet", "HEAD", "--", "src", "config"]
     try:
-        done = subprocess.run(
-            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip() + "+" * bool(subprocess.run(changed).returncode)
+        head = subprocess.run(find, capture_output=True, text=True, check=True)
+        has_changed = subprocess.run(compare).returncode != 0
     except (OSError, subprocess.CalledProcessError):
         return None
+    digits = head.stdout.strip()
+    return f"{digits}+" if has_changed else digits

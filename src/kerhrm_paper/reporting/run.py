@@ -47,12 +47,15 @@ class Run:
     def provenance(self) -> Mapping[str, Any]:
         """What made the published tables; empty for a run that is not published."""
         path = self.folder / "provenance.json"
-        return self._yaml(path.name) if path.exists() else {}  # JSON is YAML
+        if not path.exists():
+            return {}
+        return self._yaml(path.name)  # JSON is YAML
 
     def preset(self, table: str = "") -> str:
         """The preset of the run, or of one of its tables, where they differ."""
-        made = self.provenance.get("tables", {}).get(table, {})
-        return str(made.get("preset") or self.config.get("preset", ""))
+        tables = self.provenance.get("tables", {})
+        of_table = tables.get(table, {}).get("preset")
+        return str(of_table or self.config.get("preset", ""))
 
     def mark(self, cells: pd.DataFrame | None = None) -> str:
         """How the run differs from the published options.
@@ -65,34 +68,33 @@ class Run:
     @property
     def tables(self) -> list[str]:
         """Names of the tables: those of the paper first."""
-        stems = [path.stem for path in (self.folder / "tables").glob("*.csv")]
+        files = (self.folder / "tables").glob("*.csv")
+        stems = [path.stem for path in files]
         names = [stem for stem in stems if not stem.endswith(COMPARISONS)]
-        return sorted(
-            names, key=lambda name: (name[-1:] not in "1234", "figure" in name, name)
-        )
+        return sorted(names, key=_place)
 
     def title(self, table: str) -> str:
         """Title of a table, its name if the configuration has none."""
-        return self._told(table).get("title") or table
+        return self._declared(table).get("title") or table
 
     def about(self, table: str) -> str:
         """What a table shows, as the configuration says."""
-        return self._told(table).get("about") or ""
+        return self._declared(table).get("about") or ""
 
-    def _told(self, table: str) -> dict[str, str]:
-        config = self.config if self.has("config.yaml") else {}
-        return config.get("tables", {}).get(table) or {}
+    def _declared(self, table: str) -> dict[str, str]:
+        if not self.has("config.yaml"):
+            return {}
+        tables = self.config.get("tables", {})
+        return tables.get(table) or {}
 
     def cells(self, *tables: str) -> pd.DataFrame:
         """The rows of some tables; of all, if none is named."""
         names = tables or tuple(self.tables)
         if not names:
-            raise FileError(
-                f"{self.folder} has no tables", "make some with snakemake first"
-            )
-        return pd.concat(
-            [self._csv(f"tables/{name}.csv") for name in names], ignore_index=True
-        )
+            problem = f"{self.folder} has no tables"
+            raise FileError(problem, "make some with snakemake first")
+        frames = [self._csv(f"tables/{name}.csv") for name in names]
+        return pd.concat(frames, ignore_index=True)
 
     def comparisons(self, table: str) -> pd.DataFrame:
         """Paired differences between the methods of a table."""
@@ -117,15 +119,30 @@ class Run:
 
     def _csv(self, name: str) -> pd.DataFrame:
         frame = self._read(name, _read_csv)
-        texts = [column for column in TEXTS if column in frame]
-        return frame.assign(**{c: frame[c].astype(object).fillna("") for c in texts})
+        texts = {}
+        for column in TEXTS:
+            if column in frame:
+                values = frame[column].astype(object)
+                texts[column] = values.fillna("")
+        return frame.assign(**texts)
 
     def _yaml(self, name: str) -> dict[str, Any]:
-        return self._read(name, lambda path: dict(parse(path.read_text("utf-8"))))
+        return self._read(name, _read_yaml)
 
     def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
-        with reading(self.folder / name):
-            return read(self.folder / name)
+        path = self.folder / name
+        with reading(path):
+            return read(path)
+
+
+def _place(table: str) -> tuple[bool, bool, str]:
+    """Of a table among others: tables and then figures of the paper come first."""
+    is_of_paper = table[-1:] in "1234"
+    return not is_of_paper, "figure" in table, table
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    return dict(parse(path.read_text("utf-8")))
 
 
 def _read_csv(path: Path) -> pd.DataFrame:

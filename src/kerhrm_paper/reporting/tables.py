@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,11 +10,11 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from kerhrm.files import write_text
-from kerhrm_paper.evaluation.tables import RESULTS, primary
+from kerhrm_paper.evaluation.tables import RESULTS, primary, where
 
 Kind = Literal["markdown", "latex", "html"]
 #: in the order in which a reader meets them; others follow under their own names
-METRICS = {
+TITLES = {
     "test_acc": "test accuracy",
     "worst_acc": "test accuracy in the worst test environment",
     "train_acc": "training accuracy",
@@ -56,26 +56,31 @@ def escape(text: object, kind: Kind) -> str:
         return html.escape(line)
     if kind == "latex":
         return "".join(LATEX.get(character, character) for character in line)
-    return MARKDOWN.sub(r"\\\1", line).replace("\\<", "&lt;").replace("\\&", "&amp;")
+    escaped = MARKDOWN.sub(r"\\\1", line)
+    return escaped.replace("\\<", "&lt;").replace("\\&", "&amp;")
 
 
 def metrics_of(cells: pd.DataFrame) -> list[str]:
-    """Metrics of cells or scores: those of :data:`METRICS`, then others
-    as they come."""
-    found = list(dict.fromkeys(cells["metric"]))
-    return [m for m in METRICS if m in found] + [m for m in found if m not in METRICS]
+    """Metrics of cells or scores: those of :data:`TITLES`, then others as they come."""
+    metrics = dict.fromkeys(cells["metric"])
+    entitled = [metric for metric in TITLES if metric in metrics]
+    others = [metric for metric in metrics if metric not in TITLES]
+    return entitled + others
 
 
 def results_of(cells: pd.DataFrame) -> list[str]:
     """Metrics of :data:`RESULTS`; the first metric, where there is none of them."""
     metrics = metrics_of(cells)
-    return [m for m in metrics if m in RESULTS] or metrics[:1]
+    results = [metric for metric in metrics if metric in RESULTS]
+    return results or metrics[:1]
 
 
 def main(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells that a summary shows: the result, in rows of the methods' own
     criteria."""
-    return cells[primary(cells) & cells["metric"].isin(results_of(cells)[:1])]
+    results = results_of(cells)[:1]
+    is_result = cells["metric"].isin(results)
+    return cells[primary(cells) & is_result]
 
 
 def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -86,38 +91,46 @@ def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     Reference rows and those of other selection criteria come last.  Nine and more
     settings are the rows.
     """
-    order = cells.assign(
-        other=~primary(cells), reference=cells["method"].str.startswith("ref:")
-    ).drop_duplicates(["method", "selection"])
-    rows = order.sort_values(["other", "reference"], kind="stable")[
-        ["method", "selection"]
-    ]
-    wide = cells.pivot(index=["method", "selection"], columns="setting", values=column)
-    wide = wide.loc[
-        pd.MultiIndex.from_frame(rows), list(dict.fromkeys(cells["setting"]))
-    ]
-    if wide.shape[1] < MANY:
+    keys = ["method", "selection"]
+    is_other = ~primary(cells)
+    is_reference = cells["method"].str.startswith("ref:")
+    order = cells.assign(other=is_other, reference=is_reference)
+    order = order.drop_duplicates(keys)
+    order = order.sort_values(["other", "reference"], kind="stable")
+    rows = pd.MultiIndex.from_frame(order[keys])
+    settings = list(dict.fromkeys(cells["setting"]))
+    wide = cells.pivot(index=keys, columns="setting", values=column)
+    wide = wide.loc[rows, settings]
+    if len(settings) < MANY:
         return wide.reset_index()
-    several = wide.index.get_level_values("method").duplicated(keep=False)
-    wide.index = pd.Index(
-        [
-            ", ".join(row) if more else row[0]
-            for row, more in zip(wide.index, several, strict=True)
-        ]
-    )
+    wide.index = pd.Index(_row_names(wide.index))
     return wide.T.reset_index()
+
+
+def _row_names(rows: pd.MultiIndex) -> list[str]:
+    """Methods, with their criterion where there are several."""
+    has_several = rows.get_level_values("method").duplicated(keep=False)
+    names = []
+    for row, is_ambiguous in zip(rows, has_several, strict=True):
+        method, selection = row
+        names.append(f"{method}, {selection}" if is_ambiguous else method)
+    return names
 
 
 def style(cells: pd.DataFrame, kind: Kind) -> Styler:
     """Cells of one metric, ready to be written in a format."""
-    records = cells.assign(own=primary(cells)).to_dict("records")
-    texts = pivot(cells.assign(text=[_text(cell, kind) for cell in records]), "text")
+    with_own = cells.assign(own=primary(cells))
+    records = with_own.to_dict("records")
+    written = [_text(cell, kind) for cell in records]
+    texts = pivot(cells.assign(text=written), "text")
     if kind == "latex":
         texts = texts.drop(columns="selection", errors="ignore")
     names = [name for name in ("method", "selection", "setting") if name in texts]
     texts[names] = texts[names].map(lambda name: escape(name, kind))
-    texts.columns = pd.Index([escape(name, kind) for name in texts.columns])
-    return texts.fillna("\N{EN DASH}").style.hide(axis="index")
+    columns = [escape(name, kind) for name in texts.columns]
+    texts.columns = pd.Index(columns)
+    texts = texts.fillna("\N{EN DASH}")
+    return texts.style.hide(axis="index")
 
 
 def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
@@ -128,28 +141,35 @@ def render(cells: pd.DataFrame, kind: Kind, title: str = "") -> str:
     LaTeX needs the packages booktabs and adjustbox; wide tables span both columns of a
     page that has two.
     """
-    parts = []
-    cells = main(cells) if kind == "latex" else cells
+    if kind == "latex":
+        cells = main(cells)
+    tables = []
     for metric in metrics_of(cells):
-        name = METRICS.get(metric, metric)
-        caption = escape(f"{title}: {name}" if title else name, kind)
-        styler = style(cells[cells["metric"] == metric], kind)
-        if kind == "html":
-            parts.append(styler.set_caption(caption).to_html(exclude_styles=True))
-        elif kind == "latex":
-            place = "table*" if len(styler.columns) > NARROW else "table"
-            body = styler.to_latex(hrules=True)
-            parts.append(
-                f"\\begin{{{place}}}\n\\centering\n\\caption{{{caption}}}\n"
-                f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{body}"
-                "\\end{adjustbox}\n"
-                f"\\end{{{place}}}\n"
-            )
-        else:
-            frame: pd.DataFrame = styler.data
-            table = frame.to_markdown(index=False, disable_numparse=True)
-            parts.append(f"**{caption}**\n\n{table}\n")
-    return "\n".join(parts)
+        metric_title = TITLES.get(metric, metric)
+        caption = f"{title}: {metric_title}" if title else metric_title
+        of_metric = where(cells, metric=metric)
+        styler = style(of_metric, kind)
+        table = _written(styler, kind, escape(caption, kind))
+        tables.append(table)
+    return "\n".join(tables)
+
+
+def _written(styler: Styler, kind: Kind, caption: str) -> str:
+    """A table in a format, with its caption."""
+    if kind == "html":
+        return styler.set_caption(caption).to_html(exclude_styles=True)
+    if kind == "latex":
+        environment = "table*" if len(styler.columns) > NARROW else "table"
+        body = styler.to_latex(hrules=True)
+        return (
+            f"\\begin{{{environment}}}\n\\centering\n\\caption{{{caption}}}\n"
+            f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{body}"
+            "\\end{adjustbox}\n"
+            f"\\end{{{environment}}}\n"
+        )
+    frame: pd.DataFrame = styler.data
+    table = frame.to_markdown(index=False, disable_numparse=True)
+    return f"**{caption}**\n\n{table}\n"
 
 
 def write(cells: pd.DataFrame, stem: str | Path, title: str = "") -> None:
@@ -172,7 +192,9 @@ def _text(cell: dict[Hashable, Any], kind: Kind) -> str:
     paper = f"({cell['paper']:.3f})"
     if kind == "latex":
         return rf"\shortstack[l]{{{text}\\{{\scriptsize {paper}}}}}"
-    return f"{text}<br><small>{paper}</small>" if kind == "html" else f"{text} {paper}"
+    if kind == "html":
+        return f"{text}<br><small>{paper}</small>"
+    return f"{text} {paper}"
 
 
 def answer(cells: pd.DataFrame) -> pd.DataFrame:
@@ -181,13 +203,21 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
 
     Only settings for which the paper has values count where a method has any.
     """
-    rows = cells[primary(cells) & cells["metric"].isin(RESULTS)]
-    rows = rows[rows["table"].isin(rows.loc[rows["paper"].notna(), "table"])]
+    is_result = cells["metric"].isin(RESULTS)
+    rows = cells[primary(cells) & is_result]
+    printed = rows.loc[rows["paper"].notna(), "table"]
+    rows = rows[rows["table"].isin(printed)]
     rows = rows.rename(columns={"mean": "here"})
-    shown = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
-    shown = shown.swaplevel(axis=1).sort_index(axis=1)
-    shown = shown.rename_axis(None).rename_axis([None, None], axis=1)
-    return shown.map(lambda value: "" if pd.isna(value) else f"{value:.3f}")
+    means = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
+    means = means.swaplevel(axis=1).sort_index(axis=1)
+    means = means.rename_axis(None)
+    means = means.rename_axis([None, None], axis=1)
+    return means.map(_number)
+
+
+def _number(value: float) -> str:
+    """With three decimals; empty where there is none."""
+    return "" if pd.isna(value) else f"{value:.3f}"
 
 
 def criteria(cells: pd.DataFrame) -> pd.DataFrame:
@@ -195,16 +225,17 @@ def criteria(cells: pd.DataFrame) -> pd.DataFrame:
     chosen for.
 
     The oracle chooses on test points: a bound, not a result.  The training accuracy
-    beside a test accuracy shows a method that is worse than its features allow on both.
+    next to a test accuracy shows a method that is worse than its features allow on
+    both.
     """
-    shown = [*results_of(cells)[:1], "train_acc"]
-    rows = cells[cells["metric"].isin(shown)]
-    several = rows.groupby("method")["selection"].transform("nunique") > 1
-    rows = rows[several]
+    metrics = [*results_of(cells)[:1], "train_acc"]
+    rows = cells[cells["metric"].isin(metrics)]
+    n_criteria = rows.groupby("method")["selection"].transform("nunique")
+    rows = rows[n_criteria > 1]
     if rows.empty:
         return rows
     wide = rows.pivot_table("mean", ["metric", "method"], "selection", sort=False)
-    return wide[sorted(wide, key=(*PANEL, *wide).index)]
+    return wide[_in_order(wide)]
 
 
 def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
@@ -212,14 +243,21 @@ def hyperparameters(selected: Sequence[Sequence[Any]]) -> pd.DataFrame:
 
     ``selected`` is of :meth:`kerhrm_paper.config.Config.selected`.
     """
-    columns = ["selected on", "method", "selection", "options"]
+    keys = ["selected on", "method"]
+    columns = [*keys, "selection", "options"]
     rows = pd.DataFrame(selected, columns=columns)
     rows["options"] = rows["options"].map(spelled)
-    wide = rows.pivot(index=columns[:2], columns="selection", values="options")
-    order = pd.MultiIndex.from_frame(rows[columns[:2]].drop_duplicates())
-    criteria = sorted(wide, key=(*PANEL, *wide).index)
-    wide = wide.reindex(order)[criteria].fillna("").reset_index()
+    order = pd.MultiIndex.from_frame(rows[keys].drop_duplicates())
+    wide = rows.pivot(index=keys, columns="selection", values="options")
+    wide = wide.reindex(order)[_in_order(wide)]
+    wide = wide.fillna("").reset_index()
     return wide.rename_axis(None, axis=1)
+
+
+def _in_order(criteria: Iterable[str]) -> list[str]:
+    """Selection criteria in the order of :data:`PANEL`, others behind them."""
+    order = [*PANEL, *criteria]
+    return sorted(criteria, key=order.index)
 
 
 def spelled(options: Mapping[str, Any]) -> str:
@@ -230,11 +268,14 @@ def spelled(options: Mapping[str, Any]) -> str:
     >>> spelled({"k": [25], "alpha": [0.0, 1.0], "loss": "squared"})
     'alpha=[0, 1], k=25, loss=squared'
     """
+    words = [f"{name}={_spelled(options[name])}" for name in sorted(options)]
+    return ", ".join(words)
 
-    def text(value: Any) -> str:
-        if isinstance(value, list):
-            texts = [text(one) for one in value]
-            return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        return f"{value:g}" if isinstance(value, float) else str(value)
 
-    return ", ".join(f"{name}={text(value)}" for name, value in sorted(options.items()))
+def _spelled(value: Any) -> str:
+    if isinstance(value, list):
+        texts = [_spelled(item) for item in value]
+        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)

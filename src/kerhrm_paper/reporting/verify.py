@@ -9,7 +9,7 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm.files import write_text
-from kerhrm_paper.evaluation.tables import CRITERIA, FALLBACK
+from kerhrm_paper.evaluation.tables import FALLBACK, METRICS
 from kerhrm_paper.reporting.run import KEYS, Run
 from kerhrm_paper.runs.arrays import reading
 
@@ -32,26 +32,32 @@ class Verification(NamedTuple):
 
     def __str__(self) -> str:
         """How many cells agree, and what was not compared."""
-        agree = len(self.cells) - len(self.departures)
-        text = "this machine agrees with the published run "
-        text += f"in {agree} of {len(self.cells)} cells"
-        gone = f"; not in this run: {', '.join(self.absent)}" if self.absent else ""
-        return text + gone
+        n_cells = len(self.cells)
+        n_agree = n_cells - len(self.departures)
+        sentence = "this machine agrees with the published run "
+        sentence += f"in {n_agree} of {n_cells} cells"
+        if self.absent:
+            sentence += f"; not in this run: {', '.join(self.absent)}"
+        return sentence
 
 
 def stored(reference: Path, preset: str) -> dict[str, Run]:
     """The published tables at a preset, each with the folder that holds it."""
-    top, own = Run(reference), Run(reference / preset)
-    found = {table: top for table in top.tables if top.preset(table) == preset}
-    found |= dict.fromkeys(own.tables, own)
-    if not found:
-        known = {top.preset(table) for table in top.tables}
-        known |= {path.parent.name for path in reference.glob("*/tables")}
+    top = Run(reference)
+    of_preset = Run(reference / preset)
+    published = {}
+    for table in top.tables:
+        if top.preset(table) == preset:
+            published[table] = top
+    for table in of_preset.tables:
+        published[table] = of_preset
+    if not published:
+        presets = {top.preset(table) for table in top.tables}
+        presets |= {path.parent.name for path in reference.glob("*/tables")}
         problem = f"{reference} has no tables at preset {preset}"
-        raise KerhrmError(
-            problem, f"it has {', '.join(sorted(known)) or 'none at all'}"
-        )
-    return found
+        hint = f"it has {', '.join(sorted(presets)) or 'none at all'}"
+        raise KerhrmError(problem, hint)
+    return published
 
 
 def verify(run: Run, reference: Path) -> Verification:
@@ -69,30 +75,36 @@ def verify(run: Run, reference: Path) -> Verification:
         problem = f"{run.folder} is published itself"
         raise KerhrmError(problem, "name the folder of a run, as results/fresh")
     published = stored(reference, run.preset())
-    tables = [table for table in published if table in run.tables]
-    if not tables:
+    made = [table for table in published if table in run.tables]
+    if not made:
         problem = f"{run.folder} has no table that is published"
-        raise KerhrmError(
-            problem, f"make one of {', '.join(published)} with snakemake first"
-        )
-    new = run.cells(*tables)
-    replaced = set(new.loc[new["data_source"].str.startswith(FALLBACK), "table"])
-    tables = [table for table in tables if table not in replaced]
-    if not tables:
+        hint = f"make one of {', '.join(published)} with snakemake first"
+        raise KerhrmError(problem, hint)
+    new = run.cells(*made)
+    is_replaced = new["data_source"].str.startswith(FALLBACK)
+    replaced = set(new.loc[is_replaced, "table"])
+    compared = [table for table in made if table not in replaced]
+    if not compared:
         problem = f"{run.folder} has only stand-ins for real data"
-        raise KerhrmError(
-            problem, "set KERHRM_RAW_DIR to a folder of raw files and run again"
-        )
-    old = pd.concat(
-        [published[table].cells(table) for table in tables], ignore_index=True
-    )
-    both = compare(new[new["table"].isin(tables)], old)
-    found = both[both["departs"] != ""]
-    found = found.sort_values(
-        "departs", key=lambda d: d.isin(["missing", "new"]), kind="stable"
-    )
-    absent = [f"{t} (stand-ins)" if t in replaced else t for t in published]
-    return Verification(both, found, sorted(set(absent) - set(tables)))
+        hint = "set KERHRM_RAW_DIR to a folder of raw files and run again"
+        raise KerhrmError(problem, hint)
+    old_cells = [published[table].cells(table) for table in compared]
+    old = pd.concat(old_cells, ignore_index=True)
+    is_compared = new["table"].isin(compared)
+    cells = compare(new[is_compared], old)
+    departures = cells[cells["departs"] != ""]
+    departures = departures.sort_values("departs", key=_has_no_pair, kind="stable")
+    absent = [
+        f"{table} (stand-ins)" if table in replaced else table
+        for table in published
+        if table not in compared
+    ]
+    return Verification(cells, departures, sorted(absent))
+
+
+def _has_no_pair(departs: pd.Series) -> pd.Series:
+    """Whether a cell is in one of two runs alone."""
+    return departs.isin(["missing", "new"])
 
 
 def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
@@ -101,16 +113,16 @@ def agreement(run: Run, reference: Path) -> tuple[str, list[str]]:
     The sentence says why, if nothing can be compared.
     """
     try:
-        found = verify(run, reference)
+        verification = verify(run, reference)
     except KerhrmError as error:
         problem = error.problem.replace(str(reference), "results/reference")
         return f"not compared with the published run: {problem}", []
-    lines = [
-        f"{row.table} {row.setting} {row.method} {row.metric} ({row.selection}): "
-        f"{row.departs}; here {row.mean_new:.4g}, published {row.mean:.4g}"
-        for row in found.departures.itertuples()
-    ]
-    return str(found), lines
+    lines = []
+    for cell in verification.departures.itertuples():
+        name = f"{cell.table} {cell.setting} {cell.method} {cell.metric}"
+        means = f"here {cell.mean_new:.4g}, published {cell.mean:.4g}"
+        lines.append(f"{name} ({cell.selection}): {cell.departs}; {means}")
+    return str(verification), lines
 
 
 def check_output(path: Path, run: Run, reference: Path) -> None:
@@ -119,7 +131,8 @@ def check_output(path: Path, run: Run, reference: Path) -> None:
     Raises KerhrmError if its folder is missing, it lies among the tables that are
     compared, or a file is there that no earlier call has written.
     """
-    place, hint = path.resolve(), "name a new file elsewhere"
+    place = path.resolve()
+    hint = "name a new file elsewhere"
     if not place.parent.is_dir():
         problem = f"--csv: the folder {path.parent} does not exist"
         raise KerhrmError(problem, "make it first, or name another one")
@@ -139,9 +152,10 @@ def _is_ours(path: Path) -> bool:
         return file.read(len(header)) == header
 
 
-def save(found: Verification, path: Path) -> None:
+def save(verification: Verification, path: Path) -> None:
     """Write all cells side by side."""
-    write_text(path, found.cells.to_csv(index=False, float_format="%.6g"))
+    content = verification.cells.to_csv(index=False, float_format="%.6g")
+    write_text(path, content)
 
 
 def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
@@ -150,8 +164,10 @@ def compare(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
     both = old.merge(
         new, on=keys, how="outer", suffixes=("_old", "_new"), indicator="found"
     )
-    both["departs"] = [_problem(row) for row in both.to_dict("records")]
-    return both.rename(columns=lambda name: name.removesuffix("_old"))[COLUMNS]
+    pairs = both.to_dict("records")
+    both["departs"] = [_problem(pair) for pair in pairs]
+    both = both.rename(columns=lambda name: name.removesuffix("_old"))
+    return both[COLUMNS]
 
 
 def _problem(row: Mapping[Any, Any]) -> str:
@@ -160,17 +176,18 @@ def _problem(row: Mapping[Any, Any]) -> str:
         return "missing" if row["found"] == "left_only" else "new"
     if row["data_source_new"] != row["data_source_old"]:
         return f"from {row['data_source_new']}, not from {row['data_source_old']}"
-    failed = [row[f"verdict_{which}"] == "failed" for which in ("new", "old")]
-    if any(failed):
-        return "" if all(failed) else ("failed" if failed[0] else "failed before")
-    low, high, mean = (row[f"{name}_old"] for name in ("ci_low", "ci_high", "mean"))
+    fails = row["verdict_new"] == "failed"
+    failed_before = row["verdict_old"] == "failed"
+    if fails or failed_before:
+        if fails and failed_before:
+            return ""
+        return "failed" if fails else "failed before"
+    low, high = row["ci_low_old"], row["ci_high_old"]
     margin = ROUNDING
     if not low < high:  # NaN, too
-        low = high = mean
-        criterion = CRITERIA.get(row["metric"])
-        margin += criterion.margin(mean) / 2 if criterion else 0.0
-    return (
-        ""
-        if low - margin <= row["mean_new"] <= high + margin
-        else "outside the interval"
-    )
+        low = high = row["mean_old"]
+        metric = METRICS.get(row["metric"])
+        if metric is not None:
+            margin += metric.margin(low) / 2
+    is_inside = low - margin <= row["mean_new"] <= high + margin
+    return "" if is_inside else "outside the interval"

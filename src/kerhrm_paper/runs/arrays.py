@@ -21,42 +21,44 @@ def reading(path: File, hint: str = "delete it and run again") -> Iterator[None]
     except KerhrmError:
         raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        missing = (
-            "make it with snakemake; results/NAME is the run of --config preset=NAME"
-        )
-        raise FileError(f"{path} does not exist", missing) from error
+        hint = "make it with snakemake; results/NAME is the run of --config preset=NAME"
+        raise FileError(f"{path} does not exist", hint) from error
     except Exception as error:
-        what = str(error).partition("\n")[0]
-        raise FileError(f"{path} is damaged ({what})", hint) from error
+        first_line = str(error).partition("\n")[0]
+        raise FileError(f"{path} is damaged ({first_line})", hint) from error
 
 
 def save_arrays(path: File, arrays: Mapping[str, np.ndarray], **meta: Any) -> None:
     """Write named arrays, and JSON-able facts about them, to an uncompressed
     ``.npz``."""
-    plain = {name: np.asarray(array) for name, array in arrays.items()}
-    if objects := [name for name, array in plain.items() if array.dtype.hasobject]:
-        raise TypeError(
-            f"{objects[0]} holds Python objects; only plain arrays go to disk"
-        )
-    facts = np.array(json.dumps(meta, sort_keys=True))
+    facts = json.dumps(meta, sort_keys=True)
+    contents = {META: np.array(facts)}
+    for name, array in arrays.items():
+        contents[name] = np.asarray(array)
+        if contents[name].dtype.hasobject:
+            problem = f"{name} holds Python objects"
+            raise TypeError(f"{problem}; only plain arrays go to disk")
     with atomic(path) as file:
-        np.savez(file, **{META: facts}, **plain)  # type: ignore[arg-type]
+        np.savez(file, **contents)  # type: ignore[arg-type]
 
 
 def load_arrays(path: File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read the arrays and the facts that :func:`save_arrays` wrote."""
     with reading(path), np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-        return arrays, json.loads(str(arrays.pop(META, "{}")))
+        facts = str(arrays.pop(META, "{}"))
+        return arrays, json.loads(facts)
 
 
 def save_stacked(
     path: File, each: Sequence[Mapping[str, np.ndarray]], **meta: Any
 ) -> None:
     """Write the arrays of all seeds to one file, stacked along a new first axis."""
-    save_arrays(
-        path, {name: np.stack([one[name] for one in each]) for name in each[0]}, **meta
-    )
+    stacked = {}
+    for name in each[0]:
+        of_seeds = [arrays[name] for arrays in each]
+        stacked[name] = np.stack(of_seeds)
+    save_arrays(path, stacked, **meta)
 
 
 def load_records(kind: Any, path: File, device: Any = None) -> list[Any]:
@@ -64,10 +66,9 @@ def load_records(kind: Any, path: File, device: Any = None) -> list[Any]:
     wrote."""
     arrays, _ = load_arrays(path)
     with reading(path):
-        n_seeds = {len(array) for array in arrays.values()}
-        return [
-            kind.from_arrays(
-                {name: array[seed] for name, array in arrays.items()}, device
-            )
-            for seed in range(n_seeds.pop())
-        ]
+        n_seeds = len(next(iter(arrays.values())))
+        records = []
+        for seed in range(n_seeds):
+            of_seed = {name: array[seed] for name, array in arrays.items()}
+            records.append(kind.from_arrays(of_seed, device))
+        return records

@@ -28,7 +28,8 @@ def cache_file(kind: str, facts: Any) -> Path | None:
         top = Path(place) if place else Path.home() / ".cache" / "kerhrm"
     except RuntimeError:  # no home folder
         return None
-    return top / kind / f"{_digest(json.dumps(facts))[:32]}.json"
+    digest = _digest(json.dumps(facts))[:32]
+    return top / kind / f"{digest}.json"
 
 
 def load(path: Path) -> Any:

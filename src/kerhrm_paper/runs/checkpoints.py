@@ -30,13 +30,15 @@ class Checkpoint:
     """
 
     def __init__(self, folder: Path, interval: float = 10.0) -> None:
-        self.folder, self.interval = folder, interval
+        self.folder = folder
+        self.interval = interval
         self.done: dict[str, dict[str, np.ndarray]] = {}
         self.unsaved: dict[str, Result] = {}
-        self.written = self.told = time.monotonic()
+        self.written = self.logged = time.monotonic()
         self.n_computed = 0
         for path in sorted(folder.glob("*.npz")):
-            for key, array in load_arrays(path)[0].items():
+            arrays, _ = load_arrays(path)
+            for key, array in arrays.items():
                 unit, _, name = key.partition("|")
                 self.done.setdefault(unit, {})[name] = array
 
@@ -47,13 +49,10 @@ class Checkpoint:
         result = compute()
         self.unsaved[unit] = result
         self.n_computed += 1
-        if time.monotonic() - self.told >= PROGRESS_SECONDS:
-            log.info(
-                "%d fits done, the last one of %s",
-                len(self.done) + self.n_computed,
-                unit,
-            )
-            self.told = time.monotonic()
+        if time.monotonic() - self.logged >= PROGRESS_SECONDS:
+            n_done = len(self.done) + self.n_computed
+            log.info("%d fits done, the last one of %s", n_done, unit)
+            self.logged = time.monotonic()
         if time.monotonic() - self.written >= self.interval:
             self.save()
         return result
@@ -62,13 +61,13 @@ class Checkpoint:
         """Write what has been computed since the last writing."""
         if not self.unsaved:
             return
-        names = (self.folder / f"{number:06d}.npz" for number in itertools.count())
-        free = next(path for path in names if not path.exists())
-        units = self.unsaved.items()
-        save_arrays(
-            free,
-            {f"{unit}|{name}": a for unit, one in units for name, a in one.items()},
-        )
+        arrays = {}
+        for unit, result in self.unsaved.items():
+            for name, array in result.items():
+                arrays[f"{unit}|{name}"] = array
+        paths = (self.folder / f"{number:06d}.npz" for number in itertools.count())
+        free = next(path for path in paths if not path.exists())
+        save_arrays(free, arrays)
         self.unsaved = {}
         self.written = time.monotonic()
 

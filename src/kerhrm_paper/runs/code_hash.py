@@ -21,6 +21,10 @@ from kerhrm_paper.runs import cache
 
 #: packages of this repository
 PACKAGES = ("kerhrm", "kerhrm_paper")
+#: nodes that statements, and imports among them, are in
+HOLDERS = (ast.stmt, ast.Module, ast.excepthandler, ast.match_case)
+#: nodes that may have a docstring
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def code_hash(
@@ -34,11 +38,10 @@ def code_hash(
 
     Raises KerhrmError if a file cannot be read or parsed, or a module is not there.
     """
-    parts = [
-        (path.name, _facts(path).digest)
-        for path in sources(script, *modules, packages=packages)
-    ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+    files = sources(script, *modules, packages=packages)
+    digests = [(path.name, _facts(path).digest) for path in files]
+    content = json.dumps(digests).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def sources(
@@ -49,32 +52,41 @@ def sources(
     The script, and the modules in their order.
     """
     entries = [name.partition(":")[0] for name in modules]
-    tops = {*packages, *(name.split(".")[0] for name in entries)}
+    followed = {*packages, *map(_top, entries)}
     waiting = [*entries, *_imports(Path(script), "")]
     files: dict[str, Path | None] = {}
     while waiting:
         name = waiting.pop()
-        if name in files or name.split(".")[0] not in tops:
+        if name in files or _top(name) not in followed:
             continue
-        files[name] = path = _file(name)
+        path = _file(name)
+        files[name] = path
         if path is not None:
-            waiting += [name.rpartition(".")[0], *_imports(path, name)]
+            package = name.rpartition(".")[0]
+            waiting.append(package)
+            waiting += _imports(path, name)
         elif name in entries:
             problem = f"module {name} is not there, or has no source in Python"
             raise KerhrmError(problem, "name a module of an installed package's .py")
-    return [
-        Path(script),
-        *(path for _, path in sorted(files.items()) if path is not None),
-    ]
+    paths = [files[name] for name in sorted(files)]
+    return [Path(script), *filter(None, paths)]
+
+
+def _top(module: str) -> str:
+    """Name of a module's package."""
+    return module.partition(".")[0]
 
 
 def _imports(path: Path, module: str) -> list[str]:
     """Names that a file imports: modules, and what may be modules in them."""
     names: list[str] = []
-    home = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for base, parts in _facts(path).imports:
-        whole = importlib.util.resolve_name(base, home)
-        names += [whole, *(f"{whole}.{part}" for part in parts)]
+    package = module
+    if path.name != "__init__.py":
+        package = module.rpartition(".")[0]
+    for relative, inner in _facts(path).imports:
+        imported = importlib.util.resolve_name(relative, package)
+        names.append(imported)
+        names += [f"{imported}.{name}" for name in inner]
     return names
 
 
@@ -97,11 +109,13 @@ def _facts(path: Path) -> Facts:
     known = _known().get(str(path))
     if known is None or known[0] != state:
         tree = _parsed(path)
-        notebook = path.suffix == ".ipynb"
-        code = path.read_bytes() if notebook else ast.dump(tree).encode()
-        known = state, hashlib.sha256(code).hexdigest(), _imported(tree)
+        is_notebook = path.suffix == ".ipynb"
+        code = path.read_bytes() if is_notebook else ast.dump(tree).encode()
+        digest = hashlib.sha256(code).hexdigest()
+        known = state, digest, _imported(tree)
         _known()[str(path)] = known
-    return Facts(*known[1:])
+    _, digest, imports = known
+    return Facts(digest, imports)
 
 
 @functools.cache
@@ -113,8 +127,9 @@ def _known() -> dict[str, Any]:
 
 def _kept() -> Path | None:
     """Where facts are kept: they depend on Python and on this module."""
-    own = Path(__file__)
-    return cache.cache_file("code", [str(own), sys.version, own.read_text("utf-8")])
+    this = Path(__file__)
+    facts = [str(this), sys.version, this.read_text("utf-8")]
+    return cache.cache_file("code", facts)
 
 
 def keep() -> None:
@@ -131,8 +146,9 @@ def _imported(tree: ast.Module) -> list[tuple[str, list[str]]]:
         if isinstance(node, ast.Import):
             imports += [(alias.name, []) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            imports.append((base, [alias.name for alias in node.names]))
+            relative = "." * node.level + (node.module or "")
+            names = [alias.name for alias in node.names]
+            imports.append((relative, names))
     return imports
 
 
@@ -141,9 +157,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             child = ast.Module(child.orelse, [])
-        if isinstance(
-            child, ast.stmt | ast.Module | ast.excepthandler | ast.match_case
-        ):
+        if isinstance(child, HOLDERS):
             yield child
             yield from _statements(child)
 
@@ -155,13 +169,15 @@ def _file(module: str) -> Path | None:
     spec = importlib.util.find_spec(top)
     if spec is None or spec.origin is None:
         return None
-    base = Path(spec.origin).parent.joinpath(*inner)
-    paths = (
-        (base / "__init__.py", base.with_suffix(".py"))
-        if inner
-        else (Path(spec.origin),)
-    )
-    return next((path for path in paths if path.is_file()), None)
+    origin = Path(spec.origin)
+    paths = [origin]
+    if inner:
+        base = origin.parent.joinpath(*inner)
+        paths = [base / "__init__.py", base.with_suffix(".py")]
+    for path in paths:
+        if path.is_file():
+            return path
+    return None
 
 
 def _unreadable(path: Path, error: Exception) -> FileError:
@@ -174,27 +190,33 @@ def _parsed(path: Path) -> ast.Module:
     try:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".ipynb":
-            cells = [
-                c["source"]
-                for c in json.loads(text)["cells"]
-                if c["cell_type"] == "code"
-            ]
-            lines = "\n".join("".join(cell) for cell in cells).splitlines()
-            text = "\n".join(line for line in lines if not line.startswith(("%", "!")))
+            text = _code_of_notebook(text)
         tree = ast.parse(text)
     except SyntaxError as error:
-        raise KerhrmError(
-            f"{path}, line {error.lineno}: {error.msg}", "correct it"
-        ) from error
+        problem = f"{path}, line {error.lineno}: {error.msg}"
+        raise KerhrmError(problem, "correct it") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _unreadable(path, error) from error
     for node in ast.walk(tree):
-        if isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        ):
-            node.body = [
-                s
-                for s in node.body
-                if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-            ]
+        if isinstance(node, DOCUMENTED):
+            node.body = [child for child in node.body if not _is_constant(child)]
     return tree
+
+
+def _code_of_notebook(text: str) -> str:
+    """Lines of its code cells, but for IPython's own."""
+    cells = json.loads(text)["cells"]
+    code = []
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            code.append("".join(cell["source"]))
+    lines = "\n".join(code).splitlines()
+    is_python = [line for line in lines if not line.startswith(("%", "!"))]
+    return "\n".join(is_python)
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    """Whether a statement is a value alone, as a docstring."""
+    if not isinstance(statement, ast.Expr):
+        return False
+    return isinstance(statement.value, ast.Constant)

@@ -35,12 +35,16 @@ BENCHMARKS = "benchmarks"
 def measured(run: Path) -> pd.DataFrame:
     """Costs of the jobs of a run, from Snakemake's benchmarks."""
     rows = []
-    for path in sorted((run / BENCHMARKS).rglob("*.tsv")):
-        rule, *place = path.relative_to(run / BENCHMARKS).with_suffix("").parts
+    folder = run / BENCHMARKS
+    for path in sorted(folder.rglob("*.tsv")):
+        name = path.relative_to(folder).with_suffix("")
+        rule, *place = name.parts
         job = pd.read_csv(path, sep="\t")
+        seconds = job["s"].sum()
         # a job may end too soon for Snakemake to know its memory
-        memory = pd.to_numeric(job["max_rss"], errors="coerce").fillna(0.0)
-        rows.append((rule, "/".join(place), job["s"].sum(), memory.max()))
+        memory = pd.to_numeric(job["max_rss"], errors="coerce")
+        memory = memory.fillna(0.0).max()
+        rows.append((rule, "/".join(place), seconds, memory))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -49,7 +53,8 @@ def stored(path: Path) -> pd.DataFrame:
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS)
     with reading(path, f"git restore {path}"):
-        costs = pd.read_csv(path, sep="\t", keep_default_na=False)[COLUMNS]
+        costs = pd.read_csv(path, sep="\t", keep_default_na=False)
+        costs = costs[COLUMNS]
         return costs.astype({"seconds": float, "memory_mb": float})
 
 
@@ -63,20 +68,36 @@ def estimate(
     Returns rule, seconds and memory of each, and by rule the number of jobs of which
     none has run.
     """
-    known, unknown = [], Counter[str]()
+    rows = []
+    unknown = Counter[str]()
     for rule, place in jobs:
-        own = costs[costs["rule"] == rule]
-        if own.empty:
+        of_rule = costs[costs["rule"] == rule]
+        if of_rule.empty:
             unknown[rule] += 1
             continue
-        base = place.partition("/")[0].partition("+")[0]
-        bases = own["place"].str.partition("/")[0].str.partition("+")[0]
-        alike = own[bases == base]
-        same = own[own["place"] == place]
-        others = next(rows for rows in (same, alike, own) if len(rows))
-        known.append((rule, others["seconds"].mean(), others["memory_mb"].max()))
-    frame = pd.DataFrame(known, columns=["rule", *COLUMNS[2:]])
-    return frame.astype(dict.fromkeys(COLUMNS[2:], float)), unknown
+        alike = _most_alike(of_rule, place)
+        seconds = alike["seconds"].mean()
+        memory = alike["memory_mb"].max()
+        rows.append((rule, seconds, memory))
+    known = pd.DataFrame(rows, columns=["rule", "seconds", "memory_mb"])
+    known = known.astype({"seconds": float, "memory_mb": float})
+    return known, unknown
+
+
+def _most_alike(costs: pd.DataFrame, place: str) -> pd.DataFrame:
+    """Costs of a rule in the same place, else on the same base of data, else all."""
+    same = costs[costs["place"] == place]
+    if len(same):
+        return same
+    bases = costs["place"].map(_base)
+    on_same_data = costs[bases == _base(place)]
+    return on_same_data if len(on_same_data) else costs
+
+
+def _base(place: str) -> str:
+    """Data of a place without options."""
+    data = place.partition("/")[0]
+    return data.partition("+")[0]
 
 
 def planned(
@@ -88,18 +109,25 @@ def planned(
     if not any(Path(name).is_file() for name in SNAKEFILES):
         problem = f"{Path.cwd()} is not a checkout of the workflow: it has no Snakefile"
         raise KerhrmError(problem, "cd to the checkout, and run the command there")
-    if together := [target for target in targets if "," in target]:
-        hint = f"write {' '.join(filter(None, together[0].split(',')))}"
-        raise KerhrmError(f"target {together[0]} does not exist", hint)
-    options = ["--config", *config] if config else []
-    options += ["--configfile", *map(str, configfiles)] if configfiles else []
-    files = summary([*targets, *options])
+    for target in targets:
+        if "," in target:
+            names = [name for name in target.split(",") if name]
+            hint = f"write {' '.join(names)}"
+            raise KerhrmError(f"target {target} does not exist", hint)
+    words = [*targets]
+    if config:
+        words += ["--config", *config]
+    if configfiles:
+        words += ["--configfile", *map(str, configfiles)]
+    files = summary(words)
     files = files[files["plan"] == "update pending"]
     # several learners are one job, whose place is the first one's
-    together = files["rule"].str.startswith(TOGETHER)
-    files = files[~together | ~files["rule"].duplicated()]
-    rules = files["rule"].where(~together[files.index], "train")
-    return list(dict.fromkeys(zip(rules, files["output_file"].map(place), strict=True)))
+    is_together = files["rule"].str.startswith(TOGETHER)
+    is_repeated = is_together & files["rule"].duplicated()
+    files = files[~is_repeated]
+    rules = files["rule"].mask(is_together, "train")
+    places = files["output_file"].map(place)
+    return list(dict.fromkeys(zip(rules, places, strict=True)))
 
 
 def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
@@ -109,12 +137,14 @@ def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
     Columns ``output_file``, ``rule``, ``plan`` and others of Snakemake's.  Raises
     KerhrmError with Snakemake's last line if it cannot plan.
     """
-    command = [sys.executable, "-m", "snakemake", *words, "--summary", "--cores", "1"]
+    snakemake = [sys.executable, "-m", "snakemake"]
+    command = [*snakemake, *words, "--summary", "--cores", "1"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
-        said = [line for line in lines if line[0] != " "]
-        problem = f"Snakemake cannot plan {' '.join(words)}: {said[-1] if said else ''}"
+        messages = [line for line in lines if not line.startswith(" ")]
+        last = messages[-1] if messages else ""
+        problem = f"Snakemake cannot plan {' '.join(words)}: {last}"
         raise KerhrmError(problem, "check the targets and --config")
     return pd.read_csv(io.StringIO(done.stdout), sep="\t")
 
@@ -122,13 +152,14 @@ def summary(words: Sequence[str], folder: str | Path = ".") -> pd.DataFrame:
 def place(file: str) -> str:
     """Place of the job that makes a file of a run, as its benchmark has it."""
     path = PurePath(file)
-    parts = path.parent.parts
-    if parts[-1] in ("data", "features"):
-        return parts[-2]  # DATA
-    if parts[-2:-1] == ("iterations",):
-        return "/".join([*parts[-4:-2], parts[-1]])  # DATA/LEARNER/T
+    folders = path.parent.parts
+    if folders[-1] in ("data", "features"):
+        return folders[-2]  # DATA
+    if folders[-2:-1] == ("iterations",):
+        data, learner, _, t = folders[-4:]
+        return f"{data}/{learner}/{t}"
     if path.name in ("predictions.npz", "heterogeneity.npz", "scores.csv"):
-        return "/".join(parts[-2:])
+        return "/".join(folders[-2:])
     return path.name.partition(".")[0]
 
 
@@ -145,23 +176,27 @@ def predict(
     if cores < 1:
         raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
     jobs = planned(targets, config, configfiles)
-    known, unknown = estimate(jobs, stored(Path("results/reference", FILE)))
-    seconds, memory = (
-        known["seconds"].sum(),
-        known["memory_mb"].max() if len(known) else 0.0,
-    )
-    wall = max(seconds / cores, known["seconds"].max() if len(known) else 0.0)
+    costs = stored(Path("results/reference", FILE))
+    known, unknown = estimate(jobs, costs)
+    seconds = known["seconds"].sum()
+    longest = memory = 0.0
+    if len(known):
+        longest = known["seconds"].max()
+        memory = known["memory_mb"].max()
+    wall = max(seconds / cores, longest)
     text = f"{len(jobs)} jobs: {duration(wall)} on {cores} cores or more, "
     text += f"{duration(seconds)} of one core, {memory / 1000:.1f} GB of memory"
-    names = ", ".join(f"{number} of {rule}" for rule, number in unknown.items())
-    text += f"; besides what is not known: {names}" if names else ""
-    rules = known.groupby("rule")["seconds"].agg(jobs="size", core_seconds="sum")
-    table = rules.sort_values("core_seconds", ascending=False).reset_index()
-    return (
-        text
-        if table.empty
-        else f"{text}\n{table.to_string(index=False, float_format='%.0f')}"
-    )
+    if unknown:
+        names = [f"{number} of {rule}" for rule, number in unknown.items()]
+        text += f"; besides what is not known: {', '.join(names)}"
+    if known.empty:
+        return text
+    seconds_of_rules = known.groupby("rule")["seconds"]
+    rules = seconds_of_rules.agg(jobs="size", core_seconds="sum")
+    rules = rules.sort_values("core_seconds", ascending=False)
+    rules = rules.reset_index()
+    table = rules.to_string(index=False, float_format="%.0f")
+    return f"{text}\n{table}"
 
 
 def duration(seconds: float) -> str:

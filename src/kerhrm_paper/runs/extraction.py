@@ -26,45 +26,64 @@ def extract_features(
 ) -> None:
     """Write the features of the training points, and apart those of the test points.
 
-    ``files`` are those of points, ``outputs`` are called ``training`` and ``test``;
-    ``data`` is of :meth:`Replication.params`.
+    Parameters
+    ----------
+    files : mapping of str to str
+        Files of points by their names in the rule.
+    data : mapping
+        Of :meth:`Replication.params`.
+    device : torch.device
+        Where the network computes.
+    outputs : object
+        Files that are written, ``training`` and ``test``.
+    checkpoint : Checkpoint
+        Has the replicates that are done.
     """
-    of = Replication.load(data)
-    replicates = Replicates(files, of, device)
-    units = [
-        checkpoint.once(f"seed={s}", partial(_features, replicates, s))
-        for s in range(len(of.seeds))
-    ]
-    of_test = [
-        {n.removeprefix(TEST): a for n, a in unit.items() if n.startswith(TEST)}
-        for unit in units
-    ]
-    of_training = [
-        {n: a for n, a in unit.items() if not n.startswith(TEST)} for unit in units
-    ]
+    replication = Replication.load(data)
+    replicates = Replicates(files, replication, device)
+    of_training, of_test = [], []
+    for s in range(len(replication.seeds)):
+        features = checkpoint.once(f"seed={s}", partial(_features, replicates, s))
+        training, test = _parted(features)
+        of_training.append(training)
+        of_test.append(test)
     save_stacked(outputs.training, of_training)
     save_stacked(outputs.test, of_test)
 
 
+def _parted(features: Result) -> tuple[Result, Result]:
+    """Arrays of the training points, and those of the test points."""
+    training, test = {}, {}
+    for name, array in features.items():
+        if name.startswith(TEST):
+            test[name.removeprefix(TEST)] = array
+        else:
+            training[name] = array
+    return training, test
+
+
 def _features(replicates: Replicates, s: int) -> Result:
     """A Problem's arrays, and psi and f_0 of the test points."""
-    of = replicates.of
-    x, options = replicates.read("train", s), of.features
-    network, landmarks = replicates.network(s, x.shape[-1]), options.landmarks
-    found: NTFMap | NystroemMap
-    if landmarks is None:
-        found = NTFMap.fit(network, x, options.k)
+    data = replicates.data
+    x = replicates.read("train", s)
+    network = replicates.network(s, x.shape[-1])
+    n_landmarks = data.features.landmarks
+    features: NTFMap | NystroemMap
+    if n_landmarks is None:
+        features = NTFMap.fit(network, x, data.features.k)
     else:
-        seed = of.seeds.network[s]
-        found = NystroemMap.fit(network, x, options.k, landmarks, seed)
+        seed = data.seeds.network[s]
+        features = NystroemMap.fit(network, x, data.features.k, n_landmarks, seed)
     problem = Problem.from_features(
-        found,
+        features,
         replicates.read("validation", s),
         replicates.read("train", s, "y"),
         replicates.read("validation", s, "y"),
-        of.task,
-        of.seeds.clustering[s],
+        data.task,
+        data.seeds.clustering[s],
     )
-    psi, f0 = found.transform(replicates.read("test_inputs", s))
-    arrays = {"psi": psi.cpu().numpy(), "f0": f0.cpu().numpy()}
-    return problem.arrays() | {f"{TEST}{name}": a for name, a in arrays.items()}
+    psi, f0 = features.transform(replicates.read("test_inputs", s))
+    arrays = problem.arrays()
+    arrays[f"{TEST}psi"] = psi.cpu().numpy()
+    arrays[f"{TEST}f0"] = f0.cpu().numpy()
+    return arrays

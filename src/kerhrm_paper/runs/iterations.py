@@ -28,20 +28,27 @@ def write_environments(
     """M_c of iteration t, by what the iterations before it have left."""
     options = KerHRMOptions(**params.learner["options"])
     problems = load_records(Problem, files.features, device)
-    environments = [load_records(Environments, f, device) for f in files.environments]
-    directions = [load_records(Directions, f, device) for f in files.directions]
-    points = [load_arrays(file)[0]["x"] for file in (files.train, files.validation)]
+    environments, directions = load_iterations(files, device)
+    train, _ = load_arrays(files.train)
+    validation, _ = load_arrays(files.validation)
 
     def learn(s: int) -> Result:
-        before = [one[s] for one in environments], [one[s] for one in directions]
-        x, x_validation = (torch.from_numpy(part[s]).to(device) for part in points)
-        inputs = x, x_validation
-        return learn_environments(problems[s], options, t, *before, inputs).arrays()
+        x = torch.from_numpy(train["x"][s]).to(device)
+        x_validation = torch.from_numpy(validation["x"][s]).to(device)
+        learned = learn_environments(
+            problems[s],
+            options,
+            t,
+            [of_seeds[s] for of_seeds in environments],
+            [of_seeds[s] for of_seeds in directions],
+            (x, x_validation),
+        )
+        return learned.arrays()
 
-    units = [
-        checkpoint.once(f"seed={s}", partial(learn, s))
-        for s in range(params.learner["n_seeds"])
-    ]
+    units = []
+    for s in range(params.learner["n_seeds"]):
+        unit = checkpoint.once(f"seed={s}", partial(learn, s))
+        units.append(unit)
     save_stacked(output, units)
 
 
@@ -50,10 +57,23 @@ def write_directions(
 ) -> None:
     """M_p over the environments of all iterations so far."""
     options = KerHRMOptions(**params.learner["options"])
-    environments = [load_records(Environments, f, device) for f in files.environments]
     problems = load_records(Problem, files.features, device)
-    directions = [
-        learn_directions(problems[s], list(learned), options).arrays()
-        for s, learned in enumerate(zip(*environments, strict=True))
+    environments = [
+        load_records(Environments, file, device) for file in files.environments
     ]
-    save_stacked(output, directions)
+    units = []
+    for s, of_iterations in enumerate(zip(*environments, strict=True)):
+        directions = learn_directions(problems[s], list(of_iterations), options)
+        units.append(directions.arrays())
+    save_stacked(output, units)
+
+
+def load_iterations(
+    files: Any, device: torch.device
+) -> tuple[list[list[Environments]], list[list[Directions]]]:
+    """Environments and directions by iteration and seed."""
+    environments = [
+        load_records(Environments, file, device) for file in files.environments
+    ]
+    directions = [load_records(Directions, file, device) for file in files.directions]
+    return environments, directions

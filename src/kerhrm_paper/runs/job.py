@@ -52,23 +52,22 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
     outputs = [str(file) for file in snakemake.output]
     made = provenance.name_in(run, outputs[0]) if outputs else snakemake.rule
     name = _hash(made)
-    folder = run / TEMPORARY
+    temporary = run / TEMPORARY
     start = time.perf_counter()
     try:
         threads = int(snakemake.params.get("threads", 1))
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(threads)
-        with threadpool_limits(threads), locked(folder / f"{name}.lock"):
+        with threadpool_limits(threads), locked(temporary / f"{name}.lock"):
             inputs = provenance.check(run, map(str, snakemake.input))
             params = dict(snakemake.params.items())
-            facts = json.dumps(
-                [snakemake.rule, params, inputs], sort_keys=True, default=str
-            )
             # params have the hash of the code, too
-            own = folder / f"{name}.{_hash(facts)}"
-            for other in {*folder.glob(f"{name}.*/")} - {own}:
-                shutil.rmtree(other)  # of other inputs, parameters or code
-            checkpoint = Checkpoint(own)
+            facts = [snakemake.rule, params, inputs]
+            digest = _hash(json.dumps(facts, sort_keys=True, default=str))
+            folder = temporary / f"{name}.{digest}"
+            for outdated in {*temporary.glob(f"{name}.*/")} - {folder}:
+                shutil.rmtree(outdated)  # of other inputs, parameters or code
+            checkpoint = Checkpoint(folder)
             with _stopped(parent, checkpoint), _no_exit(made):
                 yield checkpoint
             provenance.write(run, snakemake.rule, outputs, inputs, params)
@@ -84,7 +83,8 @@ def job(snakemake: Any) -> Iterator[Checkpoint]:
 
 def run_folder(log_file: str) -> Path:
     """The folder, as ``results/paper``, whose ``logs`` a rule's log is in."""
-    return next(path.parent for path in Path(log_file).parents if path.name == "logs")
+    folders = Path(log_file).parents
+    return next(folder.parent for folder in folders if folder.name == "logs")
 
 
 def _hash(text: str) -> str:
@@ -93,17 +93,15 @@ def _hash(text: str) -> str:
 
 def _log_to(rule: str, files: list[str]) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
-    handlers += [
-        logging.FileHandler(str(f), mode="w", encoding="utf-8") for f in files[:1]
-    ]
+    if files:
+        handlers.append(logging.FileHandler(files[0], mode="w", encoding="utf-8"))
     form = f"%(asctime)s {rule}: %(message)s"
     logging.basicConfig(level=logging.INFO, format=form, handlers=handlers, force=True)
     logging.captureWarnings(True)
     # each saved PDF would list the glyphs of its fonts
     logging.getLogger("fontTools").setLevel(logging.WARNING)
-    logging.raiseExceptions = (
-        False  # a log that a full disk refuses must not add tracebacks
-    )
+    # a log that a full disk refuses must not add tracebacks
+    logging.raiseExceptions = False
 
 
 @contextlib.contextmanager

@@ -30,17 +30,15 @@ def acquire(path: Path) -> FileLock | None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
-        path.write_text(
-            f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8"
-        )
+        who = f"process {os.getpid()} on {socket.gethostname()}"
+        path.write_text(who, encoding="utf-8")
     except Timeout:
         return None
     except OSError as error:
-        raise FileError(
-            f"cannot lock {path}: {error.strerror}",
-            "free disk space or make the folder writable, "
-            "then run the same command again",
-        ) from error
+        problem = f"cannot lock {path}: {error.strerror}"
+        hint = "free disk space or make the folder writable, "
+        hint += "then run the same command again"
+        raise FileError(problem, hint) from error
     return lock
 
 

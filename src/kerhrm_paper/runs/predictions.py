@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.records import Problem, Record, predict_linear
-from kerhrm.errors import KerhrmError, shown
+from kerhrm.algorithm.records import Record, predict_linear
+from kerhrm.errors import KerhrmError
 from kerhrm.methods.inputs import Fitted
+from kerhrm_paper.runs.fitted_check import as_number, check_fitted, check_output
 from kerhrm_paper.runs.replicates import Replicates
 
 #: where the points of each part are
@@ -55,63 +56,81 @@ class Predictions(Record):
 
     def output(self, name: str, part: str) -> np.ndarray:
         """One output (points,) at the points of a part."""
-        return np.asarray(getattr(self, part)[self.outputs.tolist().index(name)])
+        number = self.outputs.tolist().index(name)
+        of_part = getattr(self, part)
+        return np.asarray(of_part[number])
 
 
 def predict(
     replicates: Replicates, s: int, fitted: Fitted, learner: Mapping[str, Any]
 ) -> Predictions:
-    """Outputs of a trained method on replicate ``s``.
+    """Outputs of a trained method on one replicate.
 
-    ``learner`` has its ``name``, its ``outputs``, and whether it ``infers`` and
-    ``iterates``.
+    Parameters
+    ----------
+    replicates : Replicates
+        Points and features.
+    s : int
+        Number of the replicate.
+    fitted : Fitted
+        What the method returned.
+    learner : mapping
+        Its ``name``, its ``outputs``, and whether it ``infers`` and ``iterates``.
 
-    Raises KerhrmError naming the learner if the method returns something else.
+    Returns
+    -------
+    Predictions
+        Outputs, choices and memberships.
+
+    Raises
+    ------
+    KerhrmError
+        Naming the learner, if the method returned something else.
     """
     try:
-        sizes = [len(replicates.read(p, s, "y")) for p in ("train", "validation")]
-        _check(fitted, learner, replicates.problems[s], sum(sizes))
+        n_train = len(replicates.read("train", s, "y"))
+        n_validation = len(replicates.read("validation", s, "y"))
+        problem = replicates.problems[s]
+        check_fitted(fitted, learner, problem, n_train + n_validation)
         return _predictions(replicates, s, fitted, learner)
     except KerhrmError as error:
-        problem = f"learner {learner['name']}: {error.problem}"
-        raise KerhrmError(problem, error.hint) from error
+        text = f"learner {learner['name']}: {error.problem}"
+        raise KerhrmError(text, error.hint) from error
 
 
 def _predictions(
     replicates: Replicates, s: int, fitted: Fitted, learner: Mapping[str, Any]
 ) -> Predictions:
     """The record of what is checked already."""
-    names, features = learner["outputs"], replicates.features(s)
-    parts = {}
+    names = learner["outputs"]
+    features = replicates.features(s)
+    outputs = {}
     for part, file in FILES.items():
         x = replicates.read(file, s)
-        found = fitted.predict(x, *features.get(part, (None, None)))
-        parts[part] = np.stack([_output(found[name], name, len(x)) for name in names])
+        psi, f0 = features.get(part, (None, None))
+        by_name = fitted.predict(x, psi, f0)
+        arrays = []
+        for name in names:
+            arrays.append(check_output(by_name[name], name, len(x)))
+        outputs[part] = np.stack(arrays)
+    choices = [float(as_number(value)) for value in fitted.chosen.values()]
     memberships = None
     if fitted.environments is not None:
-        memberships = fitted.environments.cpu().numpy().astype(np.float32)
-    iterations = _iterations(fitted, features) if learner["iterates"] else {}
+        memberships = fitted.environments.cpu().numpy()
+        memberships = memberships.astype(np.float32)
+    iterations = {}
+    if learner["iterates"]:
+        iterations = _iterations(fitted, features)
     return Predictions(
-        np.array(names),
-        **parts,
+        outputs=np.array(names),
+        train=outputs["train"],
+        validation=outputs["validation"],
+        test=outputs["test"],
         chosen=np.array([*fitted.chosen], dtype=str),
-        choices=np.array([float(_number(v)) for v in fitted.chosen.values()]),
+        choices=np.array(choices),
         memberships=memberships,
         **iterations,
     )
-
-
-def _output(output: Any, name: str, n_points: int) -> np.ndarray:
-    """An output as an array (n,), if it is one."""
-    if not isinstance(output, Tensor) or output.shape != (n_points,):
-        text = f"output {name} must be a tensor of shape ({n_points},)"
-        text += f" for {n_points} points; got {_shape(output)}"
-        hint = "let the function return one number for each point"
-        raise KerhrmError(text, hint)
-    if not output.dtype.is_floating_point:
-        text = f"output {name} must hold real numbers; got {output.dtype}"
-        raise KerhrmError(text, "return a tensor of floats")
-    return np.asarray(output.cpu().numpy())
 
 
 def _iterations(
@@ -119,16 +138,21 @@ def _iterations(
 ) -> dict[str, np.ndarray]:
     """Outputs (T, points) of all iterations, and training points' memberships (T, n,
     K)."""
-    thetas, memberships = zip(*fitted.iterations.values(), strict=True)
-    known = next(m for m in memberships if m is not None)
-    every = [torch.zeros_like(known) if m is None else m for m in memberships]
-    arrays = {
-        f"iteration_{part}": predict_linear(torch.stack(thetas), *features[part])
-        for part in ("train", "test")
+    every_theta, every_memberships = zip(*fitted.iterations.values(), strict=True)
+    inferred = next(known for known in every_memberships if known is not None)
+    memberships = [
+        torch.zeros_like(inferred) if known is None else known
+        for known in every_memberships
+    ]
+    thetas = torch.stack(every_theta)
+    train = predict_linear(thetas, *features["train"])
+    test = predict_linear(thetas, *features["test"])
+    return {
+        "iterations": np.array([*fitted.iterations]),
+        "iteration_train": train.cpu().numpy(),
+        "iteration_test": test.cpu().numpy(),
+        "iteration_memberships": torch.stack(memberships).cpu().numpy(),
     }
-    arrays["iteration_memberships"] = torch.stack(every)
-    numbers = {"iterations": np.array([*fitted.iterations])}
-    return numbers | {name: tensor.cpu().numpy() for name, tensor in arrays.items()}
 
 
 def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
@@ -136,103 +160,30 @@ def aligned(units: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndar
 
     Those that infer fewer environments get empty ones; what one has not chosen is NaN.
     """
-    names = list(dict.fromkeys(n for unit in units for n in unit["chosen"].tolist()))
-    most = max(
-        (u["memberships"].shape[-1] for u in units if "memberships" in u), default=0
-    )
-    found = []
+    names: dict[str, None] = {}
+    most = 0  # environments of one replicate
     for unit in units:
-        own = dict(zip(unit["chosen"].tolist(), unit["choices"].tolist(), strict=True))
-        arrays = dict(unit)
-        arrays["chosen"] = np.array(names, dtype=str)
-        arrays["choices"] = np.array([own.get(name, np.nan) for name in names])
+        names |= dict.fromkeys(unit["chosen"].tolist())
         if "memberships" in unit:
-            empty = most - unit["memberships"].shape[-1]
-            arrays["memberships"] = np.pad(unit["memberships"], [(0, 0), (0, empty)])
-        found.append(arrays)
-    return found
+            most = max(most, unit["memberships"].shape[-1])
+    stackable = []
+    for unit in units:
+        arrays = dict(unit)
+        chosen = unit["chosen"].tolist()
+        values = unit["choices"].tolist()
+        choices = dict(zip(chosen, values, strict=True))
+        aligned_choices = [choices.get(name, np.nan) for name in names]
+        arrays["chosen"] = np.array([*names], dtype=str)
+        arrays["choices"] = np.array(aligned_choices)
+        if "memberships" in unit:
+            n_empty = most - unit["memberships"].shape[-1]
+            padding = [(0, 0), (0, n_empty)]
+            arrays["memberships"] = np.pad(unit["memberships"], padding)
+        stackable.append(arrays)
+    return stackable
 
 
 def stack(replicates: Sequence[Predictions], name: str) -> np.ndarray:
     """A field of all replicates, (S, ...)."""
-    return np.stack([getattr(one, name) for one in replicates])
-
-
-def _number(value: Any) -> np.ndarray:
-    """A choice as an array."""
-    return np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
-
-
-def _shape(value: object) -> str:
-    """Type or shape of what a method returned."""
-    if isinstance(value, Tensor):
-        return f"shape {tuple(value.shape)}"
-    return type(value).__name__
-
-
-def _check(
-    fitted: Any, learner: Mapping[str, Any], problem: Problem | None, n_points: int
-) -> None:
-    """Refuse what is no trained method, or lacks an output.
-
-    ``n_points`` are those of training and of validation.
-    """
-    if not isinstance(fitted, Fitted):
-        text = f"train must return a Fitted; got {_shape(fitted)}"
-        raise KerhrmError(text, "return Fitted(networks={'model': network})")
-    for key in ("networks", "directions", "chosen", "iterations"):
-        if not isinstance(value := getattr(fitted, key), Mapping):
-            text = f"{key} of its Fitted must be a dict; got {_shape(value)}"
-            raise KerhrmError(text, f"write {key}={{NAME: ...}}")
-    for name, network in fitted.networks.items():
-        if not callable(network):
-            text = f"networks['{name}'] must be a function of points"
-            text += f"; got {_shape(network)}"
-            raise KerhrmError(text, "give the function, not what it returns")
-    for name, theta in fitted.directions.items():
-        if problem is None:
-            text = f"directions['{name}'] need the reduced features"
-            hint = "declare needs_features=True in its Method, or give networks"
-            raise KerhrmError(text, hint)
-        k = problem.psi_train.shape[1]
-        if not isinstance(theta, Tensor) or theta.shape != (k,):
-            text = f"directions['{name}'] must be a tensor of shape ({k},)"
-            text += f"; got {_shape(theta)}"
-            hint = "give one number for each feature, and 0 for those left out"
-            raise KerhrmError(text, hint)
-    for name in learner["outputs"]:
-        if name not in fitted.networks and name not in fitted.directions:
-            text = f"its Fitted lacks the output {name}"
-            hint = f"add networks={{'{name}': ...}}, or leave it out of outputs"
-            raise KerhrmError(text, hint)
-    if fitted.environments is None and learner["infers"]:
-        text = "its Fitted has no environments, but its Method declares infers=True"
-        raise KerhrmError(text, "add environments=..., or declare infers=False")
-    _check_inferred(fitted, n_points)
-    if learner["iterates"] and not any(
-        known is not None for _, known in fitted.iterations.values()
-    ):
-        text = "its Fitted has no iterations, but its Method declares iterates=True"
-        raise KerhrmError(text, "add iterations=..., or declare iterates=False")
-
-
-def _check_inferred(fitted: Fitted, n_points: int) -> None:
-    """Refuse memberships and choices of another type or shape."""
-    known: Any = fitted.environments
-    if known is not None:
-        fits = isinstance(known, Tensor) and known.ndim == 2 and known.shape[1] > 0
-        if not fits or len(known) != n_points:
-            text = f"environments of its Fitted must be a tensor of shape ({n_points},"
-            text += " K), a row for each training and validation point; got"
-            raise KerhrmError(
-                f"{text} {_shape(known)}",
-                "give memberships of both parts, in this order",
-            )
-        if not bool(torch.isfinite(known).all()):
-            text = "environments of its Fitted must be finite; got NaN or infinity"
-            raise KerhrmError(text, "give every point memberships from 0 to 1")
-    for name, value in fitted.chosen.items():
-        number = _number(value)
-        if number.shape != () or number.dtype.kind not in "biuf":
-            text = f"chosen['{name}'] must be a number; got {shown(value)}"
-            raise KerhrmError(text, "give one number for each name")
+    fields = [getattr(prediction, name) for prediction in replicates]
+    return np.stack(fields)

@@ -32,12 +32,13 @@ def name_in(run: Path, file: File) -> str:
 
 def read(run: Path, name: str) -> dict[str, Any] | None:
     """Record of a file of the run; None if it has none that can be read."""
+    path = run / PROVENANCE / f"{name}.json"
     try:
-        text = (run / PROVENANCE / f"{name}.json").read_text(encoding="utf-8")
-        record = json.loads(text)
-        return record if {"sha256", "inputs"} <= record.keys() else None
+        record = json.loads(path.read_text(encoding="utf-8"))
+        is_complete = {"sha256", "inputs"} <= record.keys()
     except (OSError, ValueError, AttributeError):
         return None
+    return record if is_complete else None
 
 
 def check(run: Path, files: Iterable[File]) -> dict[str, str]:
@@ -51,7 +52,8 @@ def check(run: Path, files: Iterable[File]) -> dict[str, str]:
         name = name_in(run, file)
         record = read(run, name)
         digests[name] = digest(file)
-        if record is None and not name.startswith("../"):
+        is_outside = name.startswith("../")
+        if record is None and not is_outside:
             problem = f"{file} has no record of the rule that made it"
             raise KerhrmError(problem, "delete it and run again")
         if record is not None and record["sha256"] != digests[name]:
@@ -68,12 +70,16 @@ def write(
     params: Mapping[str, Any],
 ) -> None:
     """Write the records of a job's outputs."""
-    facts = {"rule": rule, "inputs": dict(inputs), "params": dict(params)}
     for file in outputs:
-        record = json.dumps(
-            facts | {"sha256": digest(file)}, indent=1, sort_keys=True, default=str
-        )
-        write_text(run / PROVENANCE / f"{name_in(run, file)}.json", record + "\n")
+        record = {
+            "rule": rule,
+            "inputs": dict(inputs),
+            "params": dict(params),
+            "sha256": digest(file),
+        }
+        text = json.dumps(record, indent=1, sort_keys=True, default=str)
+        path = run / PROVENANCE / f"{name_in(run, file)}.json"
+        write_text(path, f"{text}\n")
 
 
 def ancestors(
@@ -85,7 +91,10 @@ def ancestors(
     waiting = [*names]
     while waiting:
         name = waiting.pop()
-        if name not in seen and (record := read(run, name)):
+        if name in seen:
+            continue
+        record = read(run, name)
+        if record:
             seen.add(name)
             waiting += filter(follow, record["inputs"])
             yield name, record
@@ -98,5 +107,6 @@ def missing(run: Path, files: Iterable[File]) -> list[str]:
     Snakemake takes what was made of a missing file for up to date; a target that asks
     for the missing files has them made again.
     """
-    names = [name for name, _ in ancestors(run, (name_in(run, file) for file in files))]
-    return sorted(str(run / name) for name in names if not (run / name).exists())
+    names = [name_in(run, file) for file in files]
+    paths = [run / name for name, _ in ancestors(run, names)]
+    return sorted(str(path) for path in paths if not path.exists())

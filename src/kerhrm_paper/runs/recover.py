@@ -28,15 +28,17 @@ def recover(run: Path) -> None:
         return
     hold_run(run)  # no Snakemake may start meanwhile
     try:
-        for path in (*run.glob(f"{TEMPORARY}/*.lock"), *run.rglob(f".*{PART}")):
+        for path in run.glob(f"{TEMPORARY}/*.lock"):
+            if not holder(path):
+                path.unlink(missing_ok=True)
+        for path in run.rglob(f".*{PART}"):
             # files of others may end likewise, as those of browsers
-            if _OURS.fullmatch(path.name) or (path.suffix != PART and not holder(path)):
+            if _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)
     except OSError as error:
+        problem = f"cannot remove {error.filename}: {error.strerror}"
         hint = "make its folder writable, then run again"
-        raise FileError(
-            f"cannot remove {error.filename}: {error.strerror}", hint
-        ) from error
+        raise FileError(problem, hint) from error
 
 
 if __name__ == "__main__":

@@ -21,34 +21,37 @@ class Replicates:
     ----------
     files : mapping of str to str
         Files of points and features by their names in the rule.
-    of : Replication
+    data : Replication
         Task, network and seeds.
     device : torch.device
         Where tensors are put.
     """
 
-    def __init__(self, files: Any, of: Replication, device: torch.device) -> None:
-        self.files, self.of, self.device = files, of, device
+    def __init__(self, files: Any, data: Replication, device: torch.device) -> None:
+        self.files = files
+        self.data = data
+        self.device = device
 
     @cached_property
     def _arrays(self) -> dict[str, dict[str, np.ndarray]]:
-        names = ("train", "validation", "test_inputs", "true_environments")
-        return {
-            name: load_arrays(self.files[name])[0]
-            for name in names
-            if self.files.get(name)
-        }
+        arrays = {}
+        for name in ("train", "validation", "test_inputs", "true_environments"):
+            if self.files.get(name):
+                arrays[name], _ = load_arrays(self.files[name])
+        return arrays
 
     @cached_property
     def problems(self) -> list[Problem | None]:
         """Reduced features and labels of each replicate."""
-        if not self.files.get("features"):
-            return [None] * len(self.of.seeds)
-        return [*load_records(Problem, self.files["features"], self.device)]
+        path = self.files.get("features")
+        if not path:
+            return [None] * len(self.data.seeds)
+        return [*load_records(Problem, path, self.device)]
 
     @cached_property
-    def _of_test(self) -> dict[str, np.ndarray]:
-        return load_arrays(self.files["test_features"])[0]
+    def _test_features(self) -> dict[str, np.ndarray]:
+        arrays, _ = load_arrays(self.files["test_features"])
+        return arrays
 
     def read(
         self, file: str, s: int, name: str = "x", dtype: Any = torch.float32
@@ -57,26 +60,28 @@ class Replicates:
 
         It is a copy: what a method writes into it no other one sees.
         """
-        array = self._arrays.get(file, {}).get(name)
+        arrays = self._arrays.get(file, {})
+        array = arrays.get(name)
         if array is None:
             return None
-        return torch.from_numpy(array[s]).to(self.device, dtype, copy=True)
+        tensor = torch.from_numpy(array[s])
+        return tensor.to(self.device, dtype, copy=True)
 
     def network(self, s: int, d: int) -> Network:
         """f_w at w_0, for d inputs."""
-        return build(self.of.network, self.of.seeds.network[s], d).to(self.device)
+        seed = self.data.seeds.network[s]
+        network = build(self.data.network, seed, d)
+        return network.to(self.device)
 
     def features(self, s: int) -> dict[str, tuple[Tensor, Tensor]]:
         """Psi and f_0 of the training, validation and test points; none without."""
         problem = self.problems[s]
         if problem is None:
             return {}
-        psi, f0 = (
-            torch.from_numpy(self._of_test[name][s]).to(self.device)
-            for name in ("psi", "f0")
-        )
+        psi = torch.from_numpy(self._test_features["psi"][s])
+        f0 = torch.from_numpy(self._test_features["f0"][s])
         return {
             "train": (problem.psi_train, problem.f0_train),
             "validation": (problem.psi_validation, problem.f0_validation),
-            "test": (psi, f0),
+            "test": (psi.to(self.device), f0.to(self.device)),
         }

@@ -1,15 +1,13 @@
 """Replicates of data: their seeds, and what a job that trains on them needs to know."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
 from kerhrm.features.options import FeatureOptions
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Task
-
-STREAMS = ("data", "network", "clustering")
 
 
 @dataclass(frozen=True)
@@ -35,8 +33,10 @@ class Seeds:
     @classmethod
     def crossed(cls, number: int, first: int) -> Self:
         """Every combination of so many seeds of each stream."""
-        each = range(first, first + number)
-        return cls(*zip(*product(each, repeat=len(STREAMS)), strict=True))
+        seeds = range(first, first + number)
+        combinations = [*product(seeds, repeat=3)]
+        data, network, clustering = zip(*combinations, strict=True)
+        return cls(data, network, clustering)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -44,13 +44,14 @@ class Seeds:
     @property
     def names(self) -> list[int] | list[str]:
         """Names of the replicates: the seeds, if they are the same in every stream."""
-        every = list(zip(self.data, self.network, self.clustering, strict=True))
-        if all(len({*seeds}) == 1 for seeds in every):
+        if self.data == self.network == self.clustering:
             return [*self.data]
-        return [
-            ",".join(f"{s}={n}" for s, n in zip(STREAMS, one, strict=True))
-            for one in every
-        ]
+        names = []
+        for data, network, clustering in zip(
+            self.data, self.network, self.clustering, strict=True
+        ):
+            names.append(f"data={data},network={network},clustering={clustering}")
+        return names
 
 
 @dataclass(frozen=True)
@@ -84,16 +85,25 @@ class Replication:
             "task": self.task,
             "network": self.network.model_dump(mode="json"),
             "features": self.features.model_dump(mode="json"),
-            "seeds": {name: [*of] for name, of in asdict(self.seeds).items()},
+            "seeds": {
+                "data": [*self.seeds.data],
+                "network": [*self.seeds.network],
+                "clustering": [*self.seeds.clustering],
+            },
         }
 
     @classmethod
     def load(cls, params: Mapping[str, Any]) -> Self:
         """The record of :meth:`params`."""
+        seeds = params["seeds"]
         return cls(
-            params["name"],
-            params["task"],
-            NetworkOptions(**params["network"]),
-            FeatureOptions(**params["features"]),
-            Seeds(*(tuple(params["seeds"][name]) for name in STREAMS)),
+            name=params["name"],
+            task=params["task"],
+            network=NetworkOptions(**params["network"]),
+            features=FeatureOptions(**params["features"]),
+            seeds=Seeds(
+                data=tuple(seeds["data"]),
+                network=tuple(seeds["network"]),
+                clustering=tuple(seeds["clustering"]),
+            ),
         )

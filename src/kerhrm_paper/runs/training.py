@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Directions, Environments, Problem
+from kerhrm.algorithm.records import Problem
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.kerhrm import finish
@@ -17,6 +17,7 @@ from kerhrm.networks.base import resolve_device
 from kerhrm.plugins import load_entry
 from kerhrm_paper.runs.arrays import load_records, save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
+from kerhrm_paper.runs.iterations import load_iterations
 from kerhrm_paper.runs.predictions import aligned, predict
 from kerhrm_paper.runs.replicates import Replicates
 from kerhrm_paper.runs.replication import Replication
@@ -27,9 +28,18 @@ def train_learners(
 ) -> None:
     """Train each learner of a job on each of its replicates.
 
-    ``files`` and ``params`` are the rule's: ``data``, a
-    :class:`~kerhrm_paper.runs.replication.Replication`, and ``learners``, each of
-    :meth:`kerhrm_paper.config.cells.LearnerCell.params`; ``outputs`` are their files.
+    Parameters
+    ----------
+    files : mapping of str to str
+        Files of points and features by their names in the rule.
+    params : object
+        The rule's: ``data``, a
+        :class:`~kerhrm_paper.runs.replication.Replication`, and ``learners``, each of
+        :meth:`kerhrm_paper.config.cells.LearnerCell.params`.
+    outputs : sequence of str
+        A file for each learner.
+    checkpoint : Checkpoint
+        Has the replicates that are done.
     """
     replicates = _replicates(files, params)
     for learner, path in zip(params.learners, outputs, strict=True):
@@ -43,12 +53,15 @@ def _train_learner(
     checkpoint: Checkpoint,
 ) -> None:
     """Train one learner on each of its replicates."""
-    fit = load_entry(learner["entries"]["train"])
-    options = load_entry(learner["entries"]["options"])(**learner["options"])
+    entries = learner["entries"]
+    fit = load_entry(entries["train"])
+    options = load_entry(entries["options"])(**learner["options"])
 
     def train(s: int) -> Result:
-        fitted = fit(inputs_of(replicates, s), options)
-        return predict(replicates, s, fitted, learner).arrays()
+        inputs = inputs_of(replicates, s)
+        fitted = fit(inputs, options)
+        predictions = predict(replicates, s, fitted, learner)
+        return predictions.arrays()
 
     prefix = f"{learner['name']},"
     _save_seeds(output, train, learner["n_seeds"], checkpoint, prefix)
@@ -63,22 +76,24 @@ def finish_iterations(
     ``files`` and ``params`` are the rule's: iterations' ``environments`` and
     ``directions``, and one of ``params.learners``.
     """
-    replicates, (learner,) = _replicates(files, params), params.learners
+    replicates = _replicates(files, params)
+    (learner,) = params.learners
     options = KerHRMOptions(**learner["options"])
-    device = replicates.device
-    environments = [load_records(Environments, f, device) for f in files.environments]
-    directions = [load_records(Directions, f, device) for f in files.directions]
-    pretests = (
-        load_records(HeterogeneityResult, files.heterogeneity)
-        if files.heterogeneity
-        else []
-    )
+    environments, directions = load_iterations(files, replicates.device)
+    pretests = [None] * learner["n_seeds"]
+    if files.heterogeneity:
+        pretests = load_records(HeterogeneityResult, files.heterogeneity)
 
     def train(s: int) -> Result:
-        inputs = inputs_of(replicates, s, pretests[s] if pretests else None)
-        learned = [e[s] for e in environments], [d[s] for d in directions]
-        fitted = finish(inputs, options, *learned)
-        return predict(replicates, s, fitted, learner).arrays()
+        inputs = inputs_of(replicates, s, pretests[s])
+        fitted = finish(
+            inputs,
+            options,
+            [of_seeds[s] for of_seeds in environments],
+            [of_seeds[s] for of_seeds in directions],
+        )
+        predictions = predict(replicates, s, fitted, learner)
+        return predictions.arrays()
 
     _save_seeds(output, train, learner["n_seeds"], checkpoint)
 
@@ -92,9 +107,10 @@ def _save_seeds(
 ) -> None:
     """Save what ``train`` gives of each seed; the checkpoint has those that are done,
     each by the prefix and its number."""
-    units = [
-        checkpoint.once(f"{prefix}seed={s}", partial(train, s)) for s in range(n_seeds)
-    ]
+    units = []
+    for s in range(n_seeds):
+        unit = checkpoint.once(f"{prefix}seed={s}", partial(train, s))
+        units.append(unit)
     save_stacked(path, aligned(units))
 
 
@@ -103,21 +119,22 @@ def inputs_of(
 ) -> Inputs:
     """All that a method is given for one replicate, and the result of a test that has
     run."""
-    x, of = replicates.read("train", s), replicates.of
-    true = {
-        part: replicates.read("true_environments", s, part, torch.long)
-        for part in ("train", "validation")
-    }
+    data = replicates.data
+    x = replicates.read("train", s)
+    environments = replicates.read("true_environments", s, "train", torch.long)
+    environments_validation = replicates.read(
+        "true_environments", s, "validation", torch.long
+    )
     return Inputs(
         x=x,
         y=replicates.read("train", s, "y"),
         x_validation=replicates.read("validation", s),
         y_validation=replicates.read("validation", s, "y"),
-        task=of.task,
-        seed=of.seeds.clustering[s],
+        task=data.task,
+        seed=data.seeds.clustering[s],
         network=replicates.network(s, x.shape[-1]),
-        environments=true["train"],
-        environments_validation=true["validation"],
+        environments=environments,
+        environments_validation=environments_validation,
         problem=_copied(replicates.problems[s]),
         heterogeneity=heterogeneity,
         auxiliary=replicates.read("train", s, "auxiliary"),
@@ -129,9 +146,12 @@ def _copied(problem: Problem | None) -> Problem | None:
     """The record with tensors of its own."""
     if problem is None:
         return None
-    values: dict[str, Any] = {f.name: getattr(problem, f.name) for f in fields(problem)}
-    tensors = {n: v.clone() for n, v in values.items() if isinstance(v, Tensor)}
-    return replace(problem, **tensors)  # type: ignore[arg-type]
+    copies: dict[str, Any] = {}
+    for field in fields(problem):
+        value = getattr(problem, field.name)
+        if isinstance(value, Tensor):
+            copies[field.name] = value.clone()
+    return replace(problem, **copies)
 
 
 def _replicates(files: Any, params: Any) -> Replicates:

@@ -21,8 +21,9 @@ from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.estimators.kerhrm import KerHRMRegressor
 from kerhrm.features.map import NTFMap
+from kerhrm.heterogeneity.permutations import orthonormal
 from kerhrm.heterogeneity.statistic import gains
-from kerhrm.heterogeneity.test import MAX_TESTED, orthonormal, test_rows
+from kerhrm.heterogeneity.test import MAX_TESTED, test_rows
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.randomness import stream

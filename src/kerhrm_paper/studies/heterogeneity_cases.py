@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from kerhrm.heterogeneity.test import VISIBLE
+from kerhrm.heterogeneity.result import VISIBLE
 from kerhrm_paper.studies.laws import (
     Grouped,
     Law,

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from pandas import DataFrame
 
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.heterogeneity import statistic
+from kerhrm.heterogeneity import residuals
 from kerhrm.heterogeneity.test import test_table
 from kerhrm.randomness import stream
 from kerhrm_paper.studies.laws import (
@@ -178,12 +178,12 @@ def tested(law: Law, key: Key) -> DataFrame:
     x, y = law(rows)
     x = standardised(x)
     options = OPTIONS
-    alike = statistic.ALIKE
+    alike = residuals.ALIKE
     if key.part == POWER_BEFORE:
         credit = {"min_gain": 6 / n**0.5}
         options = OPTIONS.model_copy(update=credit)
         alike = n + 1
-    with mock.patch.object(statistic, "ALIKE", alike):
+    with mock.patch.object(residuals, "ALIKE", alike):
         test = test_table(x, y, options)
     gain = float(test.gain)
     row = {

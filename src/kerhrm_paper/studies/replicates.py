@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.records import FeatureMap, Problem
+from kerhrm.algorithm.problem import FeatureMap, Problem
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 from kerhrm_paper.data.colored_mnist import colour
-from kerhrm_paper.data.dataset import Dataset, Split
 from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.registry import DATA_SETS, RAW
 from kerhrm_paper.data.sources import RawData
 
@@ -26,7 +26,7 @@ class PaperData:
     options: dict[str, Any] = field(default_factory=dict)
     raw_file: str | None = None  #: the run's file of the raw data, if there are any
 
-    def draw(self, seed: int) -> Dataset:
+    def draw(self, seed: int) -> Draws:
         """Draw one replicate."""
         raw = []
         name = DATA_SETS[self.generator].raw
@@ -41,14 +41,14 @@ def generate(
     options: dict[str, Any],
     seed: int,
     *raw: RawData,
-) -> Dataset:
+) -> Draws:
     """Draw one replicate, of raw data that are in memory."""
     declaration = DATA_SETS[generator]
     chosen = declaration.options(**options)
     return declaration.generate(chosen, [seed], *raw)
 
 
-def inputs(data: Dataset, width: int = 1024) -> Inputs:
+def inputs(data: Draws, width: int = 1024) -> Inputs:
     """Training and validation points of a replicate, and w_0."""
     x, y, environments = _points(data.train)
     x_validation, y_validation, environments_validation = _points(data.validation)
@@ -89,7 +89,7 @@ def reduced(points: Inputs, features: FeatureMap) -> Problem:
     )
 
 
-def expected(data: Dataset) -> np.ndarray:
+def expected(data: Draws) -> np.ndarray:
     """What M_c should find, (n,) of training points.
 
     Table 3: the point's environment; else whether the colour, or Table 1's attribute,

@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from torch import Tensor
 
-from kerhrm.estimators._start import start
+from kerhrm.estimators._start import GivenRows, start
 from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.features.ntf import extract
-from kerhrm.features.ridge import RIDGES, Columns
+from kerhrm.features.ridge import Columns
+from kerhrm.features.ridge_path import RIDGES
 from kerhrm.networks.base import Network
 from kerhrm_paper.studies.study import Array
 
@@ -60,9 +61,7 @@ def robust(
     )
     inputs, positions = start(
         erm,
-        training.x,
-        training.y,
-        None,
+        GivenRows(training.x, training.y),
         hold_out=False,
         weighs=False,
     )
@@ -70,7 +69,7 @@ def robust(
     y = training.y[rows]
     group = training.group[rows]
     untrained = inputs.network
-    columns = Columns.of(untrained, inputs.x, seed=inputs.seed)
+    columns = Columns.extract(untrained, inputs.x, seed=inputs.seed)
     ridge, plain = chosen(columns, y)
     model = Ridge(ridge)
     represent = partial(features, columns, untrained, plain)

@@ -18,16 +18,16 @@ from pandas import DataFrame
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.environments import label_bins, label_information
 from kerhrm.algorithm.invariance import environment_risks
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import solve
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
-from kerhrm_paper.data.dataset import Dataset
+from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.studies.replicates import PaperData, expected, inputs, reduced
 from kerhrm_paper.studies.study import Figures, Files, Study, Tables, Unit
 
@@ -58,7 +58,7 @@ def units(files: Files) -> Iterator[Unit]:
     yield Unit(APPROXIMATION, {"n": N}, compute)
 
 
-def images(n: int, n_validation: int, seed: int, raw_file: str) -> Dataset:
+def images(n: int, n_validation: int, seed: int, raw_file: str) -> Draws:
     """Colored MNIST with n training images, and 10 000 that test."""
     sizes = {
         "n_per_environment": n // 2,

@@ -21,9 +21,10 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn.functional import pad
 
-from kerhrm.algorithm.environments import label_bins, label_information
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
@@ -137,9 +138,11 @@ def splits(start: Start, e_step: str, n_starts: int = STARTS) -> DataFrame:
         problem.target,
         random_starts(start.seed, n_starts, len(psi), 2, *names),
         ridge=RIDGE,
-        hard=variant.hard,
-        max_iter=OPTIONS.em_max_iter,
-        tol=OPTIONS.em_tol,
+        em=EM(
+            hard=variant.hard,
+            max_iter=OPTIONS.em_max_iter,
+            tol=OPTIONS.em_tol,
+        ),
     )
     target = problem.target_validation
     train = mixtures.responsibilities(psi, problem.target)

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.features.map import NTFMap
 from kerhrm.methods.inputs import Inputs
-from kerhrm_paper.data.dataset import Dataset
+from kerhrm_paper.data.draws import Draws
 from kerhrm_paper.evaluation.metrics import accuracy, environment_errors
 from kerhrm_paper.studies.replicates import PaperData, inputs, reduced
 
@@ -43,7 +43,7 @@ CASES = {
 class Replicate:
     """One replicate of some data, with its reduced features."""
 
-    data: Dataset
+    data: Draws
     points: Inputs
     problem: Problem
     test: tuple[Tensor, Tensor]  #: features and offsets of the test points

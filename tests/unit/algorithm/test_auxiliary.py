@@ -14,6 +14,7 @@ from torch.testing import assert_close
 from kerhrm import KerhrmError, Problem
 from kerhrm.algorithm import auxiliary as a
 from kerhrm.algorithm.cells import CELL_POINTS, Cells
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import Mixture, fit_mixture
 from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.randomness import stream
@@ -57,7 +58,7 @@ def cells_of(t: np.ndarray, half: int, n_cells: int = 10) -> tuple[Tensor, Tenso
     trained = t[:half]
     held_out = t[half:]
     cells = Cells.fit(trained, n_cells)
-    return cells.of(trained), cells.of(held_out), len(cells)
+    return cells.locate(trained), cells.locate(held_out), len(cells)
 
 
 def starts(n: int, k: int = 2, count: int = 3) -> Tensor:
@@ -84,10 +85,8 @@ def test_em_with_cells_ends_where_a_general_optimiser_does_and_never_rises(
             one.y,
             start,
             ridge=ridge,
-            max_iter=max_iter,
-            tol=0.0,
             cells=cells,
-            per_cluster=per_cluster,
+            em=EM(max_iter=max_iter, tol=0.0, per_cluster=per_cluster),
         )
 
     found = [fitted(m).objective.item() for m in (1, 2, 5, 20, 1000)]
@@ -154,7 +153,7 @@ def test_em_finds_the_likeliest_of_all_splits_of_the_cells() -> None:
         torch.from_numpy(draw)[:, cells],
         ridge=1e-9,
         cells=cells,
-        per_cluster=True,
+        em=EM(per_cluster=True),
     )
 
     def value(split: np.ndarray) -> float:
@@ -283,15 +282,15 @@ def test_cells() -> None:
     random = np.random.default_rng(0)
     numbers = random.standard_normal((500, 1))
     cells = Cells.fit(numbers)
-    sizes = torch.bincount(cells.of(numbers))
+    sizes = torch.bincount(cells.locate(numbers))
     assert sizes.tolist() == [50] * 10
     far = np.array([[-99.0], [99.0]])
-    assert cells.of(far).tolist() == [0, 9]
+    assert cells.locate(far).tolist() == [0, 9]
     few = numbers[: 3 * CELL_POINTS]
     assert len(Cells.fit(few)) == 3
 
     categories = np.repeat([[2.0], [7.0], [9.0]], 4, axis=0)
-    codes = Cells.fit(categories).of(categories)
+    codes = Cells.fit(categories).locate(categories)
     assert codes.tolist() == [0] * 4 + [1] * 4 + [2] * 4
 
     # two columns of categories: a cell for each pair
@@ -299,11 +298,11 @@ def test_cells() -> None:
     crossed = np.array(pairs * 3)
     both = Cells.fit(crossed)
     assert len(both) == 4
-    assert both.of(crossed).tolist() == [0, 1, 2, 3] * 3
+    assert both.locate(crossed).tolist() == [0, 1, 2, 3] * 3
 
     group = random.integers(3, size=300)
     places = random.standard_normal((300, 2)) + 20 * group[:, None]
-    found = Cells.fit(places, 3).of(places)
+    found = Cells.fit(places, 3).locate(places)
     matches = zip(found.tolist(), group.tolist(), strict=True)
     assert len(set(matches)) == 3
 
@@ -317,4 +316,4 @@ def test_cells() -> None:
         with pytest.raises(KerhrmError, match=match):
             Cells.fit(given)
     with pytest.raises(KerhrmError, match="must have 1 columns; got 2"):
-        cells.of(places)
+        cells.locate(places)

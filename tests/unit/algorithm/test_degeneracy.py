@@ -12,7 +12,8 @@ from scipy.stats import entropy
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.environments import assign, label_bins, label_information
+from kerhrm.algorithm.clustering import assign
+from kerhrm.algorithm.labels import label_bins, label_information
 
 
 def hard(

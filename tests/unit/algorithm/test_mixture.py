@@ -21,14 +21,10 @@ from sklearn.mixture import GaussianMixture
 from torch import Tensor
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from kerhrm.algorithm import mixture
-from kerhrm.algorithm.mixture import (
-    ClusterMoments,
-    Mixture,
-    fit_mixture,
-    random_starts,
-    weighted_moments,
-)
+from kerhrm.algorithm import moments
+from kerhrm.algorithm.em import EM
+from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
+from kerhrm.algorithm.moments import ClusterMoments, weighted_moments
 from kerhrm.errors import KerhrmError
 
 NAMES = [f.name for f in fields(Mixture)]
@@ -55,8 +51,7 @@ class Problem(NamedTuple):
             self.y,
             self.start,
             ridge=self.ridge,
-            noise_sd=self.sigma,
-            **options,  # type: ignore[arg-type]
+            em=EM(noise_sd=self.sigma, **options),  # type: ignore[arg-type]
         )
 
 
@@ -195,12 +190,12 @@ def test_names_of_the_clusters_mean_nothing() -> None:
 def test_a_batch_is_its_runs_one_by_one() -> None:
     case = problem(0, n=60, k=3, n_clusters=2)
     ridges = torch.tensor([0.01, 1.0], dtype=torch.float64)  # one a start
-    batch = fit_mixture(case.psi, case.y, case.start, ridge=ridges, max_iter=50)
+    batch = fit_mixture(case.psi, case.y, case.start, ridge=ridges, em=EM(max_iter=50))
     # starts leave the batch at different steps
     assert len(batch.n_iterations.unique()) > 1
     for r, ridge in enumerate(ridges.tolist()):
         alone = fit_mixture(
-            case.psi, case.y, case.start[r : r + 1], ridge=ridge, max_iter=50
+            case.psi, case.y, case.start[r : r + 1], ridge=ridge, em=EM(max_iter=50)
         )
         for name in NAMES:
             torch.testing.assert_close(
@@ -284,7 +279,11 @@ def test_of_a_constant_feature_it_is_scikit_learns_mixture_of_gaussians(
 ) -> None:
     psi, y, start = gaussians(0)
     fit = fit_mixture(
-        psi, y, start, ridge=1e-12, per_cluster=each, tol=1e-12, max_iter=5000
+        psi,
+        y,
+        start,
+        ridge=1e-12,
+        em=EM(per_cluster=each, tol=1e-12, max_iter=5000),
     )
     expected = GaussianMixture(
         2,
@@ -315,10 +314,10 @@ def test_the_objective_never_rises(each: bool, hard: bool) -> None:
         torch.from_numpy(rng.normal(size=80)),
     )
     start = torch.from_numpy(rng.dirichlet([1.0] * 3, (5, 80)))
-    how = {"ridge": 0.1, "per_cluster": each, "hard": hard, "tol": -np.inf}
-    falls = [
-        fit_mixture(psi, y, start, **how, max_iter=t).objective for t in range(1, 30)
-    ]
+    falls = []
+    for t in range(1, 30):
+        em = EM(per_cluster=each, hard=hard, tol=-np.inf, max_iter=t)
+        falls.append(fit_mixture(psi, y, start, ridge=0.1, em=em).objective)
     for before, after in pairwise(falls):
         assert bool((after <= before + 1e-10).all())
 
@@ -341,9 +340,7 @@ def test_hard_steps_are_regressions_and_reassignments_by_turns() -> None:
             torch.from_numpy(y),
             start,
             ridge=ridge,
-            hard=True,
-            max_iter=steps,
-            tol=-np.inf,
+            em=EM(hard=True, max_iter=steps, tol=-np.inf),
         )
         np.testing.assert_allclose(fit.theta[0], centres, rtol=1e-8)
         np.testing.assert_allclose(fit.sigma[0, 0] ** 2, variance, rtol=1e-8)
@@ -360,7 +357,7 @@ def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None
         rng.random((4, n)),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mixture, "CHUNK", chunk)
+        patch.setattr(moments, "CHUNK", chunk)
         second, cross = weighted_moments(*map(torch.from_numpy, (psi, y, weights)))
     np.testing.assert_allclose(
         second, np.einsum("jn,na,nc->jac", weights, psi, psi), atol=1e-12
@@ -375,13 +372,13 @@ def test_moments_are_sums_over_the_points(seed: int, n: int, chunk: int) -> None
 def test_both_ways_give_the_clusters_moments(
     limit: int, n_clusters: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mixture, "PRODUCTS_LIMIT", limit)
+    monkeypatch.setattr(moments, "PRODUCTS_LIMIT", limit)
     rng = np.random.default_rng(n_clusters)
     psi, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
     r = rng.dirichlet(np.full(n_clusters, 0.3), (6, 30)).transpose(0, 2, 1).copy()
     found = ClusterMoments(*map(torch.from_numpy, (psi, y, np.ones_like(y))))
     assert (found.products is None) == (limit == 0)
-    second, cross = found.of(torch.from_numpy(r))
+    second, cross = found.weighted(torch.from_numpy(r))
     np.testing.assert_allclose(
         second, np.einsum("rjn,na,nc->rjac", r, psi, psi), atol=1e-12
     )

@@ -1,21 +1,21 @@
-"""Claims by the scores of a run."""
+"""Claims by the scores of a run, and how they are declared."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-import yaml
 from sklearn.linear_model import LinearRegression
 
-from kerhrm_paper.claims import check
+from kerhrm_paper.claims import small_runs
 from kerhrm_paper.claims.check import evaluate
-from kerhrm_paper.claims.small_runs import MEASURES, SMOKE, Lab, _explained
+from kerhrm_paper.claims.comparison import Comparison, all_of, at_least
+from kerhrm_paper.claims.declare import CLAIMS, NUMBERS, Claim, Function, claim
+from kerhrm_paper.claims.evidence import Evidence, Quantities
+from kerhrm_paper.claims.lab import SMOKE, Lab
+from kerhrm_paper.claims.small_runs import MEASURES, _explained
 from kerhrm_paper.config import load_config
-
-CLAIMS = Path(__file__).parents[3] / "config/claims.yaml"
 
 
 def write(
@@ -33,11 +33,13 @@ def write(
     )
 
 
-def status(folder: Path, *tests: dict[str, Any], **more: Any) -> pd.Series:
-    path = folder / "claims.yaml"
-    claim = {"claim": 1, "where": "1", "statement": "x", "tests": list(tests), **more}
-    path.write_text(yaml.safe_dump([claim]))
-    return evaluate(folder, "smoke", path).iloc[0]
+def evaluated(folder: Path, test: Function) -> pd.Series:
+    """The row of one claim on the scores of a folder."""
+    return evaluate(folder, "smoke", [Claim(1, "1", "x", test)]).iloc[0]
+
+
+def status(folder: Path, test: Function) -> str:
+    return str(evaluated(folder, test)["status"])
 
 
 @pytest.fixture
@@ -54,44 +56,98 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-CELL = {"table": "t", "setting": "r=1", "metric": "test_acc"}
+def accuracy(evidence: Evidence) -> Quantities:
+    return evidence.cells("t", "test_acc", "r=1")
+
+
+def error(evidence: Evidence) -> Quantities:
+    return evidence.cells("t", "mean_error", "r=1")
+
+
+def a_is_better(evidence: Evidence) -> Comparison:
+    return accuracy(evidence).better("A", than="B")
 
 
 @pytest.mark.parametrize(
     ("test", "expected"),
     [
-        (CELL | {"better": "A", "than": ["B", "C"]}, "supported"),
-        (CELL | {"better": "A", "than": "B", "by": 0.5}, "contradicted"),
-        (CELL | {"metric": "mean_error", "better": "A", "than": "B"}, "contradicted"),
-        (CELL | {"metric": "mean_error", "more": "A", "than": "B"}, "supported"),
-        (CELL | {"more": "A @ r=2", "than": "A"}, "supported"),
-        (
-            CELL | {"more": {"B": 2, "C": -1, "constant": -0.1}, "than": 0.5},
-            "supported",
-        ),
-        (CELL | {"more": {"A": 1, "over": ["r=1", "r=2"]}, "than": 0.83}, "supported"),
-        (CELL | {"more": {"A": 1, "B": -1}, "than": {"B": 1, "C": -1}}, "supported"),
-        (CELL | {"more": 0.7, "than": {"A": 0.5, "B": 0.5}, "by": 0.1}, "contradicted"),
-        (CELL | {"alike": "A", "to": 0.8, "within": 0.1}, "supported"),
-        (CELL | {"steady": ["A", "B"], "below": 0.1}, "supported"),
-        (CELL | {"rising": "A", "setting": ["r=1", "r=2"]}, "supported"),
-        (CELL | {"better": "A", "than": "A @ r=1"}, "open"),
+        (lambda e: all_of(accuracy(e).better("A", than=m) for m in "BC"), "supported"),
+        (lambda e: accuracy(e).better("A", than="B", by=0.5), "contradicted"),
+        (lambda e: error(e).better("A", than="B"), "contradicted"),
+        (lambda e: error(e).more("A", than="B"), "supported"),
+        (lambda e: accuracy(e).alike("A", to=0.8, within=0.1), "supported"),
+        (lambda e: accuracy(e).alike("A", to="B", within=0.1), "contradicted"),
+        (lambda e: all_of(accuracy(e).steady(m, below=0.1) for m in "AB"), "supported"),
+        (lambda e: accuracy(e).rising("A", over=["r=1", "r=2"]), "supported"),
+        (lambda e: accuracy(e).rising("A", over=["r=2", "r=1"]), "contradicted"),
+        (lambda e: accuracy(e).better("A", than="A"), "open"),
     ],
 )
-def test_comparisons(run: Path, test: dict[str, Any], expected: str) -> None:
-    assert status(run, test)["status"] == expected
+def test_comparisons(run: Path, test: Function, expected: str) -> None:
+    assert status(run, test) == expected
+
+
+def test_other_settings_and_weighted_sums(run: Path) -> None:
+    """Means over seeds: A .8, B .6, C .5 in r=1, and .1 more in r=2."""
+    evidence = Evidence({"t": pd.read_csv(run / "scores/t.csv.gz")})
+    cells = accuracy(evidence)
+    a, b, c = (evidence.cell("t", "r=1", m, "test_acc") for m in "ABC")
+    a2 = evidence.cell("t", "r=2", "A", "test_acc")
+    pairs = [
+        (cells.at("r=2", "A"), a2, "A @ r=2"),
+        (cells.weighted({"A": 2}, at="r=2"), 2 * a2, '{"A @ r=2": 2}'),
+        (
+            cells.weighted({"B": 2, "C": -1}, constant=-0.1),
+            2 * b - c - 0.1,
+            '{"B": 2, "C": -1, "constant": -0.1}',
+        ),
+        (
+            cells.weighted({"A": 1}, over=["r=1", "r=2"]),
+            (a + a2) / 2,
+            '{"A": 1, "over": ["r=1", "r=2"]}',
+        ),
+    ]
+    for values, expected, name in pairs:
+        np.testing.assert_allclose(values.by_seed, expected)
+        assert values.name == name
+    test = cells.more(cells.at("r=2", "A"), than=0.7)
+    assert test.measure == "A @ r=2 more than 0.7 (test_acc, r=1)"
+    assert test.estimate == pytest.approx(a2.mean() - 0.7)
+
+
+def test_seeds_that_one_side_lacks_do_not_count(run: Path) -> None:
+    path = run / "scores/t.csv.gz"
+    scores = pd.read_csv(path)
+    fewer = scores[(scores["method"] != "A") | (scores["seed"] > 1)]
+    fewer.to_csv(path, index=False)
+    assert evaluated(run, a_is_better)["n"] == 6
+    apart = scores["seed"].mask(scores["method"] == "A", scores["seed"] + 100)
+    scores.assign(seed=apart).to_csv(path, index=False)
+    reason = evaluated(run, a_is_better)["reason"]
+    assert reason == "not in this run: no seed in common"
 
 
 def test_some_of_several_settings(run: Path) -> None:
-    test = CELL | {"setting": ["r=1", "r=2"], "more": "A", "than": [0.85, 0.7]}
-    assert status(run, test)["status"] == "contradicted"
-    assert status(run, test, at_least=1, by="setting")["status"] == "supported"
-    row = status(run, test, at_least=3)
+    """A has .8 and .9: two limits in two settings."""
+
+    def tests(evidence: Evidence, setting: str) -> list[Comparison]:
+        cells = evidence.cells("t", "test_acc", setting)
+        return [cells.more("A", than=limit) for limit in (0.85, 0.7)]
+
+    def all_tests(evidence: Evidence) -> list[Comparison]:
+        return tests(evidence, "r=1") + tests(evidence, "r=2")
+
+    def one_setting(evidence: Evidence) -> Comparison:
+        return at_least(1, [all_of(tests(evidence, s)) for s in ("r=1", "r=2")])
+
+    assert status(run, lambda e: all_of(all_tests(e))) == "contradicted"
+    assert status(run, one_setting) == "supported"
+    row = evaluated(run, lambda e: at_least(3, all_tests(e)))
     assert (row["status"], row["tests"], row["tests_for"]) == ("supported", 4, 3)
 
 
 def test_what_a_run_lacks_is_open(run: Path) -> None:
-    row = status(run, CELL | {"better": "D", "than": "A"})
+    row = evaluated(run, lambda e: accuracy(e).better("D", than="A"))
     assert row["status"] == "open"
     assert "no D in t" in row["reason"]
 
@@ -105,16 +161,7 @@ def test_a_failed_seed_leaves_it_open(run: Path) -> None:
             ("s", "B", "test_acc"): [0.1, 0.1],
         },
     )
-    row = status(
-        run,
-        {
-            "table": "f",
-            "setting": "s",
-            "metric": "test_acc",
-            "better": "A",
-            "than": "B",
-        },
-    )
+    row = evaluated(run, lambda e: e.cells("f", "test_acc", "s").better("A", than="B"))
     assert (row["status"], row["reason"]) == ("open", "a seed has no result")
 
 
@@ -123,33 +170,55 @@ def test_other_selection_criteria_do_not_count(run: Path) -> None:
     scores = pd.read_csv(path)
     other = scores.assign(selection="oracle", value=0.0)
     pd.concat([scores, other]).to_csv(path, index=False)
-    assert status(run, CELL | {"better": "A", "than": "B"})["status"] == "supported"
+    assert status(run, a_is_better) == "supported"
 
 
-def test_claims_of_the_paper_on_a_run_without_scores(tmp_path: Path) -> None:
-    """Small runs, tiny, and identities; every name that a test uses exists."""
+def test_pooled_validation_has_a_status_of_its_own(run: Path) -> None:
+    path = run / "scores/t.csv.gz"
+    scores = pd.read_csv(path)
+    chosen = scores.assign(selection="worst inferred environment")
+    pooled = scores.assign(value=scores["value"].where(scores["method"] != "A", 0.1))
+    pd.concat([chosen, pooled]).to_csv(path, index=False)
+    row = evaluated(run, a_is_better)
+    assert (row["status"], row["status_pooled"]) == ("supported", "contradicted")
+
+
+@pytest.fixture(scope="module")
+def numbers() -> dict[str, pd.DataFrame]:
+    """All small runs, tiny."""
+    return {name: small_runs.run(name, smoke=True) for name in MEASURES}
+
+
+def test_claims_of_the_paper_on_a_run_without_scores(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    numbers: dict[str, pd.DataFrame],
+) -> None:
+    """Every claim has scores that are missing, a small run, or a unit test."""
+    used = set()
+
+    def run(name: str, smoke: bool) -> pd.DataFrame:
+        assert smoke
+        used.add(name)
+        return numbers[name]
+
+    monkeypatch.setattr(small_runs, "run", run)
     (tmp_path / "scores").mkdir()
-    claims = evaluate(tmp_path, "smoke", CLAIMS)
-    declared = yaml.safe_load(CLAIMS.read_text())
-    for claim, row in zip(declared, claims.itertuples(), strict=True):
-        if any("measure" in test for test in claim.get("tests", ())):
-            assert np.isfinite(row.effect), claim
-        elif "tests" in claim:
-            assert row.reason.startswith("not in this run"), claim
-            assert np.isnan(row.tests)
-        else:
-            assert row.status in ("supported", "contradicted")
-    used = {
-        test["measure"]
-        for c in declared
-        for test in c.get("tests", ())
-        if "measure" in test
-    }
+    claims = evaluate(tmp_path, "smoke")
+    assert list(claims["claim"]) == sorted(NUMBERS)
     assert used == set(MEASURES)
+    by_test = claims["test"] != ""
+    assert set(claims.loc[by_test, "status"]) == {"supported", "contradicted"}
+    missing = claims["reason"].str.startswith("not in this run")
+    assert claims.loc[missing, "tests"].isna().all()
+    assert np.isfinite(claims.loc[~missing, "effect"]).all()
+    small = ~missing & ~by_test
+    assert (claims.loc[small, "numbers"] != "").all()
+    assert (by_test.sum(), small.sum()) == (13, 12)
 
 
 def test_every_cell_that_a_claim_names_is_configured(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, numbers: dict[str, pd.DataFrame]
 ) -> None:
     config = load_config({"preset": "paper"})
     titles: dict[str, set[str]] = {}
@@ -160,18 +229,16 @@ def test_every_cell_that_a_claim_names_is_configured(
             labels.setdefault(name, set()).add(row.setting)
 
     def look(
-        self: check.Evidence, table: str, setting: str, method: str, metric: str
+        self: Evidence, table: str, setting: str, method: str, metric: str
     ) -> pd.Series:
         assert method in titles[table] or method.startswith("ref: "), (table, method)
         period = setting.startswith(("period=", "iteration="))
         assert setting in labels[table] or period, (table, setting)
         return pd.Series([0.0, 1.0], ["0", "1"])
 
-    monkeypatch.setattr(check.Evidence, "cell", look)
-    monkeypatch.setattr(
-        check.Evidence, "number", lambda *_: pd.Series([0.0, 1.0], ["0", "1"])
-    )
-    assert (evaluate(Path(), "paper", CLAIMS)["reason"] == "").all()
+    monkeypatch.setattr(Evidence, "cell", look)
+    monkeypatch.setattr(small_runs, "run", lambda name, smoke: numbers[name])
+    assert (evaluate(Path(), "paper")["reason"] == "").all()
 
 
 @pytest.fixture(scope="module")
@@ -196,12 +263,42 @@ def test_explained_share_is_that_of_scikit_learn() -> None:
 
 
 def test_stand_ins_decide_no_claim(run: Path) -> None:
-    test = CELL | {"better": "A", "than": "B"}
-    assert status(run, test)["status"] == "supported"
+    assert status(run, a_is_better) == "supported"
     path = run / "scores" / "t.csv.gz"
     pd.read_csv(path).assign(data_source="fallback:digits").to_csv(path, index=False)
-    row = status(run, test)
+    row = evaluated(run, a_is_better)
     assert (row["status"], row["reason"]) == (
         "open",
         "not in this run: t has stand-ins for MNIST (digits of 8x8 pixels)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("docstring", "problem"),
+    [
+        ("Claim 11 (3.1): A low rank k suffices.", "claim 11 is declared twice"),
+        ("Claim 21 (3.3): Centres are distant.", "the paper has no claim 21"),
+        ("Claim 55 (8): Another one.", "the paper has no claim 55"),
+        ("A low rank k suffices.", "not a claim"),
+        (None, "not a claim"),
+    ],
+)
+def test_a_claim_that_the_paper_does_not_have_is_refused(
+    docstring: str | None, problem: str
+) -> None:
+    def low_rank_suffices(evidence: Evidence) -> Comparison:
+        return accuracy(evidence).better("A", than="B")
+
+    low_rank_suffices.__doc__ = docstring
+    before = dict(CLAIMS)
+    with pytest.raises(ValueError, match=problem):
+        claim(low_rank_suffices)
+    assert before == CLAIMS
+
+
+def test_a_claim_has_number_place_and_statement_of_its_docstring() -> None:
+    row = CLAIMS[20]
+    assert (row.where, row.statement) == (
+        "Theorem 4.1",
+        "L_c is a rate and a distortion: I(I;J) + E d / (2 sigma^2)",
     )

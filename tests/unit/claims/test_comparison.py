@@ -9,6 +9,7 @@ from scipy import stats
 from kerhrm_paper.claims.comparison import (
     Comparison,
     alike,
+    all_of,
     at_least,
     more,
     rank_correlation,
@@ -20,18 +21,15 @@ probabilities = st.lists(st.floats(0.001, 0.999), min_size=1, max_size=8)
 
 def of(p: float) -> Comparison:
     supports, opposes = int(p <= 0.025), int(1 - p <= 0.025)
-    return Comparison(f"p={p}", 1.0, 0.5, 1.5, p, 1 - p, 10, 1, supports, opposes)
-
-
-def all_of(tests: list[Comparison]) -> Comparison:
-    return at_least(len(tests), tests)
+    measure = f"p={p}"
+    return Comparison(1.0, 0.5, 1.5, p, 1 - p, 10, measure, 1, supports, opposes)
 
 
 def test_more_is_the_paired_t_test_one_sided() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(0.3, 1, 10), rng.normal(0, 1, 10)
     test = more("a - b", a - b)
-    assert test.effect == pytest.approx((a - b).mean())
+    assert test.estimate == pytest.approx((a - b).mean())
     assert test.p_for == pytest.approx(
         stats.ttest_rel(a, b, alternative="greater").pvalue
     )
@@ -44,8 +42,8 @@ def test_more_is_the_paired_t_test_one_sided() -> None:
 def test_more_than_a_margin_has_the_whole_mean_as_effect() -> None:
     a = np.array([0.5, 0.6, 0.7, 0.6])
     test = more("a", a, 0.55)
-    assert test.effect == pytest.approx(0.6)
-    assert test.ci_low < 0.6 < test.ci_high
+    assert test.estimate == pytest.approx(0.6)
+    assert test.low < 0.6 < test.high
     assert test.p_for == pytest.approx(
         stats.ttest_1samp(a, 0.55, alternative="greater").pvalue
     )
@@ -58,7 +56,7 @@ def test_alike_is_two_one_sided_tests() -> None:
     assert alike("a", a, 0.02).p_for == pytest.approx(max(above, below))
     far = alike("a", a + 1, 0.02)
     assert far.p_against < 1e-6
-    assert far.effect == pytest.approx(a.mean() + 1)
+    assert far.estimate == pytest.approx(a.mean() + 1)
 
 
 def test_steady_rejects_as_often_as_it_may_at_the_limit() -> None:
@@ -70,7 +68,7 @@ def test_steady_rejects_as_often_as_it_may_at_the_limit() -> None:
 def test_the_interval_of_a_deviation_covers_it() -> None:
     draws = np.random.default_rng(3).normal(0, 2.0, (1000, 6))
     found = [steady("std", row, 1.0) for row in draws]
-    assert np.mean([p.ci_low <= 2.0 <= p.ci_high for p in found]) == pytest.approx(
+    assert np.mean([p.low <= 2.0 <= p.high for p in found]) == pytest.approx(
         0.95, abs=0.02
     )
 

@@ -159,7 +159,7 @@ def test_a_rule_is_asked_for_by_name_or_by_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["-R", "--until", "--omit-from", "--allowed-rules"])
 def test_training_is_more_than_the_rule_train(option: str) -> None:
     """Where other rules train several learners, which would be left out."""
-    together = "together_table1_classification_erm_0a1b2c"
+    together = "together_classification_erm_0a1b2c"
     line = command("all", option, "train")
     arguments = (TARGETS, "results/smoke", ["smoke"])
     line.check_targets(RULES, *arguments)

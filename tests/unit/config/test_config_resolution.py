@@ -8,9 +8,9 @@ from small_config import ERM, TREE, A, B, Load, options, write
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config import load_config
-from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.resolve import resolved
 from kerhrm_paper.config.strict_yaml import merge
+from kerhrm_paper.config.written import sources_of_run
 
 # --- data -----------------------------------------------------------------------------
 
@@ -335,13 +335,32 @@ def test_what_a_run_notes_is_resolved_to_the_same_cells(
     """A grid of the user's, the preset and the selected options keep their order."""
     given = {"learners": {"erm": {"grid": {"learning_rate": [0.5]}}}}
     config = load(preset="small", **given)
-    written = dict(config.written)
-    changes, _ = written.pop("changes"), written.pop("mark")
-    sources = Sources([("config.yaml", (), written), ("", (), changes)], preset_at=1)
+    sources = sources_of_run("config.yaml", config.written)
     again = resolved(sources, write(tmp_path, TREE) / "config").resolver
     for data, learner in config.tables["one"].cells:
         assert again.data(data) == config.data(data)
         assert again.learner(data, learner) == config.learner(data, learner)
+
+
+def test_a_run_notes_the_changes_of_the_preset_and_of_the_user_apart(
+    load: Load,
+) -> None:
+    given = {"learners": {"erm": {"options": {"steps": 7}}}}
+    written = load(preset="small", **given).written
+    assert written["changes"] == given
+    assert set(written["preset_changes"]) <= {"data", "learners"}
+    assert written["preset_changes"] != {}
+    assert written["preset_changes"] == load(preset="small").written["preset_changes"]
+
+
+def test_a_note_of_an_earlier_version_has_all_changes_together(load: Load) -> None:
+    given = {"learners": {"erm": {"options": {"steps": 7}}}}
+    written = load(preset="small", **given).written
+    preset = written.pop("preset_changes")
+    written["changes"] = merge(preset, written["changes"])
+    sources = sources_of_run("config.yaml", written)
+    _, of_preset, of_user = (content for _, _, content in sources.layers)
+    assert merge(of_preset, of_user) == written["changes"]
 
 
 def test_a_run_of_other_options_is_marked(load: Load) -> None:

@@ -50,7 +50,7 @@ def cells(config: Config) -> list[tuple[str, str]]:
 def jobs(config: Config, of: list[tuple[str, str]]) -> dict[str, Any]:
     """What jobs are given for some cells, and with which others they are trained."""
     together = {
-        (group.data, learner): (group.name, group.learners)
+        (group.data, learner): (group.rule, group.learners)
         for group in config.groups
         for learner in group.learners
     }
@@ -146,6 +146,18 @@ def test_a_group_is_a_learner_by_several_criteria(load: Load) -> None:
     assert len({group.rule for group in config.groups}) == 2
     given = load(tables={"one": {"learners": ["erm+steps=1", "erm+steps=2"]}})
     assert given.groups == []
+
+
+def test_a_group_keeps_its_rule_where_an_earlier_file_shows_its_cells(
+    load: Load,
+) -> None:
+    select = ["own", "oracle", "none"]
+    before = load(tables={"one": {"select": select}})
+    earlier = {"title": "T", "data": [A], "learners": ["erm"], "select": select}
+    files = {"tables/a.yaml": earlier, "tables/one.yaml": {"select": select}}
+    after = load(files)
+    assert next(iter(after.tables)) == "a"
+    assert jobs(after, cells(before)) == jobs(before, cells(before))
 
 
 def test_data_that_differ_in_a_sign_have_two_rules(load: Load) -> None:

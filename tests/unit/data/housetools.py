@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerhrm_paper.data.houses import PREDICTORS, Houses
+from kerhrm_paper.data.king_county import PREDICTORS, Houses
 
 
 def small(per_period: int = 40, source: str = "king_county", seed: int = 0) -> Houses:

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from kerhrm_paper.data.classification import ClassificationData, generate
-from kerhrm_paper.data.dataset import Dataset, Split
 from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.draws import Draws, Split
 
 SMALL: dict[str, Any] = {
     "r2": 0.7,
@@ -19,7 +19,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def made(seeds: Sequence[int], **changed: Any) -> Dataset:
+def made(seeds: Sequence[int], **changed: Any) -> Draws:
     options = ClassificationData(**SMALL | changed)
     return generate(options, seeds)
 

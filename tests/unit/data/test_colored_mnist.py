@@ -15,7 +15,7 @@ from kerhrm_paper.data.colored_mnist import (
     colour,
     generate,
 )
-from kerhrm_paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.draws import Draws, Split
 
 
 def numbered(n_train: int, n_test: int, source: str = "mnist") -> Digits:
@@ -51,7 +51,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def made(seeds: Sequence[int], digits: Digits = DIGITS, **changed: Any) -> Dataset:
+def made(seeds: Sequence[int], digits: Digits = DIGITS, **changed: Any) -> Draws:
     return generate(ColoredMnistData(**changed), seeds, digits)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Count, Options, option
-from kerhrm_paper.data.registry import DATA_SETS, DataSet
+from kerhrm_paper.data.generator import Generator
+from kerhrm_paper.data.registry import DATA_SETS
 
 
 class Points(Options):
@@ -43,7 +44,7 @@ def generate(options: Points, seeds: Sequence[int]) -> Any:
     return None
 
 
-GOOD = DataSet(Points, generate, "regression")
+GOOD = Generator(Points, generate, "regression")
 NAMED = "generate must be what a module calls by its name"
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no function": ({"generate": None}, "generate must be a function or class"),
@@ -73,6 +74,6 @@ def test_a_declaration_that_no_job_could_use_is_refused(
 
 
 @pytest.mark.parametrize("data", [GOOD, *DATA_SETS.values()])
-def test_what_a_job_can_use_passes(data: DataSet) -> None:
+def test_what_a_job_can_use_passes(data: Generator) -> None:
     assert DATA_SETS._check is not None
     DATA_SETS._check("mine", data)

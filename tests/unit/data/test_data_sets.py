@@ -14,7 +14,7 @@ from housetools import small
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.data import houses
 from kerhrm_paper.data.colored_mnist import Digits
-from kerhrm_paper.data.dataset import Dataset, Split
+from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.registry import DATA_SETS, RAW, generate
 from kerhrm_paper.runs.arrays import load_arrays
 
@@ -80,7 +80,7 @@ def _few_houses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(houses, "BUILT_BEFORE", counts)
 
 
-def parts(data: Dataset) -> dict[str, Split]:
+def parts(data: Draws) -> dict[str, Split]:
     return {"train": data.train, "validation": data.validation, "test": data.test}
 
 
@@ -204,5 +204,5 @@ def test_what_a_generator_returns_is_checked(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(DATA_SETS._built_in, "temporal", wrong)
     with pytest.raises(KerhrmError) as error:
         generate("temporal", {}, [0])
-    text = "package kerhrm, kerhrm.data_sets: temporal: generate must return a Dataset;"
+    text = "package kerhrm, kerhrm.data_sets: temporal: generate must return Draws;"
     assert str(error.value).startswith(f"{text} got NoneType; return")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.data.dataset import Dataset, Split, check_generated
+from kerhrm_paper.data.checks import check_generated
+from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.runs.arrays import load_arrays
 
 SEEDS, D = (102, 7, 100), 4
@@ -27,9 +28,9 @@ def split(n: int, number: int) -> Split:
     )
 
 
-def dataset() -> Dataset:
+def dataset() -> Draws:
     parts = [split(n, number) for number, n in enumerate(SIZES.values())]
-    return Dataset(*parts, ("r=-2", "r=-3"), SEEDS, "regression", "fallback:a")
+    return Draws(*parts, ("r=-2", "r=-3"), SEEDS, "regression", "fallback:a")
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_arrays_come_back_as_they_were(files: dict[str, Path]) -> None:
             assert array.dtype == expected[name][key].dtype
 
 
-def fine(task: str = "classification") -> Dataset:
+def fine(task: str = "classification") -> Draws:
     """A data set that fits what it declares: two test environments, -1 and +1."""
 
     def part(n: int) -> Split:
@@ -73,16 +74,16 @@ def fine(task: str = "classification") -> Dataset:
         e = np.broadcast_to(np.arange(n) % 2, y.shape)
         return Split(x, y.astype(np.float32), e.astype(np.int8))
 
-    return Dataset(part(6), part(5), part(4), ["a", "b"], SEEDS, task)
+    return Draws(part(6), part(5), part(4), ["a", "b"], SEEDS, task)
 
 
-Change = Callable[[Dataset], Any]
+Change = Callable[[Draws], Any]
 
 
 def part(name: str, **arrays: Callable[[Any], Any]) -> Change:
     """Another array in one part."""
 
-    def change(data: Dataset) -> Dataset:
+    def change(data: Draws) -> Draws:
         old: Split = getattr(data, name)
         new = {key: function(getattr(old, key)) for key, function in arrays.items()}
         return replace(data, **{name: replace(old, **new)})
@@ -106,7 +107,7 @@ def rolled(array: np.ndarray) -> np.ndarray:
 
 ZEROS = np.zeros((len(SEEDS), 6, 2), np.float32)
 WRONG: dict[str, tuple[Change, str]] = {
-    "nothing": (lambda d: None, "generate must return a Dataset; got NoneType"),
+    "nothing": (lambda d: None, "generate must return Draws; got NoneType"),
     "0 and 1": (part("test", y=lambda y: (y + 1) / 2), "test.y must be -1 and +1"),
     "1 and 2": (part("train", y=lambda y: (y + 3) / 2), "classification; got 2.0"),
     "continuous": (part("validation", y=lambda y: y * 0.3), "validation.y must be -1"),

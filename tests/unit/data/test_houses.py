@@ -11,8 +11,9 @@ import pytest
 from housetools import small
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kerhrm_paper.data.dataset import Dataset, Split
-from kerhrm_paper.data.houses import PERIODS, PREDICTORS, Houses, HousesData, generate
+from kerhrm_paper.data.draws import Draws, Split
+from kerhrm_paper.data.houses import HousesData, generate
+from kerhrm_paper.data.king_county import PERIODS, PREDICTORS, Houses
 
 HOUSES = small()
 SEEDS = [3, 7]
@@ -43,7 +44,7 @@ def row_numbers(x: np.ndarray) -> np.ndarray:
     return np.rint(unscaled).astype(int)
 
 
-def parts(data: Dataset) -> dict[str, Split]:
+def parts(data: Draws) -> dict[str, Split]:
     return {
         "train": data.train,
         "validation": data.validation,
@@ -51,12 +52,12 @@ def parts(data: Dataset) -> dict[str, Split]:
     }
 
 
-def rows(data: Dataset) -> dict[str, np.ndarray]:
+def rows(data: Draws) -> dict[str, np.ndarray]:
     """Row numbers (B, n) of each part, of data that are scaled on all houses."""
     return {name: row_numbers(split.x) for name, split in parts(data).items()}
 
 
-def made(seeds: Sequence[int], houses: Houses = HOUSES, **changed: Any) -> Dataset:
+def made(seeds: Sequence[int], houses: Houses = HOUSES, **changed: Any) -> Draws:
     options = HousesData(**changed)
     return generate(options, seeds, houses)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from housetools import least_squares
 
-from kerhrm_paper.data.houses import ROWS, Houses
+from kerhrm_paper.data.king_county import ROWS, Houses
 from kerhrm_paper.data.sources import RawDataUnavailable
 
 REAL_FILES = os.environ.get("KERHRM_RAW_DIR")  # read before the tests' settings hide it

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pydantic import ValidationError
 from scipy import stats
 
-from kerhrm_paper.data.dataset import Dataset, Split
 from kerhrm_paper.data.drawing import mixing_matrix
+from kerhrm_paper.data.draws import Draws, Split
 from kerhrm_paper.data.regression import (
     POOL,
     RegressionData,
@@ -39,12 +39,12 @@ def options(**changed: Any) -> RegressionData:
     return RegressionData(**changed)
 
 
-def made(seeds: Sequence[int], **changed: Any) -> Dataset:
+def made(seeds: Sequence[int], **changed: Any) -> Draws:
     chosen = options(**SMALL | changed)
     return generate(chosen, seeds)
 
 
-def parts(data: Dataset) -> dict[str, Split]:
+def parts(data: Draws) -> dict[str, Split]:
     return {
         "train": data.train,
         "validation": data.validation,

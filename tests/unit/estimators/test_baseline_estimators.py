@@ -8,9 +8,9 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
-from kerhrm.estimators._split import split
-from kerhrm.estimators._start import start
+from kerhrm.estimators._start import GivenRows, start
 from kerhrm.methods.registry import METHODS
+from kerhrm.tables.distinct import split
 
 QUICK: dict[str, dict[str, Any]] = {
     "TangentRidge": {"n_landmarks": 50},
@@ -56,13 +56,9 @@ def test_they_are_the_registry_s_methods(
     )
     model.fit(table.x, table.y, **given)
 
-    hidden = (
-        torch.from_numpy(table.hidden.astype(np.int64)) if name in LABELLED else None
-    )
-    labels_of = None if hidden is None else lambda n: hidden
     ridge = name == "TangentRidge"
-    how: Any = {"hold_out": not ridge, "weighs": ridge, "environments": labels_of}
-    inputs, _ = start(model, table.x, table.y, None, **how)
+    how: Any = {"hold_out": not ridge, "weighs": ridge}
+    inputs, _ = start(model, GivenRows(table.x, table.y, **given), **how)
     trained = method.train(inputs, method.options(**QUICK[name])).networks["model"]
     units = model._units
     with torch.no_grad():

@@ -48,8 +48,9 @@ def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
         "least squares",
         "constant",
     ]
+    model = KerHRMRegressor(**SMALL, options={"margin": 0.95})
     with pytest.warns(HeterogeneityNotDetectedWarning, match="not better than ERM"):
-        model = KerHRMRegressor(**SMALL, margin=0.95).fit(slopes.x, slopes.y)
+        model.fit(slopes.x, slopes.y)
     assert model.predictor_ == "erm"
     np.testing.assert_allclose(model.report_, report)
     # what was found stays readable, and the report says why ERM predicts
@@ -153,11 +154,11 @@ def test_the_price_is_paid_back_above_the_break_even_share() -> None:
 
 def test_the_price_of_labels_is_told() -> None:
     labels = flipped_labels(600, 0, share=0.1)
-    with pytest.warns(PriceWarning, match="margin=1 predicts as ERM"):
+    with pytest.warns(PriceWarning, match="options={'margin': 1} pred"):
         model = KerHRMClassifier(**SMALL, if_not_better="fit").fit(labels.x, labels.y)
     told = model.report(labels.x, labels.y).facts["price"]
     assert "against ERM's" in told
-    erm = KerHRMClassifier(**SMALL, margin=1.0)
+    erm = KerHRMClassifier(**SMALL, options={"margin": 1.0})
     with pytest.warns(HeterogeneityNotDetectedWarning):
         assert erm.fit(labels.x, labels.y).predictor_ == "erm"
 

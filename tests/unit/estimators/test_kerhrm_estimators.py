@@ -18,9 +18,7 @@ from kerhrm import (
 )
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
-from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.estimators._parameters import EstimatorOptions
-from kerhrm.estimators._start import start
+from kerhrm.estimators._start import GivenRows, start
 from tests.unit.estimators.conftest import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
@@ -30,7 +28,7 @@ OPTIONS = KerHRMOptions(k=[3, 5], n_init=4)
 def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
     """The same problem without the estimator's help, but for the split
     and the units."""
-    inputs, _ = start(clone(model), table.x, table.y, None)
+    inputs, _ = start(clone(model), GivenRows(table.x, table.y))
     with torch.no_grad():
         features = NTFMap.fit(inputs.network, inputs.x, 5)
         targets = inputs.y, inputs.y_validation
@@ -38,28 +36,6 @@ def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
             features, inputs.x_validation, *targets, inputs.task, 3
         )
     return features, problem, inputs
-
-
-def test_parameters_are_the_options_with_their_defaults() -> None:
-    params = KerHRMClassifier().get_params()
-    assert params == KerHRMRegressor().get_params()
-    options = EstimatorOptions().model_dump()
-    assert KerHRMOptions().model_dump().items() <= options.items()
-    assert options.pop("pretest") == HeterogeneityOptions().model_dump()
-    assert params["pretest"] is True
-    for name, default in options.items():
-        assert (
-            list(params[name]) if isinstance(default, list) else params[name]
-        ) == default
-    others = {
-        "network",
-        "validation_fraction",
-        "random_state",
-        "device",
-        "n_jobs",
-        "pretest",
-    }
-    assert params.keys() == options.keys() | others
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -93,17 +69,23 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
     "ignore::kerhrm.estimators.KerhrmWarning"
 )  # degenerate ones
 @pytest.mark.parametrize(
-    "options",
+    ("parameters", "options"),
     [
-        {},
-        {"e_step": "hard", "n_iterations": 2, "final": "last"},
-        {"first_kernel": "inputs", "clustering_target": "label", "n_iterations": 1},
-        {
-            "clustering_intercept": True,
-            "noise_variance": "per_cluster",
-            "projection": "all",
-        },
-        {"n_environments": 4, "min_share": 0.3},
+        ({}, {}),
+        ({"n_iterations": 2}, {"e_step": "hard", "final": "last"}),
+        (
+            {"n_iterations": 1},
+            {"first_kernel": "inputs", "clustering_target": "label"},
+        ),
+        (
+            {},
+            {
+                "clustering_intercept": True,
+                "noise_variance": "per_cluster",
+                "projection": "all",
+            },
+        ),
+        ({"n_environments": 4}, {"min_share": 0.3}),
     ],
     ids=[
         "default",
@@ -114,17 +96,19 @@ def test_it_is_the_library_s_fit(task: str, labels: Any, slopes: Any) -> None:
     ],
 )
 def test_environments_are_those_of_the_fit(
-    options: dict[str, Any], slopes: Any
+    parameters: dict[str, Any], options: dict[str, Any], slopes: Any
 ) -> None:
     """Row by row, for new rows as well: nothing is fitted again."""
-    model = KerHRMRegressor(**SMALL, **options, pretest=False, if_not_better="fit").fit(
-        slopes.x, slopes.y
+    model = KerHRMRegressor(
+        **SMALL, **parameters, options=options, pretest=False, if_not_better="fit"
     )
+    model.fit(slopes.x, slopes.y)
     _, problem, inputs = by_hand(model, slopes)
-    _, positions = start(clone(model), slopes.x, slopes.y, None)
+    _, positions = start(clone(model), GivenRows(slopes.x, slopes.y))
     with torch.no_grad():
         points = inputs.x, inputs.x_validation
-        result = fit(problem, OPTIONS.model_copy(update=options), points)
+        settings = OPTIONS.model_copy(update=parameters | options)
+        result = fit(problem, settings, points)
     one = result.environments[model.selected_["iteration"] - 1].candidate(
         model.selected_["k"]
     )
@@ -140,7 +124,7 @@ def test_environments_are_those_of_the_fit(
 def test_the_network_is_that_of_the_network_training_step(labels: Any) -> None:
     chosen: dict[str, Any] = {"cosine_weight": [10.0, 100.0], "steps": 40}
     model = KerHRMClassifier(
-        **SMALL, predictor="network", if_not_better="fit", **chosen
+        **SMALL, predictor="network", if_not_better="fit", options=chosen
     )
     model.fit(labels.x, labels.y)
     features, problem, inputs = by_hand(model, labels)
@@ -189,9 +173,8 @@ def test_the_order_of_rows_changes_nothing(labels: Any) -> None:
 
 def test_landmarks_come_near_the_exact_features(labels: Any) -> None:
     exact = KerHRMClassifier(**SMALL).fit(labels.x, labels.y)
-    near = KerHRMClassifier(**SMALL, max_exact=100, n_landmarks=150).fit(
-        labels.x, labels.y
-    )
+    landmarks = {"max_exact": 100, "n_landmarks": 150}
+    near = KerHRMClassifier(**SMALL, options=landmarks).fit(labels.x, labels.y)
     np.testing.assert_allclose(near.singular_values_, exact.singular_values_, rtol=0.02)
     assert np.mean(near.predict(labels.x) == exact.predict(labels.x)) > 0.97
     assert adjusted_rand_score(near.environments_, exact.environments_) > 0.95

@@ -69,8 +69,9 @@ def test_a_fit_passes_through_few_files(
     """At most 37 files, those of the functions that run."""
     table, root = request.getfixturevalue(case), str(Path(kerhrm.__file__).parent)
     kind = KerHRMClassifier if case == "labels" else KerHRMRegressor
-    steps = {"steps": 30, "if_not_better": "fit"} if predictor == "network" else {}
-    model = kind(**SMALL, predictor=predictor, **steps)
+    model = kind(**SMALL, predictor=predictor, options={"steps": 30})
+    if predictor == "network":
+        model.set_params(if_not_better="fit")
     files: set[str] = set()
 
     def called(frame: Any, event: str, _: Any) -> None:

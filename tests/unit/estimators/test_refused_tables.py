@@ -100,7 +100,7 @@ NAMED: dict[str, tuple[Callable[[], Any], str]] = {
         r"one number each; got \(16, 2\)",
     ),
     "singular equations": (
-        wrong(clustering_ridge=[1e-300], noise_sd=1e-200),
+        wrong(options={"clustering_ridge": [1e-300], "noise_sd": 1e-200}),
         "raise clustering_r",
     ),
     "the loss of labels": (

@@ -14,7 +14,14 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from kerhrm import ERM, IRM, KerHRMClassifier, KerHRMRegressor, TangentRidge
+from kerhrm import (
+    ERM,
+    IRM,
+    EstimatorOptions,
+    KerHRMClassifier,
+    KerHRMRegressor,
+    TangentRidge,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 
@@ -44,7 +51,11 @@ FITS: dict[str, tuple[Any, dict[str, Any]]] = {
     "auxiliary": (KerHRMClassifier(**KERHRM), {"auxiliary": Z}),
     "numbers": (KerHRMRegressor(**KERHRM), {}),
     "module": (KerHRMRegressor(**{**KERHRM, "network": network}), {}),
-    "network": (KerHRMRegressor(**KERHRM, predictor="network", steps=3), {}),
+    "network": (
+        KerHRMRegressor(**KERHRM, predictor="network", options={"steps": 3}),
+        {},
+    ),
+    "options": (KerHRMRegressor(**KERHRM, options=EstimatorOptions(ridge=0.1)), {}),
     "ERM instead": (KerHRMRegressor(k=2, network=(4,), random_state=0), {}),
     "ridge": (TangentRidge(network=(4,), random_state=0), {}),
     "ERM of a module": (ERM(network=network, steps=2, random_state=0), {}),

@@ -17,6 +17,7 @@ from kerhrm import (
     IRM,
     JTT,
     ChiSquareDRO,
+    EstimatorOptions,
     GroupDRO,
     KerHRMClassifier,
     KerHRMRegressor,
@@ -30,8 +31,14 @@ pytestmark = pytest.mark.filterwarnings(
 SMALL: dict[str, Any] = {
     "n_iterations": 1,
     "n_init": 2,
-    "clustering_ridge": 0.01,
     "network": (32,),
+}
+RIDGE: dict[str, Any] = {"clustering_ridge": 0.01}
+TRAINING: dict[str, Any] = {
+    "cosine_weight": 1.0,
+    "steps": 30,
+    "learning_rate": 0.02,
+    "check_every": None,
 }
 QUICK: dict[str, Any] = {"network": (16,), "learning_rate": 0.03, "steps": 40}
 ESTIMATORS = [
@@ -39,13 +46,10 @@ ESTIMATORS = [
         k=3,
         **SMALL,
         predictor="network",
-        cosine_weight=1.0,
-        steps=30,
-        learning_rate=0.02,
-        check_every=None,
         if_not_better="fit",
+        options=RIDGE | TRAINING,
     ),
-    KerHRMRegressor(k=12, **SMALL, pretest=False),
+    KerHRMRegressor(k=12, **SMALL, pretest=False, options=EstimatorOptions(**RIDGE)),
     TangentRidge(network=(32,)),
     ERM(**QUICK),
     ChiSquareDRO(task="regression", **QUICK),

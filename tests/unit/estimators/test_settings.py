@@ -47,7 +47,9 @@ MODULE = f"{__name__}:network"
 FITS: dict[str, tuple[Any, dict[str, Any]]] = {
     "KerHRM": (KerHRMRegressor(**KERHRM), {}),
     "its network": (
-        KerHRMClassifier(**KERHRM, predictor="network", steps=4, cosine_weight=1.0),
+        KerHRMClassifier(
+            **KERHRM, predictor="network", options={"steps": 4, "cosine_weight": 1.0}
+        ),
         {},
     ),
     "auxiliary": (KerHRMClassifier(**KERHRM), {"auxiliary": TIME}),
@@ -198,6 +200,7 @@ def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
 def test_parameters_that_are_set_after_a_fit_change_no_environments() -> None:
     model = KerHRMClassifier(**KERHRM).fit(X, CLASS)
     expected = model.predict_environment_proba(X, CLASS)
-    model.set_params(clustering_target="label", first_kernel="inputs", k=7)
+    changed = {"clustering_target": "label", "first_kernel": "inputs"}
+    model.set_params(options=changed, k=7)
     found = model.predict_environment_proba(X, CLASS)
     np.testing.assert_array_equal(found, expected)

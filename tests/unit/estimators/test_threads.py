@@ -26,9 +26,15 @@ INVARIANT: dict[str, Any] = {
     "k": 3,
     "n_iterations": 1,
     "n_init": 2,
-    "clustering_ridge": 0.01,
     "random_state": 0,
     "if_not_better": "fit",
+    "options": {"clustering_ridge": 0.01},
+}
+TRAINING = {
+    "clustering_ridge": 0.01,
+    "cosine_weight": 1.0,
+    "steps": 20,
+    "check_every": None,
 }
 MODULE = "factories:mlp"
 ESTIMATORS = {
@@ -43,12 +49,7 @@ ESTIMATORS = {
         **INVARIANT, network=MODULE, pretest=False
     ),
     "KerHRMClassifier, a network": kerhrm.KerHRMClassifier(
-        **INVARIANT,
-        network=(32,),
-        predictor="network",
-        cosine_weight=1.0,
-        steps=20,
-        check_every=None,
+        **INVARIANT | {"options": TRAINING}, network=(32,), predictor="network"
     ),
     "TangentRidge": kerhrm.TangentRidge(
         task="regression", network=(32,), random_state=0

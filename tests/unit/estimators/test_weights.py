@@ -18,12 +18,13 @@ from kerhrm import (
     KerHRMRegressor,
     TangentRidge,
 )
+from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.penalties import PENALTIES
 from kerhrm.algorithm.records import Problem
-from kerhrm.features.ridge import RidgePath
+from kerhrm.features.ridge_path import RidgePath
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
 SMALL: dict[str, Any] = {"k": 5, "n_init": 2, "network": (64,), "random_state": 3}
@@ -53,9 +54,9 @@ def test_the_mixture_of_weighted_rows_is_that_of_repeated_rows(
     share = torch.from_numpy(counts / counts.mean())
     # the ridge is relative to it
     scale = float((psi**2).mean() / (psi[rows] ** 2).mean())
-    same = {"per_cluster": per_cluster, "hard": hard, "max_iter": 20, "tol": -1.0}
-    many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, **same)
-    weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, **same)
+    em = EM(per_cluster=per_cluster, hard=hard, max_iter=20, tol=-1.0)
+    many = fit_mixture(psi[rows], y[rows], start[:, rows], ridge=0.01 * scale, em=em)
+    weighted = fit_mixture(psi, y, start, ridge=0.01, point_weights=share, em=em)
     for name in ("theta", "weights", "sigma", "objective"):
         torch.testing.assert_close(getattr(weighted, name), getattr(many, name))
 
@@ -92,7 +93,7 @@ def test_directions_of_weighted_points_are_those_of_repeated_points(
 def test_the_weighted_ridge_is_scikit_learn_s(counts: np.ndarray, ridge: float) -> None:
     psi, y = (part.numpy() for part in data())
     share = counts / counts.mean()
-    path = RidgePath.of(psi, share)
+    path = RidgePath.decompose(psi, share)
     beta, intercept = path.solve(y, ridge)
     penalty = ridge * path.values.sum() / 200
     model = (Ridge(penalty) if ridge else LinearRegression()).fit(psi, y, share)
@@ -103,7 +104,7 @@ def test_the_weighted_ridge_is_scikit_learn_s(counts: np.ndarray, ridge: float) 
 def test_leaving_one_weighted_row_out_is_a_refit(counts: np.ndarray) -> None:
     psi, y = (part.numpy()[:30] for part in data())
     share = counts[:30] / counts[:30].mean()
-    path = RidgePath.of(psi, share)
+    path = RidgePath.decompose(psi, share)
     predictions, error, ridge = path.leave_one_out(y)
     penalty = ridge * path.values.sum() / 30
     for i in range(30):

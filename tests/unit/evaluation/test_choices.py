@@ -8,6 +8,7 @@ import pytest
 import scipy.stats
 
 from kerhrm_paper.evaluation.choices import COLUMNS, measure, outcome
+from kerhrm_paper.evaluation.effects import paired
 from kerhrm_paper.evaluation.statistics import holm
 
 PERIODS = ("1900-1919", "1920-1939", "1940-1959")
@@ -141,18 +142,22 @@ def test_rows_of_the_table_are_alternatives_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "expected"),
+    ("mean", "half", "expected"),
     [
-        ((0.1, 0.05, 0.15), "changes"),
-        ((0.01, 0.005, 0.015), "negligible"),
-        ((0.01, 0.005, 0.03), "inconclusive"),
-        ((0.1, -0.05, 0.25), "inconclusive"),
-        ((float("nan"),) * 3, "failed"),
+        (0.1, 0.05, "changes"),
+        (-0.1, 0.05, "changes"),
+        (0.01, 0.005, "negligible"),
+        (0.015, 0.01, "inconclusive"),  # significant, but it may be within the margin
+        (0.1, 0.15, "inconclusive"),
+        (float("nan"), float("nan"), "failed"),
     ],
 )
-def test_outcomes(effect: tuple[float, float, float], expected: str) -> None:
-    named = dict(zip(("difference", "ci_low", "ci_high"), effect, strict=True))
-    assert outcome(named, 0.02) == expected
+def test_outcomes(mean: float, half: float, expected: str) -> None:
+    """Two seeds whose 95 % interval has that half."""
+    apart = half / scipy.stats.t(1).ppf(0.975)
+    effect = paired([mean - apart, mean + apart], [0.0, 0.0])
+    assert effect.high - effect.low == pytest.approx(2 * half, nan_ok=True)
+    assert outcome(effect, 0.02) == expected
 
 
 def test_stand_ins_have_no_outcome() -> None:

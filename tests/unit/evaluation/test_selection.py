@@ -2,6 +2,7 @@
 them may open."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.evaluation.selection import CRITERIA, best, candidates, search
+from kerhrm_paper.evaluation.selection import CRITERIA, Candidates, best, search
 from kerhrm_paper.runs.arrays import load_arrays, save_arrays, save_stacked
 
 S, C, SIZES = 3, 4, {"train": 13, "validation": 11, "test": 9}
@@ -45,19 +46,19 @@ def draw_environments() -> np.ndarray:
     return np.stack(rows).astype(np.int8)
 
 
-def draw_arrays(output: str = "model") -> dict[str, np.ndarray]:
+def draw_candidates(output: str = "model") -> Candidates:
     """Predictions, and soft memberships of two environments, one of which is empty
     once."""
     rng = np.random.default_rng(2)
     outputs = {
-        f"{output}/{part}": rng.standard_normal((S, C, n)).astype(np.float32)
+        (output, part): rng.standard_normal((S, C, n)).astype(np.float32)
         for part, n in SIZES.items()
     }
     weights = rng.random((S, C, SIZES["train"] + SIZES["validation"], 2)).astype(
         np.float32
     )
     weights[:, 2, :, 1] = 0
-    return outputs | {"environments": weights}
+    return Candidates(outputs, weights)
 
 
 def write(folder: Path, task: str, names: set[str]) -> Path:
@@ -75,13 +76,13 @@ def write(folder: Path, task: str, names: set[str]) -> Path:
 
 
 def expected(name: str, task: str, b: int, c: int, output: str) -> float:
-    arrays, y = draw_arrays(output), draw_labels(task)
+    drawn, y = draw_candidates(output), draw_labels(task)
     parts = ["test"] if name == ORACLE else ["validation"]
     if name == INFERRED and output == "linear":
         parts = ["train", "validation"]
     scores = []
     for part in parts:
-        for f, label in zip(arrays[f"{output}/{part}"][b, c], y[part][b], strict=True):
+        for f, label in zip(drawn.outputs[output, part][b, c], y[part][b], strict=True):
             # an output of 0 is the class -1
             right = float((1 if f > 0 else -1) == label)
             scores.append(
@@ -90,7 +91,8 @@ def expected(name: str, task: str, b: int, c: int, output: str) -> float:
     if name == ORACLE and task == "regression":
         scores = [s * UNIT[b] ** 2 for s in scores]
     if name == INFERRED:  # of any candidate, behind the training points
-        inferred = arrays["environments"][b, :, -len(scores) :]
+        assert drawn.memberships is not None
+        inferred = drawn.memberships[b, :, -len(scores) :]
         weights = [w for candidate in inferred for w in candidate.T if w.sum()]
         return min(float(np.average(scores, weights=w)) for w in weights)
     if name != TRUE:
@@ -111,7 +113,7 @@ def test_a_criterion_by_a_loop_over_points(
     """Only the files that the criterion names exist."""
     needed = OPENED[name] | ({"train"} if output == "linear" else set())
     folder = write(tmp_path, task, needed)
-    score = CRITERIA[name].score(draw_arrays(output), output, folder)
+    score = CRITERIA[name].score(draw_candidates(output), output, folder)
     assert (score.shape, score.dtype) == ((S, C), np.float64)
     for b in range(S):
         for c in range(C):
@@ -127,7 +129,7 @@ def test_a_criterion_needs_the_files_that_it_names(tmp_path: Path, name: str) ->
         content = path.read_bytes()
         path.unlink()
         with pytest.raises(KerhrmError, match=needed):
-            CRITERIA[name].score(draw_arrays(), "model", tmp_path)
+            CRITERIA[name].score(draw_candidates(), "model", tmp_path)
         path.write_bytes(content)
 
 
@@ -138,12 +140,12 @@ def test_a_diverged_candidate_comes_last(
     tmp_path: Path, name: str, task: str, bad: float
 ) -> None:
     criterion, folder = CRITERIA[name], write(tmp_path, task, OPENED[name])
-    arrays = draw_arrays()
-    outputs = arrays[f"model/{criterion.parts[-1]}"]
-    sound = criterion.score(arrays, "model", folder)
+    drawn = draw_candidates()
+    outputs = drawn.outputs["model", criterion.parts[-1]]
+    sound = criterion.score(drawn, "model", folder)
     outputs[0, 1, 3] = bad  # one point of one candidate
     outputs[2] = bad  # all of a seed
-    score = criterion.score(arrays, "model", folder)
+    score = criterion.score(drawn, "model", folder)
     spoilt = np.zeros((S, C), dtype=bool)
     spoilt[0, 1] = True
     spoilt[2] = True
@@ -154,16 +156,18 @@ def test_a_diverged_candidate_comes_last(
 @pytest.mark.parametrize("task", TASKS)
 def test_all_candidates_are_measured_alike(tmp_path: Path, task: str) -> None:
     """It does not matter which of them has inferred an environment."""
-    folder, arrays = write(tmp_path, task, {"validation"}), draw_arrays()
-    before = CRITERIA[INFERRED].score(arrays, "model", folder)
-    arrays["environments"] = arrays["environments"][:, ::-1]
+    folder, drawn = write(tmp_path, task, {"validation"}), draw_candidates()
+    assert drawn.memberships is not None
+    before = CRITERIA[INFERRED].score(drawn, "model", folder)
+    reverse = replace(drawn, memberships=drawn.memberships[:, ::-1])
     np.testing.assert_array_equal(
-        CRITERIA[INFERRED].score(arrays, "model", folder), before
+        CRITERIA[INFERRED].score(reverse, "model", folder), before
     )
     # where one environment has all points, it is pooled validation
-    arrays["environments"] = np.ones_like(arrays["environments"][..., :1])
-    pooled = CRITERIA[POOLED].score(arrays, "model", folder)
-    found = CRITERIA[INFERRED].score(arrays, "model", folder)
+    ones = np.ones_like(drawn.memberships[..., :1])
+    single = replace(drawn, memberships=ones)
+    pooled = CRITERIA[POOLED].score(single, "model", folder)
+    found = CRITERIA[INFERRED].score(single, "model", folder)
     np.testing.assert_allclose(found, pooled, rtol=1e-12)
 
 
@@ -173,12 +177,12 @@ def test_only_the_oracle_follows_the_test_labels(tmp_path: Path) -> None:
         tmp_path, "classification", {"validation", "environments", "test_labels"}
     )
     y = draw_labels("classification")
-    arrays = {
-        "model/validation": np.stack([y["validation"], -y["validation"]], axis=1),
-        "model/test": np.stack([-y["test"], y["test"]], axis=1),
-        "environments": draw_arrays()["environments"],
+    outputs = {
+        ("model", "validation"): np.stack([y["validation"], -y["validation"]], axis=1),
+        ("model", "test"): np.stack([-y["test"], y["test"]], axis=1),
     }
-    scores = {name: c.score(arrays, "model", folder) for name, c in CRITERIA.items()}
+    drawn = Candidates(outputs, draw_candidates().memberships)
+    scores = {name: c.score(drawn, "model", folder) for name, c in CRITERIA.items()}
     assert {n: s.argmax(-1).tolist() for n, s in scores.items()} == {
         n: [int(n == ORACLE)] * S for n in CRITERIA
     }
@@ -359,7 +363,8 @@ def test_candidates_may_infer_different_numbers_of_environments(tmp_path: Path) 
     arrays, _ = load_arrays(paths[1])
     arrays["memberships"] = np.repeat(arrays["memberships"], 3, axis=-1)
     save_arrays(paths[1], arrays)
-    found = candidates(paths)["environments"]
+    found = Candidates.load(paths).memberships
+    assert found is not None
     assert found.shape == (2, 2, 2 * M, 3)
     assert found.sum((0, 2)).tolist() == [[4 * M, 0, 0], [4 * M] * 3]
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from kerhrm_paper.evaluation.statistics import difference, holm, summarise, tail
+from kerhrm_paper.evaluation.statistics import holm, summarise, tail
 
 NAN = float("nan")
 KEYS = ["mean", "std", "n_seeds", "ci_low", "ci_high"]
@@ -108,36 +108,6 @@ def test_the_interval_covers_the_mean(name: str, seeds: int, least: float) -> No
     assert found >= least
     if name == "normal":
         assert found <= 0.96
-
-
-# differences over the same seeds
-
-
-@given(pairs=st.lists(st.tuples(p_values, p_values), min_size=2, max_size=12))
-def test_a_difference_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
-    a, b = np.array(pairs).T
-    effect, low, high, p = difference(a, b).values()
-    assert effect == pytest.approx(statistics.fmean(a - b), abs=1e-12)
-    if np.ptp(a - b) > 1e-3:
-        expected = scipy.stats.ttest_rel(a, b)
-        assert p == pytest.approx(expected.pvalue, abs=1e-9)
-        assert (low, high) == pytest.approx(tuple(expected.confidence_interval()))
-        assert (p <= 0.05) == (not low < 0 < high)
-    assert [*difference(b, a).values()] == pytest.approx(
-        [-effect, -high, -low, p], abs=1e-9
-    )
-
-
-def test_differences_without_a_spread_are_certain() -> None:
-    assert [*difference([0.5, 0.75], [0.25, 0.5]).values()] == [0.25, 0.25, 0.25, 0.0]
-    assert [*difference([0.5, 0.75], [0.5, 0.75]).values()] == [0.0, 0.0, 0.0, 1.0]
-
-
-@pytest.mark.parametrize(("a", "b"), [([0.5], [0.2]), ([0.5, NAN], [0.2, 0.1])])
-def test_differences_that_nothing_is_known_of(a: list[float], b: list[float]) -> None:
-    effect, *rest = difference(a, b).values()
-    assert all(map(math.isnan, rest))
-    assert math.isnan(effect) == math.isnan(sum(a))
 
 
 # against a reference

@@ -7,7 +7,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from kerhrm.features.ntf import extract
-from kerhrm.features.ridge import MANY_COLUMNS, Columns, RidgePath, fit_ridge
+from kerhrm.features.ridge import Columns, fit_ridge
+from kerhrm.features.ridge_path import MANY_COLUMNS, RidgePath
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
@@ -32,7 +33,7 @@ def test_tangent_features_span_those_of_the_landmarks(
     kernel."""
     x = torch.from_numpy(points[0].astype(np.float32))
     y = points[1]
-    columns = Columns.of(network, x, n_landmarks=40)
+    columns = Columns.extract(network, x, n_landmarks=40)
     beta, intercept = columns.whole.solve(y, 0.5)
     kernel = extract(network, x)[0].kernel(extract(network, x)[0]).double().numpy()
     kernel = kernel + columns.scale**2 * points[0] @ points[0].T
@@ -53,7 +54,7 @@ def test_a_model_predicts_what_it_has_fitted(
     points: tuple[np.ndarray, np.ndarray], network: Network
 ) -> None:
     x, y = torch.from_numpy(points[0].astype(np.float32)), points[1]
-    columns = Columns.of(network, x)
+    columns = Columns.extract(network, x)
     model = columns.fit(y)
     assert model.tangents is not None  # the product of two inputs is not linear
     beta, intercept = columns.whole.solve(y, model.ridge)
@@ -90,7 +91,7 @@ def test_many_columns_of_few_points(weighted: bool) -> None:
     x, y = random.normal(size=(n, MANY_COLUMNS + 1)), random.normal(size=n)
     weights = random.random(n) if weighted else np.ones(n)
     weights /= weights.mean()
-    path = RidgePath.of(x, weights)
+    path = RidgePath.decompose(x, weights)
     assert path.v.shape == (MANY_COLUMNS + 1, n - 1)
     np.testing.assert_allclose(path.v.T @ path.v, np.eye(n - 1), atol=1e-9)
     beta, intercept = path.solve(y, 0.1)

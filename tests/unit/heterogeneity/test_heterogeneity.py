@@ -11,10 +11,9 @@ from scipy import stats
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.algorithm.records import Problem
 from kerhrm.errors import KerhrmError
+from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
+from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.heterogeneity.test import (
-    HeterogeneityResult,
-    against_permutations,
-    orthonormal,
     test_heterogeneity,
     test_problem,
     test_rows,

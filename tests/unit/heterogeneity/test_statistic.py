@@ -6,20 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kerhrm.algorithm.environments import label_bins, label_information
+from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import Mixture
 from kerhrm.algorithm.options import HeterogeneityOptions
 from kerhrm.features.ridge import Columns
-from kerhrm.heterogeneity.statistic import (
-    gains,
-    leading,
-    matched_likelihood,
+from kerhrm.heterogeneity.permutations import orthonormal
+from kerhrm.heterogeneity.residuals import (
     normal_scores,
     rank_regression,
     scaled_residuals,
     spread_ties,
 )
-from kerhrm.heterogeneity.test import orthonormal
+from kerhrm.heterogeneity.statistic import gains, leading, matched_likelihood
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions
 
@@ -64,7 +62,7 @@ def test_a_rank_regression_is_better_than_least_squares_where_noise_has_an_edge(
     x = random.standard_normal((500, 3))
     y = x[:, 0] + random.pareto(1.5, 500)
     points = torch.from_numpy(x.astype(np.float32))
-    columns = Columns.of(build(NetworkOptions(), 0, 3), points)
+    columns = Columns.extract(build(NetworkOptions(), 0, 3), points)
     ranks, squares = rank_regression(columns, y), columns.leave_one_out(y)[0]
     spread = [float(np.std(mean - x[:, 0])) for mean in (ranks, squares)]
     assert spread[0] < spread[1] / 3

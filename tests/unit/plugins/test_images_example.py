@@ -26,16 +26,15 @@ def images(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
 def test_it_compares_three_models(images: ModuleType) -> None:
-    options = {
+    parameters = {
         "k": [5],
         "n_iterations": 1,
         "n_init": 2,
         "alpha": [0.0, 10.0],
-        "cosine_weight": [10.0],
-        "steps": 60,
         "if_not_better": "fit",
+        "options": {"cosine_weight": [10.0], "steps": 60},
     }
-    table = images.compare(Digits.fallback(), 120, **options)
+    table = images.compare(Digits.fallback(), 120, **parameters)
     assert list(table.index) == ["ERM", "KerHRM (linear predictor)", "KerHRM"]
     assert table[["training", "test"]].to_numpy().min() >= 0
     assert table[["training", "test"]].to_numpy().max() <= 1

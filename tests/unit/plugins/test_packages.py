@@ -107,7 +107,7 @@ def test_registries_are_sorted_and_names_are_taken_once(
             "kerhrm.algorithm.penalties:PENALTIES",
             "not a subclass of Penalty",
         ),
-        ("data_sets", "kerhrm_paper.data.registry:DATA_SETS", "not a DataSet"),
+        ("data_sets", "kerhrm_paper.data.registry:DATA_SETS", "not a Generator"),
     ],
 )
 def test_what_does_not_belong_there_is_refused(
@@ -134,7 +134,7 @@ from kerhrm.algorithm.penalties import GradientVariance
 from kerhrm.methods.inputs import Fitted, Inputs, Method
 from kerhrm.methods.kerhrm import train_kerhrm
 from kerhrm.methods.registry import METHODS as SAME
-from kerhrm_paper.data.dataset import DataSet
+from kerhrm_paper.data.generator import Generator
 from kerhrm_paper.data.registry import DATA_SETS
 
 assert METHODS is SAME and METHODS["kerhrm"].options is KerHRMOptions

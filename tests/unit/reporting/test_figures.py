@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from kerhrm_paper.evaluation.tables import primary
-from kerhrm_paper.reporting import draw, figures, forest
+from kerhrm_paper.reporting import draw, figures, forest, seed_figure
 from kerhrm_paper.reporting.figures import METHODS
 from kerhrm_paper.reporting.run import Run
 from tests.unit.reporting.conftest import cells_of
@@ -45,7 +45,7 @@ def test_figure_2_draws_the_means_of_its_table() -> None:
 
 
 def test_figure_3_draws_the_means_of_every_period() -> None:
-    assert draw.of(*read("auxiliary_houses")) == []  # a variant alone
+    assert draw.own_figures(*read("auxiliary_houses")) == []  # a variant alone
     cells = REFERENCE.cells("figure3")
     axis = draw.figure3(cells).axes[0]
     drawn = [line.get_ydata() for line in axis.get_lines() if line.get_marker() == "o"]
@@ -62,7 +62,7 @@ def test_figure_3_draws_the_means_of_every_period() -> None:
 
 def test_every_run_of_the_versions_is_drawn() -> None:
     cells, scores = read("table1")
-    (figure,) = draw.of(cells, scores)
+    (figure,) = draw.own_figures(cells, scores)
     drawn = [
         line.get_xdata() for line in figure.axes[0].get_lines() if line.get_alpha()
     ]
@@ -86,7 +86,7 @@ def test_accuracies_are_drawn_over_the_share_of_agreement() -> None:
     cells = pd.DataFrame({"setting": settings, "mean": [0.1, 0.2, 0.3, 0.4, 0.5]})
     cells = cells.assign(method="ERM", metric="test_acc", selection="own", n_seeds=2)
     cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"], data_source="")
-    (figure,) = draw.of(cells, cells)
+    (figure,) = draw.own_figures(cells, cells)
     lines = [axis.get_lines()[0].get_xydata().ravel() for axis in figure.axes]
     for line, expected in zip(
         lines, [[0.1, 0.1, 1, 0.2], [0.1, 0.3], [0.1, 0.4, 0.85, 0.5]], strict=True
@@ -99,13 +99,13 @@ def test_stand_ins_are_not_called_the_papers_data() -> None:
     cells, scores = read("figure3")
     assert draw.figure3(cells).axes[0].get_title() == "as in the paper"
     houses = cells.assign(data_source="fallback:houses")
-    (figure,) = draw.of(houses, scores, Run.mark(REFERENCE, houses))
+    (figure,) = draw.own_figures(houses, scores, Run.mark(REFERENCE, houses))
     assert words(figure) & {"as in the paper"} == set()
     (title,) = (text for text in words(figure) if "stand-ins" in text)
     assert title == "stand-ins for the house sales (drawn from a formula)"
     cells, scores = read("assumptions")
     digits = cells.assign(data_source="fallback:digits")
-    (figure,) = draw.of(digits, scores, "m")
+    (figure,) = draw.own_figures(digits, scores, "m")
     assert not any("MNIST" in text for text in words(figure))
     found = REFERENCE.endpoints()
     found.loc[found["table"] == "table4", ["mean", "difference"]] = np.nan
@@ -133,7 +133,7 @@ def test_changes_are_rows_and_settings_are_panels() -> None:
     )
     cells = cells.assign(method="KerHRM", metric="test_acc", selection="own", n_seeds=2)
     cells = cells.assign(ci_low=cells["mean"], ci_high=cells["mean"])
-    (figure,) = draw.of(cells, cells)
+    (figure,) = draw.own_figures(cells, cells)
     for axis, means in zip(
         figure.axes, np.split(cells["mean"].to_numpy(), 2), strict=True
     ):
@@ -146,7 +146,7 @@ def test_changes_are_rows_and_settings_are_panels() -> None:
 
 
 def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:
-    figure = figures.seeds(scores, cells_of(scores, "t"))
+    figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
     drawn = sorted(
         x
         for axis in figure.axes
@@ -159,7 +159,7 @@ def test_every_seed_is_drawn(scores: pd.DataFrame) -> None:
 
 def test_failed_seeds_are_counted(scores: pd.DataFrame) -> None:
     scores.loc[(scores["method"] == "KerHRM") & (scores["seed"] == 1), "value"] = np.nan
-    figure = figures.seeds(scores, cells_of(scores, "t"))
+    figure = seed_figure.every_seed(scores, cells_of(scores, "t"))
     texts = [text.get_text() for axis in figure.axes for text in axis.texts]
     assert "1 of 3 seeds failed" in texts
 
@@ -173,7 +173,9 @@ def test_dollars_are_no_mathematics(
     named = scores.assign(
         setting=scores["setting"] + name, method=scores["method"] + name
     )
-    figures.save(figures.seeds(named, cells_of(named, "t"), name), tmp_path / "f")
+    figures.save(
+        seed_figure.every_seed(named, cells_of(named, "t"), name), tmp_path / "f"
+    )
 
 
 def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
@@ -181,7 +183,9 @@ def test_the_same_figure_is_the_same_bytes_and_the_backend_stays(
 ) -> None:
     plt.ion()
     for stem in ("a", "b=1.5"):
-        figures.save(figures.seeds(scores, cells_of(scores, "t")), tmp_path / stem)
+        figures.save(
+            seed_figure.every_seed(scores, cells_of(scores, "t")), tmp_path / stem
+        )
     assert plt.isinteractive()
     for ending in ("png", "pdf"):
         one, other = (tmp_path / f"{stem}.{ending}" for stem in ("a", "b=1.5"))

@@ -14,8 +14,8 @@ from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config import load_config
 from kerhrm_paper.config.spelling import spell
-from kerhrm_paper.evaluation.statistics import difference
-from kerhrm_paper.evaluation.tables import CRITERIA, primary
+from kerhrm_paper.evaluation.effects import decide, paired
+from kerhrm_paper.evaluation.tables import METRICS, primary
 from kerhrm_paper.reporting.explain import explain
 from kerhrm_paper.reporting.publish import publish
 from kerhrm_paper.reporting.run import Run
@@ -245,14 +245,15 @@ def test_who_is_worse_than_with_the_librarys_defaults_is_known() -> None:
     for table in ("table1", "table3"):
         scores = Run(REFERENCE).scores(table)
         metric = results_of(scores)[0]
-        sign = CRITERIA[metric].merit(1.0)
+        higher_is_better = METRICS[metric].higher_is_better
         scores = scores[scores["metric"] == metric]
         for method, rows in scores.groupby("method"):
             parts = rows[primary(rows)], rows[rows["selection"] == "library defaults"]
             if all(map(len, parts)):
-                own, defaults = (part.groupby("seed")["value"].mean() for part in parts)
-                change = difference(sign * own, sign * defaults)
-                if change["difference"] < 0 and change["p"] <= 0.05:
+                effect = paired(
+                    *(part.groupby("seed")["value"].mean() for part in parts)
+                )
+                if decide(effect, higher_is_better=higher_is_better) == "worse":
                     worse.add((table, method))
     assert worse == WORSE
 

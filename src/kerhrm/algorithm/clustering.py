@@ -1,0 +1,260 @@
+"""One clustering (M_c): mixtures of the variant features, and the best of them.
+
+Which mixtures are degenerate, and why, is in :mod:`kerhrm.algorithm.environments`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot, pad
+
+from kerhrm.algorithm.em import EM
+from kerhrm.algorithm.labels import label_bins, label_information
+from kerhrm.algorithm.mixture import (
+    Mixture,
+    fit_mixture,
+    orthogonal_update,
+    random_starts,
+)
+from kerhrm.algorithm.options import KerHRMOptions
+from kerhrm.algorithm.records import Environments, Problem
+from kerhrm.randomness import stream
+
+
+def assign(
+    responsibilities: Tensor,
+    how: Literal["soft", "drawn", "hard"],
+    seed: int,
+    *name: str,
+) -> Tensor:
+    """Memberships that M_p gets of responsibilities.
+
+    A point without any responsibility belongs nowhere.
+
+    Parameters
+    ----------
+    responsibilities : Tensor, (m, K)
+        P(environment j | point i), 0 in dropped environments.
+    how : "soft", "drawn" or "hard"
+        "soft": the responsibilities, as weights; "hard": 1 for the largest one, the
+        first among equals; "drawn": 1 for environment j with probability r_ij, as the
+        paper's words can be read ("we assign i-th point to j-th cluster with
+        probability P_ij").
+    seed : int
+        Of the draw.
+    *name : str
+        The draw is from the stream ``clustering``, ``name``, "assignment".
+
+    Returns
+    -------
+    Tensor, (m, K)
+        Memberships.
+    """
+    if how == "soft":
+        return responsibilities
+    m, nowhere = responsibilities.shape
+    if how == "hard":
+        environment = responsibilities.argmax(-1)
+    else:
+        random = stream(seed, "clustering", *name, "assignment")
+        draw = torch.from_numpy(random.random(m)).to(responsibilities)
+        below = responsibilities.cumsum(-1) <= draw[:, None]
+        environment = below.sum(-1)
+    members = one_hot(environment, nowhere + 1)[:, :-1]
+    return members.to(responsibilities) * (responsibilities > 0)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a clustering sees: points' features, and directions taken out of them.
+
+    Attributes
+    ----------
+    psi, psi_validation : Tensor, (n, k), (m, k)
+        Features of the training and validation points.
+    t : int
+        Iteration, from 1; names the random streams.
+    taken_out : sequence of Tensor, (k_max,)
+        Directions whose orthogonal complement is Psi_V.
+    """
+
+    psi: Tensor
+    psi_validation: Tensor
+    t: int
+    taken_out: Sequence[Tensor] = ()
+
+    @property
+    def k(self) -> int:
+        """Number of features."""
+        return self.psi.shape[-1]
+
+    @property
+    def stream(self) -> tuple[str, str]:
+        """Name of the random streams."""
+        return f"t={self.t}", f"k={self.k}"
+
+    def project(self, psi: Tensor) -> Tensor:
+        """Psi_V: features (n, k) without the directions."""
+        for theta in self.taken_out:
+            psi = orthogonal_update(psi, theta[: self.k])
+        return psi
+
+    def project_slopes(self, slopes: Tensor) -> Tensor:
+        """Slopes (K, k) on Psi_V as slopes on Psi."""
+        for theta in reversed(self.taken_out):
+            slopes = orthogonal_update(slopes, theta[: self.k])
+        return slopes
+
+
+@dataclass(frozen=True)
+class _Degeneracy:
+    """Which of R mixtures are degenerate, and why.
+
+    Attributes
+    ----------
+    information : Tensor, (R,)
+        Normalised mutual information with the label.
+    occupied : Tensor, (R, K), bool
+        Environments that hold points enough.
+    label_split, empty : Tensor, (R,), bool
+        Mixtures that repeat the label; that have fewer than two environments.
+    """
+
+    information: Tensor
+    occupied: Tensor
+    label_split: Tensor
+    empty: Tensor
+
+    @classmethod
+    def measure(
+        cls,
+        mixtures: Mixture,
+        responsibilities: Tensor,
+        y: Tensor,
+        options: KerHRMOptions,
+    ) -> Self:
+        """Compare mixtures, with responsibilities (R, n, K), with labels (n,)."""
+        information = label_information(responsibilities, label_bins(y))
+        occupied = mixtures.weights >= options.min_share
+        least = min(2, options.n_environments)
+        return cls(
+            information=information,
+            occupied=occupied,
+            label_split=information > options.max_label_information,
+            empty=occupied.sum(-1) < least,
+        )
+
+
+def infer_environments(
+    problem: Problem,
+    options: KerHRMOptions,
+    variant: Variant,
+    before: Environments | None,
+) -> Environments:
+    """Fit mixtures to the variant features; the best non-degenerate one.
+
+    Nested initialisations are the environments ``before``, unless these are degenerate.
+    """
+    k = variant.k
+    psi = variant.project(variant.psi)
+    psi_validation = variant.project(variant.psi_validation)
+    constant = 0.0
+    if options.clustering_intercept:
+        constant = float((psi**2).mean()) ** 0.5  # keeps the unit of the ridge
+        psi = pad(psi, (0, 1), value=constant)
+        psi_validation = pad(psi_validation, (0, 1), value=constant)
+    y, y_validation = problem.target, problem.target_validation
+    if options.clustering_target == "label":
+        y, y_validation = problem.y.double(), problem.y_validation.double()
+    starts = _starts(problem, options, variant, before).to(psi)
+    n_ridges = len(options.clustering_ridge)
+    ridges = psi.new_tensor(options.clustering_ridge).repeat_interleave(len(starts))
+    mixtures = fit_mixture(
+        psi,
+        y,
+        starts.repeat(n_ridges, 1, 1),
+        ridge=ridges,
+        point_weights=problem.weights,
+        em=EM(
+            noise_sd=options.noise_sd,
+            per_cluster=options.noise_variance == "per_cluster",
+            hard=options.e_step == "hard",
+            max_iter=options.em_max_iter,
+            tol=options.em_tol,
+        ),
+    )
+    counts, counts_validation = problem.counts
+    responsibilities = mixtures.responsibilities(psi, y)
+    degeneracy = _Degeneracy.measure(mixtures, responsibilities, problem.y, options)
+    degenerate = degeneracy.label_split | degeneracy.empty
+    held_out = mixtures.log_likelihood(
+        psi_validation, y_validation, point_weights=counts_validation
+    )
+    # where every start is degenerate, the likeliest one stays, marked as degenerate
+    all_degenerate = degenerate.all()
+    set_aside = degenerate & ~all_degenerate
+    best = held_out.masked_fill(set_aside, -torch.inf).argmax()
+    mixture = mixtures.take(best)
+    occupied = degeneracy.occupied[best] | all_degenerate
+    on_validation = mixture.responsibilities(psi_validation, y_validation)
+
+    def memberships(responsibilities: Tensor, counts: Tensor, part: str) -> Tensor:
+        assigned = assign(
+            occupied * responsibilities,
+            options.assignment,
+            problem.seed,
+            *variant.stream,
+            part,
+        )
+        return assigned * counts[:, None]
+
+    slopes = variant.project_slopes(mixture.theta[:, :k])
+    return Environments(
+        k=torch.full_like(best, k),
+        train=memberships(responsibilities[best], counts, "train"),
+        validation=memberships(on_validation, counts_validation, "validation"),
+        slopes=pad(slopes, (0, max(0, len(problem.s) - k))),
+        intercept=constant * mixture.theta[:, -1],
+        weights=mixture.weights,
+        sigma=mixture.sigma,
+        occupied=occupied,
+        ridge=ridges[best],
+        held_out=held_out[best],
+        objective=mixture.objective,
+        label_information=degeneracy.information[best],
+        degenerate=all_degenerate,
+        n_starts=torch.full_like(best, len(degenerate)),
+        n_label_split=degeneracy.label_split.sum(),
+        n_empty=degeneracy.empty.sum(),
+        n_unconverged=(~mixtures.converged).sum(),
+    )
+
+
+def _starts(
+    problem: Problem,
+    options: KerHRMOptions,
+    variant: Variant,
+    before: Environments | None,
+) -> Tensor:
+    """Responsibilities (R, n, K) at the start of EM."""
+    nested = options.init == "nested"
+    if nested and before is not None and not bool(before.degenerate):
+        return _normalised(before.train)[None]
+    return random_starts(
+        problem.seed,
+        options.n_init,
+        len(variant.psi),
+        options.n_environments,
+        *variant.stream,
+    )
+
+
+def _normalised(responsibilities: Tensor) -> Tensor:
+    """Responsibilities (n, K) that add up to one again, without dropped
+    environments."""
+    total = responsibilities.sum(-1, keepdim=True)
+    equal = torch.full_like(responsibilities, 1 / responsibilities.shape[-1])
+    return torch.where(total > 0, responsibilities / total, equal)

@@ -1,0 +1,179 @@
+"""Steps of EM for mixtures of kernel ridge regressions.
+
+The model and the formulas of both steps are in :mod:`kerhrm.algorithm.mixture`.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from kerhrm.algorithm.moments import ClusterMoments
+
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class EM:
+    """How EM is run.
+
+    Attributes
+    ----------
+    noise_sd : float, optional
+        Fixes sigma, which is estimated in each M step by default.
+    per_cluster : bool
+        Estimate a sigma for each cluster.
+    hard : bool
+        Let E steps assign whole points.
+    max_iter : int
+        EM ends after so many steps.
+    tol : float
+        EM ends when L_c falls by less in one step.
+    """
+
+    noise_sd: float | None = None
+    per_cluster: bool = False
+    hard: bool = False
+    max_iter: int = 300
+    tol: float = 1e-5
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What an M step finds for R mixtures.
+
+    Attributes
+    ----------
+    theta : Tensor, (R, K, k)
+        Coefficients of the regressions.
+    squares : Tensor, (R, K, n)
+        Their squared residuals.
+    weights, sigma : Tensor, (R, K)
+        Shares of the points, and standard deviations of the residuals.
+    penalty : Tensor, (R, K)
+        rho |Theta_j|^2.
+    """
+
+    theta: Tensor
+    squares: Tensor
+    weights: Tensor
+    sigma: Tensor
+    penalty: Tensor
+
+
+class Steps:
+    """M steps and E steps on one data set: psi (n, k), y (n,), and cells and weights of
+    the points (n,)."""
+
+    def __init__(
+        self,
+        psi: Tensor,
+        y: Tensor,
+        settings: EM,
+        n_clusters: int,
+        cells: Tensor | None,
+        point_weights: Tensor | None,
+    ) -> None:
+        self.psi = psi
+        self.y = y
+        self.settings = settings
+        self.n_clusters = n_clusters
+        self.cells = cells
+        self.point_weights = point_weights
+        self.counts = torch.ones_like(y) if point_weights is None else point_weights
+        self.members = None if cells is None else one_hot(cells).to(psi)
+        self.moments = ClusterMoments(psi, y, self.counts)
+        self.sigma_floor = 1e-6 * float(y.std())
+
+    def maximise(self, r: Tensor, rho: Tensor) -> Estimates:
+        """M step: the parameters given responsibilities (R, K, n) and rho (R,)."""
+        n = len(self.y)
+        if self.point_weights is not None:
+            r = r * self.point_weights
+        theta = _ridge_regressions(self.moments.weighted(r), n * rho)
+        squares = squared_residuals(self.psi, self.y, theta)
+        weights = r.mean(-1)
+        penalty = rho[:, None] * (theta**2).sum(-1)
+        variance = torch.linalg.vecdot(r, squares) / n + penalty
+        if self.settings.per_cluster:
+            variance = variance / weights.clamp_min(1 / n**2)
+        else:
+            variance = variance.sum(-1, keepdim=True).expand_as(weights)
+        sigma = variance.sqrt().clamp_min(self.sigma_floor)
+        if self.settings.noise_sd is not None:
+            sigma = torch.full_like(sigma, self.settings.noise_sd)
+        return Estimates(
+            theta=theta,
+            squares=squares,
+            weights=weights,
+            sigma=sigma,
+            penalty=penalty,
+        )
+
+    def expect(self, estimates: Estimates) -> tuple[Tensor, Tensor, Tensor]:
+        """E step: weights q, responsibilities (R, K, n), and L_c (R,) of the
+        parameters, whose squared residuals it overwrites."""
+        log_joint = self._log_joint(estimates)
+        if self.settings.hard:
+            log_likelihood, likeliest = log_joint.max(dim=-2, keepdim=True)
+            r = torch.zeros_like(log_joint).scatter_(-2, likeliest, 1.0)
+        else:
+            log_likelihood = log_joint.amax(-2, keepdim=True)
+            r = log_joint.sub_(log_likelihood).exp_()
+            total = r.sum(-2, keepdim=True)
+            log_likelihood.add_(total.log())
+            r /= total
+        weights = estimates.weights
+        if self.cells is None:
+            log_likelihood *= self.counts
+        else:
+            weights = r
+            r = r[..., self.cells]
+        shrinkage = (estimates.penalty / (2 * estimates.sigma**2)).sum(-1)
+        mean_log_likelihood = log_likelihood.sum((-2, -1)) / len(self.y)
+        return weights, r, shrinkage - mean_log_likelihood
+
+    def _log_joint(self, estimates: Estimates) -> Tensor:
+        """log q_j p(y | Theta_j, sigma_j) of every point, (R, K, n), or cell,
+        (R, K, C)."""
+        if self.members is None:
+            return log_density(estimates.squares, estimates.weights, estimates.sigma)
+        certain = torch.ones_like(estimates.weights)
+        of_points = log_density(estimates.squares, certain, estimates.sigma)
+        of_cells = of_points * self.counts @ self.members
+        of_cells -= math.log(self.n_clusters)
+        return of_cells
+
+
+def squared_residuals(psi: Tensor, y: Tensor, theta: Tensor) -> Tensor:
+    """(y_i - psi_i^T Theta_j)^2: (n, k), (n,), (..., K, k) to (..., K, n)."""
+    return (theta @ psi.mT).sub_(y).square_()
+
+
+def log_density(
+    squares: Tensor, weights: Tensor, sigma: Tensor, cells: Tensor | None = None
+) -> Tensor:
+    """log q_j + log N(residual | 0, sigma_j^2), (..., K, n), in the place of squared
+    residuals.
+
+    Empty clusters (weight 0) have -inf and stay empty.
+    """
+    precision = (-0.5 / sigma**2).unsqueeze(-1)
+    if cells is not None:
+        level = weights.log() - sigma.log().unsqueeze(-1) - 0.5 * LOG_2PI
+        return squares.mul_(precision).add_(level[..., cells])
+    level = weights.log() - sigma.log() - 0.5 * LOG_2PI
+    return squares.mul_(precision).add_(level.unsqueeze(-1))
+
+
+def _ridge_regressions(moments: tuple[Tensor, Tensor], penalty: Tensor) -> Tensor:
+    """(Psi^T R_j Psi + penalty I)^-1 Psi^T R_j y: (R, K, k, k), (R, K, k), (R,) to (R,
+    K, k)."""
+    second, cross = moments
+    diagonal = second.diagonal(dim1=-2, dim2=-1)
+    diagonal.add_(penalty[:, None, None])
+    factor = torch.linalg.cholesky(second)
+    return torch.cholesky_solve(cross.unsqueeze(-1), factor).squeeze(-1)

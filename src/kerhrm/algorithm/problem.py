@@ -1,0 +1,189 @@
+"""Reduced features and labels of one data set, the input of Algorithm 1."""
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import torch
+from torch import Tensor
+
+from kerhrm.algorithm.record import Record
+from kerhrm.errors import KerhrmError
+from kerhrm.options import Task
+
+
+class FeatureMap(Protocol):
+    """Reduced features of training points, and a map of new ones."""
+
+    @property
+    def u(self) -> Tensor:
+        """Left singular vectors (n, k)."""
+        ...
+
+    @property
+    def s(self) -> Tensor:
+        """Singular values (k,)."""
+        ...
+
+    @property
+    def f0(self) -> Tensor:
+        """Outputs (n,) of the untrained network."""
+        ...
+
+    def transform(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Reduced features (m, k) and f_0 (m,) of points (m, d)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Problem(Record):
+    """Reduced features and labels of one data set, the input of Algorithm 1.
+
+    No test points.
+
+    Attributes
+    ----------
+    u, s : Tensor, (n, k), (k,)
+        Truncated singular value decomposition of the training points' neural tangent
+        features. float64, or float32 from a
+        :class:`~kerhrm.features.nystroem.NystroemMap`.
+    psi_validation : Tensor, (m, k)
+        Reduced features of the validation points.
+    f0_train, f0_validation : Tensor, (n,), (m,)
+        Outputs of the untrained network.
+    y, y_validation : Tensor, (n,), (m,)
+        Labels; -1 and +1 in classification.
+    task : "classification" or "regression"
+        What is learned.
+    seed : int
+        Names the random streams of the initialisations.
+    weights, weights_validation : Tensor, (n,), (m,), optional
+        Of the points, of mean 1: sums over points become weighted sums.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from kerhrm import NetworkOptions, NTFMap, Problem, build
+    >>> x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    >>> network = build(NetworkOptions(widths=[8]), seed=0, d=2)
+    >>> features = NTFMap.fit(network, x[:40], k=4)
+    >>> problem = Problem.from_features(
+    ...     features, x[40:], y=x[:40, 0], y_validation=x[40:, 0],
+    ...     task="regression", seed=0)
+    >>> problem.reduced(2)[0].shape
+    torch.Size([40, 2])
+    """
+
+    u: Tensor
+    s: Tensor
+    psi_validation: Tensor
+    f0_train: Tensor
+    f0_validation: Tensor
+    y: Tensor
+    y_validation: Tensor
+    task: Task
+    seed: int
+    weights: Tensor | None = None
+    weights_validation: Tensor | None = None
+
+    @classmethod
+    def from_features(
+        cls,
+        feature_map: FeatureMap,
+        x_validation: Tensor,
+        y: Tensor,
+        y_validation: Tensor,
+        task: Task,
+        seed: int,
+        weights: tuple[Tensor | None, Tensor | None] = (None, None),
+    ) -> Self:
+        """Problem of the points that a feature map was fitted on.
+
+        Labels become float64.
+
+        Parameters
+        ----------
+        feature_map : FeatureMap
+            Fitted on the training points.
+        x_validation : Tensor, (m, d)
+            Validation points.
+        y, y_validation : Tensor, (n,), (m,)
+            Labels of both.
+        task : "classification" or "regression"
+            What is learned.
+        seed : int
+            Names the random streams of the initialisations.
+        weights : two Tensors, (n,) and (m,), optional
+            Weights of training and validation points.
+
+        Returns
+        -------
+        Problem
+            The input of Algorithm 1.
+
+        Raises
+        ------
+        KerhrmError
+            If there is not one label for each point.
+        """
+        _check_labels(feature_map.u, y)
+        _check_labels(x_validation, y_validation)
+        psi_validation, f0_validation = feature_map.transform(x_validation)
+        weights_train, weights_validation = weights
+        return cls(
+            u=feature_map.u,
+            s=feature_map.s,
+            psi_validation=psi_validation,
+            f0_train=feature_map.f0,
+            f0_validation=f0_validation,
+            y=y.double(),
+            y_validation=y_validation.double(),
+            task=task,
+            seed=seed,
+            weights=weights_train,
+            weights_validation=weights_validation,
+        )
+
+    @property
+    def counts(self) -> tuple[Tensor, Tensor]:
+        """Weights (n,) and (m,), float64; ones where there are none."""
+        return (
+            _weights_or_ones(self.weights, self.y),
+            _weights_or_ones(self.weights_validation, self.y_validation),
+        )
+
+    @property
+    def psi_train(self) -> Tensor:
+        """Psi = U S, (n, k)."""
+        return self.u * self.s
+
+    def reduced(self, k: int) -> tuple[Tensor, Tensor]:
+        """First k columns of Psi, of the training (n, k) and validation points (m, k),
+        float64."""
+        train = self.u[:, :k].double() * self.s[:k].double()
+        validation = self.psi_validation[:, :k].double()
+        return train, validation
+
+    @property
+    def target(self) -> Tensor:
+        """y - f_0 of the training points, float64: what psi^T theta has to explain."""
+        return (self.y - self.f0_train).double()
+
+    @property
+    def target_validation(self) -> Tensor:
+        """y - f_0 of the validation points, float64."""
+        return (self.y_validation - self.f0_validation).double()
+
+
+def _check_labels(points: Tensor, labels: Tensor) -> None:
+    """Refuse labels that are not one for each point."""
+    if labels.shape != (len(points),):
+        shape = tuple(labels.shape)
+        problem = f"labels {shape} do not fit {len(points)} points"
+        raise KerhrmError(problem, "give one label for each point")
+
+
+def _weights_or_ones(weights: Tensor | None, y: Tensor) -> Tensor:
+    """Weights of points with labels (n,), float64; ones where there are none."""
+    if weights is None:
+        return torch.ones_like(y).double()
+    return weights.double()

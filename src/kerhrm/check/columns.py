@@ -1,0 +1,164 @@
+"""Columns of a table by their roles: target, auxiliary, group, dropped, features."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from kerhrm.errors import KerhrmError
+from kerhrm.tables.almost import almost_dates, almost_numbers
+from kerhrm.tables.arrays import first_row
+from kerhrm.tables.cells import is_text, listed, visible
+from kerhrm.tables.columns import column_values
+from kerhrm.tables.csv import check_name
+from kerhrm.tables.dates import date_options
+
+MIN_ROWS = 20
+
+
+class Roles(NamedTuple):
+    """Columns that do not predict, by what they are."""
+
+    target: str
+    auxiliary: list[str]
+    group: str | None
+    drop: list[str]
+
+    @classmethod
+    def named(
+        cls,
+        target: str,
+        auxiliary: Sequence[str],
+        group: str | None,
+        drop: Sequence[str],
+    ) -> "Roles":
+        """Roles by the arguments of :func:`check`."""
+        return cls(
+            target=plain_name(target),
+            auxiliary=_names(auxiliary),
+            group=None if group is None else plain_name(group),
+            drop=_names(drop),
+        )
+
+    @property
+    def others(self) -> list[str]:
+        """All of them but the target."""
+        groups = [] if self.group is None else [self.group]
+        return [*self.auxiliary, *groups, *self.drop]
+
+    @property
+    def options(self) -> list[str]:
+        """Options of the command that name columns."""
+        by_option = {
+            "--auxiliary": self.auxiliary,
+            "--group": self.group,
+            "--drop": self.drop,
+        }
+        return [option for option, columns in by_option.items() if columns]
+
+
+def check_column(name: str, table: pd.DataFrame) -> None:
+    """Refuse a column that a table does not have."""
+    check_name(name, [str(known) for known in table.columns])
+
+
+def plain_name(name: Any) -> str:
+    """Name of a column, one of those that look alike."""
+    return visible(str(name))
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    """Names of different columns, in order; a text is one name."""
+    if isinstance(names, str):
+        names = [names]
+    return list(dict.fromkeys(plain_name(name) for name in names))
+
+
+def complete_rows(
+    table: pd.DataFrame, target: str, others: Sequence[str], auxiliary: Sequence[str]
+) -> pd.DataFrame:
+    """Rows with a target and auxiliary values.
+
+    Raises KerhrmError if a column does not exist or is named twice, or rows are few.
+    """
+    for name in (target, *others):
+        check_column(name, table)
+    if target in others:
+        problem = f"column {target!r} is the target, and no group, auxiliary or dropped"
+        raise KerhrmError(problem, "name it only once")
+    rows = table[table[[target, *auxiliary]].notna().all(axis=1)]
+    if len(rows) < MIN_ROWS:
+        problem = f"{len(rows)} of {len(table)} rows have a target and auxiliary values"
+        raise KerhrmError(problem, f"give {MIN_ROWS} such rows or more")
+    return rows
+
+
+def read_target(y: pd.Series) -> pd.Series:
+    """A target without missing values, as NumPy's numbers, truth values, or text.
+
+    Raises KerhrmError if it is neither numbers nor two labels.
+    """
+    what = f"the target {y.name!r} must be numbers or two labels"
+    period = isinstance(y.dtype, pd.PeriodDtype)
+    dates = is_text(y) and (date_options(y) or almost_dates(y))
+    if y.dtype.kind in "mM" or period or dates:
+        hint = "give the days since a first day as a column of numbers"
+        raise KerhrmError(f"{what}; got dates or durations", hint)
+    n_labels = y.nunique()
+    if n_labels < 2:
+        label = str(y.iloc[0])
+        problem = f"the target {y.name!r} has one value, {label!r}, in all rows"
+        raise KerhrmError(problem, "there is nothing to learn: choose another column")
+    if types.is_bool_dtype(y):
+        return y.astype(bool)
+    if types.is_numeric_dtype(y):
+        return _numeric_target(y, what)
+    if n_labels > 2:
+        shown = listed([str(label) for label in y.unique()])
+        almost = almost_numbers(y) if is_text(y) else None
+        hint = almost or "merge labels until two are left, or leave their cells empty"
+        raise KerhrmError(f"{what}; got {n_labels} labels, {shown}", hint)
+    return y
+
+
+def _numeric_target(y: pd.Series, what: str) -> pd.Series:
+    """A target of numbers as NumPy's; refuse those that float64 cannot hold."""
+    if types.is_integer_dtype(y):
+        largest = max(abs(int(y.min())), int(y.max()))
+        if largest > 2**53:
+            problem = f"{what} that float64 can tell apart"
+            problem += "; got whole numbers beyond 2^53"
+            raise KerhrmError(problem, "subtract their least value")
+    infinite = np.isinf(y.astype(float))
+    if infinite.any():
+        problem = f"the target {y.name!r} must be finite; got {y[infinite].iloc[0]}"
+        where = first_row(infinite, y)
+        raise KerhrmError(f"{problem} in {where}", "leave such cells empty")
+    return y.astype("int64" if types.is_integer_dtype(y) else float)
+
+
+def read_auxiliary(table: pd.DataFrame) -> pd.DataFrame:
+    """Auxiliary columns: numbers, dates, or categories of text.
+
+    Raises KerhrmError if text is dates, which are no categories.
+    """
+    columns = {}
+    for name, column in table.items():
+        kind, cells = column_values(column)
+        where = f"auxiliary column {name!r}"
+        if column.nunique() < 2:
+            raise KerhrmError(f"{where} is constant", "give a column that varies")
+        if kind != "text":
+            columns[name] = column
+            continue
+        options = date_options(column)
+        if options:
+            problem = f"{where} holds dates, as {column.iloc[0]!r}"
+            raise KerhrmError(problem, f"add {options}")
+        hint = almost_dates(column)
+        if hint:
+            raise KerhrmError(f"{where} must hold dates or categories", hint)
+        columns[name] = cells
+    return pd.DataFrame(columns, table.index)

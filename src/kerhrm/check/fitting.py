@@ -1,0 +1,296 @@
+"""KerHRM fitted to most rows of a table, and its report on the others."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.check.columns import (
+    Roles,
+    complete_rows,
+    plain_name,
+    read_auxiliary,
+    read_target,
+)
+from kerhrm.errors import KerhrmError, KerhrmWarning
+from kerhrm.estimators._report import Report
+from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
+from kerhrm.tables.almost import almost_numbers
+from kerhrm.tables.cells import counted, is_text, read_cells
+from kerhrm.tables.columns import indistinct, named, table_encoder, texts
+from kerhrm.tables.copies import copied, repeated, split
+from kerhrm.tables.dates import digit_dates
+from kerhrm.tables.oddities import (
+    is_regression,
+    missing_code,
+    oddities,
+    without_notes,
+)
+
+TEST_SHARE = 0.3
+MAX_CLASSES = 5  #: whole numbers of a target that may be classes
+OWN_GROUPS = (
+    "every test row is a group of its own: errors of one row say little; "
+    "give a column that several rows share"
+)
+
+
+class Checked(NamedTuple):
+    """A fitted KerHRM, its report on test rows, and these rows as it reads them."""
+
+    model: KerHRMClassifier | KerHRMRegressor
+    report: Report
+    X_test: pd.DataFrame
+    y_test: pd.Series
+    auxiliary_test: pd.DataFrame | None  #: None: there is no auxiliary column
+
+
+def check(
+    table: pd.DataFrame,
+    target: str,
+    *,
+    auxiliary: Sequence[str] = (),
+    group: str | None = None,
+    drop: Sequence[str] = (),
+    n_environments: int | None = None,
+    random_state: int = 0,
+) -> Checked:
+    """Fit KerHRM to 70 % of a table's rows, drawn at random, and report on the others.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns of any kind, see :func:`kerhrm.table_encoder`.  Cells of text are read
+        as those of a file.
+    target : str
+        Column that is predicted: numbers, or two labels.
+    auxiliary : sequence of str
+        Columns that environments are functions of; they do not predict.
+    group : str, optional
+        Column whose values are compared on test rows; it does not predict.
+    drop : sequence of str
+        Columns that are not used.
+    n_environments : int, optional
+        K; by default 1 to 5, by held-out likelihood.
+    random_state : int
+        Seed.
+
+    Raises
+    ------
+    KerhrmError
+        If a column is not there or cannot be used, or there are too few rows.
+    """
+    roles = Roles.named(target, auxiliary, group, drop)
+    data = _Data.read(table, roles)
+    y, z = data.y, data.z
+    groups_alike = data.copies | data.repeated
+    labels = None if is_regression(y) else y
+    train, test = split(data.features, labels, groups_alike, TEST_SHARE, random_state)
+    test, left_out = _known_only(z, train, test)
+    if labels is not None:
+        _check_labels(y.iloc[train])
+    groups = None
+    if roles.group is not None:
+        groups = pd.Series(
+            texts(data.rows[roles.group]), data.rows.index, name=roles.group
+        )
+        groups = groups.iloc[test]
+    encoder = table_encoder().fit(data.features.iloc[train])
+    kind = KerHRMRegressor if is_regression(y) else KerHRMClassifier
+    model = kind(n_environments=n_environments, random_state=random_state)
+    of_train, of_test = {}, {}
+    if roles.auxiliary:
+        of_train["auxiliary"] = z.iloc[train]
+        of_test["auxiliary"] = z.iloc[test]
+    with warnings.catch_warnings():
+        # the report says so, and test rows drawn at random reach a little further
+        warnings.simplefilter("ignore", KerhrmWarning)
+        X = encoder.transform(data.features.iloc[train])
+        X_test = encoder.transform(data.features.iloc[test])
+        model.fit(X, y.iloc[train], **of_train)
+        report = model.report(X_test, y.iloc[test], groups, **of_test)
+    columns = f"{counted(X.shape[1], 'column')} after encoding"
+    facts = {"rows": f"{len(train)} train, {len(test)} test, {columns}"}
+    facts |= _facts_of_rows(data, len(table), left_out)
+    facts |= report.facts
+    facts |= _facts_of_columns(data, roles, table, test=test, groups=groups)
+    return Checked(
+        model=model,
+        report=Report(report.errors, facts),
+        X_test=X_test,
+        y_test=y.iloc[test],
+        auxiliary_test=z.iloc[test] if roles.auxiliary else None,
+    )
+
+
+class _Data(NamedTuple):
+    """Rows of a table that are used, and what is known of them.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        With a target and auxiliary values, all columns.
+    features : DataFrame
+        Columns that predict.
+    y : Series
+        Target.
+    z : DataFrame
+        Auxiliary columns.
+    copies, repeated : ndarray, (n,), bool
+        Rows that occur more than once; that others equal but for the target.
+    notes : dict
+        On columns, by name.
+    """
+
+    rows: pd.DataFrame
+    features: pd.DataFrame
+    y: pd.Series
+    z: pd.DataFrame
+    copies: np.ndarray
+    repeated: np.ndarray
+    notes: dict[Any, str]
+
+    @classmethod
+    def read(cls, table: pd.DataFrame, roles: Roles) -> "_Data":
+        """Read a table; KerhrmError if a column cannot be used, or none predicts."""
+        if isinstance(table, pd.DataFrame):
+            table = table.set_axis(table.columns.map(plain_name), axis=1)
+        cells = read_cells(without_notes(named(table)))
+        rows = complete_rows(cells.table, roles.target, roles.others, roles.auxiliary)
+        y = read_target(rows[roles.target])
+        z = read_auxiliary(rows[roles.auxiliary])
+        features = rows.drop(columns=list({roles.target, *roles.others}))
+        if not features.shape[1]:
+            options = " and ".join(roles.options)
+            hint = f"name fewer columns in {options}" if options else "add columns"
+            raise KerhrmError("no column is left that predicts", hint)
+        indistinct_names = [
+            name for name, column in features.items() if indistinct(column)
+        ]
+        for name in indistinct_names:  # identifiers, as are those beyond 64 bits
+            texts_of_name = features[name].astype(object).map(str, na_action="ignore")
+            features[name] = texts_of_name
+            note = "its whole numbers are too large for float64: each is a category"
+            before = cells.notes.get(name)
+            cells.notes[name] = f"{before}; {note}" if before else note
+        return cls(
+            rows=rows,
+            features=features,
+            y=y,
+            z=z,
+            copies=copied(features, y),
+            repeated=repeated(features),
+            notes=cells.notes,
+        )
+
+
+def _facts_of_rows(data: _Data, n_rows: int, left_out: list[str]) -> dict[str, str]:
+    """Facts on rows that are left out, or stand more than once in the table."""
+    facts = {}
+    n_missing = n_rows - len(data.rows)
+    if n_missing:
+        text = f"{counted(n_missing)} without a target or auxiliary value"
+        left_out = [*left_out, text]
+    if left_out:
+        facts["left out"] = ", ".join(left_out)
+    n_copies = int(data.copies.sum())
+    if n_copies:
+        text = f"{counted(n_copies)} occur more than once"
+        facts["copies"] = f"{text}; all copies of a row train, or all test"
+    n_repeated = int((data.repeated & ~data.copies).sum())
+    if n_repeated:
+        text = f"{counted(n_repeated)} differ from others in the target alone"
+        facts["repeated rows"] = f"{text}; such rows all train, or all test"
+    return facts
+
+
+def _facts_of_columns(
+    data: _Data,
+    roles: Roles,
+    table: pd.DataFrame,
+    *,
+    test: np.ndarray,
+    groups: pd.Series | None,
+) -> dict[str, str]:
+    """What is odd about columns."""
+    notes = table.attrs.get("notes", {}) | data.notes
+    data.features.attrs["notes"] = notes
+    odd = dict(oddities(data.features, data.y))
+    for name in dict.fromkeys((roles.target, *roles.others)):
+        column = data.rows[name]
+        remarks: list[Any] = [notes.get(name)]
+        if name not in roles.drop:
+            remarks.append(missing_code(column))
+        if name in roles.auxiliary:
+            remarks.append(digit_dates(column))
+        if name == roles.target:
+            remarks.append(_few(data.y, data.y.iloc[test]))
+            remarks.append(_dates_in_digits(data.y))
+        if name == roles.group and groups is not None and groups.is_unique:
+            remarks.append(OWN_GROUPS)
+        remarks = [remark for remark in remarks if remark]
+        if remarks:
+            odd[name] = "; ".join(remarks)
+    return {f"column {name!r}": text for name, text in odd.items()}
+
+
+def _dates_in_digits(y: pd.Series) -> str | None:
+    """Remark on a target whose digits are dates."""
+    digits = digit_dates(y)
+    if not digits:
+        return None
+    what, _, _ = digits.partition(":")
+    return f"{what}: give the days since a first day"
+
+
+def _check_labels(y: pd.Series) -> None:
+    """Refuse training rows with one label."""
+    if y.nunique() < 2:
+        problem = f"the target {y.name!r} is {str(y.iloc[0])!r} in all training rows"
+        raise KerhrmError(problem, "give more rows with the other label")
+
+
+def _few(y: pd.Series, tested: pd.Series) -> str | None:
+    """Say what is odd about a target, of which some rows are tested."""
+    if not is_regression(y):
+        counts = y.value_counts()
+        for label, count in counts.items():
+            if not (tested == label).any():
+                rows = counted(int(count))
+                text = f"{str(label)!r} stands in {rows}, none of which tests"
+                return f"{text}: the errors say nothing about it; give more such rows"
+        return None
+    numbers = sorted(y.unique())
+    if len(numbers) > MAX_CLASSES or (y % 1 != 0).any():
+        return None
+    shown = ", ".join(f"{number:g}" for number in numbers)
+    return f"it is predicted as a number: if {shown} are classes, merge them into two"
+
+
+def _known_only(
+    z: pd.DataFrame, train: np.ndarray, test: np.ndarray
+) -> tuple[np.ndarray, list[str]]:
+    """Test rows whose auxiliary categories some training row has, and notes on others.
+
+    Raises KerhrmError if that leaves less than half of them.
+    """
+    known = np.ones(len(test), dtype=bool)
+    notes = []
+    for name, column in z.items():
+        if not is_text(column):
+            continue
+        of_train = column.iloc[train]
+        seen = column.iloc[test].isin(of_train).to_numpy()
+        if seen.mean() < 0.5:
+            categories = f"{column.nunique()} categories in {counted(len(z))}"
+            problem = f"auxiliary column {name!r} has {categories}"
+            hint = almost_numbers(column) or "merge them, or give another column"
+            raise KerhrmError(f"{problem}: most test rows have one of their own", hint)
+        if not seen.all():
+            n_unseen = int((~seen).sum())
+            rows = counted(n_unseen, "test row")
+            notes.append(f"{rows} with {name!r} in no training row")
+        known &= seen
+    return test[known], notes

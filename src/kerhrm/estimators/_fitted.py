@@ -1,0 +1,235 @@
+"""What a fitted KerHRM says of rows: outputs, environments, a report; and how it
+compares with simpler models, which decides what predicts."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from kerhrm.algorithm.records import Direction, Environments
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._base import TableEstimator, computation
+from kerhrm.estimators._guard import (
+    ALL,
+    constant_only,
+    not_better,
+    worse_than_constant,
+)
+from kerhrm.estimators._inferred import InferredEnvironments
+from kerhrm.estimators._left_out import left_out
+from kerhrm.estimators._parameters import WithOptions
+from kerhrm.estimators._report import (
+    Report,
+    compare,
+    doubts,
+    facts,
+    indicators,
+    simple_models,
+)
+from kerhrm.estimators._steps import Prepared
+from kerhrm.features.ridge import Columns, RidgeModel
+from kerhrm.methods.inputs import Inputs
+from kerhrm.networks.base import resolve_device
+from kerhrm.options import Task
+from kerhrm.tables.auxiliary import AuxiliaryColumns
+from kerhrm.tables.data import read_features
+from kerhrm.tables.target import read_target
+
+
+class FittedInvariant(WithOptions, TableEstimator):
+    """Base of the estimators once they are fitted; :mod:`._model` has the fit."""
+
+    predictor_: str
+    selected_: dict[str, Any]
+    history_: list[dict[str, Any]]
+    _inferred: InferredEnvironments | None  #: None where none were looked for
+    _columns: AuxiliaryColumns | None  #: auxiliary columns of the fit
+    _reason: str | None  #: why ERM predicts
+    _simple: dict[str, RidgeModel]
+
+    def predict_environment_proba(
+        self, X: Any, y: Any = None, *, auxiliary: Any = None
+    ) -> np.ndarray:
+        """Probabilities (n_samples, n_environments inferred) of rows X with targets y.
+
+        After a fit with auxiliary columns: of rows with such columns; their targets do
+        not matter.  Where none were found all rows are in one environment.
+        """
+        check_is_fitted(self)
+        x = read_features(self, X, reset=False)
+        if self._columns is None:
+            if auxiliary is not None:
+                problem = "the fit had no auxiliary columns, and these rows have some"
+                raise KerhrmError(problem, "leave auxiliary out")
+            if y is None:
+                problem = "environments are told by rows and their targets; y is None"
+                hint = "give y, or fit with auxiliary columns"
+                raise KerhrmError(problem, hint)
+            target = read_target(y, len(x), **self._like(X))
+            if self._inferred is None:
+                self._units.target(target)  # which refuses what is no label
+                return np.ones((len(x), 1))
+            with computation(self.n_jobs):
+                return self._inferred.of_targets(x, target)
+        if self._inferred is None or self._inferred.auxiliary is None:
+            if auxiliary is not None:
+                self._columns.check(auxiliary, len(x), X)
+            return np.ones((len(x), 1))
+        if auxiliary is None:
+            problem = "the fit had auxiliary columns, and these rows have none"
+            raise KerhrmError(problem, "give auxiliary=... as well")
+        z = self._columns.read(auxiliary, len(x), X)
+        return self._inferred.auxiliary.environments_of(z).cpu().numpy()
+
+    def _like(self, X: Any) -> dict[str, Any]:
+        """How the target of rows X is read."""
+        return {"task": self._task, "varies": False, "table": X}
+
+    def report(
+        self, X: Any, y: Any, groups: Any = None, *, auxiliary: Any = None
+    ) -> Report:
+        """Errors on rows X with targets y, next to simpler models, in all and by
+        environment.
+
+        Best of rows that ``fit`` has not seen.  ``groups``, labels (n_samples,) of any
+        kind, are compared as well; a name of theirs is kept.  After a fit with
+        auxiliary columns the environments of the rows need theirs.
+        """
+        outputs = self._outputs(X)
+        x = read_features(self, X, reset=False)
+        if auxiliary is not None and self._columns is None:
+            problem = "the fit had no auxiliary columns, and these rows have some"
+            raise KerhrmError(problem, "leave auxiliary out")
+        y = read_target(y, len(x), **self._like(X))
+        members: dict[str, np.ndarray] = {}
+        inferred = self._inferred
+        known = auxiliary is not None
+        if inferred is not None and (inferred.auxiliary is None or known):
+            memberships = self.predict_environment_proba(X, y, auxiliary=auxiliary).T
+            members = {f"environment {j}": row for j, row in enumerate(memberships)}
+        if groups is not None:
+            members |= indicators(groups, len(x), taken={ALL, *members}, table=X)
+        device = resolve_device(self.device)
+        models = {name: model.to(device) for name, model in self._simple.items()}
+        others = {name: self._in_blocks(model, x) for name, model in models.items()}
+        target = self._units.target(y).double().numpy()
+        errors = compare({"KerHRM": outputs, **others}, target, members, self._task)
+        if self._task == "regression":
+            columns = errors.columns.drop("rows")
+            errors[columns] = errors[columns] ** 0.5 * self._units.y_scale
+        return Report(errors, facts(self))
+
+    def _evaluate(self, predictor: Any, x: Tensor) -> Tensor:
+        """Outputs (m,) of a network or, by the first direction of a linearisation, of
+        theta."""
+        if self.predictor_ != "linear":
+            return predictor(x.double())
+        f0, along = predictor(x)
+        return f0 + along[:, 0]
+
+    def _compare(
+        self, prepared: Prepared, environments: Environments, final: Direction
+    ) -> str | None:
+        """Compare KerHRM, the final direction over environments, with what is simpler;
+        why it is not better, if so."""
+        assert self._inferred is not None
+        inputs = prepared.inputs
+        y, points = inputs.y_validation, inputs.x_validation.cpu()
+        with torch.no_grad():
+            outputs = self._evaluate(self._predictor, points).numpy()
+            models, columns = self._keep_simple(inputs)
+            others = {name: model(points).numpy() for name, model in models.items()}
+        errors = self._errors(
+            {"KerHRM": outputs, **others}, y, inputs.weights_validation, inputs.task
+        )
+        report = self.report_ = compare(*errors)
+        if self.if_not_better == "fit":
+            return None
+        # in environments that are seen ERM may be better: what counts lies beyond them
+        if self._inferred.auxiliary is not None:
+            doubt = doubts(*errors)[report.index]
+            return constant_only(self.heterogeneity_) or worse_than_constant(
+                report, inputs.task, doubt
+            )
+        erm = models["ERM"]
+        path = columns.inputs if erm.tangents is None else columns.whole
+        train = inputs.y.double().cpu().numpy()
+        of_train = {
+            "KerHRM": self._unseen(prepared, environments, final),
+            "ERM": path.left_out(train, erm.ridge),
+            "constant": np.full(len(train), others["constant"][0]),
+        }
+        of_validation = {"KerHRM": outputs, **others}
+        errors = self._errors_of_all(inputs, of_train, of_validation)
+        report = compare(*errors)
+        doubt = doubts(*errors)[report.index]
+        return not_better(report, inputs.task, prepared.options.margin, doubt)
+
+    def _unseen(
+        self, prepared: Prepared, environments: Environments, final: Direction
+    ) -> np.ndarray:
+        """KerHRM's outputs (n,) of training points as if it had not seen them.
+
+        Of labels what the direction gains by a fifth of the points is taken off; of
+        numbers residuals are divided by 1 - k / n, as in generalised cross-validation.
+        """
+        inputs, problem = prepared.inputs, prepared.problem
+        with torch.no_grad():
+            outputs = self._evaluate(self._predictor, inputs.x.cpu()).double()
+        if inputs.task == "regression":
+            y = inputs.y.double().cpu()
+            k = min(final.k, len(y) // 2)
+            return (y - (y - outputs) / (1 - k / len(y))).numpy()
+        seen = final.predict(problem.psi_train, problem.f0_train)
+        unseen = left_out(problem, environments, final, prepared.options)
+        return (outputs - (seen - unseen).double().cpu()).numpy()
+
+    def _errors_of_all(
+        self,
+        inputs: Inputs,
+        of_train: dict[str, np.ndarray],
+        of_validation: dict[str, np.ndarray],
+    ) -> tuple[Any, ...]:
+        """What compares models on training and validation points, by their outputs.
+
+        Validation rows alone are few where an environment is small.  Outputs of
+        training points are by models that have not seen them.
+        """
+        both = {
+            name: np.concatenate([train, of_validation[name]])
+            for name, train in of_train.items()
+        }
+        weights = torch.cat(
+            [
+                torch.ones_like(part).double() if weight is None else weight
+                for part, weight in (
+                    (inputs.y, inputs.weights),
+                    (inputs.y_validation, inputs.weights_validation),
+                )
+            ]
+        )
+        targets = torch.cat([inputs.y, inputs.y_validation])
+        return self._errors(both, targets, weights, inputs.task)
+
+    def _errors(
+        self,
+        outputs: dict[str, np.ndarray],
+        y: torch.Tensor,
+        weights: torch.Tensor | None,
+        task: Task,
+    ) -> tuple[Any, ...]:
+        """What :func:`compare` takes, of validation points or of all points."""
+        assert self._inferred is not None
+        all_points = self._inferred.of_fit()
+        memberships = all_points[len(all_points) - len(y) :]
+        groups = {f"environment {j}": part for j, part in enumerate(memberships.T)}
+        counts = None if weights is None else weights.cpu().numpy()
+        return outputs, y.double().cpu().numpy(), groups, task, counts
+
+    def _keep_simple(self, inputs: Inputs) -> tuple[dict[str, RidgeModel], Columns]:
+        """Simpler models of the training rows, which a report compares with."""
+        models, columns = simple_models(inputs)
+        self._simple = {name: f.to("cpu") for name, f in models.items()}
+        return self._simple, columns

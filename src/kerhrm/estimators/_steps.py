@@ -1,0 +1,153 @@
+"""Steps of a fit on a table: made ready, tested, and iterated by Algorithm 1."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from kerhrm.algorithm.environments import choose_n_environments
+from kerhrm.algorithm.loop import Fit, fit
+from kerhrm.algorithm.records import Problem
+from kerhrm.errors import KerhrmError
+from kerhrm.estimators._parameters import FitOptions
+from kerhrm.estimators._start import GivenRows
+from kerhrm.features.map import NTFMap, RankError
+from kerhrm.features.nystroem import NystroemMap
+from kerhrm.features.options import NystroemOptions
+from kerhrm.heterogeneity.test import HeterogeneityResult, test_table
+from kerhrm.methods.auxiliary import AuxiliaryFit
+from kerhrm.methods.inputs import Inputs
+
+#: environments that are tried where their number is to be chosen
+MAX_ENVIRONMENTS = 5
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows ready for Algorithm 1.
+
+    Attributes
+    ----------
+    given : GivenRows
+        Rows as the caller has them.
+    inputs : Inputs
+        Standardised training and validation points, and w_0.
+    positions : ndarray, (n_samples,), int64
+        Point that stands for each given row; -1: none does.
+    features : NTFMap or NystroemMap
+        Reduced tangent features.
+    problem : Problem
+        Of these features.
+    options : FitOptions
+        With no k above the number of features.
+    by_auxiliary : AuxiliaryFit, or None
+        Environments as functions of auxiliary columns, once these are tested.
+    """
+
+    given: GivenRows
+    inputs: Inputs
+    positions: np.ndarray
+    features: NTFMap | NystroemMap
+    problem: Problem
+    options: FitOptions
+    by_auxiliary: AuxiliaryFit | None = None
+
+
+def prepare(
+    given: GivenRows, inputs: Inputs, positions: np.ndarray, options: FitOptions
+) -> Prepared:
+    """Reduce the features of points that have been read and split."""
+    options = _fewer_directions(inputs, options)
+    features = _reduced_features(inputs, options)
+    problem = Problem.from_features(
+        features,
+        inputs.x_validation,
+        inputs.y,
+        inputs.y_validation,
+        inputs.task,
+        inputs.seed,
+        weights=(inputs.weights, inputs.weights_validation),
+    )
+    numbers = sorted({min(k, len(features.s)) for k in options.k})
+    options = options.model_copy(update={"k": numbers})
+    return Prepared(given, inputs, positions, features, problem, options)
+
+
+def tested(prepared: Prepared) -> HeterogeneityResult | None:
+    """The pre-test of a numeric target, on the rows of the table; None: there is none.
+
+    Validation rows count if they are a share of these rows.
+    """
+    inputs, options = prepared.inputs, prepared.options.pretest
+    if options is None or inputs.task == "classification":
+        return None
+    x, y = inputs.x, inputs.y
+    if prepared.given.validation is None:
+        x = torch.cat([x, inputs.x_validation])
+        y = torch.cat([y, inputs.y_validation])
+    return test_table(x.double().cpu().numpy(), y.double().cpu().numpy(), options)
+
+
+def with_number(prepared: Prepared) -> tuple[Prepared, str | None]:
+    """Choose the number of environments; and why ERM predicts, if one is best."""
+    most = min(MAX_ENVIRONMENTS, len(prepared.inputs.x) // 2)
+    number = choose_n_environments(prepared.problem, prepared.options, most)
+    update = {"n_environments": max(number, 2)}
+    prepared = replace(prepared, options=prepared.options.model_copy(update=update))
+    single = "one environment explains validation rows best"
+    return prepared, None if number > 1 else single
+
+
+def iterated(prepared: Prepared) -> Fit:
+    """Iterations of Algorithm 1, or the only one over auxiliary columns.
+
+    Raises KerhrmError where rounding makes the clustering's equations singular.
+    """
+    by_auxiliary, inputs = prepared.by_auxiliary, prepared.inputs
+    if by_auxiliary is not None and by_auxiliary.iteration is not None:
+        return by_auxiliary.iteration
+    points = inputs.x, inputs.x_validation
+    try:
+        return fit(prepared.problem, prepared.options, points)
+    except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+        problem = "the clustering's equations are singular"
+        hint = "raise clustering_ridge or noise_sd in options"
+        raise KerhrmError(problem, hint) from error
+
+
+def _fewer_directions(inputs: Inputs, options: FitOptions) -> FitOptions:
+    """Options whose k is small enough for the training points.
+
+    Raises KerhrmError if there are too few points for the environments.
+    """
+    n, n_environments = len(inputs.x), options.n_environments
+    draws = n if inputs.units is None else int(inputs.units.sum())
+    if draws < 2 * n_environments:
+        problem = f"n_samples: {n} training rows are too few for n_environments"
+        hint = "lower it, or give more rows"
+        raise KerhrmError(f"{problem}={n_environments}", hint)
+    most = max(1, n // n_environments)
+    return options.model_copy(update={"k": [min(k, most) for k in options.k]})
+
+
+def _reduced_features(inputs: Inputs, options: FitOptions) -> NTFMap | NystroemMap:
+    """Reduce training points to the largest k, or to as many as the features have.
+
+    By way of landmarks where there are more than ``max_exact`` points.
+    """
+    exact = len(inputs.x) <= options.max_exact
+    landmarks = NystroemOptions(n_landmarks=options.n_landmarks)
+    k = max(options.k)
+    if not exact:
+        k = min(k, options.n_landmarks)
+    while True:
+        try:
+            if exact:
+                return NTFMap.fit(inputs.network, inputs.x, k)
+            return NystroemMap.fit(inputs.network, inputs.x, k, landmarks, inputs.seed)
+        except RankError as error:
+            if k == 1:
+                raise
+            # the last directions of that rank may be lost, too, where rounding rules
+            # them
+            k = max(1, min(error.rank, 4 * k // 5))

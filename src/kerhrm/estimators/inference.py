@@ -1,0 +1,232 @@
+"""The methods that infer environments, or rows that count more, as estimators.
+
+Parameters are those of :mod:`kerhrm.estimators.baselines`.
+"""
+
+from typing import Any, Literal
+
+import torch
+
+from kerhrm.estimators.baselines import Baseline
+from kerhrm.methods.inputs import Fitted
+from kerhrm.methods.options import PointLoss
+from kerhrm.networks.base import Network
+from kerhrm.options import Task
+
+
+class EIIL(Baseline):
+    """Environment inference for invariant learning (Creager et al. 2021).
+
+    Environments are inferred from the errors of a reference network, and IRMv1 trains
+    on them; ``environments_`` has those of the rows.
+
+    Parameters
+    ----------
+    loss : {"squared", "logistic"}
+        Of a point; logistic in classification alone.
+    penalty_weight : float
+        Lambda, of the squared scale-gradients.
+    anneal : int
+        Steps before the penalty's weight applies.
+    steps, learning_rate, weight_decay : int, float, float
+        Of Adam, on all points; the decay is part of the objective.
+    reference_steps : int
+        Steps of the reference network.
+    inference_steps, inference_rate : int, float
+        Of Adam on the soft assignment.
+    task, network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Examples
+    --------
+    >>> from kerhrm import EIIL
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> EIIL(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
+    """
+
+    _method = "eiil"
+
+    def __init__(
+        self,
+        *,
+        loss: PointLoss = "squared",
+        penalty_weight: float = 1e4,
+        anneal: int = 50,
+        steps: int = 200,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 0.0,
+        reference_steps: int = 50,
+        inference_steps: int = 1000,
+        inference_rate: float = 1e-2,
+        task: Task = "classification",
+        network: Any = (1024,),
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.penalty_weight = penalty_weight
+        self.anneal = anneal
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.reference_steps = reference_steps
+        self.inference_steps = inference_steps
+        self.inference_rate = inference_rate
+        self.task = task
+        self.network = network
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+
+
+class JTT(Baseline):
+    """Just Train Twice (Liu et al. 2021), a classifier.
+
+    Rows that a first network gets wrong count more in the training of a second one;
+    ``environments_`` is 1 for them and 0 for the others.
+
+    Parameters
+    ----------
+    identification_steps : int
+        Of the first network, by ERM.
+    upweight : float
+        How often a row of the error set counts.
+    loss : {"squared", "logistic"}
+        Of a point.
+    steps, learning_rate : int, float
+        Of Adam, on all points; the rate is that of both networks.
+    network, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Examples
+    --------
+    >>> from kerhrm import JTT
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> JTT(random_state=0).fit(X, y).predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
+    """
+
+    _method = "jtt"
+    task: Task = "classification"
+
+    def __init__(
+        self,
+        *,
+        identification_steps: int = 50,
+        upweight: float = 5.0,
+        loss: PointLoss = "logistic",
+        steps: int = 200,
+        learning_rate: float = 1e-3,
+        network: Any = (1024,),
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.identification_steps = identification_steps
+        self.upweight = upweight
+        self.loss = loss
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.network = network
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+
+
+class HRM(Baseline):
+    """Heterogeneous risk minimisation (Liu et al. 2021), of linear models.
+
+    Gates select columns; ``environments_`` has the inferred environments of the rows.
+    There is no intercept: where one class is rarer than the other, balance the classes
+    first.
+
+    Parameters
+    ----------
+    n_environments : int
+        K, of the clustering.
+    n_iterations : int
+        Turns of clustering and selection.
+    cluster_steps, cluster_rounds, cluster_rate, cluster_l1 : int, int, float, float
+        Of Adam for the clusters' linear models: steps, reassignments among them,
+        learning rate, and a gate-weighted L1.
+    gate_steps, gate_rate, gate_noise : int, float, float
+        Of Adam for the gates and the invariant model: steps, learning rate, noise of
+        the gates.
+    gate_cost, gate_goal : float, {"few", "all"}
+        Cost of open gates, or of the square of closed ones.
+    penalty_weight, growth : float
+        Alpha, of the gradients' variance, and a factor of both weights per iteration.
+    threshold : float
+        Gate probability above which a column is selected.
+    task, validation_fraction, random_state, device, n_jobs : optional
+        As in :class:`~kerhrm.ERM`.
+
+    Examples
+    --------
+    >>> from kerhrm import HRM
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, ["low", "low", "high", "high"] * 10
+    >>> model = HRM(gate_steps=500, cluster_steps=50, n_iterations=1, random_state=0)
+    >>> model = model.fit(X, y)
+    >>> model.predict([[0.0], [3.0]]).tolist()
+    ['low', 'high']
+    """
+
+    _method = "hrm"
+    network = ()
+
+    def __init__(
+        self,
+        *,
+        n_environments: int = 3,
+        n_iterations: int = 5,
+        cluster_steps: int = 3000,
+        cluster_rounds: int = 10,
+        cluster_rate: float = 1e-3,
+        cluster_l1: float = 0.01,
+        gate_steps: int = 6000,
+        gate_rate: float = 1e-3,
+        gate_noise: float = 0.1,
+        gate_cost: float = 0.1,
+        gate_goal: Literal["few", "all"] = "few",
+        penalty_weight: float = 1000.0,
+        growth: float = 1.05,
+        threshold: float = 0.2,
+        task: Task = "classification",
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_environments = n_environments
+        self.n_iterations = n_iterations
+        self.cluster_steps = cluster_steps
+        self.cluster_rounds = cluster_rounds
+        self.cluster_rate = cluster_rate
+        self.cluster_l1 = cluster_l1
+        self.gate_steps = gate_steps
+        self.gate_rate = gate_rate
+        self.gate_noise = gate_noise
+        self.gate_cost = gate_cost
+        self.gate_goal = gate_goal
+        self.penalty_weight = penalty_weight
+        self.growth = growth
+        self.threshold = threshold
+        self.task = task
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
+
+    def _network_of(self, fitted: Fitted, network: Network) -> Network:
+        """Linear model as a network without hidden layers."""
+        points = torch.eye(self.n_features_in_).to(network.weights["weight_0"])
+        slopes = fitted.networks["model"](points)[None].double()
+        return network.with_weights(
+            {"weight_0": slopes, "bias_0": torch.zeros_like(slopes[:, 0])}
+        )

@@ -1,0 +1,231 @@
+"""Ridge regressions of n points on q columns, by one decomposition.
+
+The formulas are those of :mod:`kerhrm.features.ridge`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from kerhrm.features.design import ROWS, Block, Design
+from kerhrm.threads import one_blas_thread
+
+RIDGES = np.logspace(-6, 4, 21)  #: lambda, in units of the columns' mean square norm
+RANK_TOLERANCE = 1e-10  #: of eigenvalues, as a share of the largest
+LARGEST_LEVERAGE = 1 - 1e-6  #: beyond it a point is fitted whatever its label
+#: above them, and above twice the points, the decomposition is that of the points
+MANY_COLUMNS = 2000
+
+
+@dataclass(frozen=True)
+class RidgePath:
+    """Ridge regressions of n points on q columns, for every lambda and any labels.
+
+    Attributes
+    ----------
+    design : Design
+        The columns.
+    values, v : ndarray, (r,), (q, r)
+        Of the centred columns: squared singular values, and right singular vectors.
+    mean : ndarray, (q,)
+        Of the columns.
+    weights : ndarray, (n,)
+        Of the points, of mean 1; sums over points are weighted sums, and left singular
+        vectors have a factor of the weights' square root.
+    units : ndarray, (n,)
+        Equal draws that each point stands for: one of them is left out at a time.
+    """
+
+    design: Design
+    values: np.ndarray
+    v: np.ndarray
+    mean: np.ndarray
+    weights: np.ndarray
+    units: np.ndarray
+
+    @classmethod
+    def decompose(
+        cls,
+        columns: Design | np.ndarray,
+        weights: np.ndarray | None = None,
+        units: np.ndarray | None = None,
+    ) -> Self:
+        """Decompose the columns of n points.
+
+        Parameters
+        ----------
+        columns : Design or ndarray, (n, q)
+            Columns of the regressions.
+        weights : ndarray, (n,), optional
+            Of the points, of mean 1; equal by default.
+        units : ndarray, (n,), optional
+            Equal draws that each point stands for; one by default.
+        """
+        design = columns if isinstance(columns, Design) else Design(columns)
+        n = len(design)
+        if weights is None:
+            weights = np.ones(n)
+        if units is None:
+            units = np.ones(n)
+        with one_blas_thread():
+            mean = design.sums(weights) / n
+            root = np.sqrt(weights)[:, None]
+            centred = (
+                (rows, root[rows] * (block - mean)) for rows, block in design.blocks()
+            )
+            q = len(mean)
+            if q > max(MANY_COLUMNS, 2 * n):
+                eigenvalues, v = _by_points(centred)
+            else:
+                second = np.zeros((q, q))
+                for _, block in centred:
+                    second += block.T @ block
+                eigenvalues, v = np.linalg.eigh(second)
+        floor = max(RANK_TOLERANCE * eigenvalues[-1], np.finfo(float).tiny)
+        kept = eigenvalues > floor
+        return cls(
+            design=design,
+            values=eigenvalues[kept],
+            v=v[:, kept],
+            mean=mean,
+            weights=weights,
+            units=units,
+        )
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """Left singular vectors, (n, r)."""
+        blocks = [block for _, block in self._computed_left()]
+        return np.concatenate(blocks)
+
+    def _left_blocks(self) -> Iterator[Block]:
+        """Rows and their left singular vectors, of all points in order."""
+        n = len(self.design)
+        if n <= ROWS:
+            yield slice(0, n), self.u
+        else:
+            yield from self._computed_left()
+
+    def _computed_left(self) -> Iterator[Block]:
+        directions = self.v / np.sqrt(self.values)
+        for rows, left in self.design.times(directions, self.mean):
+            root = np.sqrt(self.weights[rows])
+            left *= root[:, None]
+            yield rows, left
+
+    def shrinkage(self, ridge: float) -> np.ndarray:
+        """s^2 / (s^2 + lambda) of the directions, (r,)."""
+        norm = self.values.sum() / len(self.design)
+        return self.values / (self.values + ridge * norm)
+
+    def _centred(self, y: np.ndarray) -> np.ndarray:
+        """Labels less their mean, times the root of the weights."""
+        mean = (self.weights * y).mean()
+        return np.sqrt(self.weights) * (y - mean)
+
+    @property
+    def _own_share(self) -> np.ndarray:
+        """Share (n,) of each point's unit in the mean of all labels."""
+        return self.weights / len(self.weights) / self.units
+
+    def _along(self, y: np.ndarray) -> np.ndarray:
+        """Coordinates U^T y (r,) of labels (n,)."""
+        centred = self._centred(y)
+        along = np.zeros(len(self.values))
+        for rows, u in self._left_blocks():
+            along += u.T @ centred[rows]
+        return along
+
+    def choose(self, y: np.ndarray) -> tuple[float, float]:
+        """The lambda with the least leave-one-out error of labels (n,), and that error.
+
+        Without any columns, or where every lambda fits some point exactly, the mean of
+        the others predicts, and lambda is infinite.
+        """
+        n = len(y)
+        left_out_residuals = self._centred(y) / (1 - self._own_share)
+        best_ridge = np.inf
+        least_error = float(np.mean(left_out_residuals**2))
+        if len(self.values) == 0:
+            return best_ridge, least_error
+        squares, leverage = self._by_ridge(y)
+        errors = squares / n
+        for ridge, error, highest in zip(RIDGES, errors, leverage, strict=True):
+            if highest <= LARGEST_LEVERAGE and error < least_error:
+                best_ridge = float(ridge)
+                least_error = float(error)
+        return best_ridge, least_error
+
+    def _by_ridge(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sum of squared leave-one-out residuals, and largest leverage, of each of
+        :data:`RIDGES`."""
+        n = len(y)
+        centred = self._centred(y)
+        squares = np.zeros(len(RIDGES))
+        leverage = np.zeros(len(RIDGES))
+        with one_blas_thread():
+            along = self._along(y)[:, None]
+            shrinkages = np.column_stack([self.shrinkage(ridge) for ridge in RIDGES])
+            for rows, u in self._left_blocks():
+                h = self.weights[rows, None] / n + u**2 @ shrinkages
+                h /= self.units[rows, None]
+                fitted = u @ (shrinkages * along)
+                residuals = centred[rows, None] - fitted
+                leverage = np.maximum(leverage, h.max(0))
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    left_out_residuals = residuals / (1 - h)
+                    squares += (left_out_residuals**2).sum(0)
+        return squares, leverage
+
+    def leave_one_out(self, y: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Predictions of each label (n,) by all others, their mean squared error, and
+        the lambda."""
+        ridge, error = self.choose(y)
+        return self.left_out(y, ridge), error, ridge
+
+    def left_out(self, y: np.ndarray, ridge: float) -> np.ndarray:
+        """Predictions of each label (n,) by all others, with a lambda."""
+        n = len(y)
+        root = np.sqrt(self.weights)
+        centred = self._centred(y)
+        if np.isinf(ridge):
+            left_out_residuals = centred / (1 - self._own_share)
+            return np.asarray(y - left_out_residuals / root)
+        predictions = np.empty(n)
+        shrinkage = self.shrinkage(ridge)
+        with one_blas_thread():
+            along = self._along(y)
+            for rows, u in self._left_blocks():
+                h = self.weights[rows] / n + u**2 @ shrinkage
+                h = h / self.units[rows]
+                h = np.minimum(h, LARGEST_LEVERAGE)
+                fitted = u @ (shrinkage * along)
+                left_out_residuals = (centred[rows] - fitted) / (1 - h)
+                predictions[rows] = y[rows] - left_out_residuals / root[rows]
+        return predictions
+
+    def solve(self, y: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
+        """Coefficients beta (q,) and intercept b of labels (n,)."""
+        mean = (self.weights * y).mean()
+        if np.isinf(ridge):
+            return np.zeros_like(self.mean), float(mean)
+        with one_blas_thread():
+            along = self._along(y)
+            inverse = self.shrinkage(ridge) / np.sqrt(self.values)
+            beta = self.v @ (inverse * along)
+        intercept = mean - self.mean @ beta
+        return beta, float(intercept)
+
+
+def _by_points(centred: Iterator[Block]) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (n,) of Z^T Z and its eigenvectors (q, n), by those of Z Z^T (n, n).
+
+    Of vectors with eigenvalue zero only the length may be wrong; nobody keeps them.
+    """
+    z = np.concatenate([block for _, block in centred])
+    eigenvalues, u = np.linalg.eigh(z @ z.T)
+    lengths = np.sqrt(np.maximum(eigenvalues, np.finfo(float).tiny))
+    return eigenvalues, z.T @ (u / lengths)

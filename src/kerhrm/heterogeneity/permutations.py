@@ -1,0 +1,105 @@
+"""Residuals against permutations of them, in sequence.
+
+The test and its null hypothesis are in :mod:`kerhrm.heterogeneity.test`.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.heterogeneity.result import HeterogeneityResult
+from kerhrm.randomness import stream
+
+#: points beyond which the credit of the null hypothesis grows no more
+CREDIT_POINTS = 2000
+
+
+def against_permutations(
+    features: np.ndarray,
+    residuals: np.ndarray,
+    options: HeterogeneityOptions,
+    seed: int,
+    groups: np.ndarray | None = None,
+) -> HeterogeneityResult:
+    """Test residuals that are exchangeable under the null.
+
+    Then the p-value is exact: at most ``level`` with at most that probability.
+
+    Parameters
+    ----------
+    features : ndarray, (n, k)
+        Orthonormal.
+    residuals : ndarray, (n,)
+        Of the labels.
+    options : HeterogeneityOptions
+        Of the test.
+    seed : int
+        Draws permutations and initialisations.
+    groups : ndarray, (n,), optional
+        Numbers of the groups within which the residuals are exchangeable.
+
+    Returns
+    -------
+    HeterogeneityResult
+        With the p-value.
+    """
+    from kerhrm.heterogeneity.statistic import gains
+
+    n = len(residuals)
+    orders = _permutations(n, options.n_permutations, seed, groups)
+    credit = options.min_gain * math.sqrt(min(n, CREDIT_POINTS)) / n
+    result = in_sequence(
+        gains(features, residuals[orders], options, seed),
+        n_permutations=options.n_permutations,
+        level=options.level,
+        credit=credit,
+    )
+    return replace(result, n_points=n)
+
+
+def _permutations(
+    n: int, n_permutations: int, seed: int, groups: np.ndarray | None
+) -> np.ndarray:
+    """Orders (1 + n_permutations, n) of n points, the first as they are, the others at
+    random within groups (n,)."""
+    if groups is None:
+        groups = np.zeros(n, dtype=np.int64)
+    random = stream(seed, "heterogeneity", "permutations")
+    together = np.argsort(groups, kind="stable")
+    orders = np.tile(np.arange(n), (1 + n_permutations, 1))
+    for order in orders[1:]:
+        order[together] = np.lexsort((random.random(n), groups))
+    return orders
+
+
+def in_sequence(
+    gains: Iterator[float], n_permutations: int, level: float, credit: float = 0.0
+) -> HeterogeneityResult:
+    """Compare the first gain, less a credit, with permutations' until p is above
+    ``level``."""
+    gain = next(gains)
+    null = np.full(n_permutations, np.nan)
+    enough = math.ceil(level * (1 + n_permutations) - 1e-9)
+    for n_drawn, of_permutation in enumerate(gains, start=1):
+        null[n_drawn - 1] = of_permutation
+        n_larger = int((null >= gain - credit).sum())
+        if n_larger == enough:
+            p_value = n_larger / n_drawn
+            break
+    else:
+        p_value = (1 + n_larger) / (1 + n_permutations)
+    detected = bool(p_value <= level)
+    return HeterogeneityResult(gain, null, p_value, detected)
+
+
+def orthonormal(features: np.ndarray) -> np.ndarray:
+    """Columns with the span of the features (n, k), orthogonal and of
+    mean square one."""
+    n = len(features)
+    u, s, _ = np.linalg.svd(features, full_matrices=False)
+    floor = n * np.finfo(float).eps * s[0]
+    rank = int((s > floor).sum())
+    return np.ascontiguousarray(u[:, :rank] * np.sqrt(n))

@@ -1,0 +1,198 @@
+"""Residuals of one regression, in units of their scale.
+
+The null model of data without environments is
+
+    y = m(x) + s(x) e
+
+with any mean, any scale, and noise e of any shape that does not depend on x.  Neither
+function has seen the residual that it is used for: m is a ridge regression in closed
+form (:mod:`kerhrm.features.ridge`), left one out, and s the best of a few models by
+cross-validation.
+
+Errors of m look like environments where noise has an edge or outliers.  So m is a rank
+regression: fitted to m + c z, z the normal scores of y - m, as long as that lowers
+sum_i z_i (y_i - m_i) (Jaeckel, Annals of Mathematical Statistics 43, 1972).  The scale
+is fitted to |y - m(x)|, cut, by gamma deviance: small residuals do not dominate, as
+they do among logarithms.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from scipy import stats
+from sklearn import config_context
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import GammaRegressor
+from sklearn.metrics import mean_gamma_deviance
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from kerhrm.features.ridge import Columns
+from kerhrm.networks.build import build
+from kerhrm.networks.options import NetworkOptions
+
+RANK_STEPS = 6  #: of the rank regression
+
+
+LARGEST = 10.0  #: residual, in units of the median size, that the scale is fitted to
+
+
+#: share of the rows beyond which one label among continuous ones has a law of its own
+ATOM = 0.1
+
+
+#: scales are kept within this factor of their median
+SPREAD = 10.0
+
+
+ALIKE = 40  #: points whose residuals are permuted among each other, or more
+
+
+@config_context(transform_output="default")  # type: ignore[untyped-decorator]
+def scaled_residuals(
+    x: np.ndarray, y: np.ndarray, folds: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Residuals of one regression in units of their scale.
+
+    Parameters
+    ----------
+    x : ndarray, (n, d), float64
+        Inputs.
+    y : ndarray, (n,), float64
+        Labels.
+    folds : int
+        Of the scale's cross-validation.
+    seed : int
+        Draws these folds.
+
+    Returns
+    -------
+    scores : ndarray, (n,)
+        Normal scores of (y - m) / s, out of fold.
+    scale : ndarray, (n,)
+        s, in units of its median.
+    mean : ndarray, (n,)
+        m, in units of y's standard deviation.
+    """
+    y = (y - y.mean()) / y.std()
+    standardised = StandardScaler().fit_transform(x).astype(np.float32)
+    network = build(NetworkOptions(), 0, x.shape[1])
+    columns = Columns.extract(network, torch.from_numpy(standardised))
+    mean = rank_regression(columns, y)
+    size = np.abs(y - mean)
+    size = np.minimum(size, LARGEST * np.median(size) or np.inf)
+    size = np.maximum(size / size.mean(), 1e-3)  # gamma deviance wants positive values
+    from_median = np.abs(mean - np.median(mean))
+    inputs = np.column_stack([x, mean, from_median])
+    split = KFold(folds, shuffle=True, random_state=seed)
+    predictions = [
+        cross_val_predict(model, inputs, size, cv=split) for model in scale_models()
+    ]
+    scale = min(predictions, key=lambda scale: mean_gamma_deviance(size, scale))
+    scale = np.clip(scale / np.median(scale), 1 / SPREAD, SPREAD)
+    return normal_scores((y - mean) / scale), scale, mean
+
+
+def alike(scale: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Numbers (n,) of groups of points whose scale s and mean m (n,) are alike.
+
+    The points are cut into groups of like scale, and these into groups of like mean,
+    about as many as there are of them, of :data:`ALIKE` points or more each.
+    """
+    n = len(scale)
+    groups = np.empty(n, dtype=np.int64)
+    by_scale = np.argsort(scale, kind="stable")
+    n_scales = max(1, round(math.sqrt(n // ALIKE)))
+    number = 0
+    for like_scale in np.array_split(by_scale, n_scales):
+        by_mean = like_scale[np.argsort(mean[like_scale], kind="stable")]
+        n_means = max(1, len(like_scale) // ALIKE)
+        for group in np.array_split(by_mean, n_means):
+            groups[group] = number
+            number += 1
+    return groups
+
+
+def rank_regression(columns: Columns, y: np.ndarray) -> np.ndarray:
+    """Predictions of each label (n,) by all others, with little dispersion of the
+    residuals."""
+    mean, _ = columns.leave_one_out(y)
+    scores = normal_scores(y - mean)
+    least = float(scores @ (y - mean)) / len(y)
+    step = least
+    for _ in range(RANK_STEPS):
+        moved, _ = columns.leave_one_out(mean + step * scores)
+        ranked = normal_scores(y - moved)
+        dispersion = float(ranked @ (y - moved)) / len(y)
+        if dispersion < least:
+            mean = moved
+            scores = ranked
+            least = dispersion
+        else:
+            step /= 3
+    return mean
+
+
+def beside_atom(y: np.ndarray) -> np.ndarray:
+    """Rows (n,), bool, without those of a frequent label among continuous ones."""
+    _, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
+    n_others = len(y) - counts.max()
+    frequent = n_others < (1 - ATOM) * len(y)
+    continuous = 2 * (counts == 1).sum() > n_others
+    if frequent and continuous:
+        return np.asarray(inverse != counts.argmax())
+    return np.ones(len(y), dtype=bool)
+
+
+def spread_ties(y: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Labels (n,), equal ones drawn from between their neighbours.
+
+    Counts lie on lines, too.
+    """
+    labels, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
+    middle = (labels[1:] + labels[:-1]) / 2
+    first = 2 * labels[0] - middle[0]
+    last = 2 * labels[-1] - middle[-1]
+    edges = np.concatenate([[first], middle, [last]])
+    drawn = random.uniform(edges[inverse], edges[inverse + 1])
+    tied = counts[inverse] > 1
+    return np.where(tied, drawn, y)
+
+
+def normal_scores(residuals: np.ndarray) -> np.ndarray:
+    """Normal scores Phi^-1((rank - 1/2) / n) of residuals (n,)."""
+    ranks = stats.rankdata(residuals)
+    shares = (ranks - 0.5) / len(residuals)
+    return np.asarray(stats.norm.ppf(shares))
+
+
+def scale_models() -> Iterator[BaseEstimator]:
+    """Candidates for s(x); all of them predict positive numbers."""
+    yield DummyRegressor()
+    yield HistGradientBoostingRegressor(
+        loss="gamma",
+        learning_rate=0.1,
+        max_iter=30,
+        max_leaf_nodes=8,
+        l2_regularization=1.0,
+        random_state=0,
+    )
+    for penalty in (0.03, 0.3):  # log-linear
+        yield make_pipeline(
+            StandardScaler(),
+            FunctionTransformer(_bent),
+            StandardScaler(),
+            GammaRegressor(alpha=penalty, solver="newton-cholesky", max_iter=300),
+        )
+
+
+def _bent(x: np.ndarray) -> np.ndarray:
+    """Inputs (n, d), their size and its logarithm; the log of a scale
+    may follow each."""
+    size = np.abs(x)
+    return np.column_stack([x, size, np.log(size + 0.1)])

@@ -1,0 +1,67 @@
+"""Points of environments, and intervals of means."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import binomtest, ttest_1samp
+from sklearn.linear_model import LinearRegression
+
+from kerhrm.plots.axes import entry, legend, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def points(
+    ax: "Axes",
+    x: np.ndarray,
+    y: np.ndarray,
+    memberships: np.ndarray,
+    names: Sequence[str],
+    *,
+    lines: bool = False,
+) -> None:
+    """Draw points by their most probable environment, the largest environment at the
+    back.
+
+    With ``lines``: least squares of y on x in each environment, points weighted by
+    membership.
+    """
+    likeliest = memberships.argmax(1)
+    counts = np.bincount(likeliest, minlength=memberships.shape[1])
+    for e, name in enumerate(names):
+        members = likeliest == e
+        n_larger = (counts > counts[e]).sum()
+        behind = n_larger - len(counts)
+        ax.scatter(
+            x[members],
+            y[members],
+            **style(e),
+            s=18,
+            alpha=0.5 if lines else 0.7,
+            linewidths=0,
+            zorder=2 + 0.01 * behind,
+            label=entry(f"{name} ({members.mean():.0%} of the rows)"),
+        )
+        if lines:
+            line = LinearRegression()
+            line.fit(x[:, None], y, sample_weight=memberships[:, e])
+            ends = np.array([x.min(), x.max()])
+            outputs = line.predict(ends[:, None])
+            ax.plot(ends, outputs, color=style(e)["color"], zorder=3)
+    legend(ax, 1.5)
+
+
+def interval(values: Any, shares: bool) -> tuple[float, float, float]:
+    """Mean and ends of its 95 % interval.
+
+    Wilson's of a share, Student's of nonnegative numbers.
+    """
+    if shares:
+        test = binomtest(int(values.sum()), len(values))
+        return test.statistic, *test.proportion_ci(method="wilson")
+    if len(values) < 2:
+        return float(values.mean()), np.nan, np.nan
+    low, high = ttest_1samp(values, 0).confidence_interval()
+    return float(values.mean()), max(0.0, low), high

@@ -1,0 +1,51 @@
+"""One or several estimators, by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from kerhrm.errors import KerhrmError
+
+
+def check_comparable(fits: Mapping[str, Any]) -> None:
+    """Refuse what cannot predict, and classifiers among regressors."""
+    for name, model in fits.items():
+        if not hasattr(model, "predict"):
+            problem = f"{name!r} is of type {type(model).__name__}: it cannot predict"
+            raise KerhrmError(problem, "give fitted estimators")
+    kinds = {is_classifier(model) for model in fits.values()}
+    if len(kinds) > 1:
+        problem = "classifiers and regressors have no error in common"
+        raise KerhrmError(problem, "draw them one after the other")
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """Estimators by name: as given, or by class, seed or number where one says too
+    little."""
+    if isinstance(models, Mapping):
+        named = {str(name) or "''": model for name, model in models.items()}
+        if len(named) < len(models):
+            names = [str(name) for name in models]
+            twice = next(name for name in names if names.count(name) > 1)
+            problem = f"two models have the same name, {twice}"
+            raise KerhrmError(problem, "rename one of them")
+    else:
+        several = list(models) if isinstance(models, list | tuple) else [models]
+        named = dict(zip(_names_of(several), several, strict=True))
+    if not named:
+        hint = "give one, a list, or a dict of them by name"
+        raise KerhrmError("no estimators given", hint)
+    return named
+
+
+def _names_of(models: list[Any]) -> list[str]:
+    """Different names: classes, seeds of one class, or classes with a number."""
+    classes = [type(model).__name__ for model in models]
+    seeds = [f"seed {getattr(model, 'seed_', None)}" for model in models]
+    one_class = len(set(classes)) == 1
+    if one_class and 1 < len(set(seeds)) == len(seeds):
+        return seeds
+    if len(set(classes)) < len(classes):
+        return [f"{name} {number}" for number, name in enumerate(classes, start=1)]
+    return classes

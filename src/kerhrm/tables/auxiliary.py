@@ -1,0 +1,295 @@
+"""Auxiliary columns, which environments are functions of, as numbers."""
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.options import suggest
+from kerhrm.tables.arrays import check_order, first_row, frame, is_frame, plain
+from kerhrm.tables.cells import NO_NUMBER, Words, visible
+from kerhrm.tables.columns import starts
+from kerhrm.tables.data import EXACT, check_values
+from kerhrm.tables.dates import possible_orders, readings
+
+NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
+#: kinds of columns by pandas' names of what they hold
+KINDS = {
+    NUMBERS: {"boolean", "integer", "floating", "mixed-integer-float", "decimal"},
+    DATES: {"datetime64", "datetime", "date", "period"},
+    DURATIONS: {"timedelta64", "timedelta"},
+}
+SHOWN = 5  #: known categories that an error names
+
+
+@dataclass(frozen=True)
+class AuxiliaryColumn:
+    """How one column is read.
+
+    Attributes
+    ----------
+    name : object
+        None: it has no name.
+    kind : str
+        Of :data:`KINDS`, or categories.
+    origin : int
+        What numbers are counted from: the least of integers that are larger than
+        float64 can tell apart, else 0.
+    categories : list
+        Their places in it are their numbers.
+    """
+
+    name: Any
+    kind: str
+    origin: int
+    categories: list[Any]
+
+    @classmethod
+    def learn(cls, name: Any, values: pd.Series, where: str) -> Self:
+        """Learn what a column holds; an error says ``where`` it stands."""
+        as_numbers = _numbers_in_text(values)
+        # "01" and "1" are two categories
+        if as_numbers is not values and as_numbers.nunique() == values.nunique():
+            values = as_numbers
+        kind, origin, categories = _kind(values, where), 0, []
+        if kind == CATEGORIES:
+            _check_no_dates(values, where)
+            categories = _categories(values, where)
+            if len(categories) == len(values) > 1:
+                problem = f"{where} has another category in every row"
+                hint = "leave it out, or give numbers, dates, or groups of rows"
+                raise KerhrmError(problem, hint)
+        elif kind == NUMBERS and _whole(values):
+            least, largest = int(values.min()), int(values.max())
+            origin = least if max(-least, largest) > EXACT else 0
+        return cls(name, kind, origin, categories)
+
+    def read(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
+        """Numbers (n,), float64, of a column of the same kind, in a table."""
+        if self.kind == CATEGORIES:
+            return self._codes(values, where, table)
+        values = _numbers_in_text(values) if self.kind == NUMBERS else values
+        if (kind := _kind(values, where)) != self.kind:
+            problem = f"{where} held {self.kind} in the fit; got {kind}"
+            hint = f"convert it to {self.kind}"
+            raise KerhrmError(f"{problem}, as {shown(values.iloc[0])}", hint)
+        if self.kind == DATES:  # of any resolution and time zone
+            if isinstance(values.dtype, pd.PeriodDtype):
+                values = starts(values)
+            times = pd.to_datetime(values, utc=True).dt.as_unit("us")
+            return times.astype("int64").to_numpy(np.float64)
+        if self.kind == DURATIONS:
+            spans = pd.to_timedelta(values).dt.as_unit("us")
+            return spans.astype("int64").to_numpy(np.float64)
+        try:
+            if self.origin and _whole(values):
+                distances = [int(value) - self.origin for value in values]
+                return np.array(distances, dtype=np.float64)
+            return values.to_numpy(np.float64) - float(self.origin)
+        except OverflowError as error:
+            problem = f"{where} has a number that float64 cannot hold"
+            raise KerhrmError(problem, "divide it by a power of ten") from error
+
+    def _codes(self, values: pd.Series, where: str, table: Any) -> np.ndarray:
+        known = {_key(value): code for code, value in enumerate(self.categories)}
+        try:
+            numbers = [known.get(_key(value), -1) for value in values]
+        except TypeError as error:
+            raise _no_category(values, where) from error
+        codes = np.array(numbers, dtype=np.float64)
+        if (unknown := codes < 0).any():
+            value = shown(values.iloc[int(unknown.argmax())])
+            row = first_row(unknown, table)
+            problem = f"{where} has {value}, which the fit has not seen, in {row}"
+            names = ", ".join(
+                shown(category, 20) for category in self.categories[:SHOWN]
+            )
+            more = len(self.categories) - SHOWN
+            more_text = f" and {more} more" if more > 0 else ""
+            raise KerhrmError(problem, f"known are {names}{more_text}")
+        return codes
+
+
+@dataclass(frozen=True)
+class AuxiliaryColumns:
+    """Auxiliary columns of a fit, and how those of other rows are read."""
+
+    columns: tuple[AuxiliaryColumn, ...]
+
+    @classmethod
+    def learn(cls, Z: Any, n: int, X: Any) -> Self:
+        """Learn the columns of the n rows of a table X.
+
+        Raises KerhrmError as :meth:`read`, or if a column holds neither numbers, dates
+        nor categories.
+        """
+        table, named = _table(Z, n, X)
+        columns = [
+            AuxiliaryColumn.learn(name if named else None, values, _where(name))
+            for name, values in table.items()
+        ]
+        return cls(tuple(columns))
+
+    def check(self, Z: Any, n: int, X: Any) -> pd.DataFrame:
+        """The columns of the n rows of a table X, as they are given.
+
+        Raises KerhrmError if there is not a row for each of X, in its order, columns
+        are not those of the fit, or a value is missing.
+        """
+        table, named = _table(Z, n, X)
+        names = [column.name for column in self.columns]
+        known = None not in names
+        if named and known:
+            _check_names(table, names)
+        elif table.shape[1] != len(names):
+            problem = (
+                f"auxiliary has {table.shape[1]} columns, but {len(names)} in the fit"
+            )
+            raise KerhrmError(problem, "give the columns of the fit")
+        elif named != known and len(names) > 1:  # as scikit-learn does for X
+            text = "auxiliary columns have no names, here or in the fit: they are taken"
+            warnings.warn(f"{text} in the order of the fit", DataWarning, stacklevel=4)
+        return table
+
+    def read(self, Z: Any, n: int, X: Any) -> np.ndarray:
+        """Columns (n, c), float64, of the n rows of a table X.
+
+        Raises KerhrmError as :meth:`check`, or if a column is of another kind than in
+        the fit, or has a new category.
+        """
+        table = self.check(Z, n, X)
+        arrays = []
+        for column, (name, values) in zip(self.columns, table.items(), strict=True):
+            array = column.read(values, _where(name), Z)
+            check_values(array[:, None], [_where(name)], Z)
+            arrays.append(array)
+        return np.column_stack(arrays)
+
+
+def _check_names(table: pd.DataFrame, names: list[Any]) -> None:
+    """Refuse other columns than those of the fit."""
+    if missing := [name for name in names if name not in table]:
+        problem = f"auxiliary has no column {missing[0]!r}, which the fit had"
+        raise KerhrmError(problem, suggest(missing[0], [*map(str, table)]))
+    if other := [name for name in table if name not in names]:
+        problem = f"auxiliary column {other[0]!r} was not in the fit"
+        raise KerhrmError(problem, "leave it out")
+    if names != [*table]:  # as scikit-learn refuses it of X
+        problem = "auxiliary columns are in another order than in the fit"
+        raise KerhrmError(problem, f"give auxiliary[{shown(names, 300)}]")
+
+
+def _where(name: Any) -> str:
+    return f"auxiliary column {name!r}"
+
+
+def _table(Z: Any, n: int, X: Any) -> tuple[pd.DataFrame, bool]:
+    """Columns of the n rows of X, none missing, and whether they have names."""
+    check_order(X, Z, "auxiliary")
+    columns = _columns(plain(Z, "auxiliary"))
+    try:
+        table = pd.DataFrame(columns).infer_objects()
+    except (ValueError, TypeError) as error:
+        text = " ".join(str(error).split())
+        problem = f"auxiliary must be an array or a table ({text})"
+        raise KerhrmError(problem, "give a column, or columns (n, c)") from error
+    if not table.shape[1]:
+        raise KerhrmError("auxiliary has no columns", "leave it out")
+    if len(table) != n:
+        raise KerhrmError(
+            f"auxiliary has {len(table)} rows for {n} of X", "give one for each"
+        )
+    if twice := [name for name, count in Counter(table).items() if count > 1]:
+        problem = f"two auxiliary columns are called {twice[0]!r}"
+        raise KerhrmError(problem, "rename or drop one of them")
+    for name, values in table.items():
+        if values.isna().any():
+            row = first_row(values.isna(), Z)
+            problem = f"{_where(name)} has a missing value in {row}"
+            raise KerhrmError(problem, "drop such rows, or fill them in")
+    named = isinstance(columns, pd.DataFrame)
+    if isinstance(columns, pd.Series):
+        named = columns.name is not None
+    return table, named and not table.columns.equals(pd.RangeIndex(table.shape[1]))
+
+
+def _columns(Z: Any) -> Any:
+    """Columns as pandas takes them, without making one type of several."""
+    if isinstance(Z, pd.Series):
+        return Z
+    if is_frame(Z):
+        return frame(Z)
+    if isinstance(Z, pd.Index | pd.api.extensions.ExtensionArray):
+        return pd.Series(Z).rename(None)
+    if isinstance(Z, list | tuple):
+        if not any(isinstance(row, list | tuple | np.ndarray) for row in Z):
+            return pd.Series(Z, dtype=object)
+        array = np.array(Z, dtype=object)
+    else:
+        array = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z)
+    if array.ndim not in (1, 2):
+        problem = f"auxiliary must have one or two dimensions; got shape {array.shape}"
+        raise KerhrmError(problem, "give a column, or columns (n, c)")
+    return array
+
+
+def _numbers_in_text(values: pd.Series) -> pd.Series:
+    """Numbers that have become text next to other text, as numbers."""
+    if pd.api.types.infer_dtype(values, skipna=False) != "string":
+        return values
+    numbers = pd.to_numeric(values, errors="coerce")
+    return values if numbers.isna().any() else numbers
+
+
+def _kind(values: pd.Series, where: str) -> str:
+    held = pd.api.types.infer_dtype(values, skipna=False)
+    if held == "complex":
+        problem = f"{where} must hold numbers, dates or categories; got complex numbers"
+        raise KerhrmError(problem, "give their real part, or their modulus")
+    return next((kind for kind, names in KINDS.items() if held in names), CATEGORIES)
+
+
+def _check_no_dates(values: pd.Series, where: str) -> None:
+    """Refuse dates as text, which have an order that categories lack."""
+    if pd.api.types.infer_dtype(values, skipna=False) != "string":
+        return
+    ways = readings(Words.of(values).known(NO_NUMBER))
+    if not ways:
+        return
+    orders = set(possible_orders(ways))
+    options = {"dmy": ", dayfirst=True", "ymd": ", yearfirst=True", "mdy": ""}
+    option = options[orders.pop()] if len(orders) == 1 else ""
+    if {"dmy", "mdy"} <= orders:
+        option = ", dayfirst=True or False"
+    problem = f"{where} holds dates as text, as {shown(values.iloc[0])}"
+    hint = f"convert it by pd.to_datetime(...{option}), or by astype('category')"
+    raise KerhrmError(problem, hint)
+
+
+def _whole(values: pd.Series) -> bool:
+    return pd.api.types.infer_dtype(values, skipna=False) == "integer"
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    """What equal categories have in common: True is not 1; text as the eye sees it."""
+    value = visible(value) if isinstance(value, str) else value
+    return isinstance(value, bool | np.bool_), value
+
+
+def _categories(values: pd.Series, where: str) -> list[Any]:
+    """Distinct categories, in the order of their text."""
+    try:
+        distinct = dict.fromkeys(_key(value) for value in values)
+    except TypeError as error:
+        raise _no_category(values, where) from error
+    ordered = sorted(distinct, key=lambda key: (str(key[1]), type(key[1]).__name__))
+    return [value for _, value in ordered]
+
+
+def _no_category(values: pd.Series, where: str) -> KerhrmError:
+    problem = f"{where} must hold numbers, dates or categories"
+    return KerhrmError(f"{problem}; got {shown(values.iloc[0])}", "drop the column")

@@ -1,0 +1,285 @@
+"""Columns as they come.
+
+Text, categories, dates, durations, truth values and missing values as numbers.
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.validation import check_is_fitted
+
+from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.options import suggest
+from kerhrm.tables.arrays import first_row
+from kerhrm.tables.cells import TRUTH, listed, plain, text_of
+from kerhrm.tables.data import EXACT, check_values
+from kerhrm.tables.dates import iso_times
+
+#: categories of a column, the rarest of which are one
+MAX_CATEGORIES = 20
+MISSING = "missing"  #: category of a missing value
+DAY = np.timedelta64(1, "D")
+
+
+def table_encoder() -> "TableEncoder":
+    """Encoder of DataFrames, for ``make_pipeline(table_encoder(), KerHRMRegressor())``.
+
+    Numbers and booleans stay, dates become days since 1970 and durations days; missing
+    ones are their column's median, next to a column that says so.  Everything else is
+    text: a column of 0 and 1 for each of the 20 most frequent values, where a missing
+    value is one.  Columns keep their names.
+
+    Returns
+    -------
+    TableEncoder
+        Not fitted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kerhrm import table_encoder
+    >>> table = pd.DataFrame({"pay": [3.0, None, 5.0], "field": ["law", None, "care"]})
+    >>> encoded = table_encoder().fit_transform(table)
+    >>> encoded.columns.tolist()
+    ['pay', 'missingindicator_pay', 'field_care', 'field_law', 'field_missing']
+    """
+    return TableEncoder()
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Encoder of DataFrames, see :func:`kerhrm.table_encoder`.
+
+    What a column holds is decided by the type that it has in the fit.  Later rows may
+    have another: a number 1 is the category "1", whether it is text, 1 or 1.0.  Columns
+    are found by name, in any order.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn medians and categories of the columns X (n_samples, n_columns).
+
+        Raises KerhrmError naming a column that cannot be encoded, or two of one name.
+        """
+        table = named(X)
+        if not table.shape[1]:
+            raise KerhrmError("X has no columns", "give one column or more")
+        self.feature_names_in_ = np.array(table.columns, dtype=object)
+        self.n_features_in_ = table.shape[1]
+        kinds = {name: _kind(column) for name, column in table.items()}
+        fill = SimpleImputer(add_indicator=True, keep_empty_features=True)
+        fill.set_params(strategy="median")
+        one_hot = OneHotEncoder(sparse_output=False, max_categories=MAX_CATEGORIES)
+        one_hot.set_params(handle_unknown="infrequent_if_exist")
+        self.parts_ = []
+        for kind in READERS:
+            if names := [name for name, held in kinds.items() if held == kind]:
+                part = clone(one_hot if kind == "text" else fill)
+                self.parts_.append((kind, names, part.fit(_read(table, names, kind))))
+        self.names_ = _distinct(self.parts_)
+        return self
+
+    def transform(self, X: Any) -> pd.DataFrame:
+        """Numbers (n_samples, n_encoded), in the index of X.
+
+        Raises KerhrmError naming a column that is not there, or a value that is not
+        of the kind that its column held in the fit.  Warns of a column of text none
+        of whose values the fit has seen.
+        """
+        check_is_fitted(self)
+        table = named(X)
+        for name in self.feature_names_in_:
+            if name not in table:
+                hint = suggest(name, list(table.columns))
+                raise KerhrmError(f"column {name!r} of the fit is missing", hint)
+        parts = []
+        for kind, names, part in self.parts_:
+            values = _read(table, names, kind)
+            if kind == "text" and len(values):
+                _warn_of_unseen(values, names, part.categories_)
+            parts.append(part.transform(values))
+        return pd.DataFrame(np.hstack(parts), table.index, self.names_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the encoded columns."""
+        check_is_fitted(self)
+        return np.array(self.names_, dtype=object)
+
+
+def _warn_of_unseen(
+    values: np.ndarray, names: Sequence[str], categories: Sequence[np.ndarray]
+) -> None:
+    """Warn of columns of text (n, c) none of whose values the fit has seen."""
+    for column, name, known in zip(values.T, names, categories, strict=True):
+        if not np.isin(column, known).any():
+            pair = f"as {shown(column[0], 40)}; it had {listed([*map(str, known)])}"
+            text = f"column {name!r} has no value that was in the fit, {pair}"
+            # transform is called by scikit-learn, which the user calls
+            warnings.warn(f"{text}: look at its spelling", DataWarning, stacklevel=4)
+
+
+def named(X: Any) -> pd.DataFrame:
+    """A table whose columns' names are different texts."""
+    if not isinstance(X, pd.DataFrame):
+        kind, hint = type(X).__name__, "use pandas.DataFrame"
+        if hasattr(X, "to_pandas"):
+            library = type(X).__module__.partition(".")[0]
+            kind, hint = f"{kind} of {library}", "give X.to_pandas()"
+        elif hasattr(X, "collect"):
+            kind, hint = f"{kind} of polars", "give X.collect().to_pandas()"
+        raise KerhrmError(f"X must be a DataFrame; got {kind}", hint)
+    names = X.columns.map(str)
+    if (twice := names[names.duplicated()]).size:
+        raise KerhrmError(
+            f"two columns are called {twice[0]!r}", "rename or drop one of them"
+        )
+    return X.set_axis(names, axis=1)
+
+
+def column_values(column: pd.Series) -> tuple[str, np.ndarray]:
+    """What a column holds, a key of :data:`READERS`, and its values (n,)."""
+    kind = _kind(column)
+    return kind, READERS[kind](column)
+
+
+def _kind(column: pd.Series) -> str:
+    """What a column holds: a key of :data:`READERS`."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "text"
+    if isinstance(dtype, pd.PeriodDtype) or dtype.kind == "M":
+        return "date"
+    if dtype.kind == "m":
+        return "duration"
+    values = plain(column)
+    if not types.is_object_dtype(dtype):
+        return "number" if types.is_numeric_dtype(dtype) else "text"
+    if types.is_float_dtype(values.dtype):
+        # whole numbers among objects are codes
+        return "text" if (values.dropna() % 1 == 0).all() else "number"
+    return "text" if values.dtype.kind not in "mM" else _kind(values)
+
+
+def _numbers(column: pd.Series) -> np.ndarray:
+    """Numbers (n,); NaN: missing."""
+    if types.is_object_dtype(column.dtype) or not types.is_numeric_dtype(column.dtype):
+        words = column.astype(object).map(str, na_action="ignore")
+        cells = words.map(lambda word: TRUTH.get(word.casefold(), word), "ignore")
+        numbers = pd.to_numeric(cells, errors="coerce")
+        _check_kind(column, numbers, "numbers")
+        column = numbers
+    if indistinct(column):
+        problem = f"column {column.name!r} has integers too large for float64 to tell "
+        raise KerhrmError(f"{problem}apart", "subtract the column's minimum")
+    values = column.astype(float).to_numpy()
+    known = np.where(np.isnan(values), 0.0, values)
+    check_values(known[:, None], [f"column {column.name!r}"], column)
+    return values
+
+
+def indistinct(column: pd.Series) -> bool:
+    """Whether float64 makes one number of several whole numbers of a column."""
+    if not types.is_integer_dtype(column.dtype):
+        return False
+    known = column.dropna()
+    if not len(known) or max(-int(known.min()), int(known.max())) <= EXACT:
+        return False
+    return bool(known.nunique() > known.astype(float).nunique())
+
+
+def _days(column: pd.Series) -> np.ndarray:
+    """Dates as days since 1970 (n,), whatever their unit; NaN: missing."""
+    if isinstance(column.dtype, pd.PeriodDtype):
+        column = starts(column)
+    if column.dtype.kind != "M":
+        words = column.astype(object).map(text_of, na_action="ignore")
+        dates = iso_times(words)
+        _check_kind(column, dates, "dates")
+        column = dates
+    times = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
+    return _in_days(times.view(times.dtype.str.replace("M8", "m8")))
+
+
+def starts(periods: pd.Series) -> pd.Series:
+    """Times at which periods (n,) start."""
+    try:
+        return periods.dt.to_timestamp()
+    except pd.errors.OutOfBoundsDatetime:  # of nanoseconds
+        return pd.Series(_seconds(periods), periods.index)
+
+
+def _seconds(column: pd.Series) -> np.ndarray:
+    """Starts of periods (n,), in seconds, which hold any year."""
+    starts = column.dt.asfreq("s", how="start").array
+    seconds = starts.asi8.astype("datetime64[s]")
+    seconds[column.isna()] = np.datetime64("NaT")
+    return seconds
+
+
+def _durations(column: pd.Series) -> np.ndarray:
+    """Durations in days (n,), whatever their unit; NaN: missing."""
+    if column.dtype.kind != "m":
+        words = column.astype(object).map(str, na_action="ignore")
+        words = words.where(pd.to_numeric(words, errors="coerce").isna())  # no unit
+        durations = pd.to_timedelta(words, errors="coerce")
+        _check_kind(column, durations, "durations")
+        column = durations
+    return _in_days(column.to_numpy())
+
+
+def _in_days(durations: np.ndarray) -> np.ndarray:
+    """Durations (n,) of any unit in days; NaN: missing."""
+    missing = np.isnat(durations)
+    ticks = durations.astype("int64")
+    day = int(DAY.astype(durations.dtype).astype("int64"))  # in ticks
+    days = ticks // day + (ticks % day) / day  # no rounding by the unit
+    return np.where(missing, np.nan, days)
+
+
+def texts(column: pd.Series) -> np.ndarray:
+    """Cells as text (n,), equal numbers alike; a missing one is :data:`MISSING`."""
+    codes, values = pd.factorize(column)
+    if types.infer_dtype(values) != "string":  # 1 and True would be one
+        codes, values = np.arange(len(column)), column.astype(object).to_numpy()
+    known = pd.Series(values, dtype=object).map(text_of, na_action="ignore")
+    words = known.astype(object).where(known.notna(), MISSING).to_numpy()
+    return np.append(words, MISSING)[codes]
+
+
+def _check_kind(column: pd.Series, read: pd.Series, kind: str) -> None:
+    """Refuse a value that is not of its column's kind."""
+    if (wrong := read.isna() & column.notna()).any():
+        value = str(column[wrong].iloc[0])[:40]
+        problem = f"column {column.name!r} must hold {kind}, as in the fit"
+        where = first_row(wrong, column)
+        raise KerhrmError(f"{problem}; got {value!r} in {where}", "correct it")
+
+
+READERS = {"number": _numbers, "date": _days, "duration": _durations, "text": texts}
+
+
+def _read(table: pd.DataFrame, names: Sequence[str], kind: str) -> np.ndarray:
+    """Columns of one kind (n, len(names))."""
+    return np.column_stack([READERS[kind](table[name]) for name in names])
+
+
+def _distinct(parts: Sequence[tuple[str, list[str], Any]]) -> list[str]:
+    """Names of the encoded columns, with a number where another one has the name."""
+    kept = {name for kind, names, _ in parts if kind != "text" for name in names}
+    distinct: list[str] = []
+    for kind, names, part in parts:
+        every = part.get_feature_names_out(names)
+        same = 0 if kind == "text" else len(names)
+        distinct += names[:same]
+        for name in every[same:]:
+            new, number = name, 1
+            while new in kept or new in distinct:
+                number += 1
+                new = f"{name}_{number}"
+            distinct.append(new)
+    return distinct

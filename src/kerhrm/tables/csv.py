@@ -1,0 +1,183 @@
+"""A CSV file as a table: its encoding, its separator, its names and its cells.
+
+What a file does not show without doubt is refused, in one line that says what to do.
+"""
+
+import difflib
+import io
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+from kerhrm.options import suggest
+from kerhrm.tables.cells import (
+    check_decimal,
+    escaped,
+    read_cells,
+    shows_comma,
+    three_decimals,
+    visible,
+    zeros_first,
+)
+from kerhrm.tables.dates import ORDERS, read_dates
+from kerhrm.tables.layout import (
+    LIKE_DATA,
+    Layout,
+    like_data,
+    one_blank,
+    read_layout,
+)
+from kerhrm.tables.text import decode, read_bytes
+
+MAX_SHOWN = 20  #: names in a hint
+
+
+def read_table(
+    path: Path,
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    dates: Sequence[str] = (),
+    date_order: str | None = None,
+) -> pd.DataFrame:
+    """Read a CSV file.
+
+    What was read in a way that the file does not show stands in ``attrs["notes"]``, by
+    column.
+
+    Parameters
+    ----------
+    path : Path
+        A file or a pipe.
+    sep, decimal, encoding : str, optional
+        By default what the file shows.
+    dates : sequence of str
+        Columns of dates.
+    date_order : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year, where the cells do not show it.
+
+    Raises
+    ------
+    KerhrmError
+        If there is no such file, it is no table of text, a row has more or fewer cells
+        than there are names, or a column has no name, the name of another, or a value
+        that is no date.
+    """
+    if decimal not in (None, ".", ","):
+        problem = f"--decimal must be . or ,; got {decimal!r}"
+        raise KerhrmError(problem, "leave --decimal out")
+    if date_order not in (None, *ORDERS):
+        problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
+        raise KerhrmError(problem, "leave --date-order out, or use one of these")
+    if date_order and not dates:
+        problem = f"--date-order {date_order} changes nothing without --dates"
+        raise KerhrmError(problem, "leave --date-order out, or add --dates")
+    text = decode(read_bytes(path), path, encoding)
+    text = one_blank(text) if sep == " " else text
+    layout = read_layout(text, path, sep)
+    dates = [visible(name) for name in dates]
+    for name in dates:
+        check_name(name, layout.names)
+    as_text = {layout.names.index(name): str for name in dates}
+    table = _parse(text, path, layout, as_text)
+    if rounded := _rounded(table):
+        as_text |= dict.fromkeys(rounded, str)
+        table = _parse(text, path, layout, as_text)
+    if codes := _codes(table, text, path, layout):
+        as_text |= dict.fromkeys(codes, str)
+        table = _parse(text, path, layout, as_text)
+    if decimal == "," or shows_comma(table):  # 1.234 may be a thousand
+        table = _parse(text, path, layout, str)
+    notes = {}
+    for name in dates:
+        table[name], notes[name] = read_dates(table[name], date_order)
+    if decimal is None and layout.sep != ",":
+        shown = table.copy(deep=False)
+        if doubtful := three_decimals(table):  # whose text says more
+            options = as_text | dict.fromkeys(doubtful, str)
+            cells = _parse(text, path, layout, options)
+            for number in doubtful:
+                shown.isetitem(number, cells.iloc[:, number])
+        check_decimal(shown)
+    read = read_cells(table, decimal)
+    told = {name: note for name, note in notes.items() if note} | read.notes
+    if (numeric := like_data(layout.names)) is not None:
+        note = f"its name is a number, {LIKE_DATA}"
+        told[numeric] = f"{note}; {told[numeric]}" if numeric in told else note
+    read.table.attrs["notes"] = told
+    return read.table
+
+
+def read_names(path: Path) -> list[str]:
+    """Names of the columns of a CSV file.
+
+    Raises KerhrmError if it is no table, as :func:`read_table` does.
+    """
+    return read_layout(decode(read_bytes(path), path), path).names
+
+
+def _rounded(table: pd.DataFrame) -> list[int]:
+    """Columns of floats that may have been whole numbers too large for them."""
+    columns = (column for _, column in table.items())
+    return [
+        number
+        for number, column in enumerate(columns)
+        if column.dtype.kind == "f" and 2**53 <= column.abs().max() < np.inf
+    ]
+
+
+def _codes(table: pd.DataFrame, text: str, path: Path, layout: Layout) -> list[int]:
+    """Columns of numbers some of which begin with 0, as 01234, if they are read."""
+    begins = re.compile(rf"(?:^|[\"{re.escape(layout.sep)}]) {{0,9}}[+-]?0\d", re.M)
+    if not layout.rows or not begins.search(text, layout.start):
+        return []
+    kinds = [dtype.kind in "iuf" for dtype in table.dtypes]
+    numbers = [number for number, numeric in enumerate(kinds) if numeric]
+    cells = _parse(text, path, layout, dict.fromkeys(numbers, str)).iloc[:, numbers]
+    return [numbers[place] for place in zeros_first(cells)]
+
+
+def check_name(name: str, names: Sequence[str]) -> None:
+    """Refuse a column that is not among those of a table."""
+    if name in names:
+        return
+    if like_data(names) is not None:
+        problem = f"column {name!r} does not exist, and the first line holds numbers"
+        raise KerhrmError(problem, "write the columns' names above it")
+    if all(part in names for part in name.split(",")):
+        problem = f"column {name!r} does not exist, but each of its parts does"
+        parts = " ".join(map(shlex.quote, name.split(",")))
+        raise KerhrmError(problem, f"use blanks: {parts}")
+    near = difflib.get_close_matches(name, names, n=1)
+    known = [*names[:MAX_SHOWN], *["..."] * (len(names) > MAX_SHOWN)]
+    hint = suggest(name, [escaped(known) for known in near or known])
+    raise KerhrmError(f"column {name!r} does not exist", hint)
+
+
+def _parse(text: str, path: Path, layout: Layout, dtype: Any) -> pd.DataFrame:
+    """Cells by name; numbers and truth values where a column has nothing else."""
+    if not layout.rows:
+        return pd.DataFrame(columns=layout.names, dtype=object)
+    options: dict[str, Any] = {"header": None, "names": range(layout.width)}
+    options |= {"index_col": False, "low_memory": False, "dtype": dtype}
+    options |= {"keep_default_na": False, "na_values": [""]}
+    options |= {"sep": layout.sep, "skipinitialspace": layout.padded}
+    body = io.StringIO(text[layout.start :], newline="")
+    try:
+        table = pd.read_csv(body, **options)
+    except (ValueError, TypeError) as error:  # of pandas' parser
+        problem = f"{path}: {' '.join(str(error).split())}"
+        if "EOF inside string" in problem:
+            problem = f"{path}: a quote in line {layout.last} is not closed"
+        raise KerhrmError(problem, "look at the quotes in that line") from error
+    if len(table) != layout.rows:
+        problem = f"{path} has {layout.rows} or {len(table)} rows, as quotes are read"
+        raise KerhrmError(problem, "look for a quote that is not closed")
+    return table.iloc[:, : len(layout.names)].set_axis(layout.names, axis=1)

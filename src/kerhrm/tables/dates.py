@@ -1,0 +1,274 @@
+"""Dates in columns of text: one way of writing for a whole column, or none.
+
+A date is ISO 8601 (2024-12-31, with or without a time), has a month with a name, or has
+three numbers, whose order is that in which *every* cell of the column is a date.  Where
+several orders are possible and give other dates, or a year has two digits, the cells do
+not tell the order, and it must be given.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.errors import KerhrmError
+from kerhrm.tables.arrays import first_row
+from kerhrm.tables.cells import (
+    NO_NUMBER,
+    Words,
+    counted,
+    flag,
+    listed,
+    text_of,
+)
+
+#: formats by the order of day, month and year: years of four digits, then of two
+ORDERS = {
+    "dmy": ("%d-%m-%Y", "%d-%m-%y", "%d-%b-%y"),
+    "mdy": ("%m-%d-%Y", "%m-%d-%y", "%b-%d-%y"),
+    "ymd": ("%Y-%m-%d", "%y-%m-%d", "%y-%b-%d"),
+}
+ISO = "ISO8601"
+#: formats that show their order
+SHOWN = (
+    ISO,
+    "%d-%b-%Y",
+    "%b-%d-%Y",
+    "%Y-%b-%d",
+    "%b-%Y",
+    "%Y-%b",
+    "%m-%Y",
+    "%Y-%m",
+)
+FORMATS = (*SHOWN, *(name for names in ORDERS.values() for name in names))
+LONGEST = 60  #: characters of a date, whose search takes their square
+MOST = 0.9  #: share of a column's numbers that are dates, from which others are errors
+CORRECT = "leave such cells empty, or correct them"
+SAMPLE = 100  #: words that most formats are ruled out by
+
+_CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?"
+    r"\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"
+)
+_CELL = re.compile(
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
+    rf"(?P<date>.+?)(?:(?:,?\s+|T){_CLOCK})?",
+    re.IGNORECASE,
+)
+#: what may be ISO 8601
+_ISO_CELL = re.compile(r"\s*\d{4}[\d\s./\\:,+T-]*(?:Z|UTC|GMT)?", re.IGNORECASE)
+#: 202412, 20241231, 202412312359 or 20241231235959
+_DIGITS = re.compile(r"\A((?:19|20)\d\d)(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?\Z")
+_TOGETHER = re.compile(r"(\d\d?)([a-z]{3,9})(\d\d(?:\d\d)?)", re.IGNORECASE)  #: SAS
+_MONTH = re.compile(
+    r"\b(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?",
+    re.IGNORECASE,
+)
+
+
+def read_dates(column: pd.Series, order: str | None = None) -> tuple[pd.Series, str]:
+    """Dates of a column of text, numbers or dates, in UTC, and a note.
+
+    Parameters
+    ----------
+    column : Series
+        Its name stands in errors.  A number is a year, or a date as 20241231, a month
+        as 202412, or a time as 20241231235959.
+    order : {"dmy", "mdy", "ymd"}, optional
+        Order of day, month and year, where the cells do not show it.
+
+    Raises
+    ------
+    KerhrmError
+        If a cell is no date, cells are written in several ways, or they do not show
+        the order and none is given, or show another one.
+    """
+    if column.dtype.kind == "M":
+        return pd.to_datetime(column, utc=True), ""
+    words = Words.of(column.map(_date_text, na_action="ignore"))
+    known = words.known(NO_NUMBER)
+    if not known:
+        return pd.to_datetime(words.values({}), utc=True), words.absent(NO_NUMBER)
+    where, ways = f"column {str(column.name)!r}", readings(known)
+    if not ways:
+        wrong = words.values(dict.fromkeys(strangers(known), True)).notna()
+        example = f"{column[wrong].iloc[0]!s}"[:40]
+        problem = f"{where} must hold dates; got {example!r}"
+        hint = "write all of them as 2024-12-31, or leave the column out of --dates"
+        raise KerhrmError(f"{problem} in {first_row(wrong, column)}", hint)
+    given = [name for name in ORDERS.get(order or "", ()) if name in ways]
+    possible = possible_orders(ways)
+    if shown(ways) and possible and order and not given:
+        problem = f"{where} must hold dates; got {_misfit(known, order)!r}"
+        hint = "leave --date-order out, so that each column shows its own"
+        raise KerhrmError(f"{problem} with --date-order {order}", hint)
+    if not (chosen := shown(ways) or next(iter(given), None)):
+        problem = f"{where} does not show the order of day, month and year"
+        hint = f"add --date-order {' or '.join(possible)}"
+        raise KerhrmError(f"{problem}: {known[0]!r}", hint)
+    times = words.values(dict(zip(known, ways[chosen], strict=True)))
+    return pd.to_datetime(times, utc=True), words.absent(NO_NUMBER)
+
+
+def _date_text(value: Any) -> str:
+    """A cell as text; a number with decimals, which may be any date, as none."""
+    if isinstance(value, str):
+        return value
+    text = text_of(value)
+    return f"the number {text}" if "." in text else text
+
+
+def date_options(column: pd.Series) -> str | None:
+    """Options of ``kerhrm check`` that read a column of text as dates; None: no dates.
+
+    Quoted for a shell.
+    """
+    ways = readings(Words.of(column).known(NO_NUMBER))
+    if not ways:
+        return None
+    option = flag("--dates", column.name)
+    if shown(ways):
+        return option
+    return f"{option} --date-order {' or '.join(possible_orders(ways))}"
+
+
+def readings(words: Sequence[str]) -> dict[str, pd.Series]:
+    """Times (m,) of m words, in every format in which all of them are dates."""
+    zones = {zone for word in words if (zone := _has_zone(word)) is not None}
+    if not len(words) or len(zones) > 1:
+        return {}
+    sample = words[:SAMPLE]
+    likely = [name for name in FORMATS if _times(sample, name).notna().all()]
+    if ISO in likely and (times := _times(words, ISO)).notna().all():
+        return {ISO: times}
+    ways = {name: _times(words, name) for name in likely}
+    return {name: times for name, times in ways.items() if times.notna().all()}
+
+
+def shown(ways: Mapping[str, pd.Series]) -> str | None:
+    """Name the format that the words show themselves, of those that are possible."""
+    if surely := [name for name in ways if name in SHOWN]:
+        return surely[0]
+    long = [name for name in ways if "%Y" in name]
+    alike = all(ways[name].equals(ways[long[0]]) for name in long)
+    return long[0] if long and alike else None
+
+
+def possible_orders(ways: Mapping[str, pd.Series]) -> list[str]:
+    """Orders of day, month and year, of the formats that are possible."""
+    return [order for order, names in ORDERS.items() if ways.keys() & set(names)]
+
+
+def digit_dates(column: pd.Series) -> str | None:
+    """Say that whole numbers, as 20241231, are dates, and what reads them; None: no.
+
+    Two numbers are a flag, whatever they stand for.
+    """
+    values = column.dropna().unique()
+    whole = column.dtype.kind in "iuf" and len(values) > 2
+    if not whole or _dated(values[:: 1 + len(values) // SAMPLE]).mean() < MOST:
+        return None
+    dated = _dated(values)
+    if dated.mean() < MOST:
+        return None
+    text = f"it looks like dates, as {text_of(values[dated][0])}"
+    option = flag("--dates", column.name)
+    if dated.all():
+        return f"{text}: {option}"
+    others = [text_of(value) for value in values[~dated]]
+    rows = counted(int(column.isin(values[~dated]).sum()))
+    return f"{text}, but not {listed(others)} in {rows}: {CORRECT}, and add {option}"
+
+
+def _misfit(words: Sequence[str], order: str) -> str:
+    """First word that is no date in an order, by the format that most words have."""
+    absent = [_times(words, name).isna().to_numpy() for name in ORDERS[order]]
+    return words[int(min(absent, key=np.count_nonzero).argmax())]
+
+
+def _dated(values: np.ndarray) -> np.ndarray:
+    """Which numbers (m,) are dates of this and the last century: bool (m,)."""
+    words = pd.Series([text_of(value) for value in values], dtype=object)
+    usual = words.map(len).mode()[0]
+    written = words.map(_DIGITS.fullmatch).notna() & (words.map(len) == usual)
+    return np.asarray(written & _times(words.tolist(), ISO).notna())
+
+
+def strangers(words: Sequence[str]) -> list[str]:
+    """Words that are not written as most others are."""
+    with_zone = [word for word in words if _has_zone(word)]
+    without = [word for word in words if _has_zone(word) is False]
+    if with_zone and without:
+        return min(with_zone, without, key=len)
+    absent = [_times(words, name).isna().to_numpy() for name in FORMATS]
+    return np.array(words)[min(absent, key=np.count_nonzero)].tolist()
+
+
+def _cell(word: str) -> re.Match[str] | None:
+    """Parts of a cell, if it may be a date."""
+    return _CELL.fullmatch(word) if len(word) <= LONGEST else None
+
+
+def _has_zone(word: str) -> bool | None:
+    """Whether a time has a time zone; None: it is no time."""
+    cell = _cell(word)
+    return None if cell is None or cell["hour"] is None else cell["zone"] is not None
+
+
+def iso_times(column: pd.Series) -> pd.Series:
+    """Times of text in ISO 8601, in UTC; NaT for what is not written so.
+
+    pandas alone would read "now", "today" and years before 0.
+    """
+    written = column.map(_ISO_CELL.fullmatch, na_action="ignore").notna()
+    return pd.to_datetime(column.where(written), format=ISO, errors="coerce", utc=True)
+
+
+def _times(words: Sequence[str], name: str) -> pd.Series:
+    """Times of words in one format; NaT for those that are not written so."""
+    if name == ISO:
+        spelled = [_DIGITS.sub(_with_signs, word) for word in words]
+        return iso_times(pd.Series(spelled, dtype=object))
+    dates, clocks = zip(*map(_split, words), strict=True)
+    days = pd.to_datetime(pd.Series(dates), format=name, errors="coerce", utc=True)
+    return days + pd.to_timedelta(pd.Series(clocks), unit="s")
+
+
+def _with_signs(digits: re.Match[str]) -> str:
+    """A month or a time in digits alone as ISO 8601, which pandas does not read so."""
+    year, month, day, hour, minute, second = digits.groups()
+    if day is None:
+        return f"{year}-{month}"
+    clock = "" if hour is None else f"T{hour}:{minute}:{second or '00'}"
+    return f"{year}-{month}-{day}{clock}"
+
+
+def _split(word: str) -> tuple[str, float]:
+    """Date, its parts joined by "-", and seconds of the day in UTC; NaN: no time."""
+    cell = _cell(word)
+    # pandas alone would read "now", and years before 0
+    if cell is None or not re.match(r"\w.*\d", cell["date"]):
+        return "", np.nan
+    date = _TOGETHER.sub(r"\1 \2 \3", cell["date"])
+    date = _MONTH.sub(lambda month: month[1][:3], date)
+    date = re.sub(r"[\s,./-]+", "-", date)
+    if cell["hour"] is None:
+        return date, 0.0
+    hour, minute, second = (
+        float(cell[part] or 0) for part in ("hour", "minute", "second")
+    )
+    if half := (cell["half"] or "")[:1].casefold():
+        if not 1 <= hour <= 12:
+            return date, np.nan
+        hour = hour % 12 + 12 * (half == "p")
+    if hour >= 24 or minute >= 60 or second >= 60:
+        return date, np.nan
+    seconds = 3600 * hour + 60 * minute + second
+    zone = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", cell["zone"] or "")
+    if zone:
+        ahead = 3600 * int(zone[2]) + 60 * int(zone[3] or 0)
+        seconds -= ahead if zone[1] == "+" else -ahead
+    return date, seconds

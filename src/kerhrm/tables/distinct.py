@@ -1,0 +1,267 @@
+"""Distinct rows of a table, and which of them train and validate.
+
+Equal rows are one, with the sum of their weights: a weight of two is a row twice, and a
+weight of zero no row.  So equal rows become one before anything is drawn, and what is
+drawn goes by the rows' values: a table with rows repeated, a table with weights, and
+either of them in another order are the same fit.
+
+Rows that are alike may be copies, as a join makes them, or draws that happen to agree,
+as where a few categories are all that rows hold.  A copy must not train and validate
+the same model; draws may.  So a distinct row is one *unit*, which trains or validates
+as a whole, unless the columns vary so little that equal draws are expected: then it is
+as many units as its weight says.
+
+Which units validate goes by the rows' values and by no seed: a fit does not depend on
+the order in which rows come, and two seeds compare the same models on the same rows.
+"""
+
+import numbers
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Self
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from kerhrm.algorithm.records import NO_WEIGHT
+from kerhrm.errors import KerhrmError, shown
+from kerhrm.options import Task
+from kerhrm.randomness import stream
+
+#: of all rows; where weights are larger, a unit weighs more
+MAX_UNITS = 10_000_000
+MIN_ROWS = 20  #: different rows, without which equal ones are draws
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The m distinct rows of a table of n rows, sorted by their values.
+
+    Attributes
+    ----------
+    first : ndarray, (m,), int64
+        A row of the table that has these values.
+    of : ndarray, (n,), int64
+        Distinct row of each row of the table; -1 for one of weight 0.
+    weights : ndarray, (m,), float64
+        Sums of the rows' weights.
+    units : ndarray, (m,), int64
+        Into how many parts a row may be split.
+    """
+
+    first: np.ndarray
+    of: np.ndarray
+    weights: np.ndarray
+    units: np.ndarray
+
+    @classmethod
+    def find(cls, table: np.ndarray, weights: np.ndarray | None) -> Self:
+        """Distinct rows of a table (n, c), float64, whose rows may have weights (n,).
+
+        They are sorted by the last column, then by the one before it.
+        """
+        n = len(table)
+        weights = np.ones(n) if weights is None else weights
+        counted = np.flatnonzero(weights > NO_WEIGHT * weights.max(initial=0.0))
+        # equal rows by weight, so that their sum does not depend on their order
+        order = counted[np.lexsort((weights[counted], *table[counted].T))]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (table[order[1:]] != table[order[:-1]]).any(axis=1)
+        of = np.full(n, -1)
+        of[order] = np.cumsum(new) - 1
+        first = order[new]
+        sums = np.bincount(of[order], weights[order], minlength=len(first))
+        units = np.ones(len(first), dtype=np.int64)
+        if sums.max(initial=0.0) > 1 and alike_by_chance(table[first]):
+            share = min(1.0, MAX_UNITS / sums.sum())
+            units = np.ceil(sums * share).astype(np.int64)
+        return cls(first, of, sums, units)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def ordered_rows(
+    x: np.ndarray,
+    target: np.ndarray,
+    beside: list[np.ndarray],
+    weights: np.ndarray | None,
+    *,
+    fixed: bool,
+) -> tuple[np.ndarray, DistinctRows]:
+    """Order (d,) of the columns of inputs (n, d), and distinct rows of these, targets
+    (n,) and the columns ``beside`` them, whose weights may differ.
+
+    Columns that are ``fixed`` stay in their order.
+    """
+    y = (
+        target
+        if target.dtype.kind == "f"
+        else np.unique(target, return_inverse=True)[1]
+    )
+    given = np.arange(x.shape[1])
+    distinct = DistinctRows.find(np.column_stack([y, *beside, x]), weights)
+    if fixed:
+        return given, distinct
+    order = column_order(x[distinct.first], y[distinct.first])
+    if (order != given).any():
+        table = np.column_stack([y, *beside, x[:, order]])
+        distinct = DistinctRows.find(table, weights)
+    return order, distinct
+
+
+def alike_by_chance(table: np.ndarray) -> bool:
+    """Whether equal draws are expected where these distinct rows (m, c) come from.
+
+    They are if some pair of m rows with independent columns is expected to be equal,
+    or where there are few distinct rows: without draws on both sides nothing could be
+    validated.
+    """
+    m = len(table)
+    pairs = m * (m - 1) / 2
+    for column in table.T:
+        _, counts = np.unique(column, return_counts=True)
+        pairs *= float(((counts / m) ** 2).sum())
+    return m < MIN_ROWS or pairs >= 1
+
+
+def column_order(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """An order (d,) of columns (n, d) that depends on the ranks of their values next to
+    numbers (n,), and neither on how they are ordered nor on their units.
+
+    Columns are sorted by a hash of these ranks; those with the same stay in their
+    order.
+    """
+    hashes = []
+    for column in x.T:
+        ranks = np.unique(column, return_inverse=True)[1].astype(np.int64)
+        pairs = np.ascontiguousarray(ranks[np.lexsort((ranks, y))])
+        hashes.append(blake2b(pairs.tobytes(), digest_size=16).digest())
+    return np.array(sorted(range(len(hashes)), key=hashes.__getitem__), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of a table of n rows that stand for the points of a fit.
+
+    Attributes
+    ----------
+    train, held_out : ndarray, (p,), (q,), int64
+        Rows of the training and of the validation points, sorted by their values.
+    weights, held_out_weights : ndarray, (p,), (q,), or None
+        Of the points, of mean 1; None: all alike.
+    units : ndarray, (p,), float64, or None
+        Equal draws that each training point stands for; None: one.
+    positions : ndarray, (n,), int64
+        Point that stands for each row, of the training points and then the others; -1
+        of a row of weight 0.
+    """
+
+    train: np.ndarray
+    held_out: np.ndarray
+    weights: np.ndarray | None
+    held_out_weights: np.ndarray | None
+    units: np.ndarray | None
+    positions: np.ndarray
+
+
+def split_rows(
+    distinct: DistinctRows,
+    y: np.ndarray,
+    task: Task,
+    fraction: float,
+    *,
+    hold_out: bool,
+    weighs: bool,
+) -> Split:
+    """Points that train and, if some are to be held out, that validate.
+
+    Points are distinct rows if the fit ``weighs`` them, and else all rows; targets y
+    (n,) are those of the table.  Raises KerhrmError if too few rows are left.
+    """
+    units, targets = distinct.units, y[distinct.first]
+    if (n := int(units.sum())) < 3:
+        problem = f"n_samples={n} different rows are too few to train and validate on"
+        raise KerhrmError(problem, "give 3 or more")
+    held_out = np.zeros_like(units)
+    if hold_out:
+        of = np.repeat(np.arange(len(units)), units)
+        classes = task == "classification"
+        codes = np.unique(targets, return_inverse=True)[1][of] if classes else None
+        held_out = np.bincount(of[split(n, fraction, codes)[1]], minlength=len(units))
+        if classes and len(np.unique(targets[held_out < units])) < 2:
+            problem = "the training rows have only one class"
+            raise KerhrmError(problem, "give more rows of the other")
+    return (_points if weighs else _all_rows)(distinct, held_out)
+
+
+def _points(distinct: DistinctRows, held_out: np.ndarray) -> Split:
+    """Distinct rows, of which so many units (m,) validate."""
+    units = distinct.units - held_out
+    train, others = np.flatnonzero(units), np.flatnonzero(held_out)
+    weight = distinct.weights / distinct.units
+    points = np.empty(len(distinct), dtype=np.int64)
+    points[others] = len(train) + np.arange(len(others))
+    points[train] = np.arange(len(train))
+    return Split(
+        distinct.first[train],
+        distinct.first[others],
+        _mean_one((weight * units)[train]),
+        _mean_one((weight * held_out)[others]),
+        units[train].astype(float) if units.max() > 1 else None,
+        np.where(distinct.of < 0, -1, points[distinct.of]),
+    )
+
+
+def _all_rows(distinct: DistinctRows, held_out: np.ndarray) -> Split:
+    """All rows, those that are equal next to each other; rows of so many units (m,) of
+    a distinct row validate."""
+    rows = np.argsort(distinct.of, kind="stable")
+    of = distinct.of[rows]
+    number = np.arange(len(of)) - np.searchsorted(of, of)  # among its equals
+    several = distinct.units[of] > 1
+    trains = np.where(
+        several, number < (distinct.units - held_out)[of], held_out[of] == 0
+    )
+    train, others = rows[trains], rows[~trains]
+    positions = np.empty(len(rows), dtype=np.int64)
+    positions[np.concatenate([train, others])] = np.arange(len(rows))
+    return Split(train, others, None, None, None, positions)
+
+
+def _mean_one(weights: np.ndarray) -> np.ndarray | None:
+    """Weights of some points, of mean 1; None if they are alike."""
+    if not len(weights) or np.ptp(weights) == 0:
+        return None
+    return np.asarray(weights / weights.mean())
+
+
+def split(
+    n: int, fraction: float, classes: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that train and rows that validate, one or more; ascending.
+
+    Classes 0, 1, ... of the rows (n,) keep their shares, or, where there are too few of
+    one, at least one row that trains.
+
+    Raises KerhrmError if the fraction is not between 0 and 1.
+    """
+    if not (isinstance(fraction, numbers.Real) and 0 < fraction < 1):
+        problem = f"validation_fraction must be between 0 and 1; got {shown(fraction)}"
+        raise KerhrmError(problem, "use 0.2, or pass validation=(X, y) to fit")
+    random = stream(0, "validation")
+    size = min(max(1, round(fraction * n)), n - 2)
+    if classes is None:
+        taken = random.permutation(n)[:size]
+    elif min(np.bincount(classes)) >= 2 and size >= 2 and n - size >= 2:
+        number = int(random.integers(2**31))
+        _, taken = train_test_split(
+            np.arange(n), test_size=size, stratify=classes, random_state=number
+        )
+    else:
+        order = random.permutation(n)
+        _, first = np.unique(classes[order], return_index=True)
+        taken = np.delete(order, first)[:size]
+    validates = np.zeros(n, dtype=bool)
+    validates[taken] = True
+    return np.flatnonzero(~validates), np.flatnonzero(validates)

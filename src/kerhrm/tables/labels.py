@@ -1,0 +1,136 @@
+"""Labels of rows, of any kind: environments and groups."""
+
+import contextlib
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.tables.arrays import check_order, column, first_row, kind
+from kerhrm.tables.cells import escaped, visible
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of n rows as numbers, and their names, no two of which are alike.
+
+    Numbers and text are in their own order.
+    """
+
+    codes: np.ndarray  #: (n,), int64, from 0
+    names: list[str]
+
+    def members(self, number: int) -> np.ndarray:
+        """Rows (n,) with a label, bool."""
+        return np.asarray(self.codes == number)
+
+
+def read_labels(labels: Any, n: int, what: str, table: Any = None) -> Labels:
+    """Labels of any kind, ``what`` in the plural, of the n rows of a table.
+
+    Equal numbers are one label, whatever their type.  Truth values are no numbers.
+
+    Raises KerhrmError if there is not one for each row, in the table's order, one is
+    missing, or two have the same name, as 1 and "1".
+    """
+    check_order(table, labels, what)
+    values = column(labels, what, nested=True)
+    if len(values) != n:
+        problem = f"{what} have shape {values.shape} for {n} rows"
+        raise KerhrmError(problem, "give one label for each row")
+    if (missing := pd.isna(values)).any():
+        rows = f"{missing.sum()} rows, the first is {first_row(missing, labels)}"
+        raise KerhrmError(
+            f"{what} are missing in {rows}", "drop these rows, or label them"
+        )
+    codes, distinct = _factorise(values, what)
+    names: dict[str, Any] = {}
+    for label in distinct:
+        name = visible(str(label)) or "''"
+        if name in names:
+            raise _same_name(what, names[name], label, name)
+        names[name] = label
+    return Labels(codes, [str(label) or "''" for label in distinct])
+
+
+def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarray:
+    """Labels 0, 1, ... (n,) of the environments of a table's n rows, from any labels.
+
+    All 0 without.  Warns of labels that separate nothing: of one environment, or of as
+    many as there are rows.
+
+    Raises KerhrmError unless there is one for each row, in the table's order, and no
+    two have the same name.
+    """
+    if environments is None:
+        text = "no environments given: all rows count as one; pass environments= to fit"
+        warnings.warn(text, DataWarning, stacklevel=6)
+        return np.zeros(n, dtype=np.int64)
+    labels = read_labels(environments, n, "environments", table)
+    if len(labels.names) == 1:
+        text = f"environments are all {labels.names[0][:40]!r}: one environment"
+        text += " separates nothing; give labels of two or more"
+        warnings.warn(text, DataWarning, stacklevel=6)
+    elif len(labels.names) == n:
+        text = "environments have one row each, which shows no relation within them;"
+        text += " give labels that several rows share"
+        warnings.warn(text, DataWarning, stacklevel=6)
+    return labels.codes
+
+
+def _same_name(what: str, first: Any, second: Any, name: str) -> KerhrmError:
+    """Two labels that look alike; of text, the eye misses a blank or a sign."""
+    hint = f"rename one, or give pd.Series({what}).astype(str) if they are one"
+    if isinstance(first, str) and isinstance(second, str):
+        hint = f"give pd.Series({what}).str.strip() if they are one, or rename one"
+    pair = f"{escaped(shown(first))} and {escaped(shown(second))}"
+    return KerhrmError(f"{what} {pair} have the same name, {name}", hint)
+
+
+def in_category_order(labels: Any, names: list[str]) -> list[str]:
+    """Names of labels, in the order of its categories if they are categorical."""
+    if not isinstance(getattr(labels, "dtype", None), pd.CategoricalDtype):
+        return names
+    places = {str(c) or "''": i for i, c in enumerate(labels.dtype.categories)}
+    return sorted(names, key=places.__getitem__)
+
+
+def _factorise(values: np.ndarray, what: str) -> tuple[np.ndarray, list[Any]]:
+    """Numbers (n,) of the values, and the distinct values in their own order."""
+    if values.dtype.kind in "biufU":
+        distinct, codes = np.unique(values, return_inverse=True)
+        return codes, distinct.tolist()
+    if pd.api.types.infer_dtype(values, skipna=False) == "string":
+        codes, distinct = pd.factorize(values, sort=True)
+        return codes, distinct.tolist()
+    keys = [_key(value) for value in pd.Series(values).tolist()]
+    try:
+        unordered = dict.fromkeys(keys)
+    except TypeError as error:
+        problem = f"{what} must be numbers, text or dates; got {shown(keys[0][1])}"
+        raise KerhrmError(problem, "give one label for each row") from error
+    kinds = {kind(value) for _, value in unordered}
+    comparable = len(kinds) == 1 or kinds == {"numbers", "truth values"}
+    ordered = sorted(unordered, key=_by_text)
+    if comparable:
+        with contextlib.suppress(TypeError):
+            ordered = sorted(ordered, key=lambda key: (key[1], key[0]))
+    numbers = {key: number for number, key in enumerate(ordered)}
+    codes = np.array([numbers[key] for key in keys])
+    return codes, [value for _, value in ordered]
+
+
+def _key(value: Any) -> tuple[bool, Any]:
+    """What two rows with the same label have in common: True is not 1, but 1.0 is."""
+    if isinstance(value, bool | np.bool_):
+        return True, bool(value)
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return False, int(value)
+    return False, value
+
+
+def _by_text(key: tuple[bool, Any]) -> tuple[str, str]:
+    return kind(key[1]), str(key[1])

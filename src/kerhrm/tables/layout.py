@@ -1,0 +1,274 @@
+"""Where a CSV file has its names and rows, and what separates its cells."""
+
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kerhrm.errors import KerhrmError
+from kerhrm.tables.cells import counted, visible
+
+SEPARATORS = ",;\t|"
+OTHER_SEPARATORS = " :^~#"  #: are not tried, but named in a hint
+SEP_LINE = re.compile(r'"?sep=([^"\r\n])"?[ \t,;]*(?:\r\n|\n|\r)', re.I)
+NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d{1,2})?", re.I)
+LIKE_DATA = "as if the file had no names: write them above its first line"
+SAMPLE, SAMPLE_ROWS = 2**16, 50  #: characters and rows that show the separator
+#: names between bars and a line of dashes, as in Markdown and psql
+MARKDOWN = re.compile(
+    r"[^\r\n|]*\|[^\r\n]*(?:\r\n|\n|\r)"
+    r"(?=[^\r\n]*--)(?=[^\r\n]*[|+])[|:+ \t-]+(?:[\r\n]|\Z)"
+)
+LINE_END = re.compile(r"\r\n|\r|\n")
+BLANKS = re.compile(
+    r'(?P<quoted>"[^"]*")|(?P<around>(?:(?<=[\r\n])|\A)[ \t]+|[ \t]+(?=[\r\n]|\Z))'
+    r"|[ \t]+"
+)
+#: a quote after a backslash, and text after it, in a cell in quotes
+BACKSLASH = re.compile(r'(?:^|[,;\t|])"[^"\n]*\\"[^,;\t|\r\n"]', re.M)
+
+
+def like_data(names: Sequence[str]) -> str | None:
+    """First name that is a number, if those that are look like a row of data.
+
+    Numbers as names are whole, and ascend.
+    """
+    numbers = [name for name in names if NUMBER.fullmatch(name)]
+    values = [float(name.replace(",", ".")) for name in numbers]
+    ascend = all(left < right for left, right in itertools.pairwise(values))
+    if ascend and all(value.is_integer() for value in values):
+        return None
+    return numbers[0]
+
+
+class Layout(NamedTuple):
+    """Where the cells of a CSV file are."""
+
+    names: list[str]  #: of the columns
+    sep: str
+    padded: bool  #: whether blanks follow the separators, before quotes
+    start: int  #: of the first row, in the text
+    width: int  #: cells of the longest row; those without a name are empty
+    rows: int
+    last: int  #: line in which the last cell that has several lines may begin
+
+
+def read_layout(text: str, path: Path, sep: str | None = None) -> Layout:
+    """Find the names and rows of a CSV file.
+
+    Raises KerhrmError if a column has no name or that of another one, or a row has
+    more or fewer cells than there are names.
+    """
+    _check_quotes(text, path)
+    start, line = 0, 0
+    if first := SEP_LINE.match(text):  # which Excel writes
+        start, line, sep = first.end(), 1, first[1] if sep is None else sep
+    body = text[start:]
+    sep = find_separator(body) if sep is None else check_separator(sep)
+    padded = sep != " " and re.search(rf'{re.escape(sep)} +"', text) is not None
+    if MARKDOWN.match(text, start):
+        problem = f"{path} is a table as a text shows it, with a line of dashes"
+        cure = f"delete line {line + 2}, and the bars at the ends of lines"
+        raise KerhrmError(problem, cure)
+    stream = io.StringIO(text, newline="")
+    stream.seek(start)
+    rows = _rows(stream, sep, padded, path, line)
+    _, header_line, header = next(rows, (line + 1, line + 1, []))
+    start = stream.tell()
+    names = [" ".join(visible(cell).split()) for cell in header[: _filled(header)]]
+    if not names:
+        problem = f"{path} has no names in line {header_line}"
+        raise KerhrmError(problem, "name every column in the first line")
+    width = number = opens = 0
+    for opens, line, row in rows:
+        if len(row) < len(names) or any(cell.strip() for cell in row[len(names) :]):
+            problem = f"{path}: line {line} has {counted(len(row), 'cell')} for "
+            problem += f"{counted(len(names), 'name')} in line {header_line}"
+            title = number == 0 and header[0].lstrip().startswith("#")
+            if title or (len(names) == 1 and len(row) > 1):
+                hint = "delete the lines above the names"
+            elif opens < line:
+                hint = f"close the quote that opens in line {opens}, or delete it"
+            else:
+                hint = _uneven(number == 0, len(names), row, sep)
+            better = find_separator(body)
+            if better != sep and _evenness(body, better)[0]:
+                hint = _use(better)
+            raise KerhrmError(problem, hint)
+        width, number = max(width, len(row)), number + 1
+    _check_names(names, path)
+    if len(names) == 1:
+        problem = f"{path} has one column, {names[0][:40]!r}, separated by {sep!r}"
+        raise KerhrmError(problem, _better_separator(body, sep))
+    return Layout(names, sep, padded, start, width, number, opens)
+
+
+def _rows(
+    stream: io.StringIO, sep: str, padded: bool, path: Path, offset: int
+) -> Iterator[tuple[int, int, list[str]]]:
+    """Rows that are not blank, each with two numbers of lines.
+
+    In the first one a cell of several lines begins, the second is the row's last.
+    """
+    raw: list[str] = []  # lines of a row
+
+    def lines() -> Iterator[str]:
+        for text in stream:
+            raw.append(text)
+            yield text
+
+    reader = csv.reader(lines(), delimiter=sep, skipinitialspace=padded)
+    line = 0
+    try:
+        for row in reader:
+            opens, line = line + 1, reader.line_num
+            if len(row) > 1 or (row and row[0].strip()):
+                several = [len(LINE_END.findall(cell)) for cell in row]
+                before = next((j for j, n in enumerate(several) if n), 0)
+                if line < opens + sum(several):
+                    before = len(row) - 1  # the file ends in the last cell
+                opens += offset + sum(several[:before])
+                if any(several) and not _closed(raw, sep, padded):
+                    problem = f"{path}: a quote in line {opens} is not closed"
+                    raise KerhrmError(problem, "close it, or delete it")
+                yield opens, offset + line, row
+            raw.clear()
+    except csv.Error as error:
+        problem = f"{path}: line {offset + line + 1}: {error}"
+        raise KerhrmError(problem, "look for a quote that is not closed") from error
+
+
+def _closed(lines: Sequence[str], sep: str, padded: bool) -> bool:
+    """Whether all quotes of a row are closed, where a cell ends."""
+    reader = csv.reader(lines, delimiter=sep, skipinitialspace=padded, strict=True)
+    try:
+        return len(list(reader)) == 1
+    except csv.Error:
+        return False
+
+
+def _uneven(first: bool, names: int, row: Sequence[str], sep: str) -> str:
+    """Hint for a row with more or fewer cells than there are names."""
+    short = len(row) < names
+    digits = all(re.fullmatch(r"\s*-?\d+\s*", cell) for cell in row)
+    if first and not short and sep == "," and digits:
+        cure = "write decimal commas as points, or name every column in the first line"
+        return f"{cure}, or delete the lines above the names"
+    if first and not short:
+        cure = "name every column in the first line, or delete the lines above the "
+        return f"{cure}names"
+    if short:
+        return "complete the line or delete it"
+    return f"put cells that hold {sep!r} into quotes"
+
+
+def _check_names(names: Sequence[str], path: Path) -> None:
+    """Refuse columns without a name, or of one name."""
+    name, number = Counter(names).most_common(1)[0]
+    numbers = all(NUMBER.fullmatch(name) for name in names)
+    if numbers and (number > 1 or not all(name.isdecimal() for name in names)):
+        problem = f"{path}: the first line holds numbers, not names"
+        raise KerhrmError(problem, "write the columns' names above it")
+    if nameless := sum(not name for name in names):
+        what = counted(nameless, "column")
+        raise KerhrmError(
+            f"{path}: {what} without a name", "name them in the first line"
+        )
+    if number > 1:
+        problem = f"{path}: two columns are called {name!r}"
+        raise KerhrmError(problem, "rename one of them")
+
+
+def check_separator(sep: str) -> str:
+    """A separator as it was given, \\t as a tab.
+
+    Raises KerhrmError if it is none.
+    """
+    sep = "\t" if sep == "\\t" else sep
+    if len(sep) != 1 or sep in '"\r\n' or sep.isalnum():
+        problem = f"--sep must be one character, no letter or quote; got {sep!r}"
+        hint = r"use ',', ';' or '\t', a tab, or leave --sep out"
+        if sep.startswith("\\s"):
+            hint = "for runs of blanks use --sep ' '"
+        raise KerhrmError(problem, hint)
+    return sep
+
+
+def find_separator(text: str) -> str:
+    """Separator that gives most columns, as many in the first rows as in the header."""
+    return max(SEPARATORS, key=lambda sep: _evenness(text, sep))
+
+
+def _evenness(text: str, sep: str) -> tuple[bool, int]:
+    """Whether the first rows have as many cells as the header, and how many."""
+    reader = csv.reader(io.StringIO(text[:SAMPLE], newline=""), delimiter=sep)
+    try:
+        rows = [row for row in itertools.islice(reader, SAMPLE_ROWS) if row]
+    except csv.Error:
+        return False, 0
+    if len(rows) > 2 and len(text) > SAMPLE:
+        rows.pop()  # which may be cut
+    widths = [_filled(row) for row in rows]
+    usual = max(widths, key=lambda width: (widths.count(width), width), default=0)
+    return widths[:1] == [usual] and usual > 1, usual
+
+
+def one_blank(text: str) -> str:
+    """Text whose runs of blanks, outside of quotes, are one blank; none around rows."""
+    return BLANKS.sub(
+        lambda run: run["quoted"] or ("" if run["around"] is not None else " "), text
+    )
+
+
+def _separated_by_blanks(text: str) -> str | None:
+    """Hint for a file whose cells are separated by white space; None: they are not."""
+    reader = csv.reader(io.StringIO(one_blank(text), newline=""), delimiter=" ")
+    try:
+        header, *widths = [len(row) for row in reader if row]
+    except (csv.Error, ValueError):
+        return None
+    if not widths or min(widths) < 2:
+        return None
+    if set(widths) == {header}:
+        return "set --sep ' '"
+    if set(widths) == {header + 1}:
+        cure = "its cells are separated by blanks: name the first column, too, and then"
+        return f"{cure} set --sep ' '"
+    return (
+        "its cells are separated by blanks, some rows have more: write it with commas"
+    )
+
+
+def _check_quotes(text: str, path: Path) -> None:
+    """Refuse quotes after a backslash, as MySQL writes them."""
+    if cell := BACKSLASH.search(text):
+        line = 1 + len(LINE_END.findall(text[: cell.end()]))
+        problem = f"{path}: line {line} has a quote after a backslash"
+        raise KerhrmError(problem, 'double the quotes inside of quotes: "" for \\"')
+
+
+def _filled(row: Sequence[str]) -> int:
+    """Number of cells, without empty ones at the end."""
+    return max((j for j, cell in enumerate(row, 1) if cell.strip()), default=0)
+
+
+def _use(sep: str) -> str:
+    """Hint for a file with this separator."""
+    shown = r"\t" if sep == "\t" else sep
+    return f"set --sep '{shown}'"
+
+
+def _better_separator(text: str, sep: str) -> str:
+    """Hint for a file that has one column with this separator."""
+    if sep != " " and (blanks := _separated_by_blanks(text)):
+        return blanks
+    lines = [line for line in text[:SAMPLE].splitlines() if line.strip()][:2]
+    for other in (find_separator(text), *OTHER_SEPARATORS):
+        counts = {line.count(other) for line in lines}
+        if other != sep and len(counts) == 1 and max(counts) > 0:
+            return _use(other)
+    return "give a file of two columns or more"

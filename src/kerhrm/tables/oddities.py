@@ -1,0 +1,162 @@
+"""Columns of a table that probably should not predict as they are."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from kerhrm.tables.almost import almost_dates, almost_numbers
+from kerhrm.tables.cells import counted, flag, is_text
+from kerhrm.tables.columns import column_values
+from kerhrm.tables.copies import repeated
+from kerhrm.tables.dates import date_options, digit_dates
+
+#: R^2 or balanced accuracy of a single column, from which it gives the target away
+GIVEN_AWAY = 0.99
+MAX_SEARCHED = 2000  #: rows that are searched for such columns
+MIN_ROWS = 20  #: different rows, without which all rows are searched
+MIN_CLASS = 5  #: rows of the rarer label, without which columns are not searched
+
+
+def oddities(features: pd.DataFrame, y: pd.Series) -> Iterator[tuple[str, str]]:
+    """Columns that look wrong, and why; ``y`` is the target of the same rows.
+
+    Notes on how cells were read, ``features.attrs["notes"]``, come first.
+    """
+    notes = features.attrs.get("notes", {})
+    features = without_notes(features)
+    searched = _searched(features, y)
+    regression = is_regression(y)
+    target = y.to_numpy()[searched]
+    if not regression:
+        target = pd.factorize(target)[0]
+    searches = regression or np.bincount(target, minlength=2).min() >= MIN_CLASS
+    for name, column in features.items():
+        kind, values = column_values(column)
+        told = [notes.get(str(name)), _odd(column, kind, values)]
+        if searches and gives_away(kind, values[searched], target, regression):
+            hint = f"{flag('--drop', name)} unless it is known beforehand"
+            told.append(f"it gives the target away; {hint}")
+        if texts := [text for text in told if text]:
+            yield str(name), "; ".join(texts)
+
+
+def without_notes(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without ``attrs``, which pandas copies with every column."""
+    table = table.copy(deep=False)
+    table.attrs = {}
+    return table
+
+
+def _searched(features: pd.DataFrame, y: pd.Series) -> np.ndarray:
+    """Rows (m,) of which no two are alike, unless hardly any are left.
+
+    Nor do two differ in the target alone, where that is no chance: measurements of one
+    unit have nearly the same target, which any column that names the unit would tell.
+    """
+    table = features.set_axis(range(features.shape[1]), axis=1)
+    if not repeated(table).any():
+        table[features.shape[1]] = y.to_numpy()
+    rows = np.flatnonzero(~table.duplicated())
+    if len(rows) < MIN_ROWS:
+        rows = np.arange(len(table))
+    return rows[:: 1 + len(rows) // MAX_SEARCHED]
+
+
+def is_regression(y: pd.Series) -> bool:
+    """Whether a target is numbers, more than two of them."""
+    return pd.api.types.is_numeric_dtype(y) and y.nunique() > 2
+
+
+def _odd(column: pd.Series, kind: str, values: np.ndarray) -> str | None:
+    """Say what is odd about a column, whatever the target is."""
+    drop = flag("--drop", column.name)
+    if column.nunique() < 2:
+        known = column.dropna()
+        if len(known) in (0, len(column)):
+            return f"it is {'constant' if len(known) else 'empty'}; {drop}"
+        rows = counted(len(column) - len(known))
+        said = f"it is {str(known.iloc[0])[:40]!r}, and empty in {rows}"
+        return f"{said}; {drop} unless empty cells tell something"
+    if is_text(column):
+        if options := date_options(column):
+            return f"it looks like dates: {options}"
+        if text := almost_dates(column) or almost_numbers(column):
+            return text
+    if kind == "number" and (text := digit_dates(column)):
+        return text
+    whole = kind == "text" or column.dtype.kind in "iu"
+    if whole and column.nunique() == len(column):
+        return f"it differs in every row: an identifier? {drop}"
+    return _missing_code(values) if kind == "number" else None
+
+
+def missing_code(column: pd.Series) -> str | None:
+    """Say which number of a column, such as a target, may mean missing."""
+    kind, values = column_values(column)
+    return _missing_code(values) if kind == "number" else None
+
+
+def _missing_code(values: np.ndarray) -> str | None:
+    """The same of numbers (n,)."""
+    known = values[~np.isnan(values)]
+    if not len(known) or (code := _sentinel(known)) is None:
+        return None
+    return f"{code} stands apart: does it mean missing? leave such cells empty"
+
+
+def _sentinel(values: np.ndarray) -> int | None:
+    """A code such as -999: repeated, and farther from all others than they are from
+    each other."""
+    for value in (values.min(), values.max()):
+        others = values[values != value]
+        code = int(value) if float(value).is_integer() else 0
+        repeated = len(values) - len(others) > 1
+        if not (repeated and re.fullmatch("-?9+|-1", str(code)) and len(others)):
+            continue
+        if 0 < np.ptp(others) < np.abs(others - value).min():
+            return code
+    return None
+
+
+def gives_away(
+    kind: str, values: np.ndarray, target: np.ndarray, regression: bool
+) -> bool:
+    """Whether a column predicts the target of each row (m,) by that of the others.
+
+    Of rows with the same value the mean, of a number without such rows the value
+    between those of its neighbours.  The least and the largest number have no two of
+    them; such rows do not count.
+    """
+    if kind == "text":
+        values = pd.factorize(values)[0]
+    missing = pd.isna(values)
+    levels, codes = np.unique(np.where(missing, np.inf, values), return_inverse=True)
+    counts, sums = np.bincount(codes), np.bincount(codes, weights=target)
+    alone = counts[codes] == 1
+    predicted = (sums[codes] - target) / np.maximum(counts[codes] - 1, 1)
+    predicted[alone] = target.mean()
+    judged = np.ones(len(target), dtype=bool)
+    known = levels < np.inf
+    if kind != "text" and known.sum() > 2:
+        means = np.full(len(levels), target.mean())
+        last = int(known.sum()) - 1
+        means[1:last] = _by_neighbours(levels[known], (sums / counts)[known])
+        predicted[alone] = means[codes[alone]]
+        judged = ~(alone & np.isin(codes, [0, last]))
+    target, predicted = target[judged], predicted[judged]
+    if regression:
+        errors = ((target - predicted) ** 2).mean()
+        return bool(errors < (1 - GIVEN_AWAY) * target.var())
+    right = (predicted > 0.5) == (target > 0.5)
+    return bool(
+        np.mean([right[target == label].mean() for label in (0, 1)]) > GIVEN_AWAY
+    )
+
+
+def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Means (m - 2,) at the inner ones of ascending levels (m,), each on the line
+    through its two neighbours."""
+    share = (levels[1:-1] - levels[:-2]) / (levels[2:] - levels[:-2])
+    return (1 - share) * means[:-2] + share * means[2:]

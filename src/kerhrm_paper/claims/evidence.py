@@ -1,0 +1,215 @@
+"""What claims are tested on: values by seed, of the tables of a run and of small runs.
+
+A claim takes :class:`Evidence` and asks it for :class:`Quantities`, whose methods
+compare two of them::
+
+    accuracy = evidence.cells("table1", "test_acc", "r2=0.8")
+    accuracy.better("KerHRM", than="ERM")
+    accuracy.alike("KerHRM", accuracy.at("r2=0.7", "KerHRM"), within=0.02)
+    numbers = evidence.small_run("low_rank")
+    numbers.more(numbers.weighted({"error with all": 1.1}), than="error with k")
+"""
+
+import json
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from kerhrm.methods.base import POOLED
+from kerhrm_paper.claims import comparison
+from kerhrm_paper.claims.comparison import Comparison
+from kerhrm_paper.evaluation.tables import METRICS, stand_ins
+
+
+class MissingCell(LookupError):
+    """A table, row or cell that a claim needs was not made."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """A quantity by seed, and its name in the column ``measure`` of claims.csv."""
+
+    name: str
+    by_seed: pd.Series
+
+
+#: a quantity by its name, one that was looked up, or a number
+Operand = str | Values | float
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """Methods in the cells of a table, or numbers of a small run.
+
+    Attributes
+    ----------
+    look : callable
+        Values by seed of a name in a setting; "" is the own one.
+    place : str
+        Metric and setting, for names of comparisons.
+    merit : callable
+        Of values, larger is better.
+    means : mapping of str to float
+        Means of a small run's numbers.
+    """
+
+    look: Callable[[str, str], pd.Series]
+    place: str = ""
+    merit: Callable[[Any], Any] = operator.pos
+    means: Mapping[str, float] = field(default_factory=dict)
+
+    def at(self, setting: str, name: str) -> Values:
+        """A quantity in a setting of the table."""
+        return Values(f"{name} @ {setting}", self.look(name, setting))
+
+    def weighted(
+        self,
+        weights: Mapping[str, float],
+        *,
+        constant: float = 0.0,
+        at: str = "",
+        over: Sequence[str] = (),
+    ) -> Values:
+        """Weighted sum of quantities, plus a constant.
+
+        In the setting ``at``, or the mean over several settings.
+        """
+        settings = over or [at]
+        columns = [self.look(name, s) for s, name in product(settings, weights)]
+        by_seed = pd.concat(columns, axis=1, join="inner")
+        factors = np.tile([*weights.values()], len(settings)) / len(settings)
+        total = pd.Series(by_seed.to_numpy() @ factors + constant, by_seed.index)
+        text: dict[str, object] = {
+            f"{name} @ {at}" if at else name: weight for name, weight in weights.items()
+        }
+        text |= {"constant": constant} if constant else {}
+        text |= {"over": [*over]} if over else {}
+        return Values(json.dumps(text), total)
+
+    def better(self, ours: Operand, than: Operand, by: float = 0.0) -> Comparison:
+        """By the metric, the first is better in the mean over seeds, ``by`` so much."""
+        a, b = self._shared(ours, than)
+        text = f"{_text(ours)} better than {_text(than)}"
+        return self._test(comparison.more, text, self.merit(a) - self.merit(b), by)
+
+    def more(self, ours: Operand, than: Operand, by: float = 0.0) -> Comparison:
+        """The first is larger in the mean over seeds, ``by`` so much."""
+        a, b = self._shared(ours, than)
+        text = f"{_text(ours)} more than {_text(than)}"
+        return self._test(comparison.more, text, a - b, by)
+
+    def alike(self, ours: Operand, to: Operand, within: float) -> Comparison:
+        """The two differ by less than a margin in the mean over seeds."""
+        a, b = self._shared(ours, to)
+        text = f"{_text(ours)} alike to {_text(to)}"
+        return self._test(comparison.alike, text, a - b, within)
+
+    def steady(self, ours: str, below: float) -> Comparison:
+        """The standard deviation over seeds is below a limit."""
+        values = self.look(ours, "")
+        return self._test(comparison.steady, f"{ours} steady", values, below)
+
+    def rising(self, ours: str, over: Sequence[str]) -> Comparison:
+        """The rank correlation with the order of the settings is positive."""
+        columns = [self.look(ours, setting) for setting in over]
+        by_seed = pd.concat(columns, axis=1, join="inner").to_numpy()
+        order = np.arange(len(over))
+        correlations = [comparison.rank_correlation(row, order) for row in by_seed]
+        return self._test(comparison.more, f"{ours} rising", correlations, 0.0)
+
+    def _test(
+        self,
+        test: Callable[[str, ArrayLike, float], Comparison],
+        text: str,
+        values: ArrayLike,
+        limit: float,
+    ) -> Comparison:
+        measure = f"{text} ({self.place})" if self.place else text
+        return replace(test(measure, values, limit), means=self.means)
+
+    def _shared(self, ours: Operand, theirs: Operand) -> tuple[Any, Any]:
+        """Numbers, or values by seed, of the seeds that both sides have."""
+        a, b = self._by_seed(ours), self._by_seed(theirs)
+        if isinstance(a, pd.Series) and isinstance(b, pd.Series):
+            a, b = a.align(b, join="inner")
+            if a.empty:
+                raise MissingCell("no seed in common")
+        return a, b
+
+    def _by_seed(self, operand: Operand) -> pd.Series | float:
+        if isinstance(operand, Values):
+            return operand.by_seed
+        return self.look(operand, "") if isinstance(operand, str) else operand
+
+
+def _text(operand: Operand) -> str:
+    if isinstance(operand, Values):
+        return operand.name
+    return operand if isinstance(operand, str) else f"{operand:g}"
+
+
+@dataclass
+class Evidence:
+    """Scores of a run by table, and the numbers of small runs.
+
+    Attributes
+    ----------
+    tables : mapping of str to DataFrame
+        Rows of :func:`kerhrm_paper.evaluation.scores.score_table`.
+    smoke : bool
+        Whether small runs are tiny.
+    numbers : dict of str to DataFrame
+        By small run; rows are seeds.
+    pooled : bool
+        Whether rows that pooled validation has chosen go before others.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    smoke: bool = False
+    numbers: dict[str, pd.DataFrame] = field(default_factory=dict)
+    pooled: bool = False
+
+    def cells(self, table: str, metric: str, setting: str = "") -> Quantities:
+        """Methods of a table by a metric, in one setting unless :meth:`at` others."""
+
+        def look(method: str, elsewhere: str) -> pd.Series:
+            return self.cell(table, elsewhere or setting, method, metric)
+
+        place = ", ".join(filter(None, (metric, setting)))
+        return Quantities(look, place, METRICS[metric].merit or operator.pos)
+
+    def small_run(self, name: str) -> Quantities:
+        """Numbers of a function in :mod:`kerhrm_paper.claims.small_runs`."""
+        if name not in self.numbers:
+            from kerhrm_paper.claims import small_runs  # imports torch
+
+            self.numbers[name] = small_runs.run(name, self.smoke)
+        by_seed = self.numbers[name]
+        means = by_seed.mean().round(4).to_dict()
+        return Quantities(lambda number, _: by_seed[number], means=means)
+
+    def cell(self, table: str, setting: str, method: str, metric: str) -> pd.Series:
+        """Values by seed, of the method's own selection criterion.
+
+        The first that a table has.
+        """
+        if table not in self.tables:
+            raise MissingCell(f"no {table}")
+        rows = self.tables[table]
+        if replaced := stand_ins(rows):
+            raise MissingCell(f"{table} has {replaced}")
+        keys = {"setting": setting, "method": method, "metric": metric}
+        for column, wanted in keys.items():
+            rows = rows[rows[column] == wanted]
+            if rows.empty:
+                raise MissingCell(f"no {wanted} in {table}")
+        pooled = rows[rows["selection"] == POOLED]
+        chosen = pooled if self.pooled and len(pooled) else rows
+        rows = chosen[chosen["selection"] == chosen["selection"].iloc[0]]
+        return rows.set_index(rows["seed"].astype(str))["value"]

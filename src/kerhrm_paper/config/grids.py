@@ -1,0 +1,120 @@
+"""Which candidates of a learner are tried on some data?
+
+They are the values of ``candidates``, or all combinations of ``grid``, both of
+``learners.yaml``, of the preset and of the user.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+
+from kerhrm_paper.config.cells import DataCell
+from kerhrm_paper.config.data_cells import DataCells
+from kerhrm_paper.config.files import Key, Tree
+from kerhrm_paper.config.layers import changes_at
+from kerhrm_paper.config.options import Grid, Places, dump
+from kerhrm_paper.config.spelling import spell
+
+CANDIDATES = 1000  #: of a learner, at most
+
+
+class Grids:
+    """Grids and candidates of the learners.
+
+    Parameters
+    ----------
+    data_cells : DataCells
+        The data, whose values meet the conditions of ``at``.
+    """
+
+    def __init__(self, data_cells: DataCells) -> None:
+        self.data_cells = data_cells
+        self.schemas = data_cells.schemas
+        self.sources = data_cells.sources
+        self.whole = data_cells.whole
+        self.layers = data_cells.layers
+
+    def grid(self, data: DataCell, base: str) -> Grid:
+        """Values that are tried of every option of the grid."""
+        conditions = self.whole.learners[base].at
+        grid: Tree = {}
+        entries = self.layers.entries("learners", base)
+        for entry in entries:
+            grid = _over(grid, entry)
+            for condition, change in changes_at(entry, conditions):
+                if self.data_cells.meets(data, condition):
+                    grid = _over(grid, change)
+        # null leaves an option of an earlier file out
+        for option, tried in list(grid.items()):
+            if tried is None:
+                del grid[option]
+        return grid
+
+    def single(self, data: DataCell, base: str) -> Tree:
+        """Options of which the grid has one value, so that no criterion selects it."""
+        options = {}
+        grid = self.grid(data, base)
+        for option, tried in grid.items():
+            if len(tried) == 1:
+                options[option] = tried[0]
+        return options
+
+    def is_single(self, data: DataCell, base: str) -> bool:
+        """Whether a grid has one value of every option."""
+        n_options = len(self.grid(data, base))
+        n_single = len(self.single(data, base))
+        return n_single == n_options > 0
+
+    def is_tried(self, data: DataCell, base: str) -> bool:
+        """Whether a learner has candidates on some data."""
+        learner = self.whole.learners[base]
+        if learner.candidates:
+            return True
+        return bool(self.grid(data, base))
+
+    def candidates(self, data: DataCell, base: str) -> Iterator[str]:
+        """Names of a learner with the options that are tried.
+
+        Raises KerhrmError if they are too many, or an option cannot be spelled.
+        """
+        grid = self.grid(data, base)
+        source = "grid" if grid else "candidates"
+        key = ("learners", base, source)
+        lengths = [len(tried) for tried in grid.values()]
+        if math.prod(lengths) > CANDIDATES:
+            problem = f"it has more than {CANDIDATES} combinations"
+            hint = "shorten its lists"
+            raise self.sources.error(key, problem, hint)
+        learner = self.whole.learners[base]
+        candidates = learner.candidates or _combinations(grid)
+        for options in candidates:
+            yield self._name(base, options, key)
+
+    def _name(self, base: str, options: Tree, key: Key) -> str:
+        """Name of a learner with options that stand at a key."""
+        model = self.schemas.methods[base].options
+        places: Places = [(key, options)]
+        values = dump(self.sources, model, places)
+        named = {}
+        for option in options:
+            named[option] = values[option]
+        schema = self.schemas.learner_schema(base)
+        with self.sources.placing(key):
+            return spell(base, named, schema)
+
+
+def _combinations(grid: Grid) -> Iterator[Tree]:
+    """All combinations of a grid's values."""
+    combinations = itertools.product(*grid.values())
+    for combination in combinations:
+        pairs = zip(grid, combination, strict=True)
+        yield dict(pairs)
+
+
+def _over(grid: Tree, entry: Tree) -> Tree:
+    """The grid of an entry, and then the options of an earlier one that it has not."""
+    newer = entry.get("grid") or {}
+    merged = dict(newer)
+    for option, tried in grid.items():
+        merged.setdefault(option, tried)
+    return merged

@@ -1,0 +1,177 @@
+"""How does a value of a file that does not fit read as an error of one line?
+
+The hint of an unknown key says what it probably stands for: a key of an earlier
+version, an option of a method, or a key of a data set.
+"""
+
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from kerhrm.errors import KerhrmError
+from kerhrm.options import worded
+from kerhrm_paper.config.fields import closest
+from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.spelling import RENAMED
+from kerhrm_paper.config.strict_yaml import OWN_KEYS
+
+#: parts of the place of a pydantic error that stand in no file
+NO_KEYS = ("[key]", "[number]", "[map]")
+#: types of pydantic's errors about something that is no mapping
+NO_MAPPING = ("model_type", "dict_type", "model_attributes_type")
+#: keys that may be taken for keys of the whole configuration, and where they stand in
+#: a data set
+OF_DATA: dict[str, Key] = {
+    "seeds": ("seeds",),
+    "network": ("network",),
+    "features": ("features",),
+    "generator": ("generator",),
+    "n_seeds": ("seeds",),
+    "widths": ("network", "widths"),
+    "module": ("network", "module"),
+}
+#: keys of earlier versions, and what takes their place
+ENDED = {
+    "like": "name the options: LEARNER+option=value in a table or a path",
+    "mark": "name the options; labels: {option: SYMBOL} changes what tables show",
+    "marks": "labels: {option: SYMBOL} says what tables show",
+    "steps": "write checkpoint_iterations: true",
+    "criteria": "write select: [own, pooled, oracle, none] in the table",
+    "selected": "name it: LEARNER+select=none, or LEARNER+select_on=DATA",
+    "selected_from": "write select_on: DATA",
+    "settings": "name the data: DATA+option=value",
+    "more_seeds": "write seeds: {DATA: 5, DATA/LEARNER: 20}",
+    "n_seeds": "write seeds: NUMBER",
+    "set": "name it: learner: LEARNER+option=value",
+    "candidates": "write it in learners.yaml: LEARNER: {candidates: [...]}",
+}
+#: keys whose keys are options, or values of some
+OF_OPTIONS = ("options", "network", "features", "grid", "candidates")
+#: keys of those that mean something else at the top of a file
+OTHERWISE = (*OF_DATA, "steps", "set")
+
+
+def invalid(sources: Sources, above: Key, error: ValidationError) -> KerhrmError:
+    """One-line error of a validation below the key ``above``."""
+    first: Any = error.errors()[0]
+    parts = []
+    for part in first["loc"]:
+        if part not in NO_KEYS:
+            parts.append(part)
+    location = tuple(parts)
+    key = (*above, *location)
+    problem, hint = worded(first)
+    kind = first["type"]
+    value = first.get("input")
+    if kind in NO_MAPPING:
+        problem = "write 'key: value' lines"
+    elif kind == "list_type" and isinstance(value, str | int | float):
+        hint = f"write [{value}]"
+    elif kind == "int_type":
+        hint = hint or f"write {location[-1]}: NUMBER"
+    elif kind == "missing" and _ends_with_name(location):
+        problem = "it is missing"
+        hint = _addition(sources, key)
+    elif kind == "misfit":
+        hint = _elsewhere(sources, key, location, hint)
+    return sources.error(key, problem, hint)
+
+
+def _ends_with_name(location: Key) -> bool:
+    """Whether a place is an entry of a mapping, and not of a list."""
+    if not location:
+        return False
+    last = location[-1]
+    return isinstance(last, str)
+
+
+def _addition(sources: Sources, key: Key) -> str:
+    """Hint for a key that is missing: to add it, or another name of the entry."""
+    hint = f"add {key[-1]}: ..."
+    entry = key[:-1]
+    if entry:
+        *place, name = entry
+        names = sources.names(*place)
+        if name in names:
+            names.remove(name)
+        similar = closest(str(name), names)
+        if similar:
+            hint += f" to a new '{name}'; or {similar}"
+    return hint
+
+
+def _elsewhere(
+    sources: Sources, key: Key, location: Key, hint: str | None
+) -> str | None:
+    """Hint for a key that is unknown where it stands."""
+    file, _, value = sources.find(key)
+    if replacement := _ended(key, value):
+        return replacement
+    is_typo = (hint or "").startswith("did you mean")
+    if _is_of_learner(sources, location) and not is_typo:
+        hint = _of_method(key, value)
+    match key:
+        case (name,):
+            at_top = _at_top(sources, str(name), file, value)
+            return at_top or hint
+        case ("data", name, "label"):
+            return f"it is of a table: data: {{{name}: {{label: TEXT}}}}"
+    return hint
+
+
+def _ended(key: Key, value: Any) -> str | None:
+    """What takes the place of a key of an earlier version."""
+    *above, last = key
+    if last == "steps" and not isinstance(value, bool):
+        return None  # the number of an optimiser's steps
+    if last == "more_seeds" and above[:1] == ["tables"]:
+        return "write seeds: NUMBER; data have seeds: {DATA: 5, DATA/LEARNER: 20}"
+    if any(name in OF_OPTIONS for name in above):
+        renamed = RENAMED.get(last)
+        return renamed and f"KerHRM's {last} is {renamed} now"
+    if above or last not in OTHERWISE:
+        return ENDED.get(last)
+    return None
+
+
+def _is_of_learner(sources: Sources, location: Key) -> bool:
+    """Whether an unknown key seems to mean options of a learner."""
+    name, *below = location
+    if name == "learners" and len(below) > 1:
+        name = below[0]
+    tree = sources.tree()
+    return name in tree.get("learners", {})
+
+
+def _of_method(key: Key, value: Any) -> str:
+    """How an option of a method is written."""
+    *above, name = key
+    options = {"options": {name: value}}
+    if not above:  # a learner without the file's key above it
+        options = {"learners": {name: {"options": value}}}
+    text = yaml.safe_dump(options, default_flow_style=True, width=10**6)
+    lines = text.strip()[1:-1]
+    return f"options of a method: write {lines}"
+
+
+def _at_top(sources: Sources, name: str, file: str, value: Any) -> str | None:
+    """How a key is written that does not belong to the top of a file.
+
+    ``name`` may begin with the data set that is meant, as in ``data.houses.seeds``.
+    """
+    *above, last = name.split(".")
+    similar = closest(last, OWN_KEYS)
+    is_own_table = bool(sources.own_table) and similar
+    if is_own_table or last not in OF_DATA:
+        return similar
+    data_sets = sources.names("data")
+    data = next(iter(data_sets), "DATA")
+    if len(above) > 1 and above[1] in data_sets:
+        data = above[1]
+    for part in reversed(OF_DATA[last]):
+        value = {part: value}
+    text = yaml.safe_dump({data: value}, default_flow_style=True)
+    line = " ".join(text.split())
+    sign = "=" if file == "--config" else ": "
+    return f"write 'data{sign}{line}'"

@@ -1,0 +1,129 @@
+"""Do the options of a learner fit the data that it is on?"""
+
+from dataclasses import dataclass
+
+from kerhrm.errors import KerhrmError
+from kerhrm.methods.base import Method
+from kerhrm.options import Options
+from kerhrm_paper.config.cells import DataCell
+from kerhrm_paper.config.files import Sources, Tree
+from kerhrm_paper.config.options import Places, numbers, place_of
+from kerhrm_paper.config.spelling import Named
+
+KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
+
+
+@dataclass(frozen=True)
+class LearnerChecks:
+    """Checks of one learner's options on some data.
+
+    Attributes
+    ----------
+    sources : Sources
+        The files, which an error names.
+    data : DataCell
+        What the learner is on.
+    method : Method
+        What trains it.
+    places : list
+        Options, each with where it stands.
+    values : dict
+        All options in force, as plain values.
+    """
+
+    sources: Sources
+    data: DataCell
+    method: Method
+    places: Places
+    values: Tree
+
+    def check(self, options: Options) -> None:
+        """Refuse options that do not fit the task, the points or the features."""
+        self._check_task(options)
+        self._check_environments()
+        if self.method.needs_features:
+            self._check_feature_count()
+            self._check_k()
+            self._check_kernel()
+
+    def _check_task(self, options: Options) -> None:
+        task = self.data.task
+        try:
+            self.method.check(options, task)
+        except KerhrmError as error:
+            option = "loss" if task in self.method.tasks else "method"
+            raise self._error(option, error.problem, error.hint) from error
+
+    def _check_environments(self) -> None:
+        if self._largest("n_environments") > self.data.n_points:
+            raise self._too_many_points("n_environments")
+
+    def _check_feature_count(self) -> None:
+        """Refuse more features than points, of which kernel PCA has at most as many."""
+        n, k = self.data.n_points, self.data.features.k
+        if k > n:
+            raise KerhrmError(
+                f"{self.data.name}: features.k={k} exceeds n={n} points",
+                f"name data with features.k={n} or less",
+            )
+
+    def _check_k(self) -> None:
+        """Refuse to use more features than there are."""
+        data, features = self.data, self.data.features
+        k = self._largest("k")
+        if k > data.n_points:
+            raise self._too_many_points("k")
+        if k > features.k:
+            raise self._error(
+                "k",
+                f"{data.name} has {features.k} features",
+                f"lower it, or name data with features.k={k}",
+            )
+        landmarks = features.n_landmarks
+        if landmarks is not None and k > landmarks:
+            raise self._error(
+                "k",
+                f"it exceeds the {landmarks} landmarks of {data.name}",
+                f"lower it, or name data with features.n_landmarks={k} or more",
+            )
+
+    def _check_kernel(self) -> None:
+        """Refuse a kernel matrix of all points that no machine holds."""
+        data = self.data
+        is_whole = data.features.n_landmarks is None
+        if is_whole and data.n_points > KERNEL_POINTS:
+            raise self.sources.error(
+                ("data", data.base, "features"),
+                f"n={data.n_points} training points are too many for a whole "
+                "kernel matrix",
+                "set features: {n_landmarks: 8000}",
+            )
+
+    def _largest(self, option: str) -> int | float:
+        """The largest number that an option gives; 0 if it gives none."""
+        value = self.values.get(option)
+        return max(numbers(value), default=0)
+
+    def _too_many_points(self, option: str) -> KerhrmError:
+        problem = f"it exceeds n={self.data.n_points} points"
+        return self._error(option, problem, "lower it or raise n")
+
+    def _error(self, option: str, problem: str, hint: str | None) -> KerhrmError:
+        """An error about an option, at the last place that gives it."""
+        place = place_of(self.places, option)
+        if isinstance(place, str):
+            return KerhrmError(f"{place}: {option}: {problem}", hint)
+        key = (*place, option)
+        return self.sources.error(key, problem, hint)
+
+
+def check_effect(data: DataCell, name: str, named: Named) -> None:
+    """Refuse options in a learner's name that change nothing on these data."""
+    for option in named:
+        group = option.split(".")[0]
+        if group == "pretest" and data.task == "classification":
+            problem = f"{name}: {data.name} has labels, which no pretest tests"
+            raise KerhrmError(problem, f"leave {option} out")
+    if named.get("select") == "none" and "select_on" in named:
+        problem = f"{name}: select=none takes no selected options"
+        raise KerhrmError(problem, "leave select_on out")

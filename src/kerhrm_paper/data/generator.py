@@ -1,0 +1,41 @@
+"""What draws a data set: its options, its function, and what is known of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kerhrm.options import Options, Task
+from kerhrm_paper.data.draws import Draws
+
+#: value by name of a reference row, then by test environment ("": all) and metric
+ReferenceRows = dict[str, dict[tuple[str, str], float]]
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A data set that can be drawn.
+
+    Attributes
+    ----------
+    options : type of Options
+        Has ``n_points``, the number of training points.
+    generate : callable
+        ``(options, seeds)``, or ``(options, seeds, raw)``, to Draws.
+    task : "classification" or "regression"
+        What is learned.
+    raw : str, optional
+        Name in :data:`kerhrm_paper.data.registry.RAW` of the data that it is made from.
+    closed_forms : callable, optional
+        Options to values by reference row, test environment ("": all) and metric.
+    attribute : callable, optional
+        x to C, of the figure 2.
+    """
+
+    options: type[Options]
+    generate: Callable[..., Draws]
+    task: Task
+    raw: str | None = None
+    closed_forms: Callable[[Any], ReferenceRows] | None = None
+    attribute: Callable[[np.ndarray], np.ndarray] | None = None

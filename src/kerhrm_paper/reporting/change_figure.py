@@ -1,0 +1,143 @@
+"""Results of a method as it is and with each change, by setting."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from kerhrm.plots.axes import plain
+from kerhrm_paper.evaluation.tables import RESULTS, primary, where
+from kerhrm_paper.reporting.figures import (
+    METHODS,
+    WIDTH,
+    entry,
+    finish,
+    intervals,
+    line_entry,
+    name_rows,
+    style,
+    subplots,
+)
+from kerhrm_paper.reporting.tables import TITLES
+from kerhrm_paper.reporting.version_figure import LEVEL, LEVELS
+
+BLUE, ORANGE = METHODS["KerHRM"], METHODS["JTT"]
+#: of KerHRM's outputs: label, colour and marker
+OUTPUTS = {
+    "KerHRM": ("network", BLUE, "o"),
+    "KerHRM (linear predictor)": ("linear predictor", ORANGE, "D"),
+}
+OTHER_LOOK = ("black", "s")  #: of methods that no change is of
+
+
+class _Rows:
+    """Rows of the figure: changes of one method's outputs, then other methods.
+
+    Attributes
+    ----------
+    outputs : dict
+        Look of the methods that the changes are of, as in :data:`OUTPUTS`.
+    changes : list of str
+        The first one is no change, which has the method's name.
+    methods : list of str
+        Others, one row each.
+    """
+
+    def __init__(self, cells: pd.DataFrame) -> None:
+        methods = [
+            method
+            for method in dict.fromkeys(cells["method"])
+            if method not in LEVELS and "ref:" not in method
+        ]
+        self.outputs = OUTPUTS
+        if "KerHRM" not in methods:
+            first = methods[0]
+            self.outputs = {first: ("", BLUE, "o")}
+        main, *_ = self.outputs
+        changed = dict.fromkeys(cells["change"])
+        self.changes = [main, *filter(None, changed)]
+        self.methods = [method for method in methods if method not in self.outputs]
+
+    @property
+    def names(self) -> list[str]:
+        """Of all rows, from top to bottom."""
+        names = [*self.changes, *self.methods]
+        return [name.replace(",", ", ") for name in names]
+
+    def height(self, method: str, change: str) -> float | None:
+        """Of a cell; None for methods that are lines."""
+        if method in self.outputs:
+            row = self.changes.index(change) if change else 0
+            # outputs of one change are next to each other
+            number = [*self.outputs].index(method)
+            shift = 0.15 * (2 * number - len(self.outputs) + 1)
+            return float(row) + shift
+        if method in self.methods:
+            return len(self.changes) + self.methods.index(method)
+        return None
+
+
+def changes(cells: pd.DataFrame) -> Figure:
+    """Result of KerHRM, else of the first method, as it is and with each change, by
+    setting."""
+    cells = cells[primary(cells)]
+    metrics = set(cells["metric"])
+    metric = next(name for name in RESULTS if name in metrics)
+    parts = cells["setting"].str.partition(",")
+    cells = cells.assign(base=parts[0], change=parts[2])
+    cells = where(cells, metric=metric)
+    rows = _Rows(cells)
+    bases = list(dict.fromkeys(cells["base"]))
+    height = 1.1 + 0.19 * len(rows.names)
+    with style():
+        size = (WIDTH, height)
+        figure, axes = subplots(1, len(bases), figsize=size, sharex=True, sharey=True)
+        for axis, base in zip(axes.flat, bases, strict=True):
+            of_base = where(cells, base=base)
+            _draw_levels(axis, of_base)
+            _draw_cells(axis, of_base, rows)
+            axis.set_title(plain(base))
+            axis.grid(axis="x")
+            axis.locator_params(axis="x", nbins=3)
+            if metric.endswith("acc"):
+                axis.set_xlim(0, 1)
+                axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        name_rows(axes.flat[0], rows.names)
+        title = TITLES.get(metric, metric)
+        heading = f"{title}; bars: {intervals(cells)}"
+        finish(figure, _entries(cells, rows), heading=heading)
+    return figure
+
+
+def _entries(cells: pd.DataFrame, rows: _Rows) -> list[Line2D]:
+    """Entries of the legend."""
+    entries = []
+    for label, colour, marker in rows.outputs.values():
+        if label:
+            entries.append(entry(label, colour, marker))
+    drawn = set(cells["method"])
+    for method, (label, line) in LEVELS.items():
+        if method in drawn:
+            entries.append(line_entry(label, line))
+    return entries
+
+
+def _draw_levels(axis: Axes, cells: pd.DataFrame) -> None:
+    for method, (_, line) in LEVELS.items():
+        for level in where(cells, method=method)["mean"]:
+            axis.axvline(level, linestyle=line, **LEVEL)
+
+
+def _draw_cells(axis: Axes, cells: pd.DataFrame, rows: _Rows) -> None:
+    """The mean of every cell, with its interval."""
+    for cell in cells.itertuples():
+        method = str(cell.method)
+        y = rows.height(method, str(cell.change))
+        if y is None:
+            continue
+        colour, marker = OTHER_LOOK
+        if method in rows.outputs:
+            _, colour, marker = rows.outputs[method]
+        interval = [cell.ci_low, cell.ci_high]
+        axis.plot(interval, [y, y], color=colour, linewidth=1)
+        axis.plot(cell.mean, y, marker, color=colour, markersize=3)

@@ -1,0 +1,107 @@
+"""Figure 3: errors of house prices by year of construction."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm.plots.axes import plain
+from kerhrm_paper.evaluation.tables import where
+from kerhrm_paper.reporting.figures import (
+    DOTS,
+    GREY,
+    LINE,
+    METHODS,
+    REFERENCES,
+    WIDTH,
+    Ends,
+    curve,
+    finish,
+    fit_scale,
+    intervals,
+    line_entry,
+    name_ends,
+    split,
+    style,
+    subplots,
+)
+
+UNTESTED = "pretest=no"  #: mark of KerHRM without its pre-test
+NAMES = {"KerHRM (linear predictor)": "KerHRM, linear"}  #: of curves; else the method
+LOWEST = 1e-3  #: of a band: an interval may pass 0, which a logarithmic axis has not
+
+
+def figure3(cells: pd.DataFrame, mark: str = "") -> Figure:
+    """Mean squared error by year of construction, a panel for each variant.
+
+    The axis is log.  The first panel is the paper's if no ``mark`` says otherwise.
+
+    Dashed: KerHRM without its pre-test.  Grey: references that need no predictor.
+    """
+    cells = split(cells, "period")
+    cells = where(cells, metric="mse")
+    periods = list(dict.fromkeys(cells["period"]))
+    every_variant = dict.fromkeys(cells["variant"])
+    variants = [variant for variant in every_variant if UNTESTED not in variant]
+    main_title = "no change" if mark else "as in the paper"
+    with style():
+        figure, axes = subplots(1, len(variants), figsize=(WIDTH, 3.2), sharey=True)
+        panels = []
+        for axis, variant in zip(axes.flat, variants, strict=True):
+            ends = _draw_methods(axis, cells, variant, periods)
+            _draw_references(axis, cells)
+            axis.set(xlabel="built", title=plain(variant or main_title))
+            first_years = [period[:4] for period in periods]
+            axis.set_xticks(range(0, len(periods), 2), first_years[::2])
+            panels.append((axis, ends))
+        _fit_scales([axis for axis, _ in panels])
+        for axis, ends in panels:
+            name_ends(axis, ends, 0.055)
+        axes.flat[0].set_ylabel("mean squared error")
+        known = set(cells["method"])
+        entries = [
+            line_entry(label, line)
+            for method, (label, line) in REFERENCES.items()
+            if method in known
+        ]
+        heading = f"bands: {intervals(cells)}"
+        finish(figure, entries, heading=heading, columns=3)
+    return figure
+
+
+def _draw_methods(
+    axis: Axes, cells: pd.DataFrame, variant: str, periods: list[str]
+) -> Ends:
+    """A curve for each method of a variant; its right end, by name."""
+    untested = f"{variant},{UNTESTED}" if variant else UNTESTED
+    curves = [(method, variant, "-", NAMES.get(method, method)) for method in METHODS]
+    curves.append(("KerHRM", untested, "--", "pre-test off"))
+    ends: Ends = {}
+    for method, of_variant, line, name in curves:
+        rows = where(cells, method=method, variant=of_variant)
+        rows = rows.set_index("period").reindex(periods)
+        if rows["mean"].isna().all():
+            continue
+        low = rows["ci_low"].clip(LOWEST)
+        rows = rows.assign(x=range(len(rows)), ci_low=low)
+        colour = METHODS[method]
+        curve(axis, "x", rows, 0.1, **DOTS, color=colour, linestyle=line)
+        ends[name] = float(rows["mean"].iloc[-1]), colour
+    return ends
+
+
+def _draw_references(axis: Axes, cells: pd.DataFrame) -> None:
+    for method, (_, line) in REFERENCES.items():
+        means = where(cells, method=method, variant="")["mean"]
+        if len(means):
+            axis.plot(range(len(means)), means, color=GREY, linestyle=line, **LINE)
+
+
+def _fit_scales(axes: list[Axes]) -> None:
+    """The same scale for all panels, by the means and not by their intervals."""
+    drawn = [line.get_ydata() for axis in axes for line in axis.lines]
+    means = np.concatenate(drawn).astype(float)
+    means = means[np.isfinite(means)]
+    for axis in axes:
+        fit_scale(axis, means, "y")
+    axes[0].set_ylim(means.min() / 1.3, means.max() * 1.3)

@@ -1,0 +1,96 @@
+"""Test accuracy under other shares of test rows whose spurious feature agrees."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm.plots.axes import plain
+from kerhrm_paper.evaluation.tables import primary, stand_ins, where
+from kerhrm_paper.reporting.figures import (
+    DOTS,
+    METHODS,
+    WIDTH,
+    Ends,
+    curve,
+    intervals,
+    name_ends,
+    style,
+    subplots,
+)
+
+DRAWN = ("ERM", "JTT", "EIIL", "KerHRM")  #: methods
+#: parts of a setting, as ``r_test=0.10,environments=one``
+SETTING = r"(?P<name>\w_test)=(?P<share>[\d.]+),?(?P<variant>.*)"
+
+
+def shift(cells: pd.DataFrame) -> Figure:
+    """Test accuracy over the share of test rows whose spurious feature agrees with the
+    label.
+
+    A panel for each training distribution; of Colored MNIST the share is one minus
+    ``e_test``.
+    """
+    cells = _with_shares(cells[primary(cells)])
+    panels = list(cells.groupby(["data_title", "variant"], sort=False))
+    n_columns = 4 if len(panels) > 3 else len(panels)
+    n_rows = -(-len(panels) // n_columns)
+    with style():
+        figure, grid = subplots(
+            n_rows,
+            n_columns,
+            figsize=(WIDTH, 0.6 + 1.55 * n_rows),
+            sharex=True,
+            sharey=True,
+        )
+        for unused in grid.flat[len(panels) :]:
+            unused.remove()
+        rightmost = []
+        for number, (axis, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+            (title, variant), of_panel = panel
+            ends = _draw_curves(axis, of_panel)
+            axis.set_title(f"{title}\n{_variant_title(variant)}", loc="left")
+            is_last = number == len(panels) - 1
+            if is_last or number % n_columns == n_columns - 1:
+                rightmost.append((axis, ends))
+        for axis in grid[:, 0]:
+            axis.set(ylabel="test accuracy", ylim=(0, 1.02), xlim=(0, 1))
+            axis.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
+        for axis, ends in rightmost:
+            name_ends(axis, ends)
+        label = "share of test rows whose spurious feature agrees with the label"
+        label += f"\nbands: {intervals(cells)}"
+        figure.supxlabel(label, fontsize="medium")
+    return figure
+
+
+def _with_shares(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells with the title of their data, their variant, and the share that agrees."""
+    parts = cells["setting"].str.extract(SETTING)
+    is_coloured = parts["name"] == "e_test"
+    share = parts["share"].astype(float)
+    share = share.mask(is_coloured, 1 - share)
+    images = "Colored MNIST"
+    if stand_ins(cells[is_coloured]):
+        images = "coloured stand-ins"
+    data_title = np.where(is_coloured, images, "synthetic")
+    return cells.assign(share=share, variant=parts["variant"], data_title=data_title)
+
+
+def _draw_curves(axis: Axes, cells: pd.DataFrame) -> Ends:
+    """A curve for each method; its right end, by method."""
+    ends: Ends = {}
+    for method in DRAWN:
+        rows = where(cells, method=method).sort_values("share")
+        if rows.empty:
+            continue
+        colour = METHODS[method]
+        curve(axis, "share", rows, color=colour, **DOTS)
+        ends[method] = float(rows["mean"].iloc[-1]), colour
+    return ends
+
+
+def _variant_title(variant: str) -> str:
+    title = variant.replace("environments=one", "single")
+    title = title.replace(",", ", ")
+    return plain(title or "two environments")

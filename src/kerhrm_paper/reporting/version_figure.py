@@ -1,0 +1,90 @@
+"""Every run of the three versions of KerHRM: how many reach the bound."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from kerhrm_paper.evaluation.tables import primary, where
+from kerhrm_paper.reporting.figures import (
+    GREY,
+    METHODS,
+    WIDTH,
+    name_rows,
+    style,
+    subplots,
+)
+
+VERSIONS = {
+    "KerHRM (as printed)": "as printed",
+    "KerHRM (authors' code)": "authors' code",
+    "KerHRM": "our version",
+}
+#: methods that are lines: name in the figure, and line
+LEVELS = {
+    "ERM": ("ERM", "--"),
+    "ref: invariant ceiling": ("bound", ":"),
+}
+LEVEL: dict[str, Any] = {"color": GREY, "linewidth": 1, "zorder": 0}  #: of such lines
+HIGH, LOW = 0.7, 0.5  #: accuracies that part the two kinds of runs
+
+
+def versions(scores: pd.DataFrame, cells: pd.DataFrame) -> Figure:
+    """Test accuracy of every run of the three versions of KerHRM, all settings of a
+    table.
+
+    The bar is the mean, the cross the mean of what the paper prints.
+    """
+    scores = where(scores[primary(scores)], metric="test_acc")
+    printed = where(cells, metric="test_acc", method="KerHRM")["paper"]
+    with style():
+        figure, grid = subplots(1, 1, figsize=(WIDTH, 2.3))
+        axis = grid[0, 0]
+        names = []
+        for y, (method, name) in enumerate(VERSIONS.items()):
+            accuracies = where(scores, method=method)["value"].dropna()
+            _draw_runs(axis, np.sort(accuracies), printed.mean(), y)
+            high = (accuracies >= HIGH).mean()
+            low = (accuracies < LOW).mean()
+            names.append(f"{name}\n{high:.0%} reach {HIGH}, {low:.0%} below {LOW}")
+        for method, (label, line) in LEVELS.items():
+            level = where(scores, method=method)["value"].mean()
+            _draw_level(axis, level, label, line)
+        name_rows(axis, names)
+        cross = ", cross: paper" if printed.notna().any() else ""
+        axis.set(xlabel=f"test accuracy; dots: runs, bar: mean{cross}", xlim=(0, 1))
+        axis.grid(axis="x")
+    return figure
+
+
+def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None:
+    # multiples of the golden ratio keep neighbours apart
+    places = np.arange(len(accuracies)) * 0.618 % 1
+    heights = y + 0.3 * (places - 0.5)
+    axis.plot(
+        accuracies,
+        heights,
+        "o",
+        color=METHODS["KerHRM"],
+        alpha=0.4,
+        markersize=2.5,
+        linestyle="",
+    )
+    mean = accuracies.mean()
+    axis.plot([mean, mean], [y - 0.25, y + 0.25], color="black")
+    axis.plot(paper, y, "x", color="black", markersize=5)
+
+
+def _draw_level(axis: Axes, level: float, label: str, line: str) -> None:
+    axis.axvline(level, linestyle=line, **LEVEL)
+    axis.annotate(
+        label,
+        (level, 1.0),
+        xycoords=axis.get_xaxis_transform(),
+        ha="center",
+        va="bottom",
+        fontsize=8,
+        color=GREY,
+    )

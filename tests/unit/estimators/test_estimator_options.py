@@ -1,0 +1,156 @@
+"""Options of KerHRM's estimators: what is a parameter, and what is an option."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from kerhrm import (
+    EstimatorOptions,
+    KerHRMClassifier,
+    KerhrmError,
+    KerHRMOptions,
+    KerHRMRegressor,
+)
+from kerhrm.estimators._parameters import FitOptions, fit_options
+from tests.unit.estimators.conftest import SMALL
+
+pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
+
+DIRECT = {
+    "k",
+    "alpha",
+    "n_environments",
+    "n_iterations",
+    "n_init",
+    "pretest",
+    "if_not_detected",
+    "if_not_better",
+    "predictor",
+    "network",
+    "validation_fraction",
+    "random_state",
+    "device",
+    "n_jobs",
+    "verbose",
+    "options",
+}
+KINDS = [KerHRMClassifier, KerHRMRegressor]
+QUICK = SMALL | {"k": 3, "n_init": 2, "network": (16,), "n_iterations": 1}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sixteen_parameters_and_all_options_are_listed(kind: Any) -> None:
+    assert set(inspect.signature(kind).parameters) == DIRECT
+    assert set(kind().get_params(deep=False)) == DIRECT
+    options = {f"options__{name}" for name in EstimatorOptions.model_fields}
+    assert len(options) == 30
+    assert set(kind().get_params()) == DIRECT | options
+    assert vars(kind()).keys() == DIRECT
+
+
+def test_parameters_and_options_are_the_library_s_with_its_defaults() -> None:
+    fields, library = EstimatorOptions.model_fields, KerHRMOptions.model_fields
+    assert fields.keys() - library.keys() == {"margin", "max_exact", "n_landmarks"}
+    assert library.keys() - fields.keys() <= DIRECT
+    assert fit_options(KerHRMRegressor()) == FitOptions()
+    for name in library.keys() & fields.keys():
+        assert fields[name].default == library[name].default, name
+
+
+@pytest.mark.parametrize("name", KerHRMOptions.model_fields)
+def test_an_option_is_refused_where_the_library_s_is(name: str) -> None:
+    """Ranges are written twice."""
+    for value in (-1, 0, 0.5, 1, 2, 1.5, 10**7, "soft", "x", None, [0.0], [-1.0], []):
+        outcomes = []
+        for kind in (KerHRMOptions, FitOptions):
+            if isinstance(kind.model_fields[name].default, list):
+                value = value if isinstance(value, list) else [value]
+            try:
+                outcomes.append(getattr(kind.parse({name: value}), name))
+            except KerhrmError:
+                outcomes.append("refused")
+        assert outcomes[0] == outcomes[1], value
+
+
+def test_options_are_given_by_name_or_as_an_object(labels: Any) -> None:
+    options: dict[str, Any] = {"ridge": 0.1, "clustering_ridge": np.float64(0.02)}
+    models = [
+        KerHRMClassifier(**QUICK, options=options),
+        KerHRMClassifier(**QUICK, options=EstimatorOptions(**options)),
+        KerHRMClassifier(**QUICK).set_params(options=options),
+        KerHRMClassifier(**QUICK, options={"ridge": 3.0}).set_params(
+            options__ridge=0.1, options__clustering_ridge=[0.02]
+        ),
+        clone(KerHRMClassifier(**QUICK).set_params(options=options)),
+    ]
+    thetas = [model.fit(labels.x, labels.y).theta_ for model in models]
+    for theta in thetas[1:]:
+        np.testing.assert_array_equal(theta, thetas[0])
+    plain = KerHRMClassifier(**QUICK).fit(labels.x, labels.y)
+    assert (plain.theta_ != thetas[0]).any()
+    assert plain.options is None
+
+
+def test_setting_an_option_leaves_the_others_and_the_given_mapping() -> None:
+    given = {"ridge": 0.1}
+    model = KerHRMRegressor(options=given)
+    model.set_params(options__steps=3, k=2)
+    assert given == {"ridge": 0.1}
+    assert model.options == {"ridge": 0.1, "steps": 3}
+    params = model.get_params()
+    assert params["options__ridge"] == 0.1
+    assert params["options__steps"] == 3
+    assert params["options__tol"] == 5e-3
+    model.set_params(options=None, options__tol=0.1)
+    assert model.options == {"tol": 0.1}
+    frozen = KerHRMRegressor(options=EstimatorOptions(ridge=0.1))
+    assert frozen.set_params(options__steps=3).options == {"ridge": 0.1, "steps": 3}
+
+
+def test_options_are_searched(labels: Any) -> None:
+    grid = {"options__ridge": [1e-6, 10.0], "k": [2, 3]}
+    search = GridSearchCV(KerHRMClassifier(**QUICK), grid, cv=2)
+    search.fit(labels.x, labels.y)
+    assert len(search.cv_results_["params"]) == 4
+    best = search.best_estimator_
+    assert best.options == {"ridge": search.best_params_["options__ridge"]}
+    pipeline = make_pipeline(StandardScaler(), KerHRMClassifier(**QUICK))
+    pipeline.set_params(kerhrmclassifier__options__ridge=0.5)
+    assert pipeline[-1].options == {"ridge": 0.5}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_option_among_the_parameters_is_refused_with_its_spelling(kind: Any) -> None:
+    words = r'^ridge: no parameter, but an option; give options=\{"ridge": 0.001\}$'
+    with pytest.raises(KerhrmError, match=words) as caught:
+        kind(k=5, ridge=1e-3)
+    assert isinstance(caught.value, TypeError)
+    words = r"ridge, steps: .* give options=\{\"ridge\": 0.001, \"steps\": 3\}"
+    with pytest.raises(KerhrmError, match=words):
+        kind(ridge=1e-3, steps=3)
+    with pytest.raises(KerhrmError, match=r"give options__ridge=0\.001$"):
+        kind().set_params(ridge=1e-3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'rigde'"):
+        kind(rigde=1e-3)
+    with pytest.raises(ValueError, match="Invalid parameter 'rigde'"):
+        kind().set_params(rigde=1e-3)
+    with pytest.raises(KerhrmError, match=r"options\['rigde'\]: no such option; did"):
+        kind().set_params(options__rigde=1e-3)
+
+
+def test_an_option_in_a_grid_is_refused_with_its_spelling(labels: Any) -> None:
+    search = GridSearchCV(KerHRMClassifier(**QUICK), {"ridge": [0.1]}, cv=2)
+    with pytest.raises(KerhrmError, match=r"give options__ridge=0\.1$"):
+        search.fit(labels.x, labels.y)
+
+
+def test_its_picture_has_the_parameters() -> None:
+    model = KerHRMRegressor(options={"ridge": 0.1})
+    assert repr(model) == "KerHRMRegressor(options={'ridge': 0.1})"
+    assert "options__" not in model._repr_html_()

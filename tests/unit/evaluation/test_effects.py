@@ -1,0 +1,114 @@
+"""Effects against SciPy's tests, and what they decide against a margin."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kerhrm_paper.evaluation.effects import NO_EFFECT, Effect, against, decide, paired
+
+NAN = float("nan")
+SIDES = ("two-sided", "greater")
+fractions = st.floats(0, 1)
+several = st.lists(st.floats(0, 1, width=32), min_size=2, max_size=12)
+#: of several values that are not all the same up to rounding
+spread = several.filter(lambda values: np.ptp(values) > 1e-3)
+
+
+@given(pairs=st.lists(st.tuples(fractions, fractions), min_size=2, max_size=12))
+def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
+    a, b = np.array(pairs).T
+    effect = paired(a, b)
+    assert effect.estimate == pytest.approx(statistics.fmean(a - b), abs=1e-12)
+    assert effect.n == len(pairs)
+    if np.ptp(a - b) > 1e-3:
+        both, more = (scipy.stats.ttest_rel(a, b, alternative=s) for s in SIDES)
+        assert effect.p == pytest.approx(both.pvalue, abs=1e-9)
+        assert effect.p_for == pytest.approx(more.pvalue, abs=1e-9)
+        interval = tuple(both.confidence_interval())
+        assert (effect.low, effect.high) == pytest.approx(interval)
+        assert (effect.p <= 0.05) == (not effect.low < 0 < effect.high)
+    back = paired(b, a)
+    assert (back.estimate, back.low, back.high) == pytest.approx(
+        (-effect.estimate, -effect.high, -effect.low), abs=1e-9
+    )
+    assert (back.p_for, back.p_against) == (effect.p_against, effect.p_for)
+
+
+def test_pairs_without_a_spread_are_certain() -> None:
+    higher, equal = (paired([0.5, 0.75], b) for b in ([0.25, 0.5], [0.5, 0.75]))
+    assert [*higher.columns().values()] == [0.25, 0.25, 0.25, 0.0]
+    assert [*equal.columns().values()] == [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(("a", "b"), [([0.5], [0.2]), ([0.5, NAN], [0.2, 0.1])])
+def test_pairs_that_nothing_is_known_of(a: list[float], b: list[float]) -> None:
+    effect = paired(a, b)
+    assert all(map(math.isnan, (effect.low, effect.high, effect.p)))
+    assert math.isnan(effect.estimate) == math.isnan(sum(a))
+
+
+@given(values=spread, reference=fractions)
+def test_a_reference_without_error_is_the_one_sample_test(
+    values: list[float], reference: float
+) -> None:
+    effect = against(values, reference, 0.0)
+    expected = scipy.stats.ttest_1samp(values, reference)
+    assert effect.p == pytest.approx(expected.pvalue, abs=1e-9)
+    ends = np.array(expected.confidence_interval()) - reference
+    assert (effect.low, effect.high) == pytest.approx(tuple(ends), abs=1e-9)
+
+
+@given(values=spread, error=st.floats(0, 1))
+def test_the_error_of_a_reference_widens_the_interval(
+    values: list[float], error: float
+) -> None:
+    exact, known = against(values, 0.3, error), against(values, 0.3, 0.0)
+    t = scipy.stats.t(len(values) - 1).ppf(0.975)
+    half, least = exact.high - exact.estimate, known.high - known.estimate
+    assert half == pytest.approx(math.hypot(least, t * error))
+
+
+def effect_of(estimate: float, half: float) -> Effect:
+    """An effect whose interval has that half, at ten degrees of freedom."""
+    scale = half / scipy.stats.t(10).ppf(0.975)
+    p_for, p_against = scipy.stats.t(10).sf(np.array([1, -1]) * estimate / scale)
+    return Effect(estimate, estimate - half, estimate + half, p_for, p_against, 11)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "half", "margin", "expected"),
+    [
+        (0.3, 0.1, 0.03, "better"),
+        (-0.3, 0.1, 0.03, "worse"),
+        (0.02, 0.01, 0.03, "equivalent"),  # although it is significant
+        (0.025, 0.01, 0.03, "better"),  # the interval leaves the margin
+        (0.05, 0.06, 0.03, "undecided"),
+        (0.02, 0.01, None, "better"),
+        (0.0, 0.01, None, "undecided"),
+    ],
+)
+def test_decisions(
+    estimate: float, half: float, margin: float | None, expected: str
+) -> None:
+    effect = effect_of(estimate, half)
+    assert decide(effect, margin) == expected
+    turned = {"better": "worse", "worse": "better"}.get(expected, expected)
+    assert decide(effect, margin, higher_is_better=False) == turned
+
+
+def test_a_corrected_p_value_decides_in_place_of_the_effects_own() -> None:
+    effect = effect_of(0.3, 0.1)
+    assert decide(effect, 0.03, p=0.051) == "undecided"
+    assert decide(effect, 0.03, p=NAN) == "undecided"
+    assert decide(effect, 0.5, p=1.0) == "equivalent"
+
+
+def test_a_seed_without_a_value_decides_nothing() -> None:
+    assert decide(NO_EFFECT, 0.03) == "unknown"
+    assert decide(paired([0.5, NAN], [0.1, 0.1]), 0.03) == "unknown"
+    assert decide(paired([0.5], [0.1]), 0.03) == "undecided"
