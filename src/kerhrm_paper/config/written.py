@@ -37,14 +37,15 @@ def _layered(layer: Tree) -> Tree:
 
 
 def sources_of_run(file: str, noted: Mapping[str, Any]) -> Sources:
-    """The note of a run, as the files that it was made of.
-
-    In runs of earlier versions, ``changes`` are the preset's and the user's together.
-    """
+    """The note of a run, as the files that it was made of."""
     merged = dict(noted)
     merged.pop("mark", None)
     user = merged.pop("changes", {})
-    preset = merged.pop("preset_changes", {})
+    preset = merged.pop("preset_changes", None)
+    if preset is None:
+        # Runs of earlier versions note the changes of both together, and a grid of
+        # theirs with one value may be the preset's, which chooses nothing.
+        preset, user = user, {}
     layers: list[Layer] = []
     for content in (merged, preset, user):
         layers.append((file, (), content))
