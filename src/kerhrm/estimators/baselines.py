@@ -112,7 +112,7 @@ class ERM(Baseline):
 
     _method = "erm"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         steps: int = 200,
@@ -218,7 +218,7 @@ class ChiSquareDRO(Baseline):
 
     _method = "dro"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         rho: float = 0.5,

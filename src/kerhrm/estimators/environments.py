@@ -53,7 +53,7 @@ class IRM(_Labelled):
 
     _method = "irm"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         loss: PointLoss | None = None,
@@ -112,7 +112,7 @@ class GroupDRO(_Labelled):
 
     _method = "group_dro"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         loss: PointLoss | None = None,

@@ -47,7 +47,7 @@ class EIIL(Baseline):
 
     _method = "eiil"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         loss: PointLoss = "squared",
@@ -113,7 +113,7 @@ class JTT(Baseline):
     _method = "jtt"
     task: Task = "classification"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         identification_steps: int = 50,
@@ -180,7 +180,7 @@ class HRM(Baseline):
     _method = "hrm"
     network = ()
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         n_environments: int = 3,

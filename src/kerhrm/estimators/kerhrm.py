@@ -61,7 +61,7 @@ class _KerHRM(InvariantEstimator):
     """The parameters; each is an attribute of its own name."""
 
     @without_moved
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an estimator's parameters)
         self,
         *,
         k: int | Sequence[int] = (10, 15, 20, 25),

@@ -38,6 +38,21 @@ from kerhrm.tables.text import decode, read_bytes
 MAX_SHOWN = 20  #: names in a hint
 
 
+def _check_options(
+    decimal: str | None, dates: Sequence[str], date_order: str | None
+) -> None:
+    """Refuse what says nothing of a file."""
+    if decimal not in (None, ".", ","):
+        problem = f"--decimal must be . or ,; got {decimal!r}"
+        raise KerhrmError(problem, "leave --decimal out")
+    if date_order not in (None, *ORDERS):
+        problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
+        raise KerhrmError(problem, "leave --date-order out, or use one of these")
+    if date_order and not dates:
+        problem = f"--date-order {date_order} changes nothing without --dates"
+        raise KerhrmError(problem, "leave --date-order out, or add --dates")
+
+
 def read_table(
     path: Path,
     *,
@@ -70,15 +85,7 @@ def read_table(
         than there are names, or a column has no name, the name of another, or a value
         that is no date.
     """
-    if decimal not in (None, ".", ","):
-        problem = f"--decimal must be . or ,; got {decimal!r}"
-        raise KerhrmError(problem, "leave --decimal out")
-    if date_order not in (None, *ORDERS):
-        problem = f"--date-order must be dmy, mdy or ymd; got {date_order!r}"
-        raise KerhrmError(problem, "leave --date-order out, or use one of these")
-    if date_order and not dates:
-        problem = f"--date-order {date_order} changes nothing without --dates"
-        raise KerhrmError(problem, "leave --date-order out, or add --dates")
+    _check_options(decimal, dates, date_order)
     text = decode(read_bytes(path), path, encoding)
     text = one_blank(text) if sep == " " else text
     layout = read_layout(text, path, sep)

@@ -47,7 +47,7 @@ def draw() -> Draw:
         arrays = x.astype(np.float32), y.astype(np.float32), environment
         return [torch.from_numpy(a) for a in arrays]
 
-    def inputs(
+    def inputs(  # noqa: PLR0913
         task: Task = "classification",
         seed: int = 7,
         *,
