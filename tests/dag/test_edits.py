@@ -42,19 +42,19 @@ def test_nothing_to_do(smoke: Checkout) -> None:
     ("module", "among", "not_among"),
     [
         (
-            "algorithm/mixture.py",
+            "kerhrm/algorithm/mixture.py",
             {"learn_environments"},
             {"extract_features", "generate_data"},
         ),
-        ("paper/evaluation/comparisons.py", {"make_table"}, {"score", "train"}),
-        ("paper/runs/job.py", {"fetch_raw", "write_configuration"}, set()),
+        ("kerhrm_paper/evaluation/comparisons.py", {"make_table"}, {"score", "train"}),
+        ("kerhrm_paper/runs/job.py", {"fetch_raw", "write_configuration"}, set()),
     ],
 )
 def test_an_edited_module_reruns_its_importers(
     smoke: Checkout, module: str, among: set[str], not_among: set[str]
 ) -> None:
     """Which modules a script imports is a matter of the unit tests."""
-    with edited(smoke.folder / "src" / "kerhrm" / module, statement):
+    with edited(smoke.folder / "src" / module, statement):
         planned = smoke.plan(*TARGETS, *SMOKE)
     changed = {job.rule for job in planned if "Params have changed" in job.reason}
     assert among <= changed
