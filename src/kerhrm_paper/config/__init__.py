@@ -10,7 +10,7 @@
   candidates; ``groups`` of one job; records are in ``views``.
 - Refused are names (``names``, ``layout``), rows (``rows``), content (``checks``).
 - A run: ``resolve``, ``config``, its ``mark``, its note (``written``), ``run_folder``.
-- Commands: ``command_line``, ``targets``, ``own_table``.
+- Commands: ``command_line``, ``command_names``, ``targets``, ``own_table``.
 
 ``alpha`` in a name passes ``schemas`` (read), ``learner_cells`` (the places that give
 it) and ``options`` (the last one wins) on its way to the method's class of options.

@@ -6,7 +6,6 @@ be there.  All of these are refused in one line that shows the command that work
 """
 
 import argparse
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.fields import Names, nearest
-from kerhrm_paper.runs import TOGETHER
+from kerhrm_paper.config.command_names import (
+    check_alone,
+    check_file,
+    check_named,
+    check_rule,
+    check_target,
+    rule_of,
+)
+from kerhrm_paper.config.fields import Names
 
 #: the folder and the file of a profile, None if there is none
 Finder = Callable[[str], tuple[Path, Path] | None]
@@ -35,6 +41,8 @@ OF_RULES = (
     "set_resources",
     "set_threads",
 )
+#: options of those whose `train` leaves out rules that train several learners
+LEAVING_OUT = {*NAMING, *OF_RULES} - {"set_resources", "set_threads"}
 #: options whose words may be called like a target
 FREE = ("quiet",)
 #: options whose rules and files the plan of the targets has to have
@@ -188,19 +196,19 @@ class CommandLine:
         for option in self.options:
             for value in option.values:
                 self._check_lost(option, value, targets)
-                if _rule(value) == "train":
-                    _check_alone(option, rules)
+                if rule_of(value) == "train" and option.name in LEAVING_OUT:
+                    check_alone(option.word, rules)
                 if option.name in CUTTING and value in targets:
                     self._check_needed(option.word, value)
                 if option.name in NAMING and value not in rules:
-                    _check_named(option.word, value, rules)
-                    _check_file(value, run, presets)
+                    check_named(option.word, value, rules)
+                    check_file(value, run, presets)
                 elif option.name in OF_RULES:
-                    _check_rule(option.word, value, rules)
+                    check_rule(option.word, value, rules)
         for target in self.targets:
             if target not in rules:
-                _check_target(target, rules, targets)
-                _check_file(target, run, presets)
+                check_target(target, rules, targets)
+                check_file(target, run, presets)
 
     def _check_lost(self, option: Given, value: str, targets: Names) -> None:
         """Refuse a value that was meant as a target, where no other one is left."""
@@ -332,86 +340,3 @@ def _check_profile(file: Path, given: Names) -> None:
         if key in given and is_there:
             problem = f"--{key} replaces the key {key} of {file}"
             raise KerhrmError(problem, f"write all values after --{key}")
-
-
-# --- rules and files -----------------------------------------------------------------
-
-
-def _rule(value: str) -> str:
-    """The rule in ``RULE=VALUE`` or ``RULE:RESOURCE=VALUE``."""
-    return re.split("[=:]", value)[0]
-
-
-def _check_rule(word: str, value: str, rules: Names) -> None:
-    """Refuse an option's value whose rule is unknown."""
-    rule = _rule(value)
-    if rule not in rules:
-        problem = f"{word} {value}: no rule is called '{rule}'"
-        raise KerhrmError(problem, nearest(rule, rules))
-
-
-def _check_named(word: str, value: str, rules: Names) -> None:
-    """Refuse an option's value that is no file, and no rule either."""
-    if os.sep not in value:
-        problem = f"{word} {value}: no rule has this name"
-        raise KerhrmError(problem, nearest(value, rules))
-
-
-def _check_target(target: str, rules: Names, targets: Names) -> None:
-    """Refuse a target that is no file, and no rule either."""
-    problem = f"target {target} does not exist"
-    folder_of = target.rstrip(os.sep)
-    if folder_of in rules:
-        raise KerhrmError(problem, f"did you mean {folder_of}?")
-    listed = list(filter(None, target.split(",")))
-    are_targets = all(name in targets for name in listed)
-    if are_targets and len(listed) > 1:
-        raise KerhrmError(problem, f"write {' '.join(listed)}")
-    if os.sep in target:
-        return
-    similar = difflib.get_close_matches(target, targets, 1)
-    if similar:
-        raise KerhrmError(problem, f"did you mean {similar[0]}?")
-    hint = "snakemake --list-target-rules shows all"
-    raise KerhrmError(problem, f"{hint}; a table of your own needs its --configfile")
-
-
-def _check_alone(option: Given, rules: Names) -> None:
-    """Refuse `train` where other rules train several learners each, and would be left
-    out; what is set of its resources and threads is set of theirs, too.
-
-    Rules without wildcards that Snakemake is told to run again are targets, so that
-    `-R train` cannot mean those that a target needs.
-    """
-    if option.name not in (*NAMING, *OF_RULES):
-        return
-    if option.name in ("set_resources", "set_threads"):
-        return
-    together = [name for name in rules if name.startswith(TOGETHER)]
-    if not together:
-        return
-    raise KerhrmError(
-        f"{option.word} train leaves out {len(together)} rules that train several "
-        "learners each",
-        f"name files, as RUN/DATA/LEARNER/predictions.npz, or {together[0]}",
-    )
-
-
-def _check_file(name: str, run: str, presets: Names) -> None:
-    """Refuse a file that does not lie in the folder of the run."""
-    written = Path(name)
-    if not written.is_absolute():
-        written = Path(os.path.relpath(name))
-    if written.is_relative_to(run):
-        return
-    path = Path(os.path.abspath(name))
-    folder = Path(os.path.abspath(run))
-    if path.is_relative_to(folder):
-        hint = f"write it as {Path(run, path.relative_to(folder))}"
-        raise KerhrmError(f"{name} is a file of this run in another spelling", hint)
-    for preset in presets:
-        if path.is_relative_to(folder.parent / preset):
-            problem = f"{name} is a file of preset {preset}, and this run is {run}"
-            raise KerhrmError(problem, f"add --config preset={preset}")
-    problem = f"{name} lies outside this run, {run}"
-    raise KerhrmError(problem, "set results= and preset= to those of the file")

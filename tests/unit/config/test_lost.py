@@ -1,0 +1,92 @@
+"""What a file would lose without a word, or tell in a job, ends the plan."""
+
+import re
+from typing import Any
+
+import pytest
+from small_config import A, Load, refused
+
+from kerhrm.errors import KerhrmError
+
+HRM = {
+    "method": "hrm",
+    "titles": {"model": "HRM"},
+    "grid": {"gate_cost": [0.1, 0.2]},
+}
+MINE = {"title": "Mine", "data": [A], "learners": ["erm"]}
+ERM2 = {"method": "erm", "titles": {"model": "E2"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"tables": {"mine": MINE | {"seeds": 4}}}, "made+r2=0.7 has 3; lower it"),
+        (
+            {
+                "data": {
+                    "mine": {"title": "M", "generator": "classification", "seeds": 2}
+                }
+            }
+            | {"tables": {"mine": MINE | {"data": ["mine"]}}},
+            "tables.mine.learners = ['erm']: mine/erm: config/selected/mine.yaml: it "
+            "has no options of erm by pooled; write erm+select=none or "
+            "erm+select_on=made",
+        ),
+        (
+            {"tables": {"one": {"data": {"made+r2=0.75": None}}}},
+            "tables.one.data.made+r2=0.75 = None: there is none to leave out; "
+            "known are: made+r2=0.7, made+r2=0.8",
+        ),
+        ({"labels": {"r": None}}, "labels.r = None: there is none to leave out"),
+        (
+            {"data": {"made": {"features": {"k": 500}}}},
+            "made+r2=0.8: features.k=500 exceeds n=80 points; name data with",
+        ),
+        (
+            {"learners": {"erm": {"at": {A: {"steps": 5}}}}},
+            "options of a method: write options: {steps: 5}",
+        ),
+        (
+            {"learners": {"erm2": {"method": "erm", "title": "E2"}}},
+            "learners.erm2.title = 'E2': no such key; did you mean 'titles'?",
+        ),
+        (
+            {"learners": {"erm2": {"method": "erm"}}},
+            "it is missing; add titles: ... to",
+        ),
+        ({"tables": {"one": {"more_seeds": 2}}}, "write seeds: NUMBER; data have"),
+        (
+            {"learners": {"erm2": ERM2 | {"tuned_as": "hrm"}, "hrm": HRM}},
+            "erm2.tuned_as = 'hrm': its gate_cost is no option of the method erm",
+        ),
+        ({"learners": {"erm2": ERM2 | {"at_only": True}}}, "add at: {DATA: {}}"),
+        (
+            {"tables": {"mine": MINE | {"outputs": {"erm": ["model", "model"]}}}},
+            "outputs.erm",
+        ),
+    ],
+)
+def test_what_would_be_lost_or_end_in_a_job(
+    load: Load, content: dict[str, Any], told: str
+) -> None:
+    assert told in str(refused(load, content))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("kerhrm+pretest.level=0.1", "leave pretest.level out"),
+        ("kerhrm+pretest=none", "made+r2=0.7 has labels, which no pretest tests"),
+        ("erm+select=none+select_on=made", "leave select_on out"),
+    ],
+)
+def test_an_option_that_changes_nothing_is_refused(
+    load: Load, name: str, told: str
+) -> None:
+    with pytest.raises(KerhrmError, match=re.escape(told)):
+        load().learner(A, name)
+
+
+def test_outputs_of_a_shipped_table_go_with_their_learner(load: Load) -> None:
+    config = load(tables={"other": {"learners": ["erm"]}})
+    assert "kerhrm" not in {row.learner for row in config.tables["other"].rows}
