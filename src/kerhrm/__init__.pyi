@@ -2,7 +2,7 @@ from . import plots as plots
 from .algorithm.loop import Fit as Fit
 from .algorithm.loop import fit as fit
 from .algorithm.options import KerHRMOptions as KerHRMOptions
-from .algorithm.records import Problem as Problem
+from .algorithm.problem import Problem as Problem
 from .errors import KerhrmError as KerhrmError
 from .estimators.baselines import ERM as ERM
 from .estimators.baselines import ChiSquareDRO as ChiSquareDRO

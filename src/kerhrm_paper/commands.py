@@ -101,7 +101,7 @@ def _publish(options: argparse.Namespace) -> None:
 
 
 def _options(options: argparse.Namespace) -> None:
-    from kerhrm_paper.config import load_config
+    from kerhrm_paper.config.config import load_config
     from kerhrm_paper.reporting.option_list import names, table
 
     config = load_config({"preset": options.preset}, options.configfile)

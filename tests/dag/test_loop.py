@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from kerhrm.algorithm.loop import fit
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm_paper.runs.arrays import load_arrays, load_records
 
 pytestmark = pytest.mark.dag

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import load_config
 
 CONFIG = load_config({"preset": "smoke"}, root=Path(__file__).parents[2])
 TABLES = sorted(name for name, table in CONFIG.tables.items() if table.in_all)

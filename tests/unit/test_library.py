@@ -28,7 +28,7 @@ def test_importing_it_imports_no_torch(module: str) -> None:
 @pytest.mark.parametrize("preset", ["smoke", "paper"])
 def test_planning_imports_no_torch(preset: str) -> None:
     """It would cost each dry run two seconds."""
-    code = "import sys; from kerhrm_paper.config import load_config;"
+    code = "import sys; from kerhrm_paper.config.config import load_config;"
     code += f"load_config({{'preset': '{preset}'}}); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -20,7 +20,7 @@ os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 * 2**20))
 os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", str(4 * 2**30))
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.run_folder import no_folder
 from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.config.targets import check_made, check_planned, check_target

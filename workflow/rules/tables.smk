@@ -1,6 +1,6 @@
 # scores -> tables -> notebooks
 
-from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.config.strict_yaml import read_yaml
 
 # Figures need no window, whatever backend the user has chosen.
 os.environ["MPLBACKEND"] = "agg"

@@ -1,7 +1,7 @@
 """Scores of all predictions of a table, on test points, too."""
 
 from kerhrm.files import write_text
-from kerhrm_paper.config.tables import TableView
+from kerhrm_paper.config.views import TableView
 from kerhrm_paper.evaluation.scores import score_table
 from kerhrm_paper.runs.job import job, run_folder
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from kerhrm.files import write_text
-from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import load_paper_values
 from kerhrm_paper.reporting import forest

@@ -5,7 +5,7 @@ from functools import partial
 import torch
 
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.heterogeneity.test import test_problem
 from kerhrm_paper.runs.arrays import load_arrays, load_records, save_stacked
 from kerhrm_paper.runs.job import job

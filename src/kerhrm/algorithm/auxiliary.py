@@ -27,7 +27,8 @@ from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.mixture import fit_mixture
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.penalties import minimisers
-from kerhrm.algorithm.records import Directions, Environments, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.randomness import stream
 
 

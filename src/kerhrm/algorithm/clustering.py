@@ -20,7 +20,8 @@ from kerhrm.algorithm.mixture import (
     random_starts,
 )
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Environments, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Environments
 from kerhrm.randomness import stream
 
 

@@ -25,7 +25,8 @@ from torch import Tensor
 
 from kerhrm.algorithm.clustering import Variant, infer_environments
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Directions, Environments, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Directions, Environments
 from kerhrm.errors import KerhrmError
 
 

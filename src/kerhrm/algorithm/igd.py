@@ -33,7 +33,8 @@ from kerhrm.algorithm.invariance import (
     worst_environment_score,
 )
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Direction, Memberships, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Direction, Memberships
 from kerhrm.networks.training import BestWeights, Callback, EarlyStopping, N, train
 
 SMOOTHING = 0.1  # c of the first step

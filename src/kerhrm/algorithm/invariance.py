@@ -24,13 +24,8 @@ from torch import Tensor
 from kerhrm.algorithm.moments import weighted_moments
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import Risks, minimisers, solve
-from kerhrm.algorithm.records import (
-    Direction,
-    Directions,
-    Memberships,
-    Problem,
-    predict_linear,
-)
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Direction, Directions, Memberships, predict_linear
 from kerhrm.options import Task
 
 #: candidate ridges of ERM, in units of the mean eigenvalue of Psi^T Psi / n

@@ -19,13 +19,8 @@ from torch import Tensor
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.invariance import learn_directions, point_scores, selection_score
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import (
-    Direction,
-    Directions,
-    Environments,
-    Memberships,
-    Problem,
-)
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Direction, Directions, Environments, Memberships
 from kerhrm.options import Task
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.problem import Problem as Problem
-from kerhrm.algorithm.record import Record as Record
+from kerhrm.algorithm.record import Record
 
 #: share of the largest weight that a weight of zero becomes: such points have
 #: environments, too

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Direction, Memberships, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Direction, Memberships
 
 FOLDS = 5  #: parts of the training points, each left out in turn
 #: least ridge of these directions: fewer points may leave a system singular

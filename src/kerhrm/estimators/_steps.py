@@ -7,7 +7,7 @@ import torch
 
 from kerhrm.algorithm.environments import choose_n_environments
 from kerhrm.algorithm.loop import Fit, fit
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._parameters import FitOptions
 from kerhrm.estimators._start import GivenRows

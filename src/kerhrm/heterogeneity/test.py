@@ -47,7 +47,8 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.algorithm.records import NO_WEIGHT, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import NO_WEIGHT
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
 from kerhrm.heterogeneity.result import MIN_POINTS as MIN_POINTS

@@ -17,7 +17,8 @@ from kerhrm.algorithm.cells import Cells
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.options import AuxiliaryOptions
-from kerhrm.algorithm.records import Direction, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Direction
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.auxiliary import covariance_measure
 from kerhrm.heterogeneity.result import HeterogeneityResult

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from kerhrm.algorithm.records import Problem, predict_linear
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import predict_linear
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.methods.base import Method as Method

@@ -14,7 +14,8 @@ from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import Mixture, fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import GradientVariance
-from kerhrm.algorithm.records import Problem, predict_linear
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import predict_linear
 from kerhrm.features.map import NTFMap
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.build import build

@@ -5,7 +5,8 @@ from typing import Any
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.fields import Names
-from kerhrm_paper.config.files import Key, Sources, Tree
+from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.strict_yaml import Tree
 
 Resolve = Callable[[Sources], Any]
 IsGood = Callable[[Tree], bool]  #: whether a file may have some content

@@ -14,9 +14,10 @@ from kerhrm.options import Options
 from kerhrm.plugins import Registry, origin
 from kerhrm_paper.config.causes import leaves
 from kerhrm_paper.config.fields import nearest
-from kerhrm_paper.config.files import Key, Layer, Sources, Tree
+from kerhrm_paper.config.files import Key, Layer, Sources
 from kerhrm_paper.config.options import check_fields, entry_of, known, one_by_one
 from kerhrm_paper.config.schemas import RESERVED, Schemas
+from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.data.registry import DATA_SETS
 
 #: names of options of data, and of learners, that have a meaning of their own

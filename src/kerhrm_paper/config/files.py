@@ -13,9 +13,7 @@ from typing import Any
 from kerhrm.errors import KerhrmError
 from kerhrm.options import suggest
 from kerhrm_paper.config.fields import check_name
-from kerhrm_paper.config.strict_yaml import OWN_KEYS, merge, shown
-from kerhrm_paper.config.strict_yaml import Tree as Tree
-from kerhrm_paper.config.strict_yaml import read_yaml as read_yaml
+from kerhrm_paper.config.strict_yaml import OWN_KEYS, Tree, merge, read_yaml, shown
 
 Key = tuple[Any, ...]  #: path from the top of a tree to a value
 Layer = tuple[str, Key, Tree]  #: a file: its name, its place, its content

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from kerhrm_paper.config.cells import DataCell
 from kerhrm_paper.config.data_cells import DataCells
-from kerhrm_paper.config.files import Key, Tree
+from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.layers import changes_at
 from kerhrm_paper.config.options import Grid, Places, dump
 from kerhrm_paper.config.spelling import spell
+from kerhrm_paper.config.strict_yaml import Tree
 
 CANDIDATES = 1000  #: of a learner, at most
 

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from kerhrm_paper.config.fields import nearest
 from kerhrm_paper.config.files import Key
+from kerhrm_paper.config.nameable import Nameable, spell_value
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Table
-from kerhrm_paper.config.spelling import Nameable, Named, spell_value
+from kerhrm_paper.config.spelling import Named
 
 #: options by key, each as often as a method or a data set declares it
 Declared = dict[str, list[Nameable]]

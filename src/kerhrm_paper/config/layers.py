@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kerhrm_paper.config.files import Sources, Tree
-from kerhrm_paper.config.strict_yaml import merge
+from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.strict_yaml import Tree, merge
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
 from kerhrm_paper.config.cells import DataCell, LearnerCell
-from kerhrm_paper.config.files import Tree
 from kerhrm_paper.config.layers import changes_at
 from kerhrm_paper.config.learner_checks import LearnerChecks, check_effect
 from kerhrm_paper.config.options import (
@@ -26,6 +25,7 @@ from kerhrm_paper.config.options import (
 from kerhrm_paper.config.schemas import RESERVED, WORDS
 from kerhrm_paper.config.selection import SelectedOptions, Selection
 from kerhrm_paper.config.spelling import Named, tree
+from kerhrm_paper.config.strict_yaml import Tree
 
 
 class LearnerCells:

@@ -6,9 +6,10 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
 from kerhrm.options import Options
 from kerhrm_paper.config.cells import DataCell
-from kerhrm_paper.config.files import Sources, Tree
+from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.options import Places, numbers, place_of
 from kerhrm_paper.config.spelling import Named
+from kerhrm_paper.config.strict_yaml import Tree
 
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from kerhrm_paper.config.causes import leaves
-from kerhrm_paper.config.files import Key, Tree
+from kerhrm_paper.config.files import Key
+from kerhrm_paper.config.strict_yaml import Tree
 
 FULL = ("paper", "fresh")  #: presets of the published sizes and options
 SHOWN = 3  #: changed options that a mark names

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Options, suggest, worded
 from kerhrm_paper.config.fields import Names, closest
-from kerhrm_paper.config.files import Key, Sources, Tree
+from kerhrm_paper.config.files import Key, Sources
 from kerhrm_paper.config.invalid import invalid
-from kerhrm_paper.config.strict_yaml import merge
+from kerhrm_paper.config.strict_yaml import Tree, merge
 
 Grid = dict[str, list[Any]]  #: values that are tried, by option
 Model = type[Options]  #: a class of options

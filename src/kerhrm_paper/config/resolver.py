@@ -15,15 +15,17 @@ from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
 from kerhrm_paper.config.checks import check_content
 from kerhrm_paper.config.data_cells import DataCells
-from kerhrm_paper.config.files import Sources, Tree
+from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.grids import Grids
 from kerhrm_paper.config.layers import read_layers
 from kerhrm_paper.config.learner_cells import LearnerCells
+from kerhrm_paper.config.nameable import Schema
 from kerhrm_paper.config.options import Origins
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.schemas import Schemas
 from kerhrm_paper.config.selection import Selection
-from kerhrm_paper.config.spelling import Named, ParsedName, Schema, spell
+from kerhrm_paper.config.spelling import Named, ParsedName, spell
+from kerhrm_paper.config.strict_yaml import Tree
 
 #: whether a learner with other options in its name trains the same
 IsSame = Callable[[Named], bool]

@@ -13,9 +13,10 @@ from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options, worded
 from kerhrm_paper.config.fields import SeedNumber, nearest
 from kerhrm_paper.config.files import Sources
+from kerhrm_paper.config.nameable import Nameable, Schema, nameable
 from kerhrm_paper.config.options import known
 from kerhrm_paper.config.schema import Learner, Whole
-from kerhrm_paper.config.spelling import Nameable, ParsedName, Schema, nameable, parse
+from kerhrm_paper.config.spelling import ParsedName, parse
 from kerhrm_paper.data.registry import DATA_SETS
 
 DEFAULTS = "library defaults"  #: in the place of a criterion: nothing was selected

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell
-from kerhrm_paper.config.files import Key, Tree
+from kerhrm_paper.config.files import Key
 from kerhrm_paper.config.grids import Grids
 from kerhrm_paper.config.spelling import Named
+from kerhrm_paper.config.strict_yaml import Tree
 
 
 @dataclass(frozen=True)

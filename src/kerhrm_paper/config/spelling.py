@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import suggest
-from kerhrm_paper.config.nameable import Misspelled as Misspelled
-from kerhrm_paper.config.nameable import Nameable as Nameable
-from kerhrm_paper.config.nameable import Schema as Schema
-from kerhrm_paper.config.nameable import nameable as nameable
-from kerhrm_paper.config.nameable import spell_value as spell_value
+from kerhrm_paper.config.nameable import (
+    Misspelled,
+    Schema,
+    spell_value,
+)
 
 #: options of KerHRM in earlier versions, and what they are now
 RENAMED = {"selection": "stop_by", "network": "training"}

@@ -7,8 +7,9 @@ selected options, each for itself: ``preset_changes`` and ``changes``, the user'
 from collections.abc import Mapping
 from typing import Any
 
-from kerhrm_paper.config.files import Layer, Sources, Tree
+from kerhrm_paper.config.files import Layer, Sources
 from kerhrm_paper.config.layers import read_layers
+from kerhrm_paper.config.strict_yaml import Tree
 
 LAYERED = ("data", "learners")  #: kinds whose options are given by layers
 

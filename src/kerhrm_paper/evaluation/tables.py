@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation import statistics
 from kerhrm_paper.runs.arrays import reading
 

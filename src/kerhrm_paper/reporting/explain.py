@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import CHECKOUT
+from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.evaluation.tables import where
 from kerhrm_paper.reporting.options import RunOptions
 from kerhrm_paper.reporting.publish import facts

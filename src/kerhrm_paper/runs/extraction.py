@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.features.map import NTFMap
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm_paper.runs.arrays import save_stacked

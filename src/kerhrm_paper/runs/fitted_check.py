@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.methods.inputs import Fitted
 

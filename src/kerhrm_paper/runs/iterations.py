@@ -12,7 +12,8 @@ import torch
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Directions, Environments, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Directions, Environments
 from kerhrm_paper.runs.arrays import load_arrays, load_records, save_stacked
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 

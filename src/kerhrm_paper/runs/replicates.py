@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.networks.base import Network
 from kerhrm.networks.build import build
 from kerhrm_paper.runs.arrays import load_arrays, load_records

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.heterogeneity.test import HeterogeneityResult
 from kerhrm.methods.inputs import Inputs
 from kerhrm.methods.kerhrm import finish

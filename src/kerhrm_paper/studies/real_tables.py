@@ -28,8 +28,8 @@ from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.estimators.kerhrm import KerHRMClassifier, KerHRMRegressor
 from kerhrm.options import Task
 from kerhrm.randomness import stream
-from kerhrm_paper.config.files import read_yaml
 from kerhrm_paper.config.layout import CHECKOUT
+from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.studies.real_tables_results import (
     AUXILIARY,
     ERRORS,

@@ -28,7 +28,8 @@ from kerhrm.algorithm.labels import label_bins, label_information
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.mixture import fit_mixture, random_starts
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Environments, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Environments
 from kerhrm_paper.studies.replicates import expected
 from kerhrm_paper.studies.starts_data import CASES, IMAGES, Replicate, Start
 from kerhrm_paper.studies.starts_results import (

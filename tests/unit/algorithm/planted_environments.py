@@ -10,7 +10,8 @@ from torch.testing import assert_close
 
 from kerhrm.algorithm.environments import learn_environments
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Directions, Environments, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Directions, Environments
 
 N, M, K_MAX = 300, 150, 4
 FLOATS = ("train", "validation", "ridge", "held_out", "objective", "label_information")

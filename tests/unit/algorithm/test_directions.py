@@ -17,7 +17,8 @@ from kerhrm.algorithm.invariance import (
 from kerhrm.algorithm.loop import select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.algorithm.penalties import PENALTIES
-from kerhrm.algorithm.records import Directions, Memberships, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Directions, Memberships
 from kerhrm.options import Task
 
 N, M, K_MAX = 40, 16, 5

@@ -21,7 +21,8 @@ from kerhrm.algorithm.igd import (
 )
 from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import Direction, Problem
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.records import Direction
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.base import Network
 from kerhrm.networks.mlp import MLP, init_mlp

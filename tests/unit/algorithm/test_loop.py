@@ -12,13 +12,9 @@ from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.invariance import learn_directions
 from kerhrm.algorithm.loop import Fit, fit, select_iteration
 from kerhrm.algorithm.options import KerHRMOptions
-from kerhrm.algorithm.records import (
-    Direction,
-    Directions,
-    Environments,
-    Problem,
-    Record,
-)
+from kerhrm.algorithm.problem import Problem
+from kerhrm.algorithm.record import Record
+from kerhrm.algorithm.records import Direction, Directions, Environments
 from kerhrm.features.map import NTFMap
 from kerhrm.networks.build import build
 from kerhrm.networks.options import NetworkOptions

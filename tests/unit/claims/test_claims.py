@@ -15,7 +15,7 @@ from kerhrm_paper.claims.declare import CLAIMS, NUMBERS, Claim, Function, claim
 from kerhrm_paper.claims.evidence import Evidence, Quantities
 from kerhrm_paper.claims.lab import SMOKE, Lab
 from kerhrm_paper.claims.small_runs import MEASURES, _explained
-from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import load_config
 
 
 def write(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from small_config import TREE, Load, write
 
-from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.strict_yaml import merge
 
 

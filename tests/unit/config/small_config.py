@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.config import Config, load_config
 
 A = "made+r2=0.7"  #: data of both tables
 B = "made+r2=0.8"  #: data of the first table, on which `at` changes options

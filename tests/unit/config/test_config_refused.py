@@ -8,8 +8,8 @@ import yaml
 from small_config import TREE, A, B, Load, refused, write
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import load_config
-from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.strict_yaml import read_yaml
 
 ALTERNATIVE = {"to": "x", "where": ["made"], "learner": "kerhrm+n_init=1"}
 CNN = "kerhrm.networks.modules:small_cnn"

@@ -7,7 +7,7 @@ import pytest
 from small_config import ERM, TREE, A, B, Load, options, write
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.resolve import resolved
 from kerhrm_paper.config.strict_yaml import merge
 from kerhrm_paper.config.written import sources_of_run

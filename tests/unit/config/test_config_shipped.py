@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from kerhrm.methods.registry import METHODS
-from kerhrm_paper.config import CHECKOUT, Config, load_config
+from kerhrm_paper.config.config import Config, load_config
+from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.config.spelling import LONGEST, spell
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation.tables import PRINTED_AS

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from small_config import A, B, Load
 
-from kerhrm_paper.config import CHECKOUT, Config, load_config
+from kerhrm_paper.config.config import Config, load_config
+from kerhrm_paper.config.layout import CHECKOUT
 
 NEW: dict[str, Any] = {
     "a learner with another option": {

@@ -13,8 +13,8 @@ from kerhrm.errors import KerhrmError
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.options import NetworkOptions
 from kerhrm.options import Options
-from kerhrm_paper.config import CHECKOUT, load_config
-from kerhrm_paper.config.layout import reserved, tracked
+from kerhrm_paper.config.config import load_config
+from kerhrm_paper.config.layout import CHECKOUT, reserved, tracked
 from kerhrm_paper.config.names import check_case
 from kerhrm_paper.data.registry import DATA_SETS
 

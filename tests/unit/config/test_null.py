@@ -8,7 +8,7 @@ import yaml
 from small_config import A, B, Load, options
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.schema import DataSet, Learner, Table, TableData, Whole
 
 

@@ -13,8 +13,7 @@ from small_config import Load
 from kerhrm import KerHRMRegressor
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators import HeterogeneityNotDetectedWarning
-from kerhrm_paper.config import load_config
-from kerhrm_paper.config.config import page_name
+from kerhrm_paper.config.config import load_config, page_name
 from kerhrm_paper.config.own_table import OwnTable, check_changes
 from kerhrm_paper.runs import provenance
 

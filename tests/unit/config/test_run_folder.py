@@ -7,7 +7,7 @@ import pytest
 from small_config import TREE, write
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.run_folder import check_run_folder, run_folder
 from kerhrm_paper.runs.locks import TEMPORARY
 from kerhrm_paper.runs.provenance import PROVENANCE

@@ -8,7 +8,7 @@ import pytest
 from small_config import A, Load
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import CHECKOUT
+from kerhrm_paper.config.layout import CHECKOUT
 from kerhrm_paper.config.targets import check_made, check_target
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerhrm_paper.config.config import CHECKOUT
-from kerhrm_paper.config.files import read_yaml
+from kerhrm_paper.config.strict_yaml import read_yaml
 from kerhrm_paper.evaluation.endpoints import endpoints
 from kerhrm_paper.evaluation.tables import METRICS, RESULTS, load_paper_values
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config.tables import Row, TableView
+from kerhrm_paper.config.views import Row, TableView
 from kerhrm_paper.evaluation.metrics import accuracy, divergence
 from kerhrm_paper.evaluation.scores import COLUMNS, closed_forms, score_table
 from kerhrm_paper.evaluation.tables import COLUMNS as CELL_COLUMNS

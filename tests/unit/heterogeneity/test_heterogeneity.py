@@ -9,7 +9,7 @@ import torch
 from scipy import stats
 
 from kerhrm.algorithm.options import HeterogeneityOptions
-from kerhrm.algorithm.records import Problem
+from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
 from kerhrm.heterogeneity.result import HeterogeneityResult

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.config.schemas import WORDS
 from kerhrm_paper.config.strict_yaml import read_overrides
 from kerhrm_paper.reporting.explain import explain

@@ -9,7 +9,7 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm.options import Options
-from kerhrm_paper.config import Config, load_config
+from kerhrm_paper.config.config import Config, load_config
 from kerhrm_paper.reporting.option_list import table
 
 ROOT = Path(__file__).parents[3]

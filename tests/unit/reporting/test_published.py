@@ -12,7 +12,7 @@ import pytest
 
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
-from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import load_config
 from kerhrm_paper.config.spelling import spell
 from kerhrm_paper.evaluation.effects import decide, paired
 from kerhrm_paper.evaluation.tables import METRICS, primary

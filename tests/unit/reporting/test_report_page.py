@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from kerhrm_paper.config import load_config
+from kerhrm_paper.config.config import load_config
 from kerhrm_paper.reporting.notebooks import render
 from kerhrm_paper.reporting.run import Run
 
