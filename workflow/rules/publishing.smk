@@ -177,7 +177,10 @@ rule own_table:
         device=CONFIG.device,
         threads=THREADS,
         notebook=checked(
-            code_hash, ROOT / "notebooks/own_table.ipynb", "kerhrm.estimators"
+            code_hash,
+            ROOT / "notebooks/own_table.ipynb",
+            "kerhrm.plots.fits",
+            "kerhrm.plots.rows",
         ),
         code=code("own_table", KERNEL),
     message:

@@ -37,6 +37,10 @@ NAMED: tuple[Key, ...] = (
     ("tables", "*", "labels"),
     ("labels",),
     ("choices",),
+    ("data", "*", "seeds"),
+    ("selected",),
+    ("selected", "*"),
+    ("selected", "*", "*"),
 )
 
 
