@@ -12,7 +12,7 @@ STUDIES = {
     for name, study in registry.STUDIES.items()
     if study.raw is None or study.raw in RAW
 }
-STUDY_RULES = [f"study_{name}" for name in STUDIES]
+STUDY_RULES = [registry.TARGET + name for name in STUDIES]
 SMOKE = CONFIG.preset == "smoke"
 
 
@@ -28,15 +28,15 @@ for name, study in STUDIES.items():
 
     rule:
         name:
-            f"study_{name}"
+            registry.TARGET + name
         input:
             **read_by(study),
         output:
             [f"<run>/studies/{file}" for file in study.files],
         log:
-            f"<run>/logs/study_{name}.log",
+            f"<run>/logs/{registry.TARGET}{name}.log",
         benchmark:
-            f"<run>/benchmarks/study_{name}.tsv"
+            f"<run>/benchmarks/{registry.TARGET}{name}.tsv"
         threads: THREADS
         resources:
             mem_mb=memory(study.memory_mb),
