@@ -10,57 +10,65 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from scipy.special import log_expit
-from scipy.stats import entropy
+from scipy.special import log_expit, logit
+from scipy.stats import entropy, norm
 
 S = 0.75
 RATES = (0.9, 0.7, 0.1)  # r_e of the experiments' environments
-# the representation S; cells are (S, V) = (-,-), (-,+), (+,-), (+,+)
+# the representations S and V; cells are (S, V) = (-,-), (-,+), (+,-), (+,+)
 BY_S = (0, 0, 1, 1)
+BY_V = (0, 1, 0, 1)
 
 
 def world(r: float) -> np.ndarray:
     """P(Y, cell), (2, 4)."""
-    cells = list(product((0, 1), repeat=2))
-    rows = [
-        [(S if a == y else 1 - S) * (r if b == y else 1 - r) for a, b in cells]
-        for y in (0, 1)
-    ]
-    return np.array(rows) / 2
+    joint = np.empty((2, 4))
+    for y in (0, 1):
+        for cell, (s, v) in enumerate(product((0, 1), repeat=2)):
+            p_s = S if s == y else 1 - S
+            p_v = r if v == y else 1 - r
+            joint[y, cell] = p_s * p_v / 2
+    return joint
 
 
 def representations() -> list[tuple[int, ...]]:
     """All partitions of the four cells, as the block of each cell."""
-    found = set()
+    partitions = set()
     for labels in product(range(4), repeat=4):
-        names: dict[int, int] = {}
-        found.add(tuple(names.setdefault(label, len(names)) for label in labels))
-    return sorted(found)
+        in_order_of_appearance = list(dict.fromkeys(labels))
+        blocks = [in_order_of_appearance.index(label) for label in labels]
+        partitions.add(tuple(blocks))
+    return sorted(partitions)
 
 
 def represented(joint: np.ndarray, blocks: Sequence[int]) -> np.ndarray:
     """P(Y, Psi), (2, number of blocks)."""
-    return joint @ np.eye(max(blocks) + 1)[list(blocks)]
+    one_hot = np.eye(max(blocks) + 1)[list(blocks)]
+    return joint @ one_hot
+
+
+def conditional_entropy(joint: np.ndarray) -> float:
+    """H(Y|Psi), nats."""
+    h_both = entropy(joint.ravel())
+    h_psi = entropy(joint.sum(0))
+    return float(h_both - h_psi)
 
 
 def dependence(worlds: Sequence[np.ndarray], blocks: Sequence[int]) -> float:
     """H(Y|Psi) - H(Y|Psi,E) with all environments alike, nats: zero if Psi is
     invariant."""
-
-    def conditional(joint: np.ndarray) -> float:
-        return float(entropy(joint.ravel()) - entropy(joint.sum(0)))
-
-    joints = [represented(w, blocks) for w in worlds]
-    return conditional(np.mean(joints, axis=0)) - float(
-        np.mean([conditional(j) for j in joints])
-    )
+    joints = [represented(joint, blocks) for joint in worlds]
+    pooled = np.mean(joints, axis=0)
+    within = np.mean([conditional_entropy(joint) for joint in joints])
+    return conditional_entropy(pooled) - float(within)
 
 
 @cache
 def invariance_set(rates: tuple[float, ...]) -> set[tuple[int, ...]]:
     """I_E of the environments with these r."""
+    worlds = [world(r) for r in rates]
     return {
-        b for b in representations() if dependence([world(r) for r in rates], b) < 1e-12
+        blocks for blocks in representations() if dependence(worlds, blocks) < 1e-12
     }
 
 
@@ -72,13 +80,14 @@ def divergence_of_x(r: float, other: float, d: int = 5, sigma: float = 3.0) -> f
     plus those that A gives; by symmetry Y = 1.
     """
     z, step = np.linspace(-10, 10, 20001, retstep=True)
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * step
-    t = 2 * (d + d**0.5 * sigma * z) / sigma**2
+    weight = norm.pdf(z) * step
+    sum_of_s = d + d**0.5 * sigma * z
+    log_odds_by_s = 2 * sum_of_s / sigma**2
 
-    def log_posterior(rate: float, a: int) -> np.ndarray:
-        return log_expit(t + a * np.log(rate / (1 - rate)))
+    def expected_gain(a: int) -> float:
+        """E[log P^r(Y|X) - log P^other(Y|X)] given A."""
+        log_p_r = log_expit(log_odds_by_s + a * logit(r))
+        log_p_other = log_expit(log_odds_by_s + a * logit(other))
+        return float(weight @ (log_p_r - log_p_other))
 
-    gains = {
-        a: density @ (log_posterior(r, a) - log_posterior(other, a)) for a in (1, -1)
-    }
-    return float(r * gains[1] + (1 - r) * gains[-1])
+    return r * expected_gain(1) + (1 - r) * expected_gain(-1)

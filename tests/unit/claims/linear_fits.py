@@ -14,14 +14,17 @@ def svd(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def ridge_fit(features: Tensor, y: Tensor, ridge: float) -> Tensor:
     """argmin |y - features w|^2 + ridge |w|^2, by the smaller system; (n, p), (n,) to
     (p,)."""
-    system = features @ features.mT + ridge * torch.eye(len(y), dtype=features.dtype)
+    identity = torch.eye(len(y), dtype=features.dtype)
+    system = features @ features.mT + ridge * identity
     return features.mT @ torch.linalg.solve(system, y)
 
 
 def written_out(ntf: FactoredNTF) -> Tensor:
     """Phi (n, p), float64."""
     columns = []
-    for a, d in zip(ntf.inputs, ntf.deltas, strict=True):
-        a, d = a.double(), d.double()
-        columns += [(d.unsqueeze(-1) * a.unsqueeze(-2)).flatten(1), d]
+    for inputs, deltas in zip(ntf.inputs, ntf.deltas, strict=True):
+        of_biases = deltas.double()
+        of_weights = of_biases.unsqueeze(-1) * inputs.double().unsqueeze(-2)
+        columns.append(of_weights.flatten(1))
+        columns.append(of_biases)
     return torch.cat(columns, -1)

@@ -3,7 +3,13 @@
 Those about distributions live in the world of ``counted_worlds.py``.
 """
 
-from itertools import combinations, permutations, product
+from dataclasses import replace
+from itertools import (
+    combinations,
+    combinations_with_replacement,
+    permutations,
+    product,
+)
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +17,7 @@ import pytest
 import torch
 from counted_worlds import (
     BY_S,
+    BY_V,
     RATES,
     S,
     divergence_of_x,
@@ -22,7 +29,8 @@ from counted_worlds import (
 from linear_fits import ridge_fit, svd, written_out
 from scipy.optimize import minimize
 from scipy.special import rel_entr
-from scipy.stats import entropy
+from scipy.stats import entropy, norm
+from torch import Tensor
 
 from kerhrm.algorithm.em import EM
 from kerhrm.algorithm.mixture import (
@@ -46,12 +54,20 @@ from kerhrm_paper.data.regression import RegressionData
 
 ROOT = Path(__file__).parents[3]
 TABLE1 = (0.7, 0.75, 0.8)
-SHOWN = {
-    number: result
-    for number, claim in CLAIMS.items()
-    if claim.test.__annotations__["return"] is ShownByTest
-    and isinstance(result := claim.test(Evidence({})), ShownByTest)
-}
+
+
+def shown_by_tests() -> dict[int, ShownByTest]:
+    """Claims that name a test of this file, by number."""
+    shown = {}
+    for number, claim in CLAIMS.items():
+        if claim.test.__annotations__["return"] is ShownByTest:
+            result = claim.test(Evidence({}))
+            assert isinstance(result, ShownByTest)
+            shown[number] = result
+    return shown
+
+
+SHOWN = shown_by_tests()
 
 
 def effect_of(number: int) -> float:
@@ -59,33 +75,44 @@ def effect_of(number: int) -> float:
     return SHOWN[number].effect
 
 
+def divergence_of_v(r: float, other: float) -> float:
+    """D_KL(P^r(Y|V) || P^other(Y|V))."""
+    return float(entropy([r, 1 - r], [other, 1 - other]))
+
+
+def relative_error(found: Tensor, expected: Tensor) -> float:
+    return float((found - expected).norm() / expected.norm())
+
+
 def test_more_environments_leave_fewer_representations() -> None:
     assert len(representations()) == 15  # Bell's number
-    whole = invariance_set(RATES)
-    parts = [c for n in (1, 2, 3) for c in combinations(RATES, n)]
-    assert effect_of(7) == sum(len(whole - invariance_set(c)) for c in parts)
-    assert (
-        len(invariance_set(RATES[:1]))
-        == 15
-        > len(invariance_set(RATES[:2]))
-        >= len(whole)
-    )
-    assert BY_S in whole
-    assert (0, 1, 0, 1) not in whole  # V
+    of_all = invariance_set(RATES)
+    lost = 0
+    for n in (1, 2, 3):
+        for fewer in combinations(RATES, n):
+            lost += len(of_all - invariance_set(fewer))
+    assert effect_of(7) == lost
+    of_one = invariance_set(RATES[:1])
+    of_two = invariance_set(RATES[:2])
+    assert len(of_one) == 15
+    assert len(of_two) < 15
+    assert len(of_all) <= len(of_two)
+    assert BY_S in of_all
+    assert BY_V not in of_all
 
 
 def test_selection_changes_the_label_given_s() -> None:
     """Y has density N(y; f(S), noise^2) g_r(y) given S, g_r the probability that y is
     kept."""
-    data, y = RegressionData(), np.linspace(-8, 8, 4001)
+    data = RegressionData()
+    y = np.linspace(-8, 8, 4001)
+    without_selection = norm.pdf(y, loc=1.0, scale=data.noise)
     laws = []
     for r in (data.r, data.r_second, *data.test_r):
-        law = np.exp(-((y - 1.0) ** 2) / (2 * data.noise**2)) * kept_given_y(
-            y, r, data.tau
-        )
-        laws.append(law / law.sum())
-    apart = max(float(np.abs(a - b).sum() / 2) for a, b in combinations(laws, 2))
-    assert apart == pytest.approx(effect_of(8), abs=1e-6)
+        selected = without_selection * kept_given_y(y, r, data.tau)
+        laws.append(selected / selected.sum())
+    total_variations = [np.abs(p - q).sum() / 2 for p, q in combinations(laws, 2)]
+    assert max(total_variations) == pytest.approx(effect_of(8), abs=1e-6)
 
 
 def test_the_invariant_predictor_is_minimax() -> None:
@@ -95,32 +122,32 @@ def test_the_invariant_predictor_is_minimax() -> None:
     corners = []
     for plus, minus in product((0.0, 1.0), repeat=2):  # P(V=+ | Y=+), P(V=+ | Y=-)
         of_v = np.array([[1 - minus, minus], [1 - plus, plus]])
-        corners.append(0.5 * (of_s[:, :, None] * of_v[:, None, :]).reshape(2, 4))
+        of_s_and_v = of_s[:, :, None] * of_v[:, None, :]
+        corners.append(0.5 * of_s_and_v.reshape(2, 4))
+    labels = np.array([[-1.0], [1.0]])
 
-    def worst(h: np.ndarray) -> float:
-        return max((c * (h - np.array([[-1.0], [1.0]])) ** 2).sum() for c in corners)
+    def risks(predictor: np.ndarray) -> np.ndarray:
+        """Mean squared error in every corner, of a prediction for each cell."""
+        squares = (predictor - labels) ** 2
+        return np.array([(joint * squares).sum() for joint in corners])
 
-    best = minimize(
+    # The smallest bound that all risks keep, over (predictor, bound).
+    minimax = minimize(
         lambda z: z[-1],
-        np.r_[np.zeros(4), 1.0],
+        np.append(np.zeros(4), 1.0),
         method="SLSQP",
         options={"ftol": 1e-14},
-        constraints=[
-            {
-                "type": "ineq",
-                "fun": lambda z, c=c: z[-1] - (c * (z[:-1] - [[-1], [1]]) ** 2).sum(),
-            }
-            for c in corners
-        ],
+        constraints={"type": "ineq", "fun": lambda z: z[-1] - risks(z[:-1])},
     )
     invariant = (2 * S - 1) * np.array([-1, -1, 1, 1])  # E[Y | S]
-    assert worst(invariant) - worst(best.x[:-1]) == pytest.approx(
-        effect_of(9), abs=1e-6
-    )
+    excess = risks(invariant).max() - risks(minimax.x[:-1]).max()
+    assert excess == pytest.approx(effect_of(9), abs=1e-6)
 
     def information(blocks: tuple[int, ...]) -> float:
+        """I(Y;Psi), nats."""
         joint = represented(world(0.9), blocks)
-        return float(rel_entr(joint, joint.sum(0) * joint.sum(1, keepdims=True)).sum())
+        independent = joint.sum(0) * joint.sum(1, keepdims=True)
+        return float(rel_entr(joint, independent).sum())
 
     assert max(invariance_set(RATES), key=information) == BY_S
 
@@ -128,18 +155,23 @@ def test_the_invariant_predictor_is_minimax() -> None:
 def test_any_variation_leaves_the_smallest_set() -> None:
     """Not only the most: D_KL between P(Y|V) of two environments."""
     grid = (0.1, 0.3, 0.5, 0.7, 0.9)
-    pairs = [*combinations(grid, 2), *((r, r) for r in grid)]
-    varied = {p: entropy([p[0], 1 - p[0]], [p[1], 1 - p[1]]) for p in pairs}
-    least = min(len(invariance_set(p)) for p in pairs)
-    smallest = [p for p in pairs if len(invariance_set(p)) == least]
-    less = [p for p in smallest if varied[p] < max(varied.values()) - 1e-12]
-    assert effect_of(10) == len(less)
+    pairs = list(combinations_with_replacement(grid, 2))
+    variations = [divergence_of_v(*rates) for rates in pairs]
+    sizes = [len(invariance_set(rates)) for rates in pairs]
+    most = max(variations)
+    smallest_without_the_most = [
+        variation
+        for variation, size in zip(variations, sizes, strict=True)
+        if size == min(sizes) and variation < most - 1e-12
+    ]
+    assert effect_of(10) == len(smallest_without_the_most)
 
 
 def test_the_variant_part_varies_more() -> None:
+    rates = {*RATES, *TABLE1}
     gaps = [
-        divergence_of_x(r, q) - entropy([r, 1 - r], [q, 1 - q])
-        for r, q in permutations(sorted({*RATES, *TABLE1}), 2)
+        divergence_of_x(r, other) - divergence_of_v(r, other)
+        for r, other in permutations(rates, 2)
     ]
     assert max(gaps) == pytest.approx(effect_of(19), abs=1e-6)
 
@@ -148,10 +180,11 @@ def test_printed_sigmas_make_s_more_informative() -> None:
     """Best accuracy of S alone less that of V alone in pooled training data, of Table
     1."""
     data = classification.ClassificationData()
-    pooled = max((data.r1 + r2) / 2 for r2 in TABLE1)
-    as_variances = invariant_ceiling(data.d, data.sigma_s**0.5) - pooled
-    assert as_variances == pytest.approx(effect_of(25), abs=1e-6)
-    assert invariant_ceiling(data.d, data.sigma_s) < pooled
+    of_v = max((data.r1 + r2) / 2 for r2 in TABLE1)
+    sigma_as_variance = data.sigma_s**0.5
+    of_s = invariant_ceiling(data.d, sigma_as_variance)
+    assert of_s - of_v == pytest.approx(effect_of(25), abs=1e-6)
+    assert invariant_ceiling(data.d, data.sigma_s) < of_v
 
 
 @pytest.fixture(scope="module")
@@ -166,153 +199,180 @@ def test_training_is_linear_regression(lab: Lab) -> None:
     With squared loss, residuals of the latter are (I - 2 eta K / n)^t times those at
     w_0.
     """
-    network, x, y, steps = (
-        lab.inputs.network,
-        lab.inputs.x,
-        lab.inputs.y,
-        lab.size.steps,
-    )
+    network = lab.inputs.network
+    x = lab.inputs.x
+    y = lab.inputs.y
+    n = len(y)
+    steps = lab.size.steps
+
+    # the linearisation, in the basis of K's eigenvectors
     ntf, f0 = extract(network, x)
     values, vectors = torch.linalg.eigh(ntf.kernel(ntf).double())
-    # of |f - y|^2 / n, stable below twice that
-    rate = 0.5 * len(values) / float(values[-1])
-    left = (1 - 2 * rate / len(values) * values) ** steps
+    rate = 0.5 * n / float(values[-1])  # of |f - y|^2 / n, stable below twice that
+    shrinkage = (1 - 2 * rate / n * values) ** steps
     residual = vectors.mT @ (y - f0).double()
-    weights = vectors @ ((1 - left) * residual / values.clamp_min(1e-9 * values[-1]))
-    f0_test, along = Linearisation.along(network, x, weights[:, None])(lab.x_test)
+    learned = (1 - shrinkage) * residual
+    weights = vectors @ (learned / values.clamp_min(1e-9 * values[-1]))
+    linearised = Linearisation.along(network, x, weights[:, None])
+    f0_test, change = linearised(lab.x_test)
+    f_linear = f0_test + change[:, 0]
+
+    # the network
     trained = network.trainable()
     optimizer = torch.optim.SGD(trained.weights.values(), rate)
     for _ in range(steps):
         optimizer.zero_grad()
-        ((trained(x) - y) ** 2).mean().backward()
+        loss = ((trained(x) - y) ** 2).mean()
+        loss.backward()
         optimizer.step()
-    differ = (trained(lab.x_test) > 0) != (f0_test + along[:, 0] > 0)
+    f_network = trained(lab.x_test)
+
+    differ = (f_network > 0) != (f_linear > 0)
     assert float(differ.double().mean()) == pytest.approx(effect_of(2), abs=0.002)
-    assert ((left * residual) ** 2).sum() < 0.5 * (residual**2).sum()  # it has learned
+    remaining = shrinkage * residual
+    assert (remaining**2).sum() < 0.5 * (residual**2).sum()  # it has learned
 
 
 def test_the_reduced_fit_is_the_same(lab: Lab) -> None:
     """Ridge regression on Phi = U S V^T and on Psi = U S: the same change w - w_0 = V
     theta."""
-    x, y = lab.inputs.x[:60], lab.problem.y[:60]
-    ntf, f0 = extract(build(NetworkOptions(widths=[16]), 100, x.shape[-1]), x)
+    x = lab.inputs.x[:60]
+    y = lab.problem.y[:60]
+    network = build(NetworkOptions(widths=[16]), 100, x.shape[-1])
+    ntf, f0 = extract(network, x)
     assert isinstance(ntf, FactoredNTF)
     phi = written_out(ntf)
-    torch.testing.assert_close(
-        phi @ phi.mT, ntf.kernel(ntf).double(), rtol=1e-5, atol=1e-6
-    )
-    u, s, v = (part[..., :10] for part in svd(phi))
+    kernel = ntf.kernel(ntf).double()
+    torch.testing.assert_close(phi @ phi.mT, kernel, rtol=1e-5, atol=1e-6)
+
+    u, s, v = (factor[..., :10] for factor in svd(phi))
+    psi = u * s
+    residual = y - f0.double()
     ridge = 1e-3 * float((s**2).mean())
-    change = ridge_fit(u * s @ v.mT, y - f0.double(), ridge)
-    theta = ridge_fit(u * s, y - f0.double(), ridge)
-    assert float((change - v @ theta).norm() / change.norm()) < 1e-8
+    change = ridge_fit(psi @ v.mT, residual, ridge)
+    theta = ridge_fit(psi, residual, ridge)
+    assert relative_error(v @ theta, change) < 1e-8
     assert effect_of(12) == 0
 
 
 def test_the_clustering_is_not_convex(lab: Lab) -> None:
     """L_c half-way between two optima is above them; a convex function is not."""
-    psi, y = lab.problem.psi_train, lab.problem.target
+    psi = lab.problem.psi_train
+    y = lab.problem.target
+
+    def loss(mixture: Mixture) -> float:
+        """L_c."""
+        with_start_axis = (tensor[None] for tensor in vars(mixture).values())
+        return -float(Mixture(*with_start_axis).log_likelihood(psi, y)[0])
+
     fits = lab.mixtures(psi)
-    one = fits.take(fits.objective.argmin())
+    optimum = fits.take(fits.objective.argmin())
     # The other optimum has the centres swapped, which changes nothing.
-    middle = Mixture(
-        one.theta.mean(0, keepdim=True).expand_as(one.theta),
-        torch.full_like(one.weights, 0.5),
-        one.sigma,
-        one.objective,
-        one.n_iterations,
-        one.converged,
+    centre = optimum.theta.mean(0, keepdim=True)
+    middle = replace(
+        optimum,
+        theta=centre.expand_as(optimum.theta),
+        weights=torch.full_like(optimum.weights, 0.5),
     )
-    ends, between = (
-        -float(Mixture(*(t[None] for t in vars(m).values())).log_likelihood(psi, y)[0])
-        for m in (one, middle)
-    )
-    assert between - ends == pytest.approx(effect_of(16), abs=1e-4)
+    above = loss(middle) - loss(optimum)
+    assert above == pytest.approx(effect_of(16), abs=1e-4)
 
 
 def test_the_kernel_form_is_the_same(lab: Lab) -> None:
     """Fits of the centres by n x n and by k x k systems, with a k far above the
     paper's."""
-    x, y = lab.inputs.x[:400], lab.problem.target[:400]
+    x = lab.inputs.x[:400]
+    y = lab.problem.target[:400]
+    n = len(y)
     ntf, _ = extract(lab.inputs.network, x)
     u, s, _ = svd(ntf.kernel(ntf).double())
-    start = random_starts(100, 1, len(y), 2, "claims", "kernel")
+    start = random_starts(100, 1, n, 2, "claims", "kernel")
+    identity = torch.eye(n, dtype=torch.float64)
     for k in (15, 80):
         psi = u[:, :k] * s[:k].sqrt()
+        kappa = psi @ psi.mT
+        penalty = n * RIDGE * (psi**2).mean()
         step = fit_mixture(psi, y, start, ridge=RIDGE, em=EM(max_iter=1))
-        penalty, kappa = len(y) * RIDGE * (psi**2).sum() / psi.numel(), psi @ psi.mT
         for j in range(2):
-            root = start[0, :, j]  # memberships are 0 or 1
-            system = root[:, None] * kappa * root + penalty * torch.eye(
-                len(y), dtype=kappa.dtype
-            )
-            by_kernel = kappa @ (root * torch.linalg.solve(system, root * y))
+            root = start[0, :, j]  # of memberships, which are 0 or 1
+            system = root[:, None] * kappa * root + penalty * identity
+            dual = root * torch.linalg.solve(system, root * y)
             by_features = psi @ step.theta[0, j]
-            assert float((by_kernel - by_features).norm() / by_features.norm()) < 1e-8
+            assert relative_error(kappa @ dual, by_features) < 1e-8
     assert effect_of(17) == 0
 
 
 def test_the_objective_is_rate_and_distortion(lab: Lab) -> None:
     """L_c is I(I;J) + E d / (2 sigma^2) + log(sigma sqrt(2 pi)), with q
     at its optimum."""
-    psi, y = lab.problem.psi_train, lab.problem.target
+    psi = lab.problem.psi_train
+    y = lab.problem.target
     fit = lab.mixtures(psi).take(0)
-    distance, sigma = (y[:, None] - psi @ fit.theta.mT) ** 2, fit.sigma[0]
-    beta, q = 1 / (2 * sigma**2), fit.weights
+    sigma = fit.sigma[0]
+    beta = 1 / (2 * sigma**2)
+    distance = (y[:, None] - psi @ fit.theta.mT) ** 2
+    q = fit.weights
     for _ in range(5000):
         q = torch.softmax(q.log() - beta * distance, -1).mean(0)
-    r = torch.softmax(q.log() - beta * distance, -1)
+    logits = q.log() - beta * distance
+    r = torch.softmax(logits, -1)
     constant = (sigma * (2 * torch.pi) ** 0.5).log()
-    left = constant - torch.logsumexp(q.log() - beta * distance, -1).mean()
-    rate = (
-        (torch.special.xlogy(r, r) - torch.special.xlogy(r, r.mean(0))).sum(-1).mean()
-    )
-    right = rate + beta * (r * distance).sum(-1).mean() + constant
-    assert float((left - right).abs()) < 1e-8
+    objective = constant - torch.logsumexp(logits, -1).mean()
+
+    relative_entropy = torch.special.xlogy(r, r) - torch.special.xlogy(r, r.mean(0))
+    rate = relative_entropy.sum(-1).mean()
+    distortion = (r * distance).sum(-1).mean()
+    by_rate_and_distortion = rate + beta * distortion + constant
+    assert float((objective - by_rate_and_distortion).abs()) < 1e-8
     assert effect_of(20) == 0
 
 
 def test_the_example_comes_true() -> None:
     """X = Y (S + beta_e V) + noise, by population moments: theta_inv is S, and Psi_V Y
     beta_e V."""
-    d, betas, eye = 10, torch.tensor([2.0, -1.0]).double(), torch.eye(10).double()
-    means = eye[0] + betas[:, None] * eye[1]
-    second = means[:, :, None] * means[:, None, :] + 0.25 * eye
+    betas = torch.tensor([2.0, -1.0]).double()
+    eye = torch.eye(10).double()
+    s, v = eye[:2]
+    spurious = betas[:, None] * v
+    means = s + spurious  # E[X Y] of each environment
     risks = Risks(
-        second=second,
+        second=means[:, :, None] * means[:, None, :] + 0.25 * eye,
         cross=means,
         constant=torch.ones(2).double(),  # of Y in {-1, 1}
         weights=torch.full((2,), 0.5).double(),
         rho=torch.zeros(()).double(),
     )
     theta = GradientVariance().minimise(risks, 1e9)
-    assert float(theta[0] / theta.norm()) == pytest.approx(1, abs=1e-6)
-    left = orthogonal_update(means, theta)
-    torch.testing.assert_close(
-        left, betas[:, None] * eye[1].expand(2, d), atol=1e-6, rtol=0
-    )
+    cosine = theta @ s / theta.norm()
+    assert float(cosine) == pytest.approx(1, abs=1e-6)
+    variant = orthogonal_update(means, theta)
+    torch.testing.assert_close(variant, spurious, atol=1e-6, rtol=0)
     assert effect_of(23) == 0
 
 
 def test_neither_inverse_exists(lab: Lab) -> None:
     """Printed: (Psi^T Psi)^-1 Psi^T Y = Psi^T (Psi Psi^T)^-1 Y of Psi_V."""
-    psi = orthogonal_update(lab.problem.psi_train, lab.direction(lab.perfect)).numpy()
-    y, missing = lab.problem.y.numpy(), 0
-    fits = []
-    for matrix in (psi.T @ psi, psi @ psi.T):
-        missing += len(matrix) - int(np.linalg.matrix_rank(matrix))
-        inverse = np.linalg.pinv(matrix, rcond=1e-10)
-        fits.append(
-            inverse @ psi.T @ y if len(matrix) < len(y) else psi.T @ inverse @ y
-        )
+    direction = lab.direction(lab.perfect)
+    psi = orthogonal_update(lab.problem.psi_train, direction).numpy()
+    y = lab.problem.y.numpy()
+    covariance = psi.T @ psi
+    kernel = psi @ psi.T
+    missing = sum(
+        len(matrix) - np.linalg.matrix_rank(matrix) for matrix in (covariance, kernel)
+    )
     assert effect_of(24) == missing
-    # with pseudo-inverses they are
-    np.testing.assert_allclose(*fits, rtol=1e-6, atol=1e-9)
+    # with pseudo-inverses they are equal
+    by_covariance = np.linalg.pinv(covariance, rcond=1e-10) @ psi.T @ y
+    by_kernel = psi.T @ np.linalg.pinv(kernel, rcond=1e-10) @ y
+    np.testing.assert_allclose(by_covariance, by_kernel, rtol=1e-6, atol=1e-9)
 
 
-def test_every_claim_by_a_test_names_one_that_exists() -> None:
-    assert len(SHOWN) == 13
+def test_claims_by_a_test_and_the_tests_of_this_file_name_each_other() -> None:
+    named = set()
     for result in SHOWN.values():
         file, _, name = result.test.partition("::")
         assert (ROOT / file).samefile(__file__)
-        assert name in globals()
+        named.add(name)
+    tests = {name for name in globals() if name.startswith("test_")}
+    this_one = "test_claims_by_a_test_and_the_tests_of_this_file_name_each_other"
+    assert named == tests - {this_one}
