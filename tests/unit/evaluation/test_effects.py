@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kerhrm_paper.evaluation.effects import NO_EFFECT, Effect, against, decide, paired
 
 NAN = float("nan")
-SIDES = ("two-sided", "greater")
 fractions = st.floats(0, 1)
 several = st.lists(st.floats(0, 1, width=32), min_size=2, max_size=12)
 #: of several values that are not all the same up to rounding
@@ -22,33 +21,48 @@ spread = several.filter(lambda values: np.ptp(values) > 1e-3)
 @given(pairs=st.lists(st.tuples(fractions, fractions), min_size=2, max_size=12))
 def test_a_pair_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
     a, b = np.array(pairs).T
+    difference = a - b
     effect = paired(a, b)
-    assert effect.estimate == pytest.approx(statistics.fmean(a - b), abs=1e-12)
+    mean = statistics.fmean(difference)
+    assert effect.estimate == pytest.approx(mean, abs=1e-12)
     assert effect.n == len(pairs)
-    if np.ptp(a - b) > 1e-3:
-        both, more = (scipy.stats.ttest_rel(a, b, alternative=s) for s in SIDES)
-        assert effect.p == pytest.approx(both.pvalue, abs=1e-9)
-        assert effect.p_for == pytest.approx(more.pvalue, abs=1e-9)
-        interval = tuple(both.confidence_interval())
-        assert (effect.low, effect.high) == pytest.approx(interval)
-        assert (effect.p <= 0.05) == (not effect.low < 0 < effect.high)
-    back = paired(b, a)
-    assert (back.estimate, back.low, back.high) == pytest.approx(
-        (-effect.estimate, -effect.high, -effect.low), abs=1e-9
-    )
-    assert (back.p_for, back.p_against) == (effect.p_against, effect.p_for)
+    if np.ptp(difference) > 1e-3:
+        two_sided = scipy.stats.ttest_rel(a, b)
+        greater = scipy.stats.ttest_rel(a, b, alternative="greater")
+        assert effect.p == pytest.approx(two_sided.pvalue, abs=1e-9)
+        assert effect.p_for == pytest.approx(greater.pvalue, abs=1e-9)
+        interval = two_sided.confidence_interval()
+        assert effect.low == pytest.approx(interval.low)
+        assert effect.high == pytest.approx(interval.high)
+        significant = effect.p <= 0.05
+        assert significant == (not effect.low < 0 < effect.high)
+    reverse = paired(b, a)
+    assert reverse.estimate == pytest.approx(-effect.estimate, abs=1e-9)
+    assert reverse.low == pytest.approx(-effect.high, abs=1e-9)
+    assert reverse.high == pytest.approx(-effect.low, abs=1e-9)
+    assert reverse.p_for == effect.p_against
+    assert reverse.p_against == effect.p_for
 
 
 def test_pairs_without_a_spread_are_certain() -> None:
-    higher, equal = (paired([0.5, 0.75], b) for b in ([0.25, 0.5], [0.5, 0.75]))
-    assert [*higher.columns().values()] == [0.25, 0.25, 0.25, 0.0]
-    assert [*equal.columns().values()] == [0.0, 0.0, 0.0, 1.0]
+    higher = paired([0.5, 0.75], [0.25, 0.5])
+    assert list(higher.columns().values()) == [0.25, 0.25, 0.25, 0.0]
+    equal = paired([0.5, 0.75], [0.5, 0.75])
+    assert list(equal.columns().values()) == [0.0, 0.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize(("a", "b"), [([0.5], [0.2]), ([0.5, NAN], [0.2, 0.1])])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([0.5], [0.2]),
+        ([0.5, NAN], [0.2, 0.1]),
+    ],
+)
 def test_pairs_that_nothing_is_known_of(a: list[float], b: list[float]) -> None:
     effect = paired(a, b)
-    assert all(map(math.isnan, (effect.low, effect.high, effect.p)))
+    assert math.isnan(effect.low)
+    assert math.isnan(effect.high)
+    assert math.isnan(effect.p)
     assert math.isnan(effect.estimate) == math.isnan(sum(a))
 
 
@@ -58,26 +72,36 @@ def test_a_reference_without_error_is_the_one_sample_test(
 ) -> None:
     effect = against(values, reference, 0.0)
     expected = scipy.stats.ttest_1samp(values, reference)
+    interval = expected.confidence_interval()
     assert effect.p == pytest.approx(expected.pvalue, abs=1e-9)
-    ends = np.array(expected.confidence_interval()) - reference
-    assert (effect.low, effect.high) == pytest.approx(tuple(ends), abs=1e-9)
+    assert effect.low == pytest.approx(interval.low - reference, abs=1e-9)
+    assert effect.high == pytest.approx(interval.high - reference, abs=1e-9)
 
 
 @given(values=spread, error=st.floats(0, 1))
 def test_the_error_of_a_reference_widens_the_interval(
     values: list[float], error: float
 ) -> None:
-    exact, known = against(values, 0.3, error), against(values, 0.3, 0.0)
+    certain = against(values, 0.3, 0.0)
+    uncertain = against(values, 0.3, error)
     t = scipy.stats.t(len(values) - 1).ppf(0.975)
-    half, least = exact.high - exact.estimate, known.high - known.estimate
+    least = certain.high - certain.estimate
+    half = uncertain.high - uncertain.estimate
     assert half == pytest.approx(math.hypot(least, t * error))
 
 
 def effect_of(estimate: float, half: float) -> Effect:
     """An effect whose interval has that half, at ten degrees of freedom."""
-    scale = half / scipy.stats.t(10).ppf(0.975)
-    p_for, p_against = scipy.stats.t(10).sf(np.array([1, -1]) * estimate / scale)
-    return Effect(estimate, estimate - half, estimate + half, p_for, p_against, 11)
+    student = scipy.stats.t(10)
+    standard_error = half / student.ppf(0.975)
+    return Effect(
+        estimate=estimate,
+        low=estimate - half,
+        high=estimate + half,
+        p_for=student.sf(estimate / standard_error),
+        p_against=student.cdf(estimate / standard_error),
+        n=11,
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +121,8 @@ def test_decisions(
 ) -> None:
     effect = effect_of(estimate, half)
     assert decide(effect, margin) == expected
-    turned = {"better": "worse", "worse": "better"}.get(expected, expected)
+    opposite = {"better": "worse", "worse": "better"}
+    turned = opposite.get(expected, expected)
     assert decide(effect, margin, higher_is_better=False) == turned
 
 
@@ -109,6 +134,8 @@ def test_a_corrected_p_value_decides_in_place_of_the_effects_own() -> None:
 
 
 def test_a_seed_without_a_value_decides_nothing() -> None:
+    failed = paired([0.5, NAN], [0.1, 0.1])
+    single = paired([0.5], [0.1])
     assert decide(NO_EFFECT, 0.03) == "unknown"
-    assert decide(paired([0.5, NAN], [0.1, 0.1]), 0.03) == "unknown"
-    assert decide(paired([0.5], [0.1]), 0.03) == "undecided"
+    assert decide(failed, 0.03) == "unknown"
+    assert decide(single, 0.03) == "undecided"

@@ -29,9 +29,11 @@ p_values = st.floats(0, 1)
 @given(values=accuracies)
 def test_mean_and_deviation_are_the_textbooks(values: list[float]) -> None:
     got = summarise(np.array(values))
+    mean = statistics.fmean(values)
+    deviation = statistics.stdev(values)
     assert list(got) == KEYS
-    assert got["mean"] == pytest.approx(statistics.fmean(values), abs=1e-12)
-    assert got["std"] == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-12)
+    assert got["mean"] == pytest.approx(mean, abs=1e-12)
+    assert got["std"] == pytest.approx(deviation, rel=1e-9, abs=1e-12)
     assert got["n_seeds"] == len(values)
     assert got["ci_low"] <= got["mean"] <= got["ci_high"]
 
@@ -39,20 +41,26 @@ def test_mean_and_deviation_are_the_textbooks(values: list[float]) -> None:
 @given(values=spread)
 def test_the_interval_is_students(values: list[float]) -> None:
     got = summarise(values)
-    expected = scipy.stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
-    assert (got["ci_low"], got["ci_high"]) == pytest.approx(tuple(expected), abs=1e-9)
+    test = scipy.stats.ttest_1samp(values, 0.0)
+    expected = test.confidence_interval(0.95)
+    assert got["ci_low"] == pytest.approx(expected.low, abs=1e-9)
+    assert got["ci_high"] == pytest.approx(expected.high, abs=1e-9)
 
 
 def test_a_single_seed_has_neither_deviation_nor_interval() -> None:
     got = summarise(np.array([0.7]))
-    assert (got.pop("mean"), got.pop("n_seeds")) == (0.7, 1)
-    assert all(map(math.isnan, got.values()))
+    assert got["mean"] == 0.7
+    assert got["n_seeds"] == 1
+    for key in ("std", "ci_low", "ci_high"):
+        assert math.isnan(got[key])
 
 
 def test_equal_seeds_have_a_point_for_an_interval() -> None:
     got = summarise(np.array([0.7, 0.7, 0.7]))
     assert got["std"] == 0
-    assert got["ci_low"] == got["ci_high"] == got["mean"] == pytest.approx(0.7)
+    assert got["mean"] == pytest.approx(0.7)
+    assert got["ci_low"] == got["mean"]
+    assert got["ci_high"] == got["mean"]
 
 
 @pytest.mark.parametrize("values", [[0.7, NAN, 0.9], [NAN], [NAN, NAN]])
@@ -64,23 +72,27 @@ def test_a_seed_without_a_value_leaves_none(values: list[float]) -> None:
 
 
 SAMPLES = 2000
-#: how to draw (samples, seeds), and the mean
-DISTRIBUTIONS: dict[
-    str, tuple[Callable[[np.random.Generator, tuple[int, int]], np.ndarray], float]
-]
-DISTRIBUTIONS = {
-    "normal": (lambda rng, size: rng.normal(size=size), 0.0),
-    "skewed": (lambda rng, size: rng.lognormal(0, 0.5, size=size), math.exp(0.125)),
-    "very skewed": (lambda rng, size: rng.exponential(size=size), 1.0),
-    "two levels": (
-        lambda rng, size: 2 * rng.integers(0, 2, size) + rng.normal(0, 0.2, size),
-        1.0,
-    ),
+Size = tuple[int, int]  # (samples, seeds)
+
+
+def two_levels(rng: np.random.Generator, size: Size) -> np.ndarray:
+    level = 2 * rng.integers(0, 2, size)
+    noise = rng.normal(0, 0.2, size)
+    return level + noise
+
+
+DRAW: dict[str, Callable[[np.random.Generator, Size], np.ndarray]] = {
+    "normal": lambda rng, size: rng.normal(size=size),
+    "skewed": lambda rng, size: rng.lognormal(0, 0.5, size),
+    "very skewed": lambda rng, size: rng.exponential(size=size),
+    "two levels": two_levels,
 }
-
-
-def covered(low: np.ndarray, high: np.ndarray, mean: float) -> float:
-    return float(np.mean((low <= mean) & (mean <= high)))
+MEAN = {
+    "normal": 0.0,
+    "skewed": math.exp(0.125),
+    "very skewed": 1.0,
+    "two levels": 1.0,
+}
 
 
 @pytest.mark.parametrize(
@@ -98,16 +110,17 @@ def covered(low: np.ndarray, high: np.ndarray, mean: float) -> float:
 )
 def test_the_interval_covers_the_mean(name: str, seeds: int, least: float) -> None:
     """The nominal 95 % of 2 000 samples, with a standard error of .5 %."""
-    draw, mean = DISTRIBUTIONS[name]
     rng = np.random.default_rng(0)
-    values = draw(rng, (SAMPLES, seeds))
-    ours = [summarise(v) for v in values]
-    found = covered(
-        *(np.array([s[end] for s in ours]) for end in ("ci_low", "ci_high")), mean
-    )
-    assert found >= least
+    samples = DRAW[name](rng, (SAMPLES, seeds))
+    mean = MEAN[name]
+    covered = 0
+    for values in samples:
+        got = summarise(values)
+        covered += got["ci_low"] <= mean <= got["ci_high"]
+    coverage = covered / SAMPLES
+    assert coverage >= least
     if name == "normal":
-        assert found <= 0.96
+        assert coverage <= 0.96
 
 
 # against a reference
@@ -118,9 +131,10 @@ def test_a_reference_without_error_is_the_one_sample_test(
     values: list[float], reference: float
 ) -> None:
     got = summarise(values)
-    expected = scipy.stats.ttest_1samp(values, reference).pvalue
-    p = 2 * tail(abs(got["mean"] - reference), got["std"], len(values))
-    assert p == pytest.approx(expected, abs=1e-9)
+    expected = scipy.stats.ttest_1samp(values, reference)
+    distance = abs(got["mean"] - reference)
+    p = 2 * tail(distance, got["std"], len(values))
+    assert p == pytest.approx(expected.pvalue, abs=1e-9)
 
 
 @given(values=spread, reference=st.floats(0, 1), margin=st.floats(0.01, 0.5))
@@ -128,18 +142,20 @@ def test_equivalence_is_two_one_sided_tests_and_an_interval_inside(
     values: list[float], reference: float, margin: float
 ) -> None:
     got = summarise(values)
-    low = scipy.stats.ttest_1samp(
-        values, reference - margin, alternative="greater"
-    ).pvalue
-    high = scipy.stats.ttest_1samp(
-        values, reference + margin, alternative="less"
-    ).pvalue
-    p = tail(margin - abs(got["mean"] - reference), got["std"], len(values))
-    assert p == pytest.approx(max(low, high), abs=1e-9)
+    distance = abs(got["mean"] - reference)
+    p = tail(margin - distance, got["std"], len(values))
+
+    least = reference - margin
+    most = reference + margin
+    above = scipy.stats.ttest_1samp(values, least, alternative="greater")
+    below = scipy.stats.ttest_1samp(values, most, alternative="less")
+    assert p == pytest.approx(max(above.pvalue, below.pvalue), abs=1e-9)
+
     interval = scipy.stats.ttest_1samp(values, reference).confidence_interval(0.90)
-    ends = interval.low - reference, interval.high - reference
+    low = interval.low - reference
+    high = interval.high - reference
     if abs(p - 0.05) > 1e-9:
-        assert (p < 0.05) == (-margin < ends[0] and ends[1] < margin)
+        assert (p < 0.05) == (-margin < low and high < margin)
 
 
 @pytest.mark.parametrize(("seeds", "runs"), [(5, 5), (10, 10), (10, 5)])
@@ -149,19 +165,24 @@ def test_both_tests_have_their_size_beside_the_papers_own_error(
     """The paper's mean of ``runs`` is drawn like ours, and its spread is taken from
     ours."""
     rng = np.random.default_rng(0)
-    ours, paper = (
-        rng.normal(size=(2000, seeds)),
-        rng.normal(size=(2000, runs)).mean(axis=1),
-    )
-    alarms, agree = [], []
-    for values, reference in zip(ours, paper, strict=True):
-        distance, std = values.mean() - reference, values.std(ddof=1)
+    samples = 2000
+    margin = 2.0
+    ours = rng.normal(size=(samples, seeds))
+    papers = rng.normal(size=(samples, runs)).mean(axis=1)
+    different = 0
+    equivalent = 0
+    for values, reference in zip(ours, papers, strict=True):
+        distance = values.mean() - reference
+        std = values.std(ddof=1)
         error = std / runs**0.5
-        alarms.append(2 * tail(abs(distance), std, seeds, error) <= 0.05)
+        p_different = 2 * tail(abs(distance), std, seeds, error)
+        different += p_different <= 0.05
         # truly a margin apart: to call that equal is the error of the other kind
-        agree.append(tail(2.0 - abs(distance - 2.0), std, seeds, error) <= 0.05)
-    assert np.mean(alarms) == pytest.approx(0.05, abs=0.015)
-    assert np.mean(agree) == pytest.approx(0.05, abs=0.015)
+        apart = abs(distance - margin)
+        p_equivalent = tail(margin - apart, std, seeds, error)
+        equivalent += p_equivalent <= 0.05
+    assert different / samples == pytest.approx(0.05, abs=0.015)
+    assert equivalent / samples == pytest.approx(0.05, abs=0.015)
 
 
 def test_a_single_seed_is_no_test() -> None:
@@ -188,28 +209,28 @@ def test_holm_by_hand() -> None:
 def test_holm_closes_bonferroni(p: list[float]) -> None:
     """A hypothesis falls if every set of hypotheses with it falls by
     Bonferroni's rule."""
-    for i, adjusted in enumerate(holm(p)):
-        sets = (
-            s
-            for m in range(1, len(p) + 1)
-            for s in combinations(range(len(p)), m)
-            if i in s
-        )
-        assert adjusted == pytest.approx(
-            max(min(1, len(s) * min(p[j] for j in s)) for s in sets)
-        )
+    hypotheses = range(len(p))
+    expected = [0.0] * len(p)
+    for size in range(1, len(p) + 1):
+        for tested in combinations(hypotheses, size):
+            bonferroni = min(1, size * min(p[i] for i in tested))
+            for i in tested:
+                expected[i] = max(expected[i], bonferroni)
+    assert list(holm(p)) == pytest.approx(expected)
 
 
 @given(p=hnp.arrays(float, st.integers(1, 20), elements=p_values), data=st.data())
 def test_holm_knows_no_order_and_ignores_what_is_no_test(
     p: np.ndarray, data: st.DataObject
 ) -> None:
-    found = holm(p)
+    adjusted = holm(p)
     order = np.array(data.draw(st.permutations(range(len(p)))))
-    np.testing.assert_array_equal(holm(p[order]), found[order])
-    np.testing.assert_array_equal(holm([NAN, *p, NAN]), [NAN, *found, NAN])
-    assert (found >= p).all()
-    assert (found <= np.minimum(1, len(p) * p)).all()
-    assert (np.diff(found[np.argsort(p)]) >= 0).all()
+    np.testing.assert_array_equal(holm(p[order]), adjusted[order])
+    np.testing.assert_array_equal(holm([NAN, *p, NAN]), [NAN, *adjusted, NAN])
+    bonferroni = np.minimum(1, len(p) * p)
+    assert (adjusted >= p).all()
+    assert (adjusted <= bonferroni).all()
+    ascending = adjusted[np.argsort(p)]
+    assert (np.diff(ascending) >= 0).all()
     with_another = holm([*p, data.draw(p_values)])
-    assert (with_another[:-1] >= found - 1e-12).all()
+    assert (with_another[:-1] >= adjusted - 1e-12).all()
