@@ -6,12 +6,22 @@
 
 from kerhrm_paper.studies import registry
 
-# None whose raw data are of a data set that the user leaves out.
+# None whose raw data are of a data set that the user leaves out; a target says so.
 STUDIES = {
     name: study
     for name, study in registry.STUDIES.items()
     if study.raw is None or study.raw in RAW
 }
+LEFT_OUT = {
+    registry.TARGET + name: study.raw
+    for name, study in registry.STUDIES.items()
+    if name not in STUDIES
+}
+for name, raw in LEFT_OUT.items():
+    if COMMAND and name in COMMAND.targets:
+        raise WorkflowError(
+            f"{name} needs the raw data {raw}, whose data set the configuration leaves out"
+        )
 STUDY_RULES = [registry.TARGET + name for name in STUDIES]
 SMOKE = CONFIG.preset == "smoke"
 
@@ -33,10 +43,11 @@ for name, study in STUDIES.items():
             **read_by(study),
         output:
             [f"<run>/studies/{file}" for file in study.files],
+        # In full, as the names that the workflow reserves are read from such texts.
         log:
-            f"<run>/logs/{registry.TARGET}{name}.log",
+            f"<run>/logs/study_{name}.log",
         benchmark:
-            f"<run>/benchmarks/{registry.TARGET}{name}.tsv"
+            f"<run>/benchmarks/study_{name}.tsv"
         threads: THREADS
         resources:
             mem_mb=memory(study.memory_mb),

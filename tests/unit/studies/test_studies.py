@@ -198,6 +198,17 @@ def test_the_command_publishes_studies_next_to_the_tables(tmp_path: Path) -> Non
     assert not (tmp_path / "reference").exists()
 
 
+@pytest.mark.parametrize("words", [["study_drift", "study_x"], ["drift"]])
+def test_an_unknown_study_is_refused_before_anything_is_written(
+    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_study(tmp_path)
+    reference = str(tmp_path / "reference")
+    assert main(["publish", str(run.folder), *words, "--reference", reference]) == 1
+    assert "did you mean" in capsys.readouterr().err
+    assert not (tmp_path / "study").exists()
+
+
 def test_smoke_sizes_edited_and_missing_files_are_not_published(tmp_path: Path) -> None:
     target = tmp_path / "study"
     for number, note in enumerate((NOTE, "stand-ins for real data: fallback:digits")):
