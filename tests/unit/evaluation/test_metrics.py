@@ -41,9 +41,9 @@ def labels(task: str = "classification") -> Labels:
         test=y["test"],
         test_environment=ENVIRONMENT,
         source="synthetic",
-        environments=NAMES,
+        names=NAMES,
         unit=UNIT,
-        train_x=np.zeros((S, SIZES["train"], 2)),
+        x=np.zeros((S, SIZES["train"], 2)),
     )
 
 
