@@ -200,7 +200,7 @@ class AuxiliaryOptions(Options):
     n_permutations: Count | None = option(
         99, "draws of signs, at most, to test for heterogeneity; null: no test"
     )
-    level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
+    level: Probability = option(0.05, "largest p-value that counts as detected")
     training: KerHRMOptions | None = option(
         KerHRMOptions(), "of a network's training along the direction; null: no network"
     )
