@@ -21,7 +21,7 @@ from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
 from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._parameters import FitOptions, fit_options
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.estimators._steps import (
     Prepared,
     iterated,
@@ -89,8 +89,9 @@ class InvariantEstimator(FittedInvariant):
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
         """Read the table, draw the network's start, and reduce its features."""
         self._inferred = self._columns = self.report_ = None
-        inputs, positions = start(self, given)
-        prepared = prepare(given, inputs, positions, options)
+        rows = read_rows(self, given)
+        inputs, positions = points_of(self, rows)
+        prepared = prepare(given, rows, inputs, positions, options)
         self.singular_values_ = prepared.problem.s.double().cpu().numpy()
         return prepared
 
@@ -99,7 +100,7 @@ class InvariantEstimator(FittedInvariant):
 
         Returns why ERM predicts, too, if the test detects none or one is best.
         """
-        if prepared.given.auxiliary is not None:
+        if prepared.rows.z is not None:
             by_auxiliary = self._fit_auxiliary(prepared)
             self.heterogeneity_ = by_auxiliary.result
             reason = not_detected(by_auxiliary.result)
@@ -152,8 +153,8 @@ class InvariantEstimator(FittedInvariant):
         hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
         text = f"{reason}; predicting as ERM: {hint}"
         warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
-        given = replace(prepared.given, auxiliary=None)
-        inputs, _ = start(self, given, hold_out=False, seed=self.seed_)
+        rows = prepared.rows.without_auxiliary()
+        inputs, _ = points_of(self, rows, hold_out=False)
         if self._inferred is None:
             self.history_ = []
         models, _ = self._keep_simple(inputs)

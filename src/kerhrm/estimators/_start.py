@@ -2,9 +2,9 @@
 is told of these rows."""
 
 import warnings
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -57,48 +57,131 @@ class GivenRows:
                 raise KerhrmError(problem, "leave one out")
 
 
-class ReadRows(NamedTuple):
-    """A table of n rows as arrays."""
+@dataclass(frozen=True)
+class ReadRows:
+    """A table of n rows as arrays.
 
-    x: np.ndarray  #: inputs, (n, d), float64
-    target: np.ndarray  #: labels or numbers, (n,)
-    weights: np.ndarray | None  #: (n,); None: all alike
-    environments: np.ndarray | None  #: numbers of given environments, (n,)
-    z: np.ndarray | None  #: auxiliary columns, (n, c), float64
+    Attributes
+    ----------
+    x : ndarray, (n, d), float64
+        Inputs.
+    target : ndarray, (n,)
+        Labels or numbers.
+    weights : ndarray, (n,), or None
+        None: all alike.
+    environments : ndarray, (n,), or None
+        Numbers of given environments.
+    z : ndarray, (n, c), float64, or None
+        Auxiliary columns.
+    fixed : bool
+        Whether columns keep their order, as pixels do.
+    columns : ndarray, (d,), int64
+        Their order in the fit.
+    distinct : DistinctRows
+        Different rows; those that differ in z or environments are.
+    validation : pair of ndarray, (m, d), (m,), or None
+        Inputs and targets of other rows that validate.
+    """
 
-    @property
-    def beside(self) -> list[np.ndarray]:
-        """Columns (n,) in addition to inputs and target, in which rows may differ."""
-        columns = [] if self.z is None else [*self.z.T]
-        return columns if self.environments is None else [*columns, self.environments]
+    x: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None
+    environments: np.ndarray | None
+    z: np.ndarray | None
+    fixed: bool
+    columns: np.ndarray
+    distinct: DistinctRows
+    validation: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        x: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        *,
+        environments: np.ndarray | None,
+        z: np.ndarray | None,
+        fixed: bool,
+    ) -> Self:
+        """Rows with the order of their columns, and which of them are different."""
+        beside = [] if z is None else [*z.T]
+        if environments is not None:
+            beside.append(environments)
+        columns, distinct = ordered_rows(x, target, beside, weights, fixed=fixed)
+        return cls(x, target, weights, environments, z, fixed, columns, distinct)
+
+    def without_auxiliary(self) -> Self:
+        """The same rows; those that differ in auxiliary columns alone are equal."""
+        if self.z is None:
+            return self
+        rows = self.of(
+            self.x,
+            self.target,
+            self.weights,
+            environments=self.environments,
+            z=None,
+            fixed=self.fixed,
+        )
+        return replace(rows, validation=self.validation)
+
+    @cached_property
+    def different(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and targets of the distinct rows."""
+        return self.x[self.distinct.first], self.target[self.distinct.first]
+
+    @cached_property
+    def limits(self) -> np.ndarray:
+        """Least and largest value of every column, (2, d)."""
+        return limits_of(self.different[0])
 
 
-def start(
-    estimator: Any,
-    given: GivenRows,
-    *,
-    hold_out: bool | None = None,
-    weighs: bool = True,
-    seed: int | None = None,
+def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
+    """Read a table, warn of what is unusual in it, and draw the fit's seed.
+
+    Learns the names of the columns, the seed, and what auxiliary columns hold.
+    """
+    resolve_device(estimator.device)  # which refuses one that is not there
+    fixed = network_options_of(estimator.network).module is not None
+    x = read_features(estimator, given.X, reset=True)
+    n = len(x)
+    target = read_target(given.y, n, estimator._task, table=given.X)
+    weights = read_weights(given.sample_weight, n, given.X)
+    environments, z = None, None
+    if estimator._labelled:
+        environments = environment_labels(given.environments, n, given.X)
+    if given.auxiliary is not None:
+        columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
+        estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
+        if text := telling_auxiliary(z, target, estimator):
+            warnings.warn(text, DataWarning, stacklevel=5)
+    rows = ReadRows.of(x, target, weights, environments=environments, z=z, fixed=fixed)
+    _check_different(rows, estimator._task)
+    estimator.seed_ = draw_seed(estimator.random_state)
+    if given.validation is not None:
+        validation = _read_validation(estimator, given.validation, rows)
+        rows = replace(rows, validation=validation)
+    return rows
+
+
+def points_of(
+    estimator: Any, rows: ReadRows, *, hold_out: bool = True, weighs: bool = True
 ) -> tuple[Inputs, np.ndarray]:
-    """Read a table, split its rows, and draw w_0.
+    """Split the rows of a table, and draw w_0.
 
-    Learns columns, seed, units and, of a classifier, classes.
+    Learns units, limits and, of a classifier, classes.
 
     Parameters
     ----------
     estimator : TableEstimator
         That is fitted.
-    given : GivenRows
-        Rows that differ in environments or auxiliary columns are not equal; those of
-        ``validation`` count alike.
-    hold_out : bool, optional
-        Whether rows validate, by default if there is no ``validation``.
+    rows : ReadRows
+        By :func:`read_rows`.
+    hold_out : bool
+        Whether rows validate if no others are given for that.
     weighs : bool
         Whether the fit takes weights: equal rows become one.  Others keep their rows,
         which train or validate together.
-    seed : int, optional
-        In place of one by ``random_state``.
 
     Returns
     -------
@@ -109,31 +192,23 @@ def start(
         validation points; -1 of a row of weight 0.
     """
     device, task = resolve_device(estimator.device), estimator._task
-    network_options = network_options_of(estimator.network)
-    rows = _read(estimator, given)
-    fixed = network_options.module is not None  # its columns may be pixels
-    columns, distinct = ordered_rows(
-        rows.x, rows.target, rows.beside, rows.weights, fixed=fixed
-    )
-    _check_distinct(rows, distinct, task)
-    estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
     points = split_rows(
-        distinct,
+        rows.distinct,
         rows.target,
         task,
         estimator.validation_fraction,
-        hold_out=given.validation is None if hold_out is None else hold_out,
+        hold_out=hold_out and rows.validation is None,
         weighs=weighs,
     )
-    estimator._range = limits_of(rows.x[distinct.first])
     held_out = rows.x[points.held_out], rows.target[points.held_out]
-    if given.validation is not None:
-        held_out = _read_validation(estimator, given.validation, rows, distinct)
+    if rows.validation is not None:
+        held_out = rows.validation
+    network_options = network_options_of(estimator.network)
     check_size(network_options, rows.x.shape[1])
     network = build(network_options, estimator.seed_, rows.x.shape[1])
     x, target = rows.x[points.train], rows.target[points.train]
-    units = Units.of(columns, x, target, task, points.weights)
-    estimator._units = units
+    units = Units.of(rows.columns, x, target, task, points.weights)
+    estimator._units, estimator._range = units, rows.limits
     if units.classes is not None:
         estimator.classes_ = units.classes
     on = partial(_tensor, device=device)
@@ -149,52 +224,34 @@ def start(
         auxiliary=on(rows.z, points.train),
         auxiliary_validation=on(rows.z, points.held_out),
         weights=on(points.weights),
-        weights_validation=None if given.validation else on(points.held_out_weights),
+        weights_validation=None if rows.validation else on(points.held_out_weights),
         units=on(points.units),
     )
     return inputs, points.positions
 
 
-def _read(estimator: Any, given: GivenRows) -> ReadRows:
-    """Read the rows of a table, and learn its columns."""
-    x = read_features(estimator, given.X, reset=True)
-    n = len(x)
-    target = read_target(given.y, n, estimator._task, table=given.X)
-    weights = read_weights(given.sample_weight, n, given.X)
-    environments, z = None, None
-    if estimator._labelled:
-        environments = environment_labels(given.environments, n, given.X)
-    if given.auxiliary is not None:
-        columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
-        estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
-        if text := telling_auxiliary(z, target, estimator):
-            warnings.warn(text, DataWarning, stacklevel=5)
-    return ReadRows(x, target, weights, environments, z)
-
-
-def _check_distinct(rows: ReadRows, distinct: DistinctRows, task: Task) -> None:
+def _check_different(rows: ReadRows, task: Task) -> None:
     """Warn of inputs that repeat, and refuse rows with weights that have one target."""
-    target = rows.target[distinct.first]
-    if (text := repeated_inputs(rows.x[distinct.first], target)) is not None:
+    x, target = rows.different
+    if (text := repeated_inputs(x, target)) is not None:
         warnings.warn(text, DataWarning, stacklevel=5)
-    if len(distinct) > 1 and (target == target[0]).all():
+    if len(target) > 1 and (target == target[0]).all():
         what = "class" if task == "classification" else "value of the target"
         problem = f"the rows with a sample_weight above 0 have only one {what}"
         raise KerhrmError(problem, "give more rows a weight above 0")
 
 
 def _read_validation(
-    estimator: Any, validation: Any, rows: ReadRows, distinct: DistinctRows
+    estimator: Any, validation: Any, rows: ReadRows
 ) -> tuple[np.ndarray, np.ndarray]:
     """Inputs (m, d) and targets (m,) of other rows that validate; warn of what is odd
     about them."""
     X, y = _pair(validation)
     x = read_features(estimator, X, reset=False)
     target = read_target(y, len(x), estimator._task, varies=False, table=X)
-    trained = rows.x[distinct.first], rows.target[distinct.first]
-    if text := rows_of_the_fit(trained, (x, target)):
+    if text := rows_of_the_fit(rows.different, (x, target)):
         warnings.warn(text, DataWarning, stacklevel=5)
-    if text := outside(x, estimator._range, estimator):
+    if text := outside(x, rows.limits, estimator):
         hint = "a Pipeline does not transform validation rows"
         warnings.warn(f"validation: {text}; {hint}", DataWarning, stacklevel=5)
     return x, target

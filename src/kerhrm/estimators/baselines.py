@@ -18,7 +18,7 @@ from kerhrm.estimators._base import (
     finish,
 )
 from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.methods.inputs import Fitted
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
@@ -64,11 +64,9 @@ class Baseline(TableEstimator):
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
         with all_or_nothing(self), computation(self.n_jobs):
-            inputs, positions = start(
-                self,
-                given,
-                hold_out=self._holds_out and given.validation is None,
-                weighs=self._weighs,
+            rows = read_rows(self, given)
+            inputs, positions = points_of(
+                self, rows, hold_out=self._holds_out, weighs=self._weighs
             )
             fitted = method.train(inputs, options)
             finish(self, self._network_of(fitted, inputs.network), inputs.x)

@@ -67,17 +67,17 @@ def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarr
     """
     if environments is None:
         text = "no environments given: all rows count as one; pass environments= to fit"
-        warnings.warn(text, DataWarning, stacklevel=6)
+        warnings.warn(text, DataWarning, stacklevel=5)
         return np.zeros(n, dtype=np.int64)
     labels = read_labels(environments, n, "environments", table)
     if len(labels.names) == 1:
         text = f"environments are all {labels.names[0][:40]!r}: one environment"
         text += " separates nothing; give labels of two or more"
-        warnings.warn(text, DataWarning, stacklevel=6)
+        warnings.warn(text, DataWarning, stacklevel=5)
     elif len(labels.names) == n:
         text = "environments have one row each, which shows no relation within them;"
         text += " give labels that several rows share"
-        warnings.warn(text, DataWarning, stacklevel=6)
+        warnings.warn(text, DataWarning, stacklevel=5)
     return labels.codes
 
 
