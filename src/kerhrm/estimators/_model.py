@@ -3,7 +3,6 @@
 The library's steps in a row, and the attributes of the estimators.
 """
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Environments
-from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning
+from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning, warn
 from kerhrm.estimators._base import all_or_nothing, computation, finish
 from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
@@ -129,7 +128,7 @@ class InvariantEstimator(FittedInvariant):
         if bool(environments.degenerate):
             text = "every initialisation repeats the label or leaves one environment"
             text += " empty; try another k or a larger n_init"
-            warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+            warn(text, HeterogeneityNotDetectedWarning)
         return environments, final
 
     def _decide(
@@ -152,7 +151,7 @@ class InvariantEstimator(FittedInvariant):
         """Predict as ERM in closed form, of all rows."""
         hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
         text = f"{reason}; predicting as ERM: {hint}"
-        warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+        warn(text, HeterogeneityNotDetectedWarning)
         rows = prepared.rows.without_auxiliary()
         inputs, _ = points_of(self, rows, hold_out=False)
         if self._inferred is None:
@@ -219,7 +218,7 @@ class InvariantEstimator(FittedInvariant):
         if (costs := price(self.report_)) is not None:
             text = f"KerHRM's share of wrong labels is {costs}"
             hint = "if environments are no concern, options={'margin': 1} predicts as"
-            warnings.warn(f"{text}: {hint} ERM", PriceWarning, stacklevel=4)
+            warn(f"{text}: {hint} ERM", PriceWarning)
 
     def _keep_memberships(self, prepared: Prepared) -> None:
         """Keep memberships (n_samples, K) of the given rows.

@@ -1,7 +1,6 @@
 """The start of a fit: a table is read, its rows are split, and w_0 is drawn; and what
 is told of these rows."""
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
@@ -154,7 +153,7 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
         columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
         estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
         if text := telling_auxiliary(z, target, estimator):
-            warnings.warn(text, DataWarning, stacklevel=5)
+            warn(text, DataWarning)
     rows = ReadRows.of(x, target, weights, environments=environments, z=z, fixed=fixed)
     _check_different(rows, estimator._task)
     estimator.seed_ = draw_seed(estimator.random_state)
@@ -234,7 +233,7 @@ def _check_different(rows: ReadRows, task: Task) -> None:
     """Warn of inputs that repeat, and refuse rows with weights that have one target."""
     x, target = rows.different
     if (text := repeated_inputs(x, target)) is not None:
-        warnings.warn(text, DataWarning, stacklevel=5)
+        warn(text, DataWarning)
     if len(target) > 1 and (target == target[0]).all():
         what = "class" if task == "classification" else "value of the target"
         problem = f"the rows with a sample_weight above 0 have only one {what}"
@@ -250,10 +249,10 @@ def _read_validation(
     x = read_features(estimator, X, reset=False)
     target = read_target(y, len(x), estimator._task, varies=False, table=X)
     if text := rows_of_the_fit(rows.different, (x, target)):
-        warnings.warn(text, DataWarning, stacklevel=5)
+        warn(text, DataWarning)
     if text := outside(x, rows.limits, estimator):
         hint = "a Pipeline does not transform validation rows"
-        warnings.warn(f"validation: {text}; {hint}", DataWarning, stacklevel=5)
+        warn(f"validation: {text}; {hint}", DataWarning)
     return x, target
 
 

@@ -3,7 +3,6 @@
 Text, categories, dates, durations, truth values and missing values as numbers.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.options import suggest
 from kerhrm.tables.arrays import first_row
 from kerhrm.tables.cells import TRUTH, listed, plain, text_of
@@ -119,8 +118,7 @@ def _warn_of_unseen(
         if not np.isin(column, known).any():
             pair = f"as {shown(column[0], 40)}; it had {listed([*map(str, known)])}"
             text = f"column {name!r} has no value that was in the fit, {pair}"
-            # transform is called by scikit-learn, which the user calls
-            warnings.warn(f"{text}: look at its spelling", DataWarning, stacklevel=4)
+            warn(f"{text}: look at its spelling", DataWarning)
 
 
 def named(X: Any) -> pd.DataFrame:
