@@ -1,4 +1,8 @@
-"""Options of KerHRM: one flat list, whose defaults are those of the estimators."""
+"""Options of KerHRM, whose defaults are those of the estimators.
+
+The estimators have :class:`ClusteringOptions` and :class:`DirectionOptions` as they
+stand here; what these leave out is a parameter there.
+"""
 
 from typing import Annotated, Literal
 
@@ -57,25 +61,18 @@ class HeterogeneityOptions(Options):
     min_share: Probability = option(0.02, "below: an environment counts as empty")
 
 
-class KerHRMOptions(Options):
-    """Options of KerHRM.
-
-    Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's
-    own unit. Where the paper leaves a choice, an option has its sides.
-
-    Examples
-    --------
-    >>> from kerhrm import KerHRMOptions
-    >>> KerHRMOptions(k=[5], n_iterations=1).n_environments
-    2
-    """
+class _Sizes(Options):
+    """Numbers of what is tried and inferred."""
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
     n_iterations: Count = option(3, "T, of Algorithm 1; KerHRM^s is the first one")
-
-    # M_c: the mixture of kernel ridge regressions
     n_environments: Count = option(2, "K, an upper bound")
     n_init: Count = option(10, "random initialisations for each k and ridge")
+
+
+class ClusteringOptions(Options):
+    """Options of M_c, the mixture of kernel ridge regressions."""
+
     init: Literal["random", "nested"] = option(
         "random",
         "nested: random for the first k, then from the environments of the k before",
@@ -124,10 +121,18 @@ class KerHRMOptions(Options):
         0.02, "below: an environment counts as empty and is dropped"
     )
 
-    # M_p: the invariant direction
+
+class _PenaltyWeights(Options):
+    """Weights that are tried."""
+
     alpha: Some[NonNegative] = option(
         [0.0, 0.1, 1.0, 10.0], "weights of the penalty to try"
     )
+
+
+class DirectionOptions(Options):
+    """Options of M_p, the invariant direction, and of what comes after it."""
+
     penalty: PenaltyName = option(
         "gradient_variance", "kind of penalty on what differs between environments"
     )
@@ -162,6 +167,7 @@ class KerHRMOptions(Options):
         "step; null: the last",
     )
 
+    # what is chosen, and what predicts
     stop_by: Literal["worst_inferred", "pooled"] = option(
         "worst_inferred",
         "what picks k, alpha, the iteration, lambda and the step: the worst "
@@ -169,6 +175,22 @@ class KerHRMOptions(Options):
         "or pooled validation",
     )
     final: Literal["best", "last"] = option("best", "iteration that predicts")
+
+
+# Names of cells have options in declared order: of the last base first.
+class KerHRMOptions(DirectionOptions, _PenaltyWeights, ClusteringOptions, _Sizes):
+    """Options of KerHRM.
+
+    Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's
+    own unit. Where the paper leaves a choice, an option has its sides.
+
+    Examples
+    --------
+    >>> from kerhrm import KerHRMOptions
+    >>> KerHRMOptions(k=[5], n_iterations=1).n_environments
+    2
+    """
+
     pretest: HeterogeneityOptions | None = option(
         HeterogeneityOptions(),
         "of regression data: where it detects no environments, KerHRM is "
