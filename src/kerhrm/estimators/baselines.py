@@ -5,6 +5,7 @@ Parameters are the fields of the method's options, with the same defaults.  Inpu
 standardised, and so is the target of a regression.
 """
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
@@ -83,6 +84,7 @@ class Baseline(TableEstimator):
         return trained.to(torch.float64)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ERM(Baseline):
     """Empirical risk minimisation: a network trained on all rows alike.
 
@@ -110,30 +112,18 @@ class ERM(Baseline):
 
     _method = "erm"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        evaluate_every: int = 10,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.evaluate_every = evaluate_every
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    steps: int = 200
+    learning_rate: float = 1e-3
+    evaluate_every: int = 10
+    task: Task = "classification"
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TangentRidge(Baseline):
     """ERM in closed form.
 
@@ -164,22 +154,12 @@ class TangentRidge(Baseline):
     _weighs = True
     validation_fraction = 0.2
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int = 300,
-        task: Task = "classification",
-        network: Any = (1024,),
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.task = task
-        self.network = network
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    n_landmarks: int = 300
+    task: Task = "classification"
+    network: Any = (1024,)
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
     def fit(
         self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None
@@ -191,6 +171,7 @@ class TangentRidge(Baseline):
         return self._fit(GivenRows(X, y, validation, sample_weight))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ChiSquareDRO(Baseline):
     """Distributionally robust optimisation (Duchi & Namkoong 2021).
 
@@ -216,25 +197,12 @@ class ChiSquareDRO(Baseline):
 
     _method = "dro"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        rho: float = 0.5,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.rho = rho
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    rho: float = 0.5
+    steps: int = 200
+    learning_rate: float = 1e-3
+    task: Task = "classification"
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
