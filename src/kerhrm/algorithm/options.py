@@ -12,7 +12,7 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.options import (
     Count,
     NonNegative,
-    Number,
+    NotBool,
     Options,
     PositiveFloat,
     Probability,
@@ -40,7 +40,7 @@ class HeterogeneityOptions(Options):
         "reduced features of the mixture, where there are too few points for "
         "all inputs",
     )
-    n_permutations: Annotated[int, Field(ge=19), Number] = option(
+    n_permutations: Annotated[int, Field(ge=19), NotBool] = option(
         39, "of the residuals, at most"
     )
     level: Probability = option(0.05, "largest p-value that counts as detected")
@@ -49,7 +49,7 @@ class HeterogeneityOptions(Options):
         "gain beyond the permutations' that is taken for chance, in nats over all "
         "points per square root of their number, of 2 000 at most",
     )
-    folds: Annotated[int, Field(ge=2), Number] = option(
+    folds: Annotated[int, Field(ge=2), NotBool] = option(
         5, "of the cross-validation that the scale of the residuals comes from"
     )
     n_init: Count = option(
@@ -202,10 +202,10 @@ class AuxiliaryOptions(Options):
     """Options of KerHRM with an auxiliary variable."""
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
-    n_cells: Annotated[int, Field(ge=2), Number] = option(
+    n_cells: Annotated[int, Field(ge=2), NotBool] = option(
         10, "of the auxiliary variable, at most"
     )
-    n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
+    n_environments: Annotated[int, Field(ge=2), NotBool] = option(2, "K")
     n_init: Count = option(5, "random initialisations of the cells, for each k")
     clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
     alpha: Some[NonNegative] = option(
@@ -216,7 +216,7 @@ class AuxiliaryOptions(Options):
     )
     ridge: NonNegative = option(1e-6, "of the invariant direction")
     extrapolation: NonNegative = option(4.0, "lambda of the extrapolated risk")
-    folds: Annotated[int, Field(ge=2), Number] = option(
+    folds: Annotated[int, Field(ge=2), NotBool] = option(
         5, "of the training points, for that risk"
     )
     n_permutations: Count | None = option(

@@ -21,6 +21,7 @@ from kerhrm.estimators._base import (
 from kerhrm.estimators._parameters import options_of
 from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.methods.inputs import Fitted
+from kerhrm.methods.options import loss_of
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
@@ -74,8 +75,8 @@ class Baseline(TableEstimator):
         if fitted.environments is not None:
             numbers = fitted.environments.argmax(1).cpu().numpy()
             self.environments_ = numbers[positions]
-        loss = getattr(options, "loss", "squared")  # None: as the task asks for
-        self._logistic = self.task == "classification" and loss in ("logistic", None)
+        loss = loss_of(getattr(options, "loss", "squared"), self.task)
+        self._logistic = loss == "logistic"
         return self
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:

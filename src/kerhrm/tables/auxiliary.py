@@ -10,9 +10,9 @@ import pandas as pd
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.options import suggest
 from kerhrm.tables.arrays import check_order, first_row, frame, is_frame, plain
-from kerhrm.tables.cells import NO_NUMBER, Words, visible
+from kerhrm.tables.cells import EXACT, NO_NUMBER, Words, visible
 from kerhrm.tables.columns import starts
-from kerhrm.tables.data import EXACT, check_values
+from kerhrm.tables.data import check_values
 from kerhrm.tables.dates import possible_orders, readings
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"

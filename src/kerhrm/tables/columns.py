@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.options import suggest
 from kerhrm.tables.arrays import first_row
-from kerhrm.tables.cells import TRUTH, listed, plain, text_of
-from kerhrm.tables.data import EXACT, check_values
+from kerhrm.tables.cells import EXACT, TRUTH, listed, plain, text_of
+from kerhrm.tables.data import check_values
 from kerhrm.tables.dates import iso_times
 
 #: categories of a column, the rarest of which are one

@@ -21,11 +21,11 @@ from kerhrm.tables.arrays import (
     is_number,
     plain,
 )
+from kerhrm.tables.cells import EXACT
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32
 LARGEST = 1e20
-EXACT = 2**53  #: larger integers share their float64 with others
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
 
 
