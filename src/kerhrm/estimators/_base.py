@@ -20,12 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
-from kerhrm.estimators._start import outside
 from kerhrm.estimators._state import restored, stored
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.tables.data import Units, read_features
 from kerhrm.tables.target import read_target, read_weights
+from kerhrm.tables.unusual import outside
 from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time

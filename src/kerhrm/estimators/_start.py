@@ -1,5 +1,4 @@
-"""The start of a fit: a table is read, its rows are split, and w_0 is drawn; and what
-is told of these rows."""
+"""The start of a fit: a table is read, its rows are split, and w_0 is drawn."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -9,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import DataWarning, KerhrmError, shown, warn
+from kerhrm.errors import DataWarning, KerhrmError, warn
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
@@ -19,20 +18,18 @@ from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import Units, read_features
 from kerhrm.tables.distinct import (
     DistinctRows,
-    alike_by_chance,
     ordered_rows,
     split_rows,
 )
 from kerhrm.tables.labels import environment_labels
-from kerhrm.tables.oddities import gives_away
 from kerhrm.tables.target import read_target, read_weights
-
-#: share of a column's range by which a value may lie outside it without a word
-BEYOND = 0.5
-#: share of rows with the inputs of others above which it is told
-REPEATED = 0.1
-#: columns from which on one that is nearly constant may be a pixel
-PIXELS = 100
+from kerhrm.tables.unusual import (
+    limits_of,
+    outside,
+    repeated_inputs,
+    rows_of_the_fit,
+    telling_auxiliary,
+)
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,8 @@ def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
     if given.auxiliary is not None:
         columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
         estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
-        if text := telling_auxiliary(z, target, estimator):
+        names = [column.name for column in columns.columns]
+        if text := telling_auxiliary(z, target, names, estimator._task):
             warn(text, DataWarning)
     rows = ReadRows.of(x, target, weights, environments=environments, z=z, fixed=fixed)
     _check_different(rows, estimator._task)
@@ -270,88 +268,3 @@ def _pair(validation: Any) -> tuple[Any, Any]:
     kind = type(validation).__name__
     problem = f"validation must be a pair of rows and their target; got a {kind}{size}"
     raise KerhrmError(problem, "give validation=(X_validation, y_validation)")
-
-
-def limits_of(x: np.ndarray) -> np.ndarray:
-    """Least and largest value of columns (n, d): (2, d).
-
-    A constant column has no limits, since it does not predict.  Nor has one of very
-    many that has one value in half of the rows: a pixel.
-    """
-    limits = np.stack([x.min(0), x.max(0)])
-    free = limits[0] == limits[1]
-    if x.shape[1] > PIXELS:
-        ordered, half = np.sort(x, axis=0), (len(x) + 1) // 2
-        free |= (ordered[half - 1 :] == ordered[: len(x) - half + 1]).any(0)
-    limits[:, free] = np.array([[-np.inf], [np.inf]])
-    return limits
-
-
-def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
-    """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
-    column most of them do; None if none does."""
-    with np.errstate(invalid="ignore"):  # of columns without limits
-        slack = BEYOND * (limits[1] - limits[0])
-        beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
-    if not beyond.any():
-        return None
-    j = int(beyond.sum(0).argmax())
-    name = getattr(estimator, "feature_names_in_", range(x.shape[1]))[j]
-    rows = f"{beyond.any(1).sum()} of {len(x)} rows lie outside the rows of the fit"
-    column = f"column {shown(name)}: {limits[0, j]:g} to {limits[1, j]:g} there"
-    return f"{rows} ({column}); what is predicted of them is extrapolation"
-
-
-def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
-    """How many of distinct rows (n, d) have the inputs of another one, with another
-    target (n,); None: so few that they may be so by chance.
-
-    As several measurements of one patient, or a joined table: such rows tell each
-    other's target, so that a model that repeats it looks best.  Rows are sorted by
-    their inputs, so that equal ones are neighbours.
-    """
-    new = np.ones(len(x), dtype=bool)  # unlike the row before it
-    new[1:] = (x[1:] != x[:-1]).any(axis=1)
-    of = np.cumsum(new) - 1
-    codes = np.unique(target, return_inverse=True)[1]
-    # different targets of every row's inputs
-    targets = np.bincount(np.unique(np.column_stack([of, codes]), axis=0)[:, 0])[of]
-    shared = int((targets > 1).sum())
-    if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
-        return None
-    text = f"{shared} of {len(x)} rows have the inputs of another row with another"
-    hint = "give one row for each unit, as the mean of its targets"
-    return f"{text} target, and are taken for independent; {hint}"
-
-
-def rows_of_the_fit(
-    rows: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray]
-) -> str | None:
-    """How many validation rows are among the distinct rows (inputs and targets) of the
-    fit; None: so few that they may be so by chance."""
-    n = len(rows[0])
-    codes = np.unique(np.concatenate([rows[1], validation[1]]), return_inverse=True)[1]
-    table = np.column_stack([codes, np.concatenate([rows[0], validation[0]])])
-    table += 0.0  # -0.0 is 0.0
-    hashes = [hash(row.tobytes()) for row in table]
-    known = set(hashes[:n])
-    again, m = sum(row in known for row in hashes[n:]), len(table) - n
-    if again <= REPEATED * m or alike_by_chance(table[:n]):
-        return None
-    text = f"{again} of {m} validation rows are rows of the fit"
-    hint = "leave validation out, or give rows of their own"
-    return f"{text}, which cannot tell how it does on others; {hint}"
-
-
-def telling_auxiliary(z: np.ndarray, target: np.ndarray, estimator: Any) -> str | None:
-    """The first of auxiliary columns (n, c) that gives the target (n,) away."""
-    regression = estimator._task == "regression"
-    y = target if regression else np.unique(target, return_inverse=True)[1]
-    for j, values in enumerate(z.T):
-        if gives_away("number", values, y, regression):
-            name = estimator._columns.columns[j].name
-            column = f"auxiliary column {j if name is None else shown(name)}"
-            hint = "give a column that says when, where or how a row came about"
-            text = f"{column} gives the target away, so that environments are parts"
-            return f"{text} of the target; {hint}"
-    return None

@@ -9,11 +9,11 @@ import pandas as pd
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.options import suggest
-from kerhrm.tables.arrays import check_order, first_row, frame, is_frame, plain
+from kerhrm.tables.arrays import frame, is_frame, plain
 from kerhrm.tables.cells import EXACT, NO_NUMBER, Words, visible
-from kerhrm.tables.columns import starts
 from kerhrm.tables.data import check_values
-from kerhrm.tables.dates import possible_orders, readings
+from kerhrm.tables.dates import possible_orders, readings, starts
+from kerhrm.tables.index import check_order, first_row
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
 #: kinds of columns by pandas' names of what they hold

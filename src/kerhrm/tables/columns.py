@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.options import suggest
-from kerhrm.tables.arrays import first_row
 from kerhrm.tables.cells import EXACT, TRUTH, listed, plain, text_of
 from kerhrm.tables.data import check_values
-from kerhrm.tables.dates import iso_times
+from kerhrm.tables.dates import iso_times, starts
+from kerhrm.tables.index import first_row
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
@@ -201,22 +201,6 @@ def _days(column: pd.Series) -> np.ndarray:
         column = dates
     times = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
     return _in_days(times.view(times.dtype.str.replace("M8", "m8")))
-
-
-def starts(periods: pd.Series) -> pd.Series:
-    """Times at which periods (n,) start."""
-    try:
-        return periods.dt.to_timestamp()
-    except pd.errors.OutOfBoundsDatetime:  # of nanoseconds
-        return pd.Series(_seconds(periods), periods.index)
-
-
-def _seconds(column: pd.Series) -> np.ndarray:
-    """Starts of periods (n,), in seconds, which hold any year."""
-    starts = column.dt.asfreq("s", how="start").array
-    seconds = starts.asi8.astype("datetime64[s]")
-    seconds[column.isna()] = np.datetime64("NaT")
-    return seconds
 
 
 def _durations(column: pd.Series) -> np.ndarray:

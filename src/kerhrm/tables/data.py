@@ -15,13 +15,13 @@ from kerhrm.errors import InputTypeError, KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.tables.arrays import (
     family,
-    first_row,
     frame,
     is_frame,
     is_number,
     plain,
 )
 from kerhrm.tables.cells import EXACT
+from kerhrm.tables.index import first_row
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32

@@ -126,8 +126,8 @@ class OwnTable(Options):
 
     def check_file(self) -> None:
         """Refuse a file that is no table, and keys that its rows do not fit."""
-        # imports PyTorch, which a plan without a table does not need
-        from kerhrm.check import read_names, read_table
+        # imports pandas, which a plan without a table does not need
+        from kerhrm.tables.csv import read_names, read_table
 
         path = Path(self.csv)
         self._check_columns(read_names(path))
