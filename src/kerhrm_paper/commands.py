@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kerhrm.cli import OF_PAPER, Adder
+from kerhrm.errors import KerhrmError
 from kerhrm.extras import needs
 
 REFERENCE = Path("results/reference")
@@ -40,7 +41,11 @@ def add_commands(add: Adder) -> None:
     verify.add_argument("--csv", type=Path, help="write all cells side by side")
     publish = add("publish", _publish, OF_PAPER["publish"])
     publish.add_argument("run", type=Path)
-    publish.add_argument("tables", nargs="*", help="only these; also study_NAME")
+    publish.add_argument(
+        "tables",
+        nargs="*",
+        help="only these; study_NAME goes to the folder study beside",
+    )
     publish.add_argument("--reference", **where)
     cost = add("cost", _cost, OF_PAPER["cost"])
     cost.add_argument("targets", nargs="*", default=["all"])
@@ -87,17 +92,24 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _publish(options: argparse.Namespace) -> None:
     from kerhrm_paper.reporting.publish import publish
-    from kerhrm_paper.reporting.publish_studies import publish_studies
+    from kerhrm_paper.reporting.publish_studies import files_of, publish_studies
     from kerhrm_paper.reporting.run import Run
-    from kerhrm_paper.studies.registry import TARGET
+    from kerhrm_paper.studies.registry import STUDIES, TARGET
 
     run = Run(options.run)
     studies = [name for name in options.tables if name.startswith(TARGET)]
     tables = [name for name in options.tables if name not in studies]
+    for name in studies:
+        files_of(name)  # which refuses an unknown study before anything is written
+    for name in tables:
+        if name in STUDIES and not run.has(f"tables/{name}.csv"):
+            problem = f"{options.run} has no table called {name}"
+            raise KerhrmError(problem, f"did you mean {TARGET}{name}?")
     if tables or not studies:
         print(publish(run, options.reference, tables))
     if studies:
-        print(publish_studies(run, options.reference.with_name("study"), studies))
+        beside = options.reference.resolve().parent / "study"
+        print(publish_studies(run, beside, studies))
 
 
 def _options(options: argparse.Namespace) -> None:
@@ -111,13 +123,16 @@ def _options(options: argparse.Namespace) -> None:
 def _cost(options: argparse.Namespace) -> None:
     needs("workflow", "snakemake")
     from kerhrm_paper.runs.costs import predict
+    from kerhrm_paper.studies.registry import STUDIES, TARGET
 
+    declared = {TARGET + name: 60.0 * study.minutes for name, study in STUDIES.items()}
     print(
         predict(
             options.targets,
             cores=options.cores,
             config=options.config,
             configfiles=options.configfile,
+            declared=declared,
         )
     )
 

@@ -86,7 +86,7 @@ def searched_cells(wildcards):
         cell = checked(CONFIG.learner, data, learner)
         cells[f"{data}/{learner}"] = {
             "outputs": list(cell.titles),
-            "criteria": CONFIG.resolved.resolver.honest_criteria(cell.base),
+            "criteria": CONFIG.resolved.resolver.schemas.honest_criteria(cell.base),
             "options": candidate_options(learner),
         }
     return cells
@@ -94,7 +94,7 @@ def searched_cells(wildcards):
 
 def candidate_options(learner):
     """Options that the name of a candidate has."""
-    return CONFIG.resolved.resolver.parse_learner(learner)[1]
+    return CONFIG.resolved.resolver.schemas.parse_learner(learner)[1]
 
 
 rule select_hyperparameters:
@@ -177,7 +177,10 @@ rule own_table:
         device=CONFIG.device,
         threads=THREADS,
         notebook=checked(
-            code_hash, ROOT / "notebooks/own_table.ipynb", "kerhrm.estimators"
+            code_hash,
+            ROOT / "notebooks/own_table.ipynb",
+            "kerhrm.plots.fits",
+            "kerhrm.plots.rows",
         ),
         code=code("own_table", KERNEL),
     message:

@@ -6,13 +6,23 @@
 
 from kerhrm_paper.studies import registry
 
-# None whose raw data are of a data set that the user leaves out.
+# None whose raw data are of a data set that the user leaves out; a target says so.
 STUDIES = {
     name: study
     for name, study in registry.STUDIES.items()
     if study.raw is None or study.raw in RAW
 }
-STUDY_RULES = [f"study_{name}" for name in STUDIES]
+LEFT_OUT = {
+    registry.TARGET + name: study.raw
+    for name, study in registry.STUDIES.items()
+    if name not in STUDIES
+}
+for name, raw in LEFT_OUT.items():
+    if COMMAND and name in COMMAND.targets:
+        raise WorkflowError(
+            f"{name} needs the raw data {raw}, whose data set the configuration leaves out"
+        )
+STUDY_RULES = [registry.TARGET + name for name in STUDIES]
 SMOKE = CONFIG.preset == "smoke"
 
 
@@ -28,11 +38,12 @@ for name, study in STUDIES.items():
 
     rule:
         name:
-            f"study_{name}"
+            registry.TARGET + name
         input:
             **read_by(study),
         output:
             [f"<run>/studies/{file}" for file in study.files],
+        # In full, as the names that the workflow reserves are read from such texts.
         log:
             f"<run>/logs/study_{name}.log",
         benchmark:

@@ -6,12 +6,18 @@ from kerhrm.files import write_text
 from kerhrm.plugins import load_entry
 from kerhrm_paper.reporting.figures import save_png, style
 from kerhrm_paper.runs.job import job
+from kerhrm_paper.studies.study import stand_in
 
 with job(snakemake) as checkpoint:
     params = snakemake.params
     study, files = load_entry(params.study), dict(snakemake.input.items())
     with style():
-        tables, figures = study.run(files, checkpoint, params.few)
+        tables, figures = study.run(
+            files,
+            checkpoint,
+            few=params.few,
+            stand_in=stand_in(files),
+        )
     for path in map(Path, snakemake.output):
         if path.suffix == ".csv":
             write_text(path, tables[path.stem].to_csv(index=False))

@@ -83,6 +83,8 @@ class Quantities:
         settings = over or [at]
         columns = [self.look(name, s) for s, name in product(settings, weights)]
         by_seed = pd.concat(columns, axis=1, join="inner")
+        if by_seed.empty:
+            raise MissingCell(f"no seed that {', '.join(weights)} share")
         factors = np.tile([*weights.values()], len(settings)) / len(settings)
         total = pd.Series(by_seed.to_numpy() @ factors + constant, by_seed.index)
         text: dict[str, object] = {

@@ -38,11 +38,11 @@ class Alternatives:
         resolver = self.resolver
         at = (*key, "learner")
         with self.sources.placing(at, name):
-            base, changed = resolver.parse_learner(name)
+            base, changed = resolver.schemas.parse_learner(name)
         for learner in learners:
             if base_of(learner) == base:
-                named = resolver.parse_learner(learner).options
-                schema = resolver.learner_schema(base)
+                named = resolver.schemas.parse_learner(learner).options
+                schema = resolver.schemas.learner_schema(base)
                 options = {**named, **changed}
                 return spell(base, options, schema)
         return name
@@ -52,9 +52,9 @@ class Alternatives:
         resolver = self.resolver
         at = (*key, "data")
         with self.sources.placing(at, name):
-            base, changed = resolver.parse_data(name)
-        named = resolver.parse_data(data).options
-        schema = resolver.data_schema(base)
+            base, changed = resolver.schemas.parse_data(name)
+        named = resolver.schemas.parse_data(data).options
+        schema = resolver.schemas.data_schema(base)
         options = {**named, **changed}
         return spell(base, options, schema)
 

@@ -37,6 +37,10 @@ NAMED: tuple[Key, ...] = (
     ("tables", "*", "labels"),
     ("labels",),
     ("choices",),
+    ("data", "*", "seeds"),
+    ("selected",),
+    ("selected", "*"),
+    ("selected", "*", "*"),
 )
 
 
@@ -93,7 +97,7 @@ def check_nulls(sources: Sources) -> None:
             names = earlier.names(*above)
             if name not in names:
                 problem = "there is none to leave out"
-                hint = "leave it out"
+                hint = "delete the line"
                 if names:
                     hint = nearest(str(name), names)
                 raise sources.error(key, problem, hint)

@@ -140,8 +140,8 @@ def read_sources(
 ) -> Sources:
     """Read the files in the order in which they are merged: later ones win.
 
-    ``data/``, ``learners.yaml``, ``tables/``, ``selected/`` and ``choices.yaml``, then
-    ``config.yaml``, the preset, further files and the command line.
+    Those of :data:`FOLDERS` and :data:`FILES` stand in different places of the tree;
+    then come ``config.yaml``, the preset, further files and the command line.
     """
     sources = Sources()
     for name in FOLDERS:

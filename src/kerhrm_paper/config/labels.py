@@ -38,7 +38,7 @@ class Labels:
         data = self.table.data.get(name)
         if data is not None and data.label:
             return data.label
-        base, named = self.resolver.parse_data(name)
+        base, named = self.resolver.schemas.parse_data(name)
         words = []
         if self.labels.get(base):
             words.append(self.labels[base])
@@ -47,7 +47,7 @@ class Labels:
 
     def of_setting(self, data: str, learner: str) -> str:
         """What the table calls data with a learner's options."""
-        named = self.resolver.parse_learner(learner).options
+        named = self.resolver.schemas.parse_learner(learner).options
         words = [self.of_data(data)]
         words += self._of_options(named)
         return ",".join(words)
@@ -105,9 +105,9 @@ def _options(resolver: Resolver) -> Declared:
     """Options of all data sets and learners, by key."""
     schemas = []
     for name in resolver.whole.data:
-        schemas.append(resolver.data_schema(name))
+        schemas.append(resolver.schemas.data_schema(name))
     for name in resolver.whole.learners:
-        schemas.append(resolver.learner_schema(name))
+        schemas.append(resolver.schemas.learner_schema(name))
     options: Declared = defaultdict(list)
     for schema in schemas:
         for key, option in schema.items():

@@ -60,8 +60,8 @@ class LearnerCells:
 
     def _resolved(self, data: DataCell, name: str) -> LearnerCell:
         base, named = self.schemas.parse_learner(name)
-        check_effect(data, name, named)
         method = self.schemas.methods[base]
+        check_effect(data, name, named, method.options)
         selected = self.selection.selected(data, base, named)
         places = self._places(data, name, selected)
         values = dump(self.sources, method.options, places)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kerhrm.algorithm.options import KerHRMOptions
 from kerhrm.errors import KerhrmError
 from kerhrm.methods.base import Method
 from kerhrm.options import Options
@@ -11,6 +12,7 @@ from kerhrm_paper.config.options import Places, numbers, place_of
 from kerhrm_paper.config.spelling import Named
 from kerhrm_paper.config.strict_yaml import Tree
 
+TESTED = "regression"  #: task of the data that a pretest tests
 KERNEL_POINTS = 30_000  #: training points of which a machine holds the kernel matrix
 
 
@@ -118,12 +120,21 @@ class LearnerChecks:
         return self.sources.error(key, problem, hint)
 
 
-def check_effect(data: DataCell, name: str, named: Named) -> None:
-    """Refuse options in a learner's name that change nothing on these data."""
+def check_effect(
+    data: DataCell, name: str, named: Named, options: type[Options]
+) -> None:
+    """Refuse options in a learner's name that change nothing on these data.
+
+    ``options`` are those of its method: a pretest is KerHRM's, of numeric targets, and
+    of a network's training alone nothing is tested.
+    """
     for option in named:
-        group = option.split(".")[0]
-        if group == "pretest" and data.task == "classification":
+        is_tested = option.split(".")[0] == "pretest"
+        if is_tested and issubclass(options, KerHRMOptions) and data.task != TESTED:
             problem = f"{name}: {data.name} has labels, which no pretest tests"
+            raise KerhrmError(problem, f"leave {option} out")
+        if option.startswith("training.pretest"):
+            problem = f"{name}: the training of a network tests nothing"
             raise KerhrmError(problem, f"leave {option} out")
     if named.get("select") == "none" and "select_on" in named:
         problem = f"{name}: select=none takes no selected options"

@@ -19,12 +19,11 @@ from kerhrm_paper.config.files import Sources
 from kerhrm_paper.config.grids import Grids
 from kerhrm_paper.config.layers import read_layers
 from kerhrm_paper.config.learner_cells import LearnerCells
-from kerhrm_paper.config.nameable import Schema
 from kerhrm_paper.config.options import Origins
 from kerhrm_paper.config.schema import Whole
 from kerhrm_paper.config.schemas import Schemas
 from kerhrm_paper.config.selection import Selection
-from kerhrm_paper.config.spelling import Named, ParsedName, spell
+from kerhrm_paper.config.spelling import Named, spell
 from kerhrm_paper.config.strict_yaml import Tree
 
 #: whether a learner with other options in its name trains the same
@@ -68,39 +67,13 @@ class Resolver:
         """Learner of a name, on data of a name; KerhrmError if one of them is none."""
         return self.learner_cells.cell(data, name)
 
-    def explained_data(self, name: str) -> dict[str, Origins]:
+    def data_origins(self, name: str) -> dict[str, Origins]:
         """Where each option of data stands that is no default, by part."""
         return self.data_cells.origins(name)
 
-    def explained(self, data: str, name: str) -> Origins:
+    def learner_origins(self, data: str, name: str) -> Origins:
         """Where each option of a learner stands that is no default of its method."""
         return self.learner_cells.origins(data, name)
-
-    # --- names -----------------------------------------------------------------------
-
-    def data_schema(self, base: str) -> Schema:
-        """Options that a name can give data; KerhrmError if there are no such data."""
-        return self.schemas.data_schema(base)
-
-    def learner_schema(self, base: str) -> Schema:
-        """Options that a name can give a learner; KerhrmError if there is none."""
-        return self.schemas.learner_schema(base)
-
-    def parse_data(self, name: str) -> ParsedName:
-        """Base and options of a name of data; KerhrmError if it is none."""
-        return self.schemas.parse_data(name)
-
-    def parse_learner(self, name: str) -> ParsedName:
-        """Base and options of a name of a learner; KerhrmError if it is none."""
-        return self.schemas.parse_learner(name)
-
-    def criteria(self, base: str) -> list[str]:
-        """Names of the criteria that can have selected a learner's options."""
-        return self.schemas.criteria(base)
-
-    def honest_criteria(self, base: str) -> list[str]:
-        """Names of the criteria that see no test data; a learner's own is the first."""
-        return self.schemas.honest_criteria(base)
 
     # --- other names of the same cell ------------------------------------------------
 
@@ -115,21 +88,21 @@ class Resolver:
         cell = self.learner(data, name)
         if cell.missing is not None:
             return name
-        base, named = self.parse_learner(name)
+        base, named = self.schemas.parse_learner(name)
 
         def is_same(options: Named) -> bool:
             return self._trains_same(data, cell, options)
 
         options = _fewest(dict(named), is_same)
         if "select" in options:
-            criteria = self.criteria(base)
+            criteria = self.schemas.criteria(base)
             options = _first_selected(options, criteria, is_same)
-        schema = self.learner_schema(base)
+        schema = self.schemas.learner_schema(base)
         return spell(base, options, schema)
 
     def _trains_same(self, data: str, cell: LearnerCell, options: Named) -> bool:
         """Whether a learner trains the same with other options in its name."""
-        schema = self.learner_schema(cell.base)
+        schema = self.schemas.learner_schema(cell.base)
         try:
             name = spell(cell.base, options, schema)
             other = self.learner(data, name)
@@ -145,14 +118,14 @@ class Resolver:
 
         A name that has options gives the criterion itself.
         """
-        base, named = self.parse_learner(name)
+        base, named = self.schemas.parse_learner(name)
         own = self.schemas.own_criterion(base)
         if select in ("own", own):
             return name
-        criteria = self.criteria(base)
+        criteria = self.schemas.criteria(base)
         if named or select not in criteria:
             return None
-        schema = self.learner_schema(base)
+        schema = self.schemas.learner_schema(base)
         options = {"select": select}
         return spell(base, options, schema)
 

@@ -104,7 +104,7 @@ class TunedData:
         """Refuse a search on data of another data set."""
         key = self._key(number)
         with self.sources.placing(key):
-            base, _ = self.resolver.parse_data(data)
+            base, _ = self.resolver.schemas.parse_data(data)
         if base != self.name:
             problem = f"{data} are other data"
             raise self.sources.error(key, problem, f"write {self.name}")

@@ -112,7 +112,7 @@ class TableCells:
             if data not in names:
                 continue
             for learner in learners:
-                base, named = self.resolver.parse_learner(learner)
+                base, named = self.resolver.schemas.parse_learner(learner)
                 if "select" not in named:
                     yield base
 
@@ -155,7 +155,7 @@ class TableCells:
         """Refuse what is no name of a learner."""
         for learner in learners:
             with self.sources.placing(key, learner):
-                self.resolver.parse_learner(learner)
+                self.resolver.schemas.parse_learner(learner)
 
     def _kind(self, names: list[str]) -> str:
         """Kind of the scores, which fits the task of all data."""

@@ -17,6 +17,7 @@ import pandas as pd
 import torch
 
 from kerhrm.algorithm.invariance import point_scores, worst_environment_score
+from kerhrm.errors import KerhrmError
 from kerhrm.options import Task
 from kerhrm_paper.config.schemas import ORACLE, WORDS
 from kerhrm_paper.config.spelling import base_of
@@ -166,7 +167,8 @@ def _inferred_environments(candidates: Candidates, n_points: int) -> np.ndarray:
     Training points come first, so that these are the validation points or all.
     """
     if candidates.memberships is None:
-        raise KeyError("environments")
+        problem = "the candidates have no inferred environments to be selected by"
+        raise KerhrmError(problem, "select by a criterion that the method has")
     memberships = candidates.memberships[:, :, -n_points:]
     by_environment = memberships.swapaxes(2, 3)
     return by_environment.reshape(len(memberships), -1, n_points)

@@ -47,10 +47,10 @@ def table(config: Config, name: str) -> str:
     known = [*config.learners, *config.data_sets]
     if base in config.learners:
         kind = "a learner"
-        schema = resolver.learner_schema(base)
+        schema = resolver.schemas.learner_schema(base)
     elif base in known:
         kind = "data"
-        schema = resolver.data_schema(base)
+        schema = resolver.schemas.data_schema(base)
     else:
         problem = f"no learner and no data set is called '{base}'"
         raise KerhrmError(problem, nearest(base, known))

@@ -80,7 +80,7 @@ class RunOptions:
             "network": cell.network.model_dump(mode="json"),
             "features": cell.features.model_dump(mode="json"),
         }
-        for part, places in self.resolver.explained_data(data).items():
+        for part, places in self.resolver.data_origins(data).items():
             default = f"default of the {part}"
             title = part
             if part == "options":
@@ -97,7 +97,7 @@ class RunOptions:
         cell = self.config.learner(data, learner)
         default = f"default of the method {cell.method}"
         values = cell.options.model_dump(mode="json")
-        places = self.resolver.explained(data, learner)
+        places = self.resolver.learner_origins(data, learner)
         described = self._described(values, places, default)
         noted = self._noted(data, self.trained(data, learner))
         in_force = {}

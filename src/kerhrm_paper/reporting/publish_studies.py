@@ -4,12 +4,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from kerhrm.errors import FileError, KerhrmError
 from kerhrm.files import atomic, write_text
 from kerhrm_paper.config.fields import nearest
-from kerhrm_paper.reporting.publish import facts
+from kerhrm_paper.reporting.publish import facts, restored_on_error
 from kerhrm_paper.reporting.run import Run
-from kerhrm_paper.runs.provenance import check, digest, read
+from kerhrm_paper.runs.provenance import check, digest
 from kerhrm_paper.studies.registry import STUDIES, TARGET
 
 FOLDER = "studies"  #: in a run
@@ -43,7 +45,8 @@ def publish_studies(
     ------
     KerhrmError
         If a study is unknown, a file is missing or has changed since its job made it,
-        or a study has smoke sizes.
+        or a study has smoke sizes or stand-ins for real data.  After any error the
+        folder is as it was.
     """
     provenance = dict(Run(target).provenance)
     made = dict(provenance.get("studies", {}))
@@ -54,15 +57,16 @@ def publish_studies(
         check_complete(run, name, files)
         made[name] = facts(run.folder.name, root, name)
         copied += files
-    for file in copied:
-        source = run.folder / file
-        published = target / source.name
-        with atomic(published) as handle:
-            handle.write(source.read_bytes())
-        digests[published.name] = digest(published)
-    record = {"studies": made, "files": digests}
-    text = json.dumps(record, indent=1, sort_keys=True)
-    write_text(target / "provenance.json", text + "\n")
+    with restored_on_error(target):
+        for file in copied:
+            source = run.folder / file
+            published = target / source.name
+            with atomic(published) as handle:
+                handle.write(source.read_bytes())
+            digests[published.name] = digest(published)
+        record = {"studies": made, "files": digests}
+        text = json.dumps(record, indent=1, sort_keys=True)
+        write_text(target / "provenance.json", text + "\n")
     return target
 
 
@@ -76,13 +80,14 @@ def files_of(name: str) -> list[str]:
 
 
 def check_complete(run: Run, name: str, files: Sequence[str]) -> None:
-    """Refuse files that are missing, that were edited, or that are of few units."""
+    """Refuse files that are missing, that were edited, or that carry a note."""
     for file in files:
         if not run.has(file):
             hint = f"make it with snakemake --cores 2 {name}"
             raise FileError(f"{run.folder / file} does not exist", hint)
     check(run.folder, [run.folder / file for file in files])
-    record = read(run.folder, files[0])
-    if record is None or record["params"]["few"] is not None:
-        problem = f"{name} of {run.folder} has smoke sizes"
-        raise KerhrmError(problem, "publish it of another preset")
+    rows = pd.read_csv(run.folder / files[0])
+    if "note" in rows:
+        problem = f"{name} of {run.folder} has {rows['note'].iloc[0]}"
+        hint = "publish it of another preset, made with the raw files"
+        raise KerhrmError(problem, hint)

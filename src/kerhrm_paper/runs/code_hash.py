@@ -12,7 +12,7 @@ import hashlib
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ def sources(
     """
     entries = [name.partition(":")[0] for name in modules]
     followed = {*packages, *map(_top, entries)}
-    waiting = [*entries, *_imports(Path(script), "")]
+    waiting = [*entries, *_imports(Path(script), "", followed)]
     files: dict[str, Path | None] = {}
     while waiting:
         name = waiting.pop()
@@ -64,7 +64,7 @@ def sources(
         if path is not None:
             package = name.rpartition(".")[0]
             waiting.append(package)
-            waiting += _imports(path, name)
+            waiting += _imports(path, name, followed)
         elif name in entries:
             problem = f"module {name} is not there, or has no source in Python"
             raise KerhrmError(problem, "name a module of an installed package's .py")
@@ -77,8 +77,11 @@ def _top(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _imports(path: Path, module: str) -> list[str]:
-    """Names that a file imports: modules, and what may be modules in them."""
+def _imports(path: Path, module: str, followed: Collection[str]) -> list[str]:
+    """Names that a file imports: modules, and what may be modules in them.
+
+    ``followed`` are the packages that count.
+    """
     names: list[str] = []
     package = module
     if path.name != "__init__.py":
@@ -87,7 +90,19 @@ def _imports(path: Path, module: str) -> list[str]:
         imported = importlib.util.resolve_name(relative, package)
         names.append(imported)
         names += [f"{imported}.{name}" for name in inner]
+        if _top(imported) in followed:
+            names += _homes(imported, inner)
     return names
+
+
+def _homes(package: str, names: Sequence[str]) -> Iterator[str]:
+    """Modules from which a package loads names when they are used, as its stub says."""
+    file = _file(package)
+    if file is None or not file.with_suffix(".pyi").is_file():
+        return
+    for relative, inner in _facts(file.with_suffix(".pyi")).imports:
+        if any(name in names for name in inner):
+            yield importlib.util.resolve_name(relative, package)
 
 
 class Facts(NamedTuple):

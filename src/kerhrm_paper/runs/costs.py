@@ -10,8 +10,9 @@ import io
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -59,11 +60,14 @@ def stored(path: Path) -> pd.DataFrame:
 
 
 def estimate(
-    jobs: Sequence[tuple[str, str]], costs: pd.DataFrame
+    jobs: Sequence[tuple[str, str]],
+    costs: pd.DataFrame,
+    declared: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[pd.DataFrame, Counter[str]]:
     """What jobs take.
 
-    As the same job, else on average of its rule on the same data, or at all.
+    As the same job, else on average of its rule on the same data, or at all, else the
+    seconds that are ``declared`` of its rule.
 
     Returns rule, seconds and memory of each, and by rule the number of jobs of which
     none has run.
@@ -72,6 +76,9 @@ def estimate(
     unknown = Counter[str]()
     for rule, place in jobs:
         of_rule = costs[costs["rule"] == rule]
+        if of_rule.empty and rule in declared:
+            rows.append((rule, declared[rule], 0.0))
+            continue
         if of_rule.empty:
             unknown[rule] += 1
             continue
@@ -155,6 +162,8 @@ def place(file: str) -> str:
     folders = path.parent.parts
     if folders[-1] in ("data", "features"):
         return folders[-2]  # DATA
+    if folders[-1] == "studies":
+        return folders[-1]  # one job makes all files of a study
     if folders[-2:-1] == ("iterations",):
         data, learner, _, t = folders[-4:]
         return f"{data}/{learner}/{t}"
@@ -168,16 +177,17 @@ def predict(
     cores: int = 2,
     config: Sequence[str] = (),
     configfiles: Sequence[Path] = (),
+    declared: Mapping[str, float] = MappingProxyType({}),
 ) -> str:
     """What targets will take on a machine as that of ``results/reference``.
 
-    In all, and by rule.
+    In all, and by rule.  ``declared`` are seconds of rules that none has measured.
     """
     if cores < 1:
         raise KerhrmError(f"--cores must be at least 1; got {cores}", "use --cores 1")
     jobs = planned(targets, config, configfiles)
     costs = stored(Path("results/reference", FILE))
-    known, unknown = estimate(jobs, costs)
+    known, unknown = estimate(jobs, costs, declared)
     seconds = known["seconds"].sum()
     longest = memory = 0.0
     if len(known):

@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from pandas import DataFrame
 from scipy.stats import binomtest
 
+from kerhrm_paper.evaluation.tables import FALLBACK
+from kerhrm_paper.runs.arrays import load_arrays
 from kerhrm_paper.runs.checkpoints import Checkpoint, Result
 
 Array = np.ndarray
@@ -24,7 +26,7 @@ Files = Mapping[str, str]  #: paths of what a study reads, by name
 Row = dict[str, Any]
 Tables = dict[str, DataFrame]
 
-NOTE = "smoke sizes"  #: on results of few units
+NOTE = "smoke sizes"  #: on results of few units, in their column ``note``
 
 
 class Unit(NamedTuple):
@@ -58,6 +60,7 @@ class Study:
         files: Files,
         checkpoint: Checkpoint,
         few: int | None = None,
+        stand_in: str | None = None,
     ) -> tuple[Tables, Figures]:
         """Compute all tables and figures.
 
@@ -70,6 +73,8 @@ class Study:
         few : int, optional
             Number of units of each table, and tables and figures say ``smoke sizes``;
             by default all units.
+        stand_in : str, optional
+            What stands in for the raw data, which tables and figures say, too.
 
         Returns
         -------
@@ -84,12 +89,31 @@ class Study:
         drawn = compute(units, checkpoint)
         tables = drawn | self.summaries(drawn)
         figures = self.figures(tables)
+        notes = []
         if few is not None:
-            for name, rows in tables.items():
-                tables[name] = rows.assign(note=NOTE)
-            for figure in figures.values():
-                figure.suptitle(NOTE)
+            notes.append(NOTE)
+        if stand_in is not None:
+            notes.append(f"stand-ins for real data: {stand_in}")
+        if notes:
+            _mark("; ".join(notes), tables, figures)
         return tables, figures
+
+
+def stand_in(files: Files) -> str | None:
+    """Source of what stands in for the raw data of a study; None of real ones."""
+    if "raw" not in files:
+        return None
+    _, facts = load_arrays(files["raw"])
+    source = str(facts["source"])
+    return source if source.startswith(FALLBACK) else None
+
+
+def _mark(note: str, tables: Tables, figures: Figures) -> None:
+    """Say on all results that they are not those of the study."""
+    for name, rows in tables.items():
+        tables[name] = rows.assign(note=note)
+    for figure in figures.values():
+        figure.suptitle(note)
 
 
 def compute(units: Iterable[Unit], checkpoint: Checkpoint) -> Tables:

@@ -146,7 +146,7 @@ def test_a_part_of_a_group_leaves_the_rest_as_the_preset_has_it(load: Load) -> N
 
 
 def test_it_is_told_where_an_option_stands(load: Load) -> None:
-    places = load().resolved.resolver.explained(B, "erm+steps=3")
+    places = load().resolved.resolver.learner_origins(B, "erm+steps=3")
     assert places == {
         "evaluate_every": ("learners", "erm", "at", B, "options", "evaluate_every"),
         "learning_rate": ("selected", "made", "erm", "pooled", "learning_rate"),
@@ -208,7 +208,7 @@ def test_it_is_told_where_a_condition_that_ends_itself_stands(load: Load) -> Non
     }
     resolver = load(changes).resolved.resolver
     assert resolver.data("made").options.model_dump()["n_test"] == 20
-    found = resolver.explained_data("made")["options"]["n_test"]
+    found = resolver.data_origins("made")["options"]["n_test"]
     assert found == ("data", "made", "at", place, "options", "n_test")
 
 

@@ -53,10 +53,10 @@ def test_every_cell_of_every_preset_has_parameters(config: Config) -> None:
 def test_every_name_is_the_one_spelling_of_its_options(config: Config) -> None:
     resolver = config.resolved.resolver
     for data, learner in cells(config):
-        base, values = resolver.parse_data(data)
-        assert spell(base, values, resolver.data_schema(base)) == data
-        base, values = resolver.parse_learner(learner)
-        assert spell(base, values, resolver.learner_schema(base)) == learner
+        base, values = resolver.schemas.parse_data(data)
+        assert spell(base, values, resolver.schemas.data_schema(base)) == data
+        base, values = resolver.schemas.parse_learner(learner)
+        assert spell(base, values, resolver.schemas.learner_schema(base)) == learner
         assert max(len(data), len(learner)) <= LONGEST
 
 
@@ -126,14 +126,16 @@ def test_what_was_selected_is_a_candidate_and_has_the_best_score(
         assert {row["learner"] for row in rows} == tried
         assert {*chosen} == {name.partition("+")[0] for name in tried}
         for base, criteria in chosen.items():
-            known = paper.resolved.resolver.criteria(base)
+            known = paper.resolved.resolver.schemas.criteria(base)
             assert {*criteria, "none"} == {*known}
             own = [row for row in rows if row["learner"].partition("+")[0] == base]
             for criterion, options in criteria.items():
                 best = max(own, key=lambda row: float(row[criterion]))
                 named = json.loads(best["options"])
                 assert options.items() <= named.items(), (path.stem, base, criterion)
-                _, of_name = tuning.resolved.resolver.parse_learner(best["learner"])
+                _, of_name = tuning.resolved.resolver.schemas.parse_learner(
+                    best["learner"]
+                )
                 assert of_name == named
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from small_config import A, Load, refused
+from small_config import A, B, Load, refused
 
 from kerhrm.errors import KerhrmError
 
@@ -37,6 +37,8 @@ ERM2 = {"method": "erm", "titles": {"model": "E2"}}
             "tables.one.data.made+r2=0.75 = None: there is none to leave out; "
             "known are: made+r2=0.7, made+r2=0.8",
         ),
+        ({"data": {"made": {"seeds": {B: None}}}}, "there is none to leave out"),
+        ({"selected": {"made": {"dro": None}}}, "there is none to leave out"),
         ({"labels": {"r": None}}, "labels.r = None: there is none to leave out"),
         (
             {"data": {"made": {"features": {"k": 500}}}},

@@ -106,7 +106,7 @@ def test_options_may_be_selected_on_other_data(load: Load) -> None:
 def test_a_learner_may_take_what_was_selected_for_another_one(load: Load) -> None:
     config = load({"learners.yaml": {"new": {**ERM, "tuned_as": "erm"}}})
     assert options(config, "new")["learning_rate"] == 0.1
-    place = config.resolved.resolver.explained(A, "new")["learning_rate"]
+    place = config.resolved.resolver.learner_origins(A, "new")["learning_rate"]
     assert place == ("selected", "made", "erm", "pooled", "learning_rate")
 
 

@@ -22,7 +22,7 @@ from kerhrm_paper.config.targets import check_made, check_target
         f"{A}/kerhrm/iterations/1/environments.npz",
         f"{A}/kerhrm+n_iterations=1/iterations/1/directions.npz",
         f"{A}/data/train.npz",
-        f"{A}/features/features.npz",
+        f"{A}/features/training.npz",
         "tables/one.csv",
         "report.html",
     ],

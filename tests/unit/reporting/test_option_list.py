@@ -29,8 +29,10 @@ def test_every_option_has_a_line_and_its_default_is_a_name(
     """With the default, unless a name cannot give it."""
     resolver, (base, *_) = config.resolved.resolver, name.split("+")
     is_data = base in config.data_sets
-    schema = (resolver.data_schema if is_data else resolver.learner_schema)(base)
-    parse = resolver.parse_data if is_data else resolver.parse_learner
+    schema = (
+        resolver.schemas.data_schema if is_data else resolver.schemas.learner_schema
+    )(base)
+    parse = resolver.schemas.parse_data if is_data else resolver.schemas.parse_learner
     _, *lines = table(config, name).splitlines()
     assert len(lines) == len(schema)
     for key, line in zip(schema, lines, strict=True):

@@ -280,12 +280,14 @@ def test_every_published_name_is_one_of_the_configuration() -> None:
     names = published_names()
     assert len(names) > 300
     for data, learner in names:
-        base, options = resolver.parse_data(data)
-        assert spell(base, options, resolver.data_schema(base)) == data
+        base, options = resolver.schemas.parse_data(data)
+        assert spell(base, options, resolver.schemas.data_schema(base)) == data
         assert (ROOT / "config/data" / f"{base}.yaml").is_file()
         if learner:
-            base, options = resolver.parse_learner(learner)
-            assert spell(base, options, resolver.learner_schema(base)) == learner
+            base, options = resolver.schemas.parse_learner(learner)
+            assert (
+                spell(base, options, resolver.schemas.learner_schema(base)) == learner
+            )
             assert config.learner(data, learner).name == learner
             text = (ROOT / "config/learners.yaml").read_text()
             assert len(re.findall(rf"^{re.escape(base)}:", text, re.M)) == 1

@@ -25,6 +25,8 @@ MODULES = {
     "plots/__init__.py": "",
     "plots/lazy.py": "def draw():\n    from toy import base\n    return base\n",
 }
+#: of a package that loads names when they are used
+STUB = "from .base import BASE as BASE\nfrom .settings import SETTINGS as SETTINGS\n"
 SCRIPTS = {
     "fit.py": "import numpy\nfrom toy.core.fit import BASE\n",
     "draw.py": "from toy.plots import lazy\n",
@@ -221,3 +223,11 @@ def test_facts_are_kept_for_the_next_process(
     os.truncate(kept, 100)
     path.write_text("BASE = 1\n")
     assert hashes(root) == before
+
+
+def test_a_name_that_a_package_loads_late_is_followed(root: Path) -> None:
+    (root / "src" / PACKAGE / "__init__.pyi").write_text(STUB)
+    script = root / "named.py"
+    script.write_text(f"from {PACKAGE} import BASE\n")
+    listed = sources(script, packages=[PACKAGE])[1:]
+    assert set(listed) == {module_file(root, ""), module_file(root, "base")}

@@ -19,6 +19,16 @@ COSTS = pd.DataFrame(
 )
 
 
+def test_a_study_is_one_job_of_its_declared_minutes() -> None:
+    files = ["run/studies/drift.csv", "run/studies/drift_draws.csv"]
+    assert {place(file) for file in files} == {"studies"}
+    nothing = pd.DataFrame(columns=COLUMNS)
+    jobs = [("study_drift", "studies"), ("score", "table1")]
+    known, unknown = estimate(jobs, nothing, {"study_drift": 900.0})
+    assert known["seconds"].tolist() == [900.0]
+    assert unknown == {"score": 1}
+
+
 def test_costs_are_read_from_benchmarks(tmp_path: Path) -> None:
     path = tmp_path / "benchmarks/train/houses+h=1.5/erm.tsv"
     path.parent.mkdir(parents=True)

@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 from kerhrm.cli import main
 from kerhrm.errors import KerhrmError
 from kerhrm.plugins import load_entry
+from kerhrm_paper.data.colored_mnist import Digits
 from kerhrm_paper.reporting.publish_studies import publish_studies
 from kerhrm_paper.reporting.run import Run
 from kerhrm_paper.runs import provenance
 from kerhrm_paper.runs.checkpoints import Checkpoint
 from kerhrm_paper.runs.code_hash import sources
 from kerhrm_paper.studies.registry import STUDIES
-from kerhrm_paper.studies.study import NOTE, Study, Tables, Unit, spread
+from kerhrm_paper.studies.study import NOTE, Study, Tables, Unit, spread, stand_in
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results" / "study"
@@ -86,14 +87,13 @@ def test_a_unit_gives_the_published_row(name: str) -> None:
             assert computed[column].item() == row[column].item()
 
 
-def test_no_study_imports_a_name_of_the_package_itself() -> None:
-    """It is imported at its first use: the hash of a study's code, which follows
-    imports, would miss its module."""
+def test_an_edit_of_the_configuration_reruns_no_study() -> None:
     script = ROOT / "workflow" / "scripts" / "run_study.py"
-    for name, declaration in STUDIES.items():
-        files = sources(script, declaration.entry)
-        assert [f for f in files if "\nfrom kerhrm import" in f.read_text()] == []
-        assert ROOT / "src" / "kerhrm" / "files.py" in files, name
+    for declaration in STUDIES.values():
+        rooms = {file.parent.name for file in sources(script, declaration.entry)}
+        files = {file.name for file in sources(script, declaration.entry)}
+        assert "resolver.py" not in files
+        assert "studies" in rooms
 
 
 # --- running ------------------------------------------------------------------------
@@ -138,6 +138,20 @@ def test_few_units_are_spread_and_say_so(tmp_path: Path) -> None:
     assert figures["figure"].get_suptitle() == NOTE
 
 
+def test_results_say_what_stands_in_for_real_data(tmp_path: Path) -> None:
+    path = tmp_path / "raw.npz"
+    Digits.fallback().save(path)
+    source = stand_in({"raw": str(path)})
+    assert source is not None
+    assert source.startswith("fallback:")
+    assert stand_in({}) is None
+    study, checkpoint = counting([]), Checkpoint(tmp_path / "checkpoint")
+    tables, figures = study.run({}, checkpoint, stand_in=source)
+    note = f"stand-ins for real data: {source}"
+    assert all(set(rows["note"]) == {note} for rows in tables.values())
+    assert figures["figure"].get_suptitle() == note
+
+
 def test_few_units_are_of_every_table() -> None:
     for name, declaration in STUDIES.items():
         units = list(load(name).units(FILES))
@@ -150,14 +164,17 @@ def test_few_units_are_of_every_table() -> None:
 # --- publishing ---------------------------------------------------------------------
 
 
-def make_study(folder: Path, few: int | None = None) -> Run:
+def make_study(folder: Path, note: str | None = None) -> Run:
     """A run that has made the study ``drift``."""
     run = folder / "results" / "paper"
     files = [run / "studies" / file for file in STUDIES["drift"].files]
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"name\n{file.stem}\n")
-    provenance.write(run, "study_drift", files, {}, {"few": few})
+        rows = pd.DataFrame({"name": [file.stem]})
+        if note is not None:
+            rows["note"] = note
+        rows.to_csv(file, index=False)
+    provenance.write(run, "study_drift", files, {}, {})
     return Run(run)
 
 
@@ -181,10 +198,23 @@ def test_the_command_publishes_studies_next_to_the_tables(tmp_path: Path) -> Non
     assert not (tmp_path / "reference").exists()
 
 
+@pytest.mark.parametrize("words", [["study_drift", "study_x"], ["drift"]])
+def test_an_unknown_study_is_refused_before_anything_is_written(
+    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_study(tmp_path)
+    reference = str(tmp_path / "reference")
+    assert main(["publish", str(run.folder), *words, "--reference", reference]) == 1
+    assert "did you mean" in capsys.readouterr().err
+    assert not (tmp_path / "study").exists()
+
+
 def test_smoke_sizes_edited_and_missing_files_are_not_published(tmp_path: Path) -> None:
     target = tmp_path / "study"
-    with pytest.raises(KerhrmError, match="smoke sizes"):
-        publish_studies(make_study(tmp_path / "smoke", 8), target, ["study_drift"])
+    for number, note in enumerate((NOTE, "stand-ins for real data: fallback:digits")):
+        run = make_study(tmp_path / str(number), note)
+        with pytest.raises(KerhrmError, match=note):
+            publish_studies(run, target, ["study_drift"])
     run = make_study(tmp_path)
     (run.folder / "studies" / "drift.csv").write_text("name\nother\n")
     with pytest.raises(KerhrmError, match="has changed since"):
