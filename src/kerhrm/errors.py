@@ -1,5 +1,11 @@
 """Exceptions for everything that a user can correct, one line each, and warnings."""
 
+import sys
+import warnings
+
+#: packages whose lines no user has written: this one, and those that call it
+INSIDE = frozenset({"kerhrm", "sklearn", "joblib", "torch"})
+
 
 class KerhrmError(ValueError):
     """Bad input, in one line: what is wrong, where, and a hint.
@@ -72,3 +78,17 @@ class HeterogeneityNotDetectedWarning(KerhrmWarning):
 class PriceWarning(KerhrmWarning):
     """KerHRM predicts two labels, and has more of them wrong than ERM on rows like
     these: right if environments are hidden in them, which no test can tell."""
+
+
+def warn(text: str, category: type[Warning]) -> None:
+    """Warn from the user's line: the nearest one that is in no package of
+    :data:`INSIDE`."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package(frame.f_globals) in INSIDE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+def _package(names: dict[str, object]) -> str:
+    """Package of a module, by its global names."""
+    return str(names.get("__name__", "")).partition(".")[0]

@@ -32,13 +32,13 @@ def _no_truth_value(value: Any) -> Any:
     return value
 
 
-Number = BeforeValidator(_no_truth_value)
-Count = Annotated[int, Field(gt=0, le=1_000_000), Number]
-Natural = Annotated[int, Field(ge=0), Number]
-Finite = Annotated[float, Field(allow_inf_nan=False), Number]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), Number]
-PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False), Number]
-Probability = Annotated[float, Field(ge=0, le=1), Number]
+NotBool = BeforeValidator(_no_truth_value)
+Count = Annotated[int, Field(gt=0, le=1_000_000), NotBool]
+Natural = Annotated[int, Field(ge=0), NotBool]
+Finite = Annotated[float, Field(allow_inf_nan=False), NotBool]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), NotBool]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False), NotBool]
+Probability = Annotated[float, Field(ge=0, le=1), NotBool]
 Entry = Annotated[str, AfterValidator(check_entry)]
 NonEmpty = Field(min_length=1)
 Some = Annotated[list[Item], NonEmpty]

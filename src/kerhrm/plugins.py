@@ -132,6 +132,10 @@ def origin(group: str, name: str) -> str:
         if point.name == name:
             package = _package(point)
             break
+    return _origin(package, group, name)
+
+
+def _origin(package: str, group: str, name: str) -> str:
     return f"package {package}, {group}: {name}"
 
 
@@ -204,7 +208,7 @@ class Registry(Mapping[str, T]):
         plugins: dict[str, T] = {}
         for point in installed(self.group):
             package = _package(point)
-            where = f"package {package}, {self.group}: {point.name}"
+            where = _origin(package, self.group, point.name)
             hint = f"correct the package, or pip uninstall {package}"
             if point.name in self._built_in or point.name in plugins:
                 raise KerhrmError(f"{where}: the name is taken", hint)

@@ -33,6 +33,22 @@ def test_planning_imports_no_torch(preset: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_reading_a_file_imports_no_torch() -> None:
+    """It would cost a plan with a table of one's own two seconds."""
+    code = "import sys, kerhrm.tables.csv;"
+    code += "sys.exit(bool({'torch', 'sklearn'} & {*sys.modules}))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_estimator_imports_no_encoder() -> None:
+    """What only ``kerhrm check`` and ``table_encoder`` need costs .2 seconds."""
+    code = "import sys; from kerhrm import KerHRMClassifier;"
+    code += (
+        "sys.exit(bool({'kerhrm.tables.columns', 'sklearn.impute'} & {*sys.modules}))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_training_imports_no_scikit_learn() -> None:
     """It would cost each of a run's jobs a second."""
     code = "import sys, kerhrm.methods.kerhrm; sys.exit('sklearn' in sys.modules)"

@@ -132,7 +132,7 @@ def _of_inputs(
 
 
 def choose_n_environments(
-    problem: Problem, options: KerHRMOptions, largest: int = 5
+    problem: Problem, options: KerHRMOptions, largest: int
 ) -> int:
     """Number of environments, 1 to ``largest``, by the held-out likelihood of first
     clusterings.

@@ -1,4 +1,8 @@
-"""Options of KerHRM: one flat list, whose defaults are those of the estimators."""
+"""Options of KerHRM, whose defaults are those of the estimators.
+
+The estimators have :class:`ClusteringOptions` and :class:`DirectionOptions` as they
+stand here; what these leave out is a parameter there.
+"""
 
 from typing import Annotated, Literal
 
@@ -8,7 +12,7 @@ from kerhrm.algorithm.registry import PENALTIES
 from kerhrm.options import (
     Count,
     NonNegative,
-    Number,
+    NotBool,
     Options,
     PositiveFloat,
     Probability,
@@ -36,7 +40,7 @@ class HeterogeneityOptions(Options):
         "reduced features of the mixture, where there are too few points for "
         "all inputs",
     )
-    n_permutations: Annotated[int, Field(ge=19), Number] = option(
+    n_permutations: Annotated[int, Field(ge=19), NotBool] = option(
         39, "of the residuals, at most"
     )
     level: Probability = option(0.05, "largest p-value that counts as detected")
@@ -45,7 +49,7 @@ class HeterogeneityOptions(Options):
         "gain beyond the permutations' that is taken for chance, in nats over all "
         "points per square root of their number, of 2 000 at most",
     )
-    folds: Annotated[int, Field(ge=2), Number] = option(
+    folds: Annotated[int, Field(ge=2), NotBool] = option(
         5, "of the cross-validation that the scale of the residuals comes from"
     )
     n_init: Count = option(
@@ -57,25 +61,18 @@ class HeterogeneityOptions(Options):
     min_share: Probability = option(0.02, "below: an environment counts as empty")
 
 
-class KerHRMOptions(Options):
-    """Options of KerHRM.
-
-    Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's
-    own unit. Where the paper leaves a choice, an option has its sides.
-
-    Examples
-    --------
-    >>> from kerhrm import KerHRMOptions
-    >>> KerHRMOptions(k=[5], n_iterations=1).n_environments
-    2
-    """
+class _Sizes(Options):
+    """Numbers of what is tried and inferred."""
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
     n_iterations: Count = option(3, "T, of Algorithm 1; KerHRM^s is the first one")
-
-    # M_c: the mixture of kernel ridge regressions
     n_environments: Count = option(2, "K, an upper bound")
     n_init: Count = option(10, "random initialisations for each k and ridge")
+
+
+class ClusteringOptions(Options):
+    """Options of M_c, the mixture of kernel ridge regressions."""
+
     init: Literal["random", "nested"] = option(
         "random",
         "nested: random for the first k, then from the environments of the k before",
@@ -124,10 +121,18 @@ class KerHRMOptions(Options):
         0.02, "below: an environment counts as empty and is dropped"
     )
 
-    # M_p: the invariant direction
+
+class _PenaltyWeights(Options):
+    """Weights that are tried."""
+
     alpha: Some[NonNegative] = option(
         [0.0, 0.1, 1.0, 10.0], "weights of the penalty to try"
     )
+
+
+class DirectionOptions(Options):
+    """Options of M_p, the invariant direction, and of what comes after it."""
+
     penalty: PenaltyName = option(
         "gradient_variance", "kind of penalty on what differs between environments"
     )
@@ -162,6 +167,7 @@ class KerHRMOptions(Options):
         "step; null: the last",
     )
 
+    # what is chosen, and what predicts
     stop_by: Literal["worst_inferred", "pooled"] = option(
         "worst_inferred",
         "what picks k, alpha, the iteration, lambda and the step: the worst "
@@ -169,6 +175,22 @@ class KerHRMOptions(Options):
         "or pooled validation",
     )
     final: Literal["best", "last"] = option("best", "iteration that predicts")
+
+
+# Names of cells have options in declared order: of the last base first.
+class KerHRMOptions(DirectionOptions, _PenaltyWeights, ClusteringOptions, _Sizes):
+    """Options of KerHRM.
+
+    Ridges are in units of the mean eigenvalue of Psi^T Psi / n, alpha in the penalty's
+    own unit. Where the paper leaves a choice, an option has its sides.
+
+    Examples
+    --------
+    >>> from kerhrm import KerHRMOptions
+    >>> KerHRMOptions(k=[5], n_iterations=1).n_environments
+    2
+    """
+
     pretest: HeterogeneityOptions | None = option(
         HeterogeneityOptions(),
         "of regression data: where it detects no environments, KerHRM is "
@@ -180,10 +202,10 @@ class AuxiliaryOptions(Options):
     """Options of KerHRM with an auxiliary variable."""
 
     k: Some[Count] = option([10, 15, 20, 25], "numbers of reduced features to try")
-    n_cells: Annotated[int, Field(ge=2), Number] = option(
+    n_cells: Annotated[int, Field(ge=2), NotBool] = option(
         10, "of the auxiliary variable, at most"
     )
-    n_environments: Annotated[int, Field(ge=2), Number] = option(2, "K")
+    n_environments: Annotated[int, Field(ge=2), NotBool] = option(2, "K")
     n_init: Count = option(5, "random initialisations of the cells, for each k")
     clustering_ridge: PositiveFloat = option(1e-3, "of the environments' regressions")
     alpha: Some[NonNegative] = option(
@@ -194,13 +216,13 @@ class AuxiliaryOptions(Options):
     )
     ridge: NonNegative = option(1e-6, "of the invariant direction")
     extrapolation: NonNegative = option(4.0, "lambda of the extrapolated risk")
-    folds: Annotated[int, Field(ge=2), Number] = option(
+    folds: Annotated[int, Field(ge=2), NotBool] = option(
         5, "of the training points, for that risk"
     )
     n_permutations: Count | None = option(
         99, "draws of signs, at most, to test for heterogeneity; null: no test"
     )
-    level: PositiveFloat = option(0.05, "largest p-value that counts as detected")
+    level: Probability = option(0.05, "largest p-value that counts as detected")
     training: KerHRMOptions | None = option(
         KerHRMOptions(), "of a network's training along the direction; null: no network"
     )

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from kerhrm.algorithm.record import Record
 
-#: share of the largest weight that a weight of zero becomes: such points have
-#: environments, too
+#: share of the largest weight up to which a weight counts as zero
 NO_WEIGHT = 1e-12
 
 

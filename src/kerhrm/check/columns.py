@@ -9,11 +9,11 @@ from pandas.api import types
 
 from kerhrm.errors import KerhrmError
 from kerhrm.tables.almost import almost_dates, almost_numbers
-from kerhrm.tables.arrays import first_row
-from kerhrm.tables.cells import is_text, listed, visible
+from kerhrm.tables.cells import EXACT, is_text, listed, visible
 from kerhrm.tables.columns import column_values
 from kerhrm.tables.csv import check_name
 from kerhrm.tables.dates import date_options
+from kerhrm.tables.index import first_row
 
 MIN_ROWS = 20
 
@@ -127,7 +127,7 @@ def _numeric_target(y: pd.Series, what: str) -> pd.Series:
     """A target of numbers as NumPy's; refuse those that float64 cannot hold."""
     if types.is_integer_dtype(y):
         largest = max(abs(int(y.min())), int(y.max()))
-        if largest > 2**53:
+        if largest > EXACT:
             problem = f"{what} that float64 can tell apart"
             problem += "; got whole numbers beyond 2^53"
             raise KerhrmError(problem, "subtract their least value")

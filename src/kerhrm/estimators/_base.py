@@ -6,7 +6,6 @@ a fit that is all or nothing.
 
 import contextlib
 import numbers
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,13 +19,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from kerhrm.errors import DataWarning, KerhrmError, shown
-from kerhrm.estimators._start import outside
+from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.estimators._state import restored, stored
 from kerhrm.networks.base import resolve_device
 from kerhrm.options import Task
 from kerhrm.tables.data import Units, read_features
 from kerhrm.tables.target import read_target, read_weights
+from kerhrm.tables.unusual import outside
 from kerhrm.threads import one_blas_thread, torch_threads
 
 BLOCK = 2**12  #: points that are predicted at a time
@@ -66,7 +65,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         x = read_features(self, X, reset=False)
         if (text := outside(x, self._range, self)) is not None:
-            warnings.warn(text, DataWarning, stacklevel=3)
+            warn(text, DataWarning)
         predictor = self._predictor.to(resolve_device(self.device))
         outputs = self._in_blocks(lambda points: self._evaluate(predictor, points), x)
         if not np.isfinite(outputs).all():
@@ -74,7 +73,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
                 f"{(~np.isfinite(outputs)).sum()} predictions are not finite; "
                 "look for outliers"
             )
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+            warn(text, ConvergenceWarning)
         return outputs
 
     def _in_blocks(
@@ -143,7 +142,7 @@ def finish(estimator: Any, predictor: Any, x: Tensor) -> None:
             "the training diverged: outputs are not finite; lower learning_rate "
             "or weights"
         )
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        warn(text, ConvergenceWarning)
     estimator._predictor = predictor.to(torch.device("cpu"))
 
 

@@ -3,7 +3,6 @@
 The library's steps in a row, and the attributes of the estimators.
 """
 
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,13 +14,13 @@ from kerhrm.algorithm.invariance import erm_direction
 from kerhrm.algorithm.loop import Fit
 from kerhrm.algorithm.options import AuxiliaryOptions
 from kerhrm.algorithm.records import Direction, Environments
-from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning
+from kerhrm.errors import HeterogeneityNotDetectedWarning, PriceWarning, warn
 from kerhrm.estimators._base import all_or_nothing, computation, finish
 from kerhrm.estimators._fitted import FittedInvariant
 from kerhrm.estimators._guard import not_detected, price
 from kerhrm.estimators._inferred import InferredEnvironments
 from kerhrm.estimators._parameters import FitOptions, fit_options
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.estimators._steps import (
     Prepared,
     iterated,
@@ -89,8 +88,9 @@ class InvariantEstimator(FittedInvariant):
     def _prepare(self, given: GivenRows, options: FitOptions) -> Prepared:
         """Read the table, draw the network's start, and reduce its features."""
         self._inferred = self._columns = self.report_ = None
-        inputs, positions = start(self, given)
-        prepared = prepare(given, inputs, positions, options)
+        rows = read_rows(self, given)
+        inputs, positions = points_of(self, rows)
+        prepared = prepare(given, rows, inputs, positions, options)
         self.singular_values_ = prepared.problem.s.double().cpu().numpy()
         return prepared
 
@@ -99,7 +99,7 @@ class InvariantEstimator(FittedInvariant):
 
         Returns why ERM predicts, too, if the test detects none or one is best.
         """
-        if prepared.given.auxiliary is not None:
+        if prepared.rows.z is not None:
             by_auxiliary = self._fit_auxiliary(prepared)
             self.heterogeneity_ = by_auxiliary.result
             reason = not_detected(by_auxiliary.result)
@@ -128,7 +128,7 @@ class InvariantEstimator(FittedInvariant):
         if bool(environments.degenerate):
             text = "every initialisation repeats the label or leaves one environment"
             text += " empty; try another k or a larger n_init"
-            warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
+            warn(text, HeterogeneityNotDetectedWarning)
         return environments, final
 
     def _decide(
@@ -151,9 +151,9 @@ class InvariantEstimator(FittedInvariant):
         """Predict as ERM in closed form, of all rows."""
         hint = "if_not_detected='fit' or if_not_better='fit' keeps KerHRM"
         text = f"{reason}; predicting as ERM: {hint}"
-        warnings.warn(text, HeterogeneityNotDetectedWarning, stacklevel=3)
-        given = replace(prepared.given, auxiliary=None)
-        inputs, _ = start(self, given, hold_out=False, seed=self.seed_)
+        warn(text, HeterogeneityNotDetectedWarning)
+        rows = prepared.rows.without_auxiliary()
+        inputs, _ = points_of(self, rows, hold_out=False)
         if self._inferred is None:
             self.history_ = []
         models, _ = self._keep_simple(inputs)
@@ -218,7 +218,7 @@ class InvariantEstimator(FittedInvariant):
         if (costs := price(self.report_)) is not None:
             text = f"KerHRM's share of wrong labels is {costs}"
             hint = "if environments are no concern, options={'margin': 1} predicts as"
-            warnings.warn(f"{text}: {hint} ERM", PriceWarning, stacklevel=4)
+            warn(f"{text}: {hint} ERM", PriceWarning)
 
     def _keep_memberships(self, prepared: Prepared) -> None:
         """Keep memberships (n_samples, K) of the given rows.

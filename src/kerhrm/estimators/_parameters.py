@@ -24,7 +24,7 @@ from kerhrm.plugins import load_entry
 T = TypeVar("T", bound=Options)
 P = ParamSpec("P")
 MAX_WEIGHTS = 10**9  #: of a network, which take 4 GB
-MOVED = EstimatorOptions.model_fields  #: options that were parameters once
+OPTION_NAMES = EstimatorOptions.model_fields
 PREFIX = "options__"  #: of an option's name among parameters
 #: parameters that no options hold
 START = "network", "validation_fraction", "random_state", "device", "n_jobs"
@@ -95,9 +95,9 @@ def given_options(options: Any) -> dict[str, Any]:
 
 def _check_name(name: Any) -> None:
     """Refuse what is no option's name."""
-    if name in MOVED:
+    if name in OPTION_NAMES:
         return
-    close = similar(str(name), MOVED)
+    close = similar(str(name), OPTION_NAMES)
     hint = f"did you mean {close!r}?" if close else "kerhrm.EstimatorOptions lists them"
     if name in {*FitOptions.model_fields, *START}:
         hint = f"{name} is a parameter of its own: give {name}=..."
@@ -172,7 +172,9 @@ def without_moved(init: Callable[P, None]) -> Callable[P, None]:
 def refuse_moved(params: Mapping[str, Any], item: str, spelling: str = "{}") -> None:
     """Refuse options that are given as parameters; an error has the new spelling of
     each item, and of all of them."""
-    moved = {name: shown(value) for name, value in params.items() if name in MOVED}
+    moved = {
+        name: shown(value) for name, value in params.items() if name in OPTION_NAMES
+    }
     if not moved:
         return
     items = [item.format(name=name, value=value) for name, value in moved.items()]

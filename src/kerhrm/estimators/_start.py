@@ -1,16 +1,14 @@
-"""The start of a fit: a table is read, its rows are split, and w_0 is drawn; and what
-is told of these rows."""
+"""The start of a fit: a table is read, its rows are split, and w_0 is drawn."""
 
-import warnings
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.errors import DataWarning, KerhrmError, warn
 from kerhrm.estimators._parameters import check_size, draw_seed, network_options_of
 from kerhrm.methods.inputs import Inputs
 from kerhrm.networks.base import resolve_device
@@ -20,20 +18,18 @@ from kerhrm.tables.auxiliary import AuxiliaryColumns
 from kerhrm.tables.data import Units, read_features
 from kerhrm.tables.distinct import (
     DistinctRows,
-    alike_by_chance,
     ordered_rows,
     split_rows,
 )
 from kerhrm.tables.labels import environment_labels
-from kerhrm.tables.oddities import gives_away
 from kerhrm.tables.target import read_target, read_weights
-
-#: share of a column's range by which a value may lie outside it without a word
-BEYOND = 0.5
-#: share of rows with the inputs of others above which it is told
-REPEATED = 0.1
-#: columns from which on one that is nearly constant may be a pixel
-PIXELS = 100
+from kerhrm.tables.unusual import (
+    limits_of,
+    outside,
+    repeated_inputs,
+    rows_of_the_fit,
+    telling_auxiliary,
+)
 
 
 @dataclass(frozen=True)
@@ -57,48 +53,132 @@ class GivenRows:
                 raise KerhrmError(problem, "leave one out")
 
 
-class ReadRows(NamedTuple):
-    """A table of n rows as arrays."""
+@dataclass(frozen=True)
+class ReadRows:
+    """A table of n rows as arrays.
 
-    x: np.ndarray  #: inputs, (n, d), float64
-    target: np.ndarray  #: labels or numbers, (n,)
-    weights: np.ndarray | None  #: (n,); None: all alike
-    environments: np.ndarray | None  #: numbers of given environments, (n,)
-    z: np.ndarray | None  #: auxiliary columns, (n, c), float64
+    Attributes
+    ----------
+    x : ndarray, (n, d), float64
+        Inputs.
+    target : ndarray, (n,)
+        Labels or numbers.
+    weights : ndarray, (n,), or None
+        None: all alike.
+    environments : ndarray, (n,), or None
+        Numbers of given environments.
+    z : ndarray, (n, c), float64, or None
+        Auxiliary columns.
+    fixed : bool
+        Whether columns keep their order, as pixels do.
+    columns : ndarray, (d,), int64
+        Their order in the fit.
+    distinct : DistinctRows
+        Different rows; those that differ in z or environments are.
+    validation : pair of ndarray, (m, d), (m,), or None
+        Inputs and targets of other rows that validate.
+    """
 
-    @property
-    def beside(self) -> list[np.ndarray]:
-        """Columns (n,) in addition to inputs and target, in which rows may differ."""
-        columns = [] if self.z is None else [*self.z.T]
-        return columns if self.environments is None else [*columns, self.environments]
+    x: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None
+    environments: np.ndarray | None
+    z: np.ndarray | None
+    fixed: bool
+    columns: np.ndarray
+    distinct: DistinctRows
+    validation: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        x: np.ndarray,
+        target: np.ndarray,
+        weights: np.ndarray | None,
+        *,
+        environments: np.ndarray | None,
+        z: np.ndarray | None,
+        fixed: bool,
+    ) -> Self:
+        """Rows with the order of their columns, and which of them are different."""
+        beside = [] if z is None else [*z.T]
+        if environments is not None:
+            beside.append(environments)
+        columns, distinct = ordered_rows(x, target, beside, weights, fixed=fixed)
+        return cls(x, target, weights, environments, z, fixed, columns, distinct)
+
+    def without_auxiliary(self) -> Self:
+        """The same rows; those that differ in auxiliary columns alone are equal."""
+        if self.z is None:
+            return self
+        rows = self.of(
+            self.x,
+            self.target,
+            self.weights,
+            environments=self.environments,
+            z=None,
+            fixed=self.fixed,
+        )
+        return replace(rows, validation=self.validation)
+
+    @cached_property
+    def different(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and targets of the distinct rows."""
+        return self.x[self.distinct.first], self.target[self.distinct.first]
+
+    @cached_property
+    def limits(self) -> np.ndarray:
+        """Least and largest value of every column, (2, d)."""
+        return limits_of(self.different[0])
 
 
-def start(
-    estimator: Any,
-    given: GivenRows,
-    *,
-    hold_out: bool | None = None,
-    weighs: bool = True,
-    seed: int | None = None,
+def read_rows(estimator: Any, given: GivenRows) -> ReadRows:
+    """Read a table, warn of what is unusual in it, and draw the fit's seed.
+
+    Learns the names of the columns, the seed, and what auxiliary columns hold.
+    """
+    resolve_device(estimator.device)  # which refuses one that is not there
+    fixed = network_options_of(estimator.network).module is not None
+    x = read_features(estimator, given.X, reset=True)
+    n = len(x)
+    target = read_target(given.y, n, estimator._task, table=given.X)
+    weights = read_weights(given.sample_weight, n, given.X)
+    environments, z = None, None
+    if estimator._labelled:
+        environments = environment_labels(given.environments, n, given.X)
+    if given.auxiliary is not None:
+        columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
+        estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
+        names = [column.name for column in columns.columns]
+        if text := telling_auxiliary(z, target, names, estimator._task):
+            warn(text, DataWarning)
+    rows = ReadRows.of(x, target, weights, environments=environments, z=z, fixed=fixed)
+    _check_different(rows, estimator._task)
+    estimator.seed_ = draw_seed(estimator.random_state)
+    if given.validation is not None:
+        validation = _read_validation(estimator, given.validation, rows)
+        rows = replace(rows, validation=validation)
+    return rows
+
+
+def points_of(
+    estimator: Any, rows: ReadRows, *, hold_out: bool = True, weighs: bool = True
 ) -> tuple[Inputs, np.ndarray]:
-    """Read a table, split its rows, and draw w_0.
+    """Split the rows of a table, and draw w_0.
 
-    Learns columns, seed, units and, of a classifier, classes.
+    Learns units, limits and, of a classifier, classes.
 
     Parameters
     ----------
     estimator : TableEstimator
         That is fitted.
-    given : GivenRows
-        Rows that differ in environments or auxiliary columns are not equal; those of
-        ``validation`` count alike.
-    hold_out : bool, optional
-        Whether rows validate, by default if there is no ``validation``.
+    rows : ReadRows
+        By :func:`read_rows`.
+    hold_out : bool
+        Whether rows validate if no others are given for that.
     weighs : bool
         Whether the fit takes weights: equal rows become one.  Others keep their rows,
         which train or validate together.
-    seed : int, optional
-        In place of one by ``random_state``.
 
     Returns
     -------
@@ -109,31 +189,23 @@ def start(
         validation points; -1 of a row of weight 0.
     """
     device, task = resolve_device(estimator.device), estimator._task
-    network_options = network_options_of(estimator.network)
-    rows = _read(estimator, given)
-    fixed = network_options.module is not None  # its columns may be pixels
-    columns, distinct = ordered_rows(
-        rows.x, rows.target, rows.beside, rows.weights, fixed=fixed
-    )
-    _check_distinct(rows, distinct, task)
-    estimator.seed_ = draw_seed(estimator.random_state) if seed is None else seed
     points = split_rows(
-        distinct,
+        rows.distinct,
         rows.target,
         task,
         estimator.validation_fraction,
-        hold_out=given.validation is None if hold_out is None else hold_out,
+        hold_out=hold_out and rows.validation is None,
         weighs=weighs,
     )
-    estimator._range = limits_of(rows.x[distinct.first])
     held_out = rows.x[points.held_out], rows.target[points.held_out]
-    if given.validation is not None:
-        held_out = _read_validation(estimator, given.validation, rows, distinct)
+    if rows.validation is not None:
+        held_out = rows.validation
+    network_options = network_options_of(estimator.network)
     check_size(network_options, rows.x.shape[1])
     network = build(network_options, estimator.seed_, rows.x.shape[1])
     x, target = rows.x[points.train], rows.target[points.train]
-    units = Units.of(columns, x, target, task, points.weights)
-    estimator._units = units
+    units = Units.of(rows.columns, x, target, task, points.weights)
+    estimator._units, estimator._range = units, rows.limits
     if units.classes is not None:
         estimator.classes_ = units.classes
     on = partial(_tensor, device=device)
@@ -149,54 +221,36 @@ def start(
         auxiliary=on(rows.z, points.train),
         auxiliary_validation=on(rows.z, points.held_out),
         weights=on(points.weights),
-        weights_validation=None if given.validation else on(points.held_out_weights),
+        weights_validation=None if rows.validation else on(points.held_out_weights),
         units=on(points.units),
     )
     return inputs, points.positions
 
 
-def _read(estimator: Any, given: GivenRows) -> ReadRows:
-    """Read the rows of a table, and learn its columns."""
-    x = read_features(estimator, given.X, reset=True)
-    n = len(x)
-    target = read_target(given.y, n, estimator._task, table=given.X)
-    weights = read_weights(given.sample_weight, n, given.X)
-    environments, z = None, None
-    if estimator._labelled:
-        environments = environment_labels(given.environments, n, given.X)
-    if given.auxiliary is not None:
-        columns = AuxiliaryColumns.learn(given.auxiliary, n, given.X)
-        estimator._columns, z = columns, columns.read(given.auxiliary, n, given.X)
-        if text := telling_auxiliary(z, target, estimator):
-            warnings.warn(text, DataWarning, stacklevel=5)
-    return ReadRows(x, target, weights, environments, z)
-
-
-def _check_distinct(rows: ReadRows, distinct: DistinctRows, task: Task) -> None:
+def _check_different(rows: ReadRows, task: Task) -> None:
     """Warn of inputs that repeat, and refuse rows with weights that have one target."""
-    target = rows.target[distinct.first]
-    if (text := repeated_inputs(rows.x[distinct.first], target)) is not None:
-        warnings.warn(text, DataWarning, stacklevel=5)
-    if len(distinct) > 1 and (target == target[0]).all():
+    x, target = rows.different
+    if (text := repeated_inputs(x, target)) is not None:
+        warn(text, DataWarning)
+    if len(target) > 1 and (target == target[0]).all():
         what = "class" if task == "classification" else "value of the target"
         problem = f"the rows with a sample_weight above 0 have only one {what}"
         raise KerhrmError(problem, "give more rows a weight above 0")
 
 
 def _read_validation(
-    estimator: Any, validation: Any, rows: ReadRows, distinct: DistinctRows
+    estimator: Any, validation: Any, rows: ReadRows
 ) -> tuple[np.ndarray, np.ndarray]:
     """Inputs (m, d) and targets (m,) of other rows that validate; warn of what is odd
     about them."""
     X, y = _pair(validation)
     x = read_features(estimator, X, reset=False)
     target = read_target(y, len(x), estimator._task, varies=False, table=X)
-    trained = rows.x[distinct.first], rows.target[distinct.first]
-    if text := rows_of_the_fit(trained, (x, target)):
-        warnings.warn(text, DataWarning, stacklevel=5)
-    if text := outside(x, estimator._range, estimator):
+    if text := rows_of_the_fit(rows.different, (x, target)):
+        warn(text, DataWarning)
+    if text := outside(x, rows.limits, estimator):
         hint = "a Pipeline does not transform validation rows"
-        warnings.warn(f"validation: {text}; {hint}", DataWarning, stacklevel=5)
+        warn(f"validation: {text}; {hint}", DataWarning)
     return x, target
 
 
@@ -214,88 +268,3 @@ def _pair(validation: Any) -> tuple[Any, Any]:
     kind = type(validation).__name__
     problem = f"validation must be a pair of rows and their target; got a {kind}{size}"
     raise KerhrmError(problem, "give validation=(X_validation, y_validation)")
-
-
-def limits_of(x: np.ndarray) -> np.ndarray:
-    """Least and largest value of columns (n, d): (2, d).
-
-    A constant column has no limits, since it does not predict.  Nor has one of very
-    many that has one value in half of the rows: a pixel.
-    """
-    limits = np.stack([x.min(0), x.max(0)])
-    free = limits[0] == limits[1]
-    if x.shape[1] > PIXELS:
-        ordered, half = np.sort(x, axis=0), (len(x) + 1) // 2
-        free |= (ordered[half - 1 :] == ordered[: len(x) - half + 1]).any(0)
-    limits[:, free] = np.array([[-np.inf], [np.inf]])
-    return limits
-
-
-def outside(x: np.ndarray, limits: np.ndarray, estimator: Any) -> str | None:
-    """How many rows (m, d) lie well outside the limits (2, d) of the fit, and in which
-    column most of them do; None if none does."""
-    with np.errstate(invalid="ignore"):  # of columns without limits
-        slack = BEYOND * (limits[1] - limits[0])
-        beyond = (x < limits[0] - slack) | (x > limits[1] + slack)
-    if not beyond.any():
-        return None
-    j = int(beyond.sum(0).argmax())
-    name = getattr(estimator, "feature_names_in_", range(x.shape[1]))[j]
-    rows = f"{beyond.any(1).sum()} of {len(x)} rows lie outside the rows of the fit"
-    column = f"column {shown(name)}: {limits[0, j]:g} to {limits[1, j]:g} there"
-    return f"{rows} ({column}); what is predicted of them is extrapolation"
-
-
-def repeated_inputs(x: np.ndarray, target: np.ndarray) -> str | None:
-    """How many of distinct rows (n, d) have the inputs of another one, with another
-    target (n,); None: so few that they may be so by chance.
-
-    As several measurements of one patient, or a joined table: such rows tell each
-    other's target, so that a model that repeats it looks best.  Rows are sorted by
-    their inputs, so that equal ones are neighbours.
-    """
-    new = np.ones(len(x), dtype=bool)  # unlike the row before it
-    new[1:] = (x[1:] != x[:-1]).any(axis=1)
-    of = np.cumsum(new) - 1
-    codes = np.unique(target, return_inverse=True)[1]
-    # different targets of every row's inputs
-    targets = np.bincount(np.unique(np.column_stack([of, codes]), axis=0)[:, 0])[of]
-    shared = int((targets > 1).sum())
-    if shared <= REPEATED * len(x) or alike_by_chance(x[new]):
-        return None
-    text = f"{shared} of {len(x)} rows have the inputs of another row with another"
-    hint = "give one row for each unit, as the mean of its targets"
-    return f"{text} target, and are taken for independent; {hint}"
-
-
-def rows_of_the_fit(
-    rows: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray]
-) -> str | None:
-    """How many validation rows are among the distinct rows (inputs and targets) of the
-    fit; None: so few that they may be so by chance."""
-    n = len(rows[0])
-    codes = np.unique(np.concatenate([rows[1], validation[1]]), return_inverse=True)[1]
-    table = np.column_stack([codes, np.concatenate([rows[0], validation[0]])])
-    table += 0.0  # -0.0 is 0.0
-    hashes = [hash(row.tobytes()) for row in table]
-    known = set(hashes[:n])
-    again, m = sum(row in known for row in hashes[n:]), len(table) - n
-    if again <= REPEATED * m or alike_by_chance(table[:n]):
-        return None
-    text = f"{again} of {m} validation rows are rows of the fit"
-    hint = "leave validation out, or give rows of their own"
-    return f"{text}, which cannot tell how it does on others; {hint}"
-
-
-def telling_auxiliary(z: np.ndarray, target: np.ndarray, estimator: Any) -> str | None:
-    """The first of auxiliary columns (n, c) that gives the target (n,) away."""
-    regression = estimator._task == "regression"
-    y = target if regression else np.unique(target, return_inverse=True)[1]
-    for j, values in enumerate(z.T):
-        if gives_away("number", values, y, regression):
-            name = estimator._columns.columns[j].name
-            column = f"auxiliary column {j if name is None else shown(name)}"
-            hint = "give a column that says when, where or how a row came about"
-            text = f"{column} gives the target away, so that environments are parts"
-            return f"{text} of the target; {hint}"
-    return None

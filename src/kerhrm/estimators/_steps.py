@@ -10,7 +10,7 @@ from kerhrm.algorithm.loop import Fit, fit
 from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
 from kerhrm.estimators._parameters import FitOptions
-from kerhrm.estimators._start import GivenRows
+from kerhrm.estimators._start import GivenRows, ReadRows
 from kerhrm.features.map import NTFMap, RankError
 from kerhrm.features.nystroem import NystroemMap
 from kerhrm.features.options import NystroemOptions
@@ -30,6 +30,8 @@ class Prepared:
     ----------
     given : GivenRows
         Rows as the caller has them.
+    rows : ReadRows
+        The same as arrays.
     inputs : Inputs
         Standardised training and validation points, and w_0.
     positions : ndarray, (n_samples,), int64
@@ -45,6 +47,7 @@ class Prepared:
     """
 
     given: GivenRows
+    rows: ReadRows
     inputs: Inputs
     positions: np.ndarray
     features: NTFMap | NystroemMap
@@ -54,7 +57,11 @@ class Prepared:
 
 
 def prepare(
-    given: GivenRows, inputs: Inputs, positions: np.ndarray, options: FitOptions
+    given: GivenRows,
+    rows: ReadRows,
+    inputs: Inputs,
+    positions: np.ndarray,
+    options: FitOptions,
 ) -> Prepared:
     """Reduce the features of points that have been read and split."""
     options = _fewer_directions(inputs, options)
@@ -70,7 +77,7 @@ def prepare(
     )
     numbers = sorted({min(k, len(features.s)) for k in options.k})
     options = options.model_copy(update={"k": numbers})
-    return Prepared(given, inputs, positions, features, problem, options)
+    return Prepared(given, rows, inputs, positions, features, problem, options)
 
 
 def tested(prepared: Prepared) -> HeterogeneityResult | None:
@@ -82,7 +89,7 @@ def tested(prepared: Prepared) -> HeterogeneityResult | None:
     if options is None or inputs.task == "classification":
         return None
     x, y = inputs.x, inputs.y
-    if prepared.given.validation is None:
+    if prepared.rows.validation is None:
         x = torch.cat([x, inputs.x_validation])
         y = torch.cat([y, inputs.y_validation])
     return test_table(x.double().cpu().numpy(), y.double().cpu().numpy(), options)

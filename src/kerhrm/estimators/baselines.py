@@ -5,6 +5,7 @@ Parameters are the fields of the method's options, with the same defaults.  Inpu
 standardised, and so is the target of a regression.
 """
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
@@ -18,8 +19,9 @@ from kerhrm.estimators._base import (
     finish,
 )
 from kerhrm.estimators._parameters import options_of
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.methods.inputs import Fitted
+from kerhrm.methods.options import loss_of
 from kerhrm.methods.registry import METHODS
 from kerhrm.networks.base import Network
 from kerhrm.options import Task
@@ -64,19 +66,17 @@ class Baseline(TableEstimator):
         options: Any = options_of(self, method.options)
         method.check(options, self.task)
         with all_or_nothing(self), computation(self.n_jobs):
-            inputs, positions = start(
-                self,
-                given,
-                hold_out=self._holds_out and given.validation is None,
-                weighs=self._weighs,
+            rows = read_rows(self, given)
+            inputs, positions = points_of(
+                self, rows, hold_out=self._holds_out, weighs=self._weighs
             )
             fitted = method.train(inputs, options)
             finish(self, self._network_of(fitted, inputs.network), inputs.x)
         if fitted.environments is not None:
             numbers = fitted.environments.argmax(1).cpu().numpy()
             self.environments_ = numbers[positions]
-        loss = getattr(options, "loss", "squared")  # None: as the task asks for
-        self._logistic = self.task == "classification" and loss in ("logistic", None)
+        loss = loss_of(getattr(options, "loss", "squared"), self.task)
+        self._logistic = loss == "logistic"
         return self
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
@@ -85,6 +85,7 @@ class Baseline(TableEstimator):
         return trained.to(torch.float64)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ERM(Baseline):
     """Empirical risk minimisation: a network trained on all rows alike.
 
@@ -112,30 +113,18 @@ class ERM(Baseline):
 
     _method = "erm"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        evaluate_every: int = 10,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.evaluate_every = evaluate_every
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    steps: int = 200
+    learning_rate: float = 1e-3
+    evaluate_every: int = 10
+    task: Task = "classification"
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TangentRidge(Baseline):
     """ERM in closed form.
 
@@ -166,22 +155,12 @@ class TangentRidge(Baseline):
     _weighs = True
     validation_fraction = 0.2
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int = 300,
-        task: Task = "classification",
-        network: Any = (1024,),
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_landmarks = n_landmarks
-        self.task = task
-        self.network = network
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    n_landmarks: int = 300
+    task: Task = "classification"
+    network: Any = (1024,)
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
     def fit(
         self, X: Any, y: Any, *, validation: Any = None, sample_weight: Any = None
@@ -193,6 +172,7 @@ class TangentRidge(Baseline):
         return self._fit(GivenRows(X, y, validation, sample_weight))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ChiSquareDRO(Baseline):
     """Distributionally robust optimisation (Duchi & Namkoong 2021).
 
@@ -218,25 +198,12 @@ class ChiSquareDRO(Baseline):
 
     _method = "dro"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        rho: float = 0.5,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.rho = rho
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    rho: float = 0.5
+    steps: int = 200
+    learning_rate: float = 1e-3
+    task: Task = "classification"
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None

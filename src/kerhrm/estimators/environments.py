@@ -3,6 +3,7 @@
 Parameters are those of :mod:`kerhrm.estimators.baselines`.
 """
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 from kerhrm.estimators._start import GivenRows
@@ -23,6 +24,7 @@ class _Labelled(Baseline):
         return self._fit(GivenRows(X, y, validation, environments=environments))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class IRM(_Labelled):
     """Invariant risk minimisation, IRMv1 (Arjovsky et al. 2019).
 
@@ -53,36 +55,21 @@ class IRM(_Labelled):
 
     _method = "irm"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        loss: PointLoss | None = None,
-        penalty_weight: float = 1e4,
-        anneal: int = 50,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty_weight = penalty_weight
-        self.anneal = anneal
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    loss: PointLoss | None = None
+    penalty_weight: float = 1e4
+    anneal: int = 50
+    steps: int = 200
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    task: Task = "classification"
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GroupDRO(_Labelled):
     """Distributionally robust optimisation over environments (Sagawa et al. 2020).
 
@@ -112,29 +99,14 @@ class GroupDRO(_Labelled):
 
     _method = "group_dro"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        loss: PointLoss | None = None,
-        eta: float = 0.1,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.eta = eta
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    loss: PointLoss | None = None
+    eta: float = 0.1
+    steps: int = 200
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    task: Task = "classification"
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None

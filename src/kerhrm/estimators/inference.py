@@ -3,6 +3,7 @@
 Parameters are those of :mod:`kerhrm.estimators.baselines`.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -14,6 +15,7 @@ from kerhrm.networks.base import Network
 from kerhrm.options import Task
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EIIL(Baseline):
     """Environment inference for invariant learning (Creager et al. 2021).
 
@@ -47,42 +49,24 @@ class EIIL(Baseline):
 
     _method = "eiil"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        loss: PointLoss = "squared",
-        penalty_weight: float = 1e4,
-        anneal: int = 50,
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        reference_steps: int = 50,
-        inference_steps: int = 1000,
-        inference_rate: float = 1e-2,
-        task: Task = "classification",
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty_weight = penalty_weight
-        self.anneal = anneal
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.reference_steps = reference_steps
-        self.inference_steps = inference_steps
-        self.inference_rate = inference_rate
-        self.task = task
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    loss: PointLoss = "squared"
+    penalty_weight: float = 1e4
+    anneal: int = 50
+    steps: int = 200
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    reference_steps: int = 50
+    inference_steps: int = 1000
+    inference_rate: float = 1e-2
+    task: Task = "classification"
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class JTT(Baseline):
     """Just Train Twice (Liu et al. 2021), a classifier.
 
@@ -111,34 +95,21 @@ class JTT(Baseline):
     """
 
     _method = "jtt"
-    task: Task = "classification"
+    task = "classification"
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        identification_steps: int = 50,
-        upweight: float = 5.0,
-        loss: PointLoss = "logistic",
-        steps: int = 200,
-        learning_rate: float = 1e-3,
-        network: Any = (1024,),
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.identification_steps = identification_steps
-        self.upweight = upweight
-        self.loss = loss
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.network = network
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    identification_steps: int = 50
+    upweight: float = 5.0
+    loss: PointLoss = "logistic"
+    steps: int = 200
+    learning_rate: float = 1e-3
+    network: Any = (1024,)
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HRM(Baseline):
     """Heterogeneous risk minimisation (Liu et al. 2021), of linear models.
 
@@ -180,48 +151,25 @@ class HRM(Baseline):
     _method = "hrm"
     network = ()
 
-    def __init__(  # noqa: PLR0913  (an estimator's parameters)
-        self,
-        *,
-        n_environments: int = 3,
-        n_iterations: int = 5,
-        cluster_steps: int = 3000,
-        cluster_rounds: int = 10,
-        cluster_rate: float = 1e-3,
-        cluster_l1: float = 0.01,
-        gate_steps: int = 6000,
-        gate_rate: float = 1e-3,
-        gate_noise: float = 0.1,
-        gate_cost: float = 0.1,
-        gate_goal: Literal["few", "all"] = "few",
-        penalty_weight: float = 1000.0,
-        growth: float = 1.05,
-        threshold: float = 0.2,
-        task: Task = "classification",
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-        device: str = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_environments = n_environments
-        self.n_iterations = n_iterations
-        self.cluster_steps = cluster_steps
-        self.cluster_rounds = cluster_rounds
-        self.cluster_rate = cluster_rate
-        self.cluster_l1 = cluster_l1
-        self.gate_steps = gate_steps
-        self.gate_rate = gate_rate
-        self.gate_noise = gate_noise
-        self.gate_cost = gate_cost
-        self.gate_goal = gate_goal
-        self.penalty_weight = penalty_weight
-        self.growth = growth
-        self.threshold = threshold
-        self.task = task
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-        self.device = device
-        self.n_jobs = n_jobs
+    n_environments: int = 3
+    n_iterations: int = 5
+    cluster_steps: int = 3000
+    cluster_rounds: int = 10
+    cluster_rate: float = 1e-3
+    cluster_l1: float = 0.01
+    gate_steps: int = 6000
+    gate_rate: float = 1e-3
+    gate_noise: float = 0.1
+    gate_cost: float = 0.1
+    gate_goal: Literal["few", "all"] = "few"
+    penalty_weight: float = 1000.0
+    growth: float = 1.05
+    threshold: float = 0.2
+    task: Task = "classification"
+    validation_fraction: float = 0.2
+    random_state: Any = None
+    device: str = "auto"
+    n_jobs: int | None = None
 
     def _network_of(self, fitted: Fitted, network: Network) -> Network:
         """Linear model as a network without hidden layers."""

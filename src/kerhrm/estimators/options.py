@@ -1,21 +1,12 @@
 """Options of KerHRM's estimators that are no parameters of their own."""
 
-from typing import Literal
-
 from pydantic import Field
 
-from kerhrm.algorithm.options import PenaltyName
-from kerhrm.options import (
-    Count,
-    NonNegative,
-    Options,
-    PositiveFloat,
-    Probability,
-    Values,
-)
+from kerhrm.algorithm.options import ClusteringOptions, DirectionOptions
+from kerhrm.options import Count, NonNegative, PositiveFloat, Probability, Values
 
 
-class EstimatorOptions(Options):
+class EstimatorOptions(DirectionOptions, ClusteringOptions):
     """Options of KerHRM's estimators, in addition to their parameters.
 
     Give an object, or a mapping with some of the names: ``options={"ridge": 1e-3}``.
@@ -100,40 +91,11 @@ class EstimatorOptions(Options):
     0.001
     """
 
-    # the clustering, M_c
-    init: Literal["random", "nested"] = "random"
+    # single values, too
     clustering_ridge: Values[PositiveFloat] = Field(default=[1e-3, 1e-2])
-    noise_sd: PositiveFloat | None = None
-    noise_variance: Literal["shared", "per_cluster"] = "shared"
-    clustering_target: Literal["residual", "label"] = "residual"
-    clustering_intercept: bool = False
-    first_kernel: Literal["features", "inputs"] = "features"
-    projection: Literal["newest", "all"] = "newest"
-    e_step: Literal["soft", "hard"] = "soft"
-    assignment: Literal["soft", "drawn", "hard"] = "soft"
-    em_max_iter: Count = 300
-    em_tol: PositiveFloat = 1e-5
-    max_label_information: Probability = 0.5
-    min_share: Probability = 0.02
-
-    # the invariant direction, M_p
-    penalty: PenaltyName = "gradient_variance"
-    weights: Literal["equal", "by_size"] = "equal"
-    total: Literal["mean", "sum"] = "mean"
-    ridge: NonNegative = 1e-6
-
-    # a network's training along that direction
     cosine_weight: Values[NonNegative] = Field(default=[10.0, 100.0, 1000.0])
-    cosine: Literal["signed", "absolute", "smoothed"] = "signed"
-    steps: Count = 400
-    tol: NonNegative = 5e-3
-    window: Count = 50
-    learning_rate: PositiveFloat = 1e-3
-    check_every: Count | None = 25
 
-    # what is chosen, and what predicts
-    stop_by: Literal["worst_inferred", "pooled"] = "worst_inferred"
-    final: Literal["best", "last"] = "best"
+    # what predicts
     margin: Probability | None = None
 
     # features of large tables

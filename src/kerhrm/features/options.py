@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kerhrm.options import Count, Number, Options, option
+from kerhrm.options import Count, NotBool, Options, option
 
 N_LANDMARKS = 300  #: of ridge regression
 #: directions that are found first, in units of k
-Oversampling = Annotated[float, Field(ge=1, allow_inf_nan=False), Number]
+Oversampling = Annotated[float, Field(ge=1, allow_inf_nan=False), NotBool]
 OVERSAMPLING = 1.5  #: by default
 
 

@@ -82,7 +82,8 @@ def in_sequence(
     ``level``."""
     gain = next(gains)
     null = np.full(n_permutations, np.nan)
-    enough = math.ceil(level * (1 + n_permutations) - 1e-9)
+    # one larger gain at least: without any p is not 0
+    enough = max(1, math.ceil(level * (1 + n_permutations) - 1e-9))
     for n_drawn, of_permutation in enumerate(gains, start=1):
         null[n_drawn - 1] = of_permutation
         n_larger = int((null >= gain - credit).sum())

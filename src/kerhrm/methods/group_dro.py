@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.irm import decay, environment_means, loss_of, point_loss
-from kerhrm.methods.options import GroupDROOptions
+from kerhrm.methods.irm import decay, environment_means, point_loss
+from kerhrm.methods.options import GroupDROOptions, loss_of
 from kerhrm.networks.base import Network
 
 

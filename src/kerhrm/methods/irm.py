@@ -17,11 +17,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from kerhrm.methods.inputs import Fitted, Inputs
-from kerhrm.methods.options import IRMOptions, PointLoss
+from kerhrm.methods.options import IRMOptions, PointLoss, loss_of
 from kerhrm.networks.base import Network
-from kerhrm.options import (
-    Task,
-)
 
 
 def train_irm(inputs: Inputs, options: IRMOptions) -> Fitted:
@@ -61,13 +58,6 @@ def train_pooled(inputs: Inputs, options: IRMOptions, steps: int) -> Network:
         return risk + decay(network, options.weight_decay)
 
     return inputs.train(pooled_risk, options, steps=steps)
-
-
-def loss_of(loss: PointLoss | None, task: Task) -> PointLoss:
-    """The loss that is asked for; by default logistic, in a regression squared."""
-    if loss is not None:
-        return loss
-    return "logistic" if task == "classification" else "squared"
 
 
 def decay(network: Network, weight: float) -> Tensor | float:

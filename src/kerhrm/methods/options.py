@@ -12,11 +12,12 @@ from kerhrm.options import (
     Count,
     Natural,
     NonNegative,
-    Number,
+    NotBool,
     Options,
     PositiveFloat,
     Probability,
     Some,
+    Task,
     option,
 )
 
@@ -40,9 +41,14 @@ class DROOptions(Options):
 
 
 PointLoss = Literal["squared", "logistic"]
-
-
 LOSS = "of a point; logistic: classification alone"
+
+
+def loss_of(loss: PointLoss | None, task: Task) -> PointLoss:
+    """The loss that is asked for; by default logistic, in a regression squared."""
+    if loss is not None:
+        return loss
+    return "logistic" if task == "classification" else "squared"
 
 
 class IRMOptions(Options):
@@ -146,7 +152,7 @@ class HRMOptions(Options):
         6000, "of Adam for the gates and the invariant linear model"
     )
     gate_rate: PositiveFloat = option(1e-3, "learning rate of the gates")
-    gate_noise: Annotated[float, Field(ge=1e-6, allow_inf_nan=False), Number] = option(
+    gate_noise: Annotated[float, Field(ge=1e-6, allow_inf_nan=False), NotBool] = option(
         0.1, "sigma of the stochastic gates"
     )
     gate_cost: NonNegative = option(0.1, "lambda, of what gate_goal says")

@@ -24,12 +24,11 @@ from torch import Tensor
 from kerhrm.methods.eiil import soft_penalty
 from kerhrm.methods.inputs import Fitted, Inputs
 from kerhrm.methods.irm import (
-    loss_of,
     scale_gradient,
     train_on,
     train_pooled,
 )
-from kerhrm.methods.options import ZINOptions
+from kerhrm.methods.options import ZINOptions, loss_of
 from kerhrm.networks.mlp import MLP, init_mlp
 from kerhrm.networks.training import train
 from kerhrm.randomness import stream

@@ -1,6 +1,5 @@
 """Auxiliary columns, which environments are functions of, as numbers."""
 
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Self
@@ -8,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.options import suggest
-from kerhrm.tables.arrays import check_order, first_row, frame, is_frame, plain
-from kerhrm.tables.cells import NO_NUMBER, Words, visible
-from kerhrm.tables.columns import starts
-from kerhrm.tables.data import EXACT, check_values
-from kerhrm.tables.dates import possible_orders, readings
+from kerhrm.tables.arrays import frame, is_frame, plain
+from kerhrm.tables.cells import EXACT, NO_NUMBER, Words, visible
+from kerhrm.tables.data import check_values
+from kerhrm.tables.dates import possible_orders, readings, starts
+from kerhrm.tables.index import check_order, first_row
 
 NUMBERS, DATES, DURATIONS, CATEGORIES = "numbers", "dates", "durations", "categories"
 #: kinds of columns by pandas' names of what they hold
@@ -152,7 +151,7 @@ class AuxiliaryColumns:
             raise KerhrmError(problem, "give the columns of the fit")
         elif named != known and len(names) > 1:  # as scikit-learn does for X
             text = "auxiliary columns have no names, here or in the fit: they are taken"
-            warnings.warn(f"{text} in the order of the fit", DataWarning, stacklevel=4)
+            warn(f"{text} in the order of the fit", DataWarning)
         return table
 
     def read(self, Z: Any, n: int, X: Any) -> np.ndarray:

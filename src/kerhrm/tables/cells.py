@@ -33,6 +33,7 @@ NO_NUMBER = MISSING | {"-", "--", "—", ".", "..", "none", "nil", "unknown"}
 TRUTH = {"true": True, "false": False}
 #: larger whole numbers are identifiers
 LARGEST = 2**63 - 1
+EXACT = 2**53  #: larger whole numbers share their float64 with others
 
 CONTAINERS = (list, dict, set, tuple, np.ndarray)  #: cells that are no values
 
@@ -199,7 +200,7 @@ def _number_type(column: pd.Series) -> str:
         return "float64"
     if len(known) == len(column):
         return "int64"
-    return "Int64" if known.map(abs).max() > 2**53 else "float64"
+    return "Int64" if known.map(abs).max() > EXACT else "float64"
 
 
 def _is_float(word: str, value: float | None) -> bool:

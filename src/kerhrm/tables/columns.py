@@ -3,7 +3,6 @@
 Text, categories, dates, durations, truth values and missing values as numbers.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -15,12 +14,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from kerhrm.errors import DataWarning, KerhrmError, shown
+from kerhrm.errors import DataWarning, KerhrmError, shown, warn
 from kerhrm.options import suggest
-from kerhrm.tables.arrays import first_row
-from kerhrm.tables.cells import TRUTH, listed, plain, text_of
-from kerhrm.tables.data import EXACT, check_values
-from kerhrm.tables.dates import iso_times
+from kerhrm.tables.cells import EXACT, TRUTH, listed, plain, text_of
+from kerhrm.tables.data import check_values
+from kerhrm.tables.dates import iso_times, starts
+from kerhrm.tables.index import first_row
 
 #: categories of a column, the rarest of which are one
 MAX_CATEGORIES = 20
@@ -119,8 +118,7 @@ def _warn_of_unseen(
         if not np.isin(column, known).any():
             pair = f"as {shown(column[0], 40)}; it had {listed([*map(str, known)])}"
             text = f"column {name!r} has no value that was in the fit, {pair}"
-            # transform is called by scikit-learn, which the user calls
-            warnings.warn(f"{text}: look at its spelling", DataWarning, stacklevel=4)
+            warn(f"{text}: look at its spelling", DataWarning)
 
 
 def named(X: Any) -> pd.DataFrame:
@@ -203,22 +201,6 @@ def _days(column: pd.Series) -> np.ndarray:
         column = dates
     times = pd.to_datetime(column, utc=True).dt.tz_localize(None).to_numpy()
     return _in_days(times.view(times.dtype.str.replace("M8", "m8")))
-
-
-def starts(periods: pd.Series) -> pd.Series:
-    """Times at which periods (n,) start."""
-    try:
-        return periods.dt.to_timestamp()
-    except pd.errors.OutOfBoundsDatetime:  # of nanoseconds
-        return pd.Series(_seconds(periods), periods.index)
-
-
-def _seconds(column: pd.Series) -> np.ndarray:
-    """Starts of periods (n,), in seconds, which hold any year."""
-    starts = column.dt.asfreq("s", how="start").array
-    seconds = starts.asi8.astype("datetime64[s]")
-    seconds[column.isna()] = np.datetime64("NaT")
-    return seconds
 
 
 def _durations(column: pd.Series) -> np.ndarray:

@@ -17,6 +17,7 @@ import pandas as pd
 from kerhrm.errors import KerhrmError
 from kerhrm.options import suggest
 from kerhrm.tables.cells import (
+    EXACT,
     check_decimal,
     escaped,
     read_cells,
@@ -136,7 +137,7 @@ def _rounded(table: pd.DataFrame) -> list[int]:
     return [
         number
         for number, column in enumerate(columns)
-        if column.dtype.kind == "f" and 2**53 <= column.abs().max() < np.inf
+        if column.dtype.kind == "f" and EXACT <= column.abs().max() < np.inf
     ]
 
 

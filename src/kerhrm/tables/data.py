@@ -15,17 +15,17 @@ from kerhrm.errors import InputTypeError, KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.tables.arrays import (
     family,
-    first_row,
     frame,
     is_frame,
     is_number,
     plain,
 )
+from kerhrm.tables.cells import EXACT
+from kerhrm.tables.index import first_row
 
 #: larger values stand for missing ones, or are in a unit whose squares overflow in
 #: float32
 LARGEST = 1e20
-EXACT = 2**53  #: larger integers share their float64 with others
 HINT = "give a DataFrame or an array (n_samples, n_features) of numbers"
 
 

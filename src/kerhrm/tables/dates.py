@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from kerhrm.errors import KerhrmError
-from kerhrm.tables.arrays import first_row
 from kerhrm.tables.cells import (
     NO_NUMBER,
     Words,
@@ -23,6 +22,7 @@ from kerhrm.tables.cells import (
     listed,
     text_of,
 )
+from kerhrm.tables.index import first_row
 
 #: formats by the order of day, month and year: years of four digits, then of two
 ORDERS = {
@@ -272,3 +272,19 @@ def _split(word: str) -> tuple[str, float]:
         ahead = 3600 * int(zone[2]) + 60 * int(zone[3] or 0)
         seconds -= ahead if zone[1] == "+" else -ahead
     return date, seconds
+
+
+def starts(periods: pd.Series) -> pd.Series:
+    """Times at which periods (n,) start."""
+    try:
+        return periods.dt.to_timestamp()
+    except pd.errors.OutOfBoundsDatetime:  # of nanoseconds
+        return pd.Series(_seconds(periods), periods.index)
+
+
+def _seconds(column: pd.Series) -> np.ndarray:
+    """Starts of periods (n,), in seconds, which hold any year."""
+    starts = column.dt.asfreq("s", how="start").array
+    seconds = starts.asi8.astype("datetime64[s]")
+    seconds[column.isna()] = np.datetime64("NaT")
+    return seconds

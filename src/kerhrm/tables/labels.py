@@ -1,16 +1,16 @@
 """Labels of rows, of any kind: environments and groups."""
 
 import contextlib
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kerhrm.errors import DataWarning, KerhrmError, shown
-from kerhrm.tables.arrays import check_order, column, first_row, kind
+from kerhrm.errors import DataWarning, KerhrmError, shown, warn
+from kerhrm.tables.arrays import column, kind
 from kerhrm.tables.cells import escaped, visible
+from kerhrm.tables.index import check_order, first_row
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,17 @@ def environment_labels(environments: Any, n: int, table: Any = None) -> np.ndarr
     """
     if environments is None:
         text = "no environments given: all rows count as one; pass environments= to fit"
-        warnings.warn(text, DataWarning, stacklevel=6)
+        warn(text, DataWarning)
         return np.zeros(n, dtype=np.int64)
     labels = read_labels(environments, n, "environments", table)
     if len(labels.names) == 1:
         text = f"environments are all {labels.names[0][:40]!r}: one environment"
         text += " separates nothing; give labels of two or more"
-        warnings.warn(text, DataWarning, stacklevel=6)
+        warn(text, DataWarning)
     elif len(labels.names) == n:
         text = "environments have one row each, which shows no relation within them;"
         text += " give labels that several rows share"
-        warnings.warn(text, DataWarning, stacklevel=6)
+        warn(text, DataWarning)
     return labels.codes
 
 

@@ -11,9 +11,8 @@ from kerhrm.tables.cells import counted, flag, is_text
 from kerhrm.tables.columns import column_values
 from kerhrm.tables.copies import repeated
 from kerhrm.tables.dates import date_options, digit_dates
+from kerhrm.tables.unusual import gives_away
 
-#: R^2 or balanced accuracy of a single column, from which it gives the target away
-GIVEN_AWAY = 0.99
 MAX_SEARCHED = 2000  #: rows that are searched for such columns
 MIN_ROWS = 20  #: different rows, without which all rows are searched
 MIN_CLASS = 5  #: rows of the rarer label, without which columns are not searched
@@ -118,45 +117,3 @@ def _sentinel(values: np.ndarray) -> int | None:
         if 0 < np.ptp(others) < np.abs(others - value).min():
             return code
     return None
-
-
-def gives_away(
-    kind: str, values: np.ndarray, target: np.ndarray, regression: bool
-) -> bool:
-    """Whether a column predicts the target of each row (m,) by that of the others.
-
-    Of rows with the same value the mean, of a number without such rows the value
-    between those of its neighbours.  The least and the largest number have no two of
-    them; such rows do not count.
-    """
-    if kind == "text":
-        values = pd.factorize(values)[0]
-    missing = pd.isna(values)
-    levels, codes = np.unique(np.where(missing, np.inf, values), return_inverse=True)
-    counts, sums = np.bincount(codes), np.bincount(codes, weights=target)
-    alone = counts[codes] == 1
-    predicted = (sums[codes] - target) / np.maximum(counts[codes] - 1, 1)
-    predicted[alone] = target.mean()
-    judged = np.ones(len(target), dtype=bool)
-    known = levels < np.inf
-    if kind != "text" and known.sum() > 2:
-        means = np.full(len(levels), target.mean())
-        last = int(known.sum()) - 1
-        means[1:last] = _by_neighbours(levels[known], (sums / counts)[known])
-        predicted[alone] = means[codes[alone]]
-        judged = ~(alone & np.isin(codes, [0, last]))
-    target, predicted = target[judged], predicted[judged]
-    if regression:
-        errors = ((target - predicted) ** 2).mean()
-        return bool(errors < (1 - GIVEN_AWAY) * target.var())
-    right = (predicted > 0.5) == (target > 0.5)
-    return bool(
-        np.mean([right[target == label].mean() for label in (0, 1)]) > GIVEN_AWAY
-    )
-
-
-def _by_neighbours(levels: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Means (m - 2,) at the inner ones of ascending levels (m,), each on the line
-    through its two neighbours."""
-    share = (levels[1:-1] - levels[:-2]) / (levels[2:] - levels[:-2])
-    return (1 - share) * means[:-2] + share * means[2:]

@@ -9,14 +9,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from kerhrm.errors import KerhrmError, shown
 from kerhrm.options import Task
 from kerhrm.tables.arrays import (
-    check_order,
     column,
-    first_row,
     is_number,
     kind,
     plain,
 )
 from kerhrm.tables.data import check_values
+from kerhrm.tables.index import check_order, first_row
 
 
 def read_target(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from kerhrm.options import NonEmpty, Number, similar
+from kerhrm.options import NonEmpty, NotBool, similar
 from kerhrm_paper.config.run_folder import no_folder
 
 MAX_SEEDS = 10_000
@@ -140,7 +140,7 @@ def _check_there(folder: str) -> str:
 
 Name = Annotated[str, AfterValidator(check_name)]
 BaseName = Annotated[str, AfterValidator(check_base)]
-SeedNumber = Annotated[int, Field(gt=0, le=MAX_SEEDS), Number]
+SeedNumber = Annotated[int, Field(gt=0, le=MAX_SEEDS), NotBool]
 Differing = AfterValidator(_differ)
 WithoutNull = BeforeValidator(_without_null)
 ByName = Annotated[dict[str, Item], WithoutNull]

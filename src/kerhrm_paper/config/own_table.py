@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from kerhrm.errors import FileError, KerhrmError, shown
-from kerhrm.options import Number, Options, misfit, option
+from kerhrm.options import NotBool, Options, misfit, option
 from kerhrm_paper.config.config import page_name
 from kerhrm_paper.config.fields import MANY, matching, nearest
 from kerhrm_paper.config.mark import HARMLESS
@@ -75,13 +75,13 @@ class OwnTable(Options):
         None, "column whose groups are compared on test rows; it does not predict"
     )
     held_out: Texts = option([], "groups that are for the test alone")
-    test_share: Annotated[float, Field(gt=0, lt=1), Number] = option(
+    test_share: Annotated[float, Field(gt=0, lt=1), NotBool] = option(
         TEST_SHARE, "of the rows of all other groups"
     )
-    n_environments: Annotated[int, Field(ge=2, le=100), Number] = option(
+    n_environments: Annotated[int, Field(ge=2, le=100), NotBool] = option(
         2, "number of environments"
     )
-    seed: Annotated[int, Field(ge=0, le=MAX_SEED), Number] = option(0, "of all draws")
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED), NotBool] = option(0, "of all draws")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -126,8 +126,8 @@ class OwnTable(Options):
 
     def check_file(self) -> None:
         """Refuse a file that is no table, and keys that its rows do not fit."""
-        # imports PyTorch, which a plan without a table does not need
-        from kerhrm.check import read_names, read_table
+        # imports pandas, which a plan without a table does not need
+        from kerhrm.tables.csv import read_names, read_table
 
         path = Path(self.csv)
         self._check_columns(read_names(path))

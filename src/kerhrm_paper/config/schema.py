@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from kerhrm.options import Natural, NonEmpty, Number, Options, Some, misfit, option
+from kerhrm.options import Natural, NonEmpty, NotBool, Options, Some, misfit, option
 from kerhrm_paper.config.fields import (
     DEVICES,
     MAX_THREADS,
@@ -271,7 +271,7 @@ class Whole(Options):
     device: Annotated[str, matching(r"auto|cpu|cuda(:\d+)?", f"must be {DEVICES}")] = (
         option("auto", DEVICES)
     )
-    threads: Annotated[int, Field(gt=0, le=MAX_THREADS), Number] = option(
+    threads: Annotated[int, Field(gt=0, le=MAX_THREADS), NotBool] = option(
         1, "of a heavy job; last bits depend on it"
     )
     seed_offset: Natural = option(0, "added to every seed of the tables")

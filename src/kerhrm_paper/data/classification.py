@@ -18,7 +18,7 @@ from pydantic import Field
 
 from kerhrm.options import (
     Count,
-    Number,
+    NotBool,
     Options,
     PositiveFloat,
     Probability,
@@ -38,7 +38,7 @@ class ClassificationData(Options):
         [0.1], "bias rates of the test environments"
     )
     spurious: Literal["V", "S"] = option("V", "the part that the bias rates are of")
-    agreement: Annotated[float, Field(gt=0.5, le=1), Number] = option(
+    agreement: Annotated[float, Field(gt=0.5, le=1), NotBool] = option(
         1.0, "share of points whose other part agrees with the label"
     )
     d: Count = option(5, "dimension of S and of V")

@@ -28,7 +28,7 @@ from pydantic import AfterValidator, Field, model_validator
 from kerhrm.options import (
     Count,
     Finite,
-    Number,
+    NotBool,
     Options,
     PositiveFloat,
     Some,
@@ -53,7 +53,7 @@ Bias = Annotated[Finite, AfterValidator(_beyond_one)]
 class RegressionData(Options):
     """Regression with selection bias (paper, section 5.1 and appendix)."""
 
-    scenario: Annotated[Literal[1, 2], Number] = option(2, "1: H = I; 2: H orthogonal")
+    scenario: Annotated[Literal[1, 2], NotBool] = option(2, "1: H = I; 2: H orthogonal")
     r: Bias = option(1.5, "selection bias of the first training environment")
     r_second: Bias = option(-1.1, "selection bias of the second one")
     test_r: Annotated[Some[Bias], named_by("g")] = option(
@@ -76,12 +76,12 @@ class RegressionData(Options):
     n_train: tuple[Count, Count] = option(
         (1000, 100), "training points of the two environments"
     )
-    n_validation: Annotated[int, Field(ge=2), Number] = option(
+    n_validation: Annotated[int, Field(ge=2), NotBool] = option(
         550, "split as the training points"
     )
     n_test: Count = option(1000, "points of each test environment")
     beta: Finite = option(5.0, "weight of S_1 S_2 S_3 in Y")
-    n_s: Annotated[int, Field(ge=3), Number] = option(5, "dimension of S")
+    n_s: Annotated[int, Field(ge=3), NotBool] = option(5, "dimension of S")
     n_v: Count = option(5, "dimension of V")
 
     @property

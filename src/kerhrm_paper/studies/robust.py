@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from torch import Tensor
 
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.estimators.baselines import TangentRidge
 from kerhrm.features.ntf import extract
 from kerhrm.features.ridge import Columns
@@ -59,12 +59,8 @@ def robust(
         network=network,
         random_state=seed,
     )
-    inputs, positions = start(
-        erm,
-        GivenRows(training.x, training.y),
-        hold_out=False,
-        weighs=False,
-    )
+    table = read_rows(erm, GivenRows(training.x, training.y))
+    inputs, positions = points_of(erm, table, hold_out=False, weighs=False)
     rows = np.argsort(positions)
     y = training.y[rows]
     group = training.group[rows]

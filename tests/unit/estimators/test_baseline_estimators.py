@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 import kerhrm
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.methods.registry import METHODS
 from kerhrm.tables.distinct import split
 
@@ -58,7 +58,8 @@ def test_they_are_the_registry_s_methods(
 
     ridge = name == "TangentRidge"
     how: Any = {"hold_out": not ridge, "weighs": ridge}
-    inputs, _ = start(model, GivenRows(table.x, table.y, **given), **how)
+    rows = read_rows(model, GivenRows(table.x, table.y, **given))
+    inputs, _ = points_of(model, rows, **how)
     trained = method.train(inputs, method.options(**QUICK[name])).networks["model"]
     units = model._units
     with torch.no_grad():

@@ -65,7 +65,7 @@ def test_parameters_and_options_are_the_library_s_with_its_defaults() -> None:
 
 @pytest.mark.parametrize("name", KerHRMOptions.model_fields)
 def test_an_option_is_refused_where_the_library_s_is(name: str) -> None:
-    """Ranges are written twice."""
+    """Also where the estimators take single values."""
     for value in (-1, 0, 0.5, 1, 2, 1.5, 10**7, "soft", "x", None, [0.0], [-1.0], []):
         outcomes = []
         for kind in (KerHRMOptions, FitOptions):
@@ -76,6 +76,17 @@ def test_an_option_is_refused_where_the_library_s_is(name: str) -> None:
             except KerhrmError:
                 outcomes.append("refused")
         assert outcomes[0] == outcomes[1], value
+
+
+def test_options_keep_their_order() -> None:
+    """It is part of the names of cells: ``kerhrm+n_init=2+alpha=1+ridge=0.1``."""
+    names = [*KerHRMOptions.model_fields]
+    assert names[:5] == ["k", "n_iterations", "n_environments", "n_init", "init"]
+    assert names[names.index("alpha") - 1] == "min_share"
+    assert names[names.index("alpha") + 1] == "penalty"
+    assert names[-3:] == ["stop_by", "final", "pretest"]
+    shared = [name for name in EstimatorOptions.model_fields if name in names]
+    assert shared == [name for name in names if name in shared]
 
 
 def test_options_are_given_by_name_or_as_an_object(labels: Any) -> None:

@@ -36,6 +36,30 @@ def test_where_nothing_is_detected_it_is_erm(null: Any) -> None:
     np.testing.assert_array_equal(model.predict_environment_proba(null.x, null.y), 1)
 
 
+def test_a_fallback_repeats_no_warning(null: Any) -> None:
+    """The table is read once, whatever predicts in the end."""
+    twice = np.repeat(null.x[:150], 2, axis=0)
+    given = {"validation": (5 * null.x[:60], null.y[:60])}
+    model = KerHRMRegressor(**SMALL)
+    with pytest.warns(UserWarning) as told:  # noqa: PT030  (all of them)
+        model.fit(twice, null.y, **given)
+    assert model.predictor_ == "erm"
+    texts = [str(warning.message) for warning in told]
+    for words in ("have the inputs of another", "lie outside", "predicting as ERM"):
+        assert sum(words in text for text in texts) == 1
+    assert len(texts) == 3
+
+
+def test_a_fallback_after_auxiliary_columns_is_erm_without_them(null: Any) -> None:
+    """Rows that only these columns tell apart are equal for ERM."""
+    rows = np.repeat(np.arange(150), 2)
+    x, y, z = null.x[rows], null.y[rows], np.arange(300) % 2
+    with pytest.warns(HeterogeneityNotDetectedWarning, match="predicting as ERM"):
+        model = KerHRMRegressor(**SMALL).fit(x, y, auxiliary=z)
+    erm = TangentRidge(task="regression", network=(64,), random_state=3).fit(x, y)
+    np.testing.assert_array_equal(model.predict(x), erm.predict(x))
+
+
 def test_where_it_does_not_help_it_is_erm(slopes: Any) -> None:
     """Also where environments are detected: a twentieth of ERM's error is asked for."""
     detected = KerHRMRegressor(**SMALL).fit(slopes.x, slopes.y)

@@ -18,7 +18,7 @@ from kerhrm import (
 )
 from kerhrm.algorithm.igd import train_network
 from kerhrm.algorithm.loop import fit
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from tests.unit.estimators.conftest import SMALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.PriceWarning")
@@ -28,7 +28,8 @@ OPTIONS = KerHRMOptions(k=[3, 5], n_init=4)
 def by_hand(model: Any, table: Any) -> tuple[NTFMap, Problem, Any]:
     """The same problem without the estimator's help, but for the split
     and the units."""
-    inputs, _ = start(clone(model), GivenRows(table.x, table.y))
+    model = clone(model)
+    inputs, _ = points_of(model, read_rows(model, GivenRows(table.x, table.y)))
     with torch.no_grad():
         features = NTFMap.fit(inputs.network, inputs.x, 5)
         targets = inputs.y, inputs.y_validation
@@ -104,7 +105,9 @@ def test_environments_are_those_of_the_fit(
     )
     model.fit(slopes.x, slopes.y)
     _, problem, inputs = by_hand(model, slopes)
-    _, positions = start(clone(model), GivenRows(slopes.x, slopes.y))
+    again = clone(model)
+    rows = read_rows(again, GivenRows(slopes.x, slopes.y))
+    _, positions = points_of(again, rows)
     with torch.no_grad():
         points = inputs.x, inputs.x_validation
         settings = OPTIONS.model_copy(update=parameters | options)

@@ -21,7 +21,7 @@ from kerhrm import (
     worst_group_score,
 )
 from kerhrm.errors import KerhrmError
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from tests.unit.estimators.conftest import flipped_slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::kerhrm.estimators.KerhrmWarning")
@@ -50,7 +50,9 @@ def test_a_report_has_the_errors_in_the_target_s_unit(slopes: Any) -> None:
     found = report.errors.loc["slope <b>turned"]
     assert found["rows"] == turned.sum()
     assert found["KerHRM"] == pytest.approx(np.mean(error[turned] ** 2) ** 0.5, 1e-4)
-    positions = start(clone(model), GivenRows(slopes.x[:400], slopes.y[:400]))[1]
+    again = clone(model)
+    rows = read_rows(again, GivenRows(slopes.x[:400], slopes.y[:400]))
+    positions = points_of(again, rows)[1]
     train = np.flatnonzero(positions < 320)
     plain = LinearRegression().fit(slopes.x[train], slopes.y[train]).predict(x[turned])
     assert found["least squares"] == pytest.approx(

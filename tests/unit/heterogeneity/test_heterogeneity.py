@@ -8,10 +8,14 @@ import pytest
 import torch
 from scipy import stats
 
-from kerhrm.algorithm.options import HeterogeneityOptions
+from kerhrm.algorithm.options import AuxiliaryOptions, HeterogeneityOptions
 from kerhrm.algorithm.problem import Problem
 from kerhrm.errors import KerhrmError
-from kerhrm.heterogeneity.permutations import against_permutations, orthonormal
+from kerhrm.heterogeneity.permutations import (
+    against_permutations,
+    in_sequence,
+    orthonormal,
+)
 from kerhrm.heterogeneity.result import HeterogeneityResult
 from kerhrm.heterogeneity.test import (
     test_heterogeneity,
@@ -47,6 +51,25 @@ def test_the_p_value_is_uniform_where_residuals_are_exchangeable() -> None:
     width = possible[cells] - possible[cells - 1]
     spread = p_values - width * np.random.default_rng(0).random(20)
     assert stats.kstest(spread, "uniform").pvalue > 0.01
+
+
+def test_at_level_0_nothing_is_detected() -> None:
+    """Not even where no permutation has a larger gain."""
+    features, y = flipped(300, 0.3)
+    never = FEW.model_copy(update={"level": 0.0})
+    test = test_heterogeneity(features, y, options=never)
+    assert not test.detected
+    assert 0 < test.p_value <= 1
+    low = in_sequence(iter([2.0, *[1.0] * 39]), n_permutations=39, level=0.0)
+    assert (low.p_value, low.detected) == (1 / 40, False)
+
+
+@pytest.mark.parametrize("level", [-0.1, 7.0])
+@pytest.mark.parametrize("kind", [HeterogeneityOptions, AuxiliaryOptions])
+def test_a_level_is_a_probability(kind: Any, level: float) -> None:
+    assert kind.parse({"level": 0}).level == 0
+    with pytest.raises(KerhrmError, match=r"level=.* must be"):
+        kind.parse({"level": level})
 
 
 def test_a_flipped_coefficient_is_found() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from kerhrm import EIIL, ERM, KerHRMClassifier, KerHRMRegressor, TangentRidge
-from kerhrm.estimators._start import GivenRows, start
+from kerhrm.estimators._start import GivenRows, points_of, read_rows
 from kerhrm.features.ridge_path import RidgePath
 from kerhrm.tables.distinct import DistinctRows, alike_by_chance, column_order
 from tests.unit.estimators.conftest import Table, flipped_labels, flipped_slopes
@@ -75,7 +75,8 @@ def test_copies_train_or_validate_together(model: Any) -> None:
     x, y, _ = flipped_labels(100, 0)
     rows = np.repeat(np.arange(100), copies("a join", y))
     model = clone(model).set_params(random_state=0)
-    inputs, positions = start(model, GivenRows(x[rows], y[rows]), weighs=False)
+    table = read_rows(model, GivenRows(x[rows], y[rows]))
+    inputs, positions = points_of(model, table, weighs=False)
     trains = positions < len(inputs.x)
     assert len(inputs.x) + len(inputs.x_validation) == len(rows)
     for number in range(100):
