@@ -29,6 +29,9 @@ LEFT_TOGETHER = 0.9
 BESIDE_CONSTANT = 0.1
 #: that share of labels where all rows are looked at, which leaves less to chance
 BESIDE_OF_ALL = 0.05
+#: where KerHRM's error on all rows is this many times ERM's, or more, ERM has to leave
+#: this share of a constant's error in its worst environment
+DEAR, ERM_FAILS = 1.2, 0.5
 #: fewer columns than this hold few features that could be invariant: where KerHRM costs
 #: something, at most this share of a constant's error may be left in any environment
 FEW_COLUMNS, LEFT_OF_CONSTANT = 20, 0.6
@@ -120,6 +123,8 @@ def not_better(
     if task == "classification" and margin is None:
         if reason := _nothing_invariant(report, n_columns):
             return reason
+        if reason := _too_dear(report):
+            return reason
         if _costs(report):
             left = _left_at_a_cost(report)
     environments = report.drop(index=ALL)
@@ -149,6 +154,27 @@ def _left_at_a_cost(report: pd.DataFrame) -> float:
     if beside <= CLEAR:
         return LEFT_IF_CLEAR
     return min(LEFT_AT_A_COST, LEFT_TOGETHER - beside / 2)
+
+
+def _too_dear(report: pd.DataFrame) -> str | None:
+    """Why KerHRM's price is not worth paying, if so.
+
+    Where a feature flips ERM is hardly better than a constant.  Where it is much
+    better, its errors in few rows are no reason for many more in all.
+    """
+    ours, erm = report.loc[ALL, ["KerHRM", "ERM"]]
+    if ours < DEAR * erm:
+        return None
+    environments = report.drop(index=ALL)
+    worst = environments["ERM"].idxmax()
+    there, constant = environments.loc[worst, ["ERM", "constant"]]
+    if there >= ERM_FAILS * constant:
+        return None
+    return (
+        f"KerHRM's error is {ours:.3g} against ERM's {erm:.3g} on rows like these, and "
+        f"ERM holds its own in the worst inferred environment ({there:.3g} against a "
+        f"constant's {constant:.3g})"
+    )
 
 
 def _nothing_invariant(report: pd.DataFrame, n_columns: int) -> str | None:

@@ -145,7 +145,7 @@ def harm(name: str, wrong: float, seed: int) -> DataFrame:
 def few_columns(name: str, seed: int) -> DataFrame:
     """An ordinary table, 300 or 1 000 rows."""
     draw = TABLES[name]
-    words = "labels", "few columns", name
+    words = "labels", "ordinary table", name
     n = 1000 if seed % 2 else 300
     random = stream(seed, *words, "train")
     x, y = draw(Rows(random, n))
