@@ -7,21 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from kerhrm_paper.config.fields import Names, nearest
 from kerhrm_paper.config.files import Key, Sources
+from kerhrm_paper.config.references import reference_titles
 from kerhrm_paper.config.resolver import Resolver
 from kerhrm_paper.config.schema import Alternative, Whole
 from kerhrm_paper.config.views import Row, TableView
 
-#: titles of rows that no learner makes, at each kind of score or generator
-REFERENCES = (
-    "ref: majority",
-    "ref: predict zero",
-    "ref: predict the mean",
-    "ref: each period's own mean",
-    "ref: Bayes pooled",
-    "ref: invariant ceiling",
-    "ref: least squares on S",
-    "ref: structural function",
-)
 #: columns of a table beside its settings, or its methods
 COLUMNS = ("method", "selection", "setting")
 ENVIRONMENTS = ("shift", "period")  #: kinds with a row for each test environment
@@ -67,7 +57,7 @@ def _is_invisible(character: str) -> bool:
 
 def check_titles(sources: Sources, whole: Whole) -> None:
     """Refuse titles and labels that cannot name a row beside those of all tables."""
-    references = set(map(plain, REFERENCES))
+    references = set(map(plain, reference_titles()))
     for key, title in _titles(whole):
         if plain(title) in references:
             problem = "it is the name of a reference"

@@ -64,18 +64,21 @@ PAPER = {
         generate=classification.generate,
         task="classification",
         closed_forms=closed_forms.classification,
+        references=(closed_forms.BAYES, closed_forms.CEILING),
     ),
     "regression": Generator(
         options=regression.RegressionData,
         generate=regression.generate,
         task="regression",
         closed_forms=closed_forms.regression,
+        references=(closed_forms.LEAST_SQUARES, closed_forms.STRUCTURAL),
     ),
     "temporal": Generator(
         options=temporal.TemporalData,
         generate=temporal.generate,
         task="classification",
         closed_forms=closed_forms.temporal,
+        references=(closed_forms.CEILING,),
     ),
     "colored_mnist": Generator(
         options=colored_mnist.ColoredMnistData,

@@ -18,19 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from kerhrm_paper.config.references import CONSTANTS, PERIOD_MEANS
 from kerhrm_paper.runs.arrays import load_arrays
 
 Outputs = Mapping[str, np.ndarray]  #: "train" (S, n), "test" (S, m), and others
 #: (S,), by test environment or "", and metric
 Values = dict[tuple[str, str], np.ndarray]
-#: constant predictions that each kind of table shows: title and value (None: mean
-#: training label)
-CONSTANTS: dict[str, tuple[str, float | None]] = {
-    "accuracy": ("ref: majority", None),
-    "shift": ("ref: majority", None),
-    "mean_error": ("ref: predict zero", 0.0),
-    "period": ("ref: predict the mean", None),
-}
 
 
 @dataclass(frozen=True)
@@ -170,7 +163,7 @@ def references(labels: Labels, kind: str) -> dict[str, Outputs]:
     constant = constant_outputs(labels, value)
     outputs: dict[str, Outputs] = {title: constant}
     if kind == "period":
-        outputs["ref: each period's own mean"] = {
+        outputs[PERIOD_MEANS] = {
             "train": constant["train"],
             "test": _period_means(labels),
         }

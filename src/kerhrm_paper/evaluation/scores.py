@@ -12,12 +12,12 @@ import pandas as pd
 
 from kerhrm.errors import KerhrmError
 from kerhrm_paper.config.cells import DataCell, LearnerCell
+from kerhrm_paper.config.references import CONSTANTS
 from kerhrm_paper.config.schema import KINDS
 from kerhrm_paper.config.views import Row, TableView
 from kerhrm_paper.data.generator import ReferenceRows
 from kerhrm_paper.data.registry import DATA_SETS
 from kerhrm_paper.evaluation.metrics import (
-    CONSTANTS,
     Labels,
     Outputs,
     constant_outputs,
