@@ -21,8 +21,8 @@ from kerhrm_paper.config.strict_yaml import Tree
 from kerhrm_paper.data.registry import DATA_SETS
 
 #: names of options of data, and of learners, that have a meaning of their own
-OF_DATA = (*RESERVED, "network", "features")
-OF_LEARNERS = ("select", "select_on")
+DATA_OPTIONS = (*RESERVED, "network", "features")
+LEARNER_OPTIONS = ("select", "select_on")
 #: where keys are names, so that null leaves one out; * is any name
 NAMED: tuple[Key, ...] = (
     ("data",),
@@ -52,8 +52,8 @@ def check_declared_names() -> None:
 
     Raises KerhrmError with the package that declares the first one.
     """
-    _check_declared(METHODS, OF_LEARNERS)
-    _check_declared(DATA_SETS, OF_DATA)
+    _check_declared(METHODS, LEARNER_OPTIONS)
+    _check_declared(DATA_SETS, DATA_OPTIONS)
 
 
 def _check_declared(registry: Registry[Any], reserved: Sequence[str]) -> None:

@@ -101,7 +101,7 @@ def generate(
     name: str,
     options: Mapping[str, Any],
     seeds: Sequence[int],
-    raw: str | os.PathLike[str] | None = None,
+    raw: RawData | str | os.PathLike[str] | None = None,
 ) -> Draws:
     """Draw a data set, a replicate per seed.
 
@@ -113,8 +113,8 @@ def generate(
         Of the generator, by name; others have their defaults.
     seeds : sequence of int
         One for each replicate.
-    raw : path, optional
-        File of raw data, for generators that need them.
+    raw : RawData or path, optional
+        Raw data or a run's file of them, for generators that need them.
 
     Returns
     -------
@@ -130,7 +130,9 @@ def generate(
     parsed = generator.options.parse(options, f"{name}: ")
     arguments: list[Any] = [parsed, seeds]
     if generator.raw is not None:
-        arguments.append(RAW[generator.raw].load(str(raw)))
+        if not isinstance(raw, RawData):
+            raw = RAW[generator.raw].load(str(raw))
+        arguments.append(raw)
     return check_generated(
         generator.generate(*arguments),
         where=origin(DATA_SETS.group, name),

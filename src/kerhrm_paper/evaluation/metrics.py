@@ -23,7 +23,7 @@ from kerhrm_paper.runs.arrays import load_arrays
 
 Outputs = Mapping[str, np.ndarray]  #: "train" (S, n), "test" (S, m), and others
 #: (S,), by test environment or "", and metric
-Values = dict[tuple[str, str], np.ndarray]
+SeedValues = dict[tuple[str, str], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def environment_errors(
     return np.stack(errors, axis=-1)
 
 
-def metrics(outputs: Outputs, labels: Labels, kind: str) -> Values:
+def metrics(outputs: Outputs, labels: Labels, kind: str) -> SeedValues:
     """Values per seed of outputs ``train`` and ``test``.
 
     Parameters
@@ -120,13 +120,13 @@ def _test_accuracies(outputs: np.ndarray, labels: Labels) -> np.ndarray:
 
 def _by_environment(
     values: np.ndarray, names: Sequence[str], form: str, metric: str
-) -> Values:
+) -> SeedValues:
     """Values (S, E) of a metric, by the environments' names in a format."""
     columns = zip(names, values.T, strict=True)
     return {(form.format(name), metric): column for name, column in columns}
 
 
-def _accuracies(outputs: Outputs, labels: Labels, accuracies: np.ndarray) -> Values:
+def _accuracies(outputs: Outputs, labels: Labels, accuracies: np.ndarray) -> SeedValues:
     train = accuracy(outputs["train"], labels.train)
     test = accuracy(outputs["test"], labels.test)
     values = {

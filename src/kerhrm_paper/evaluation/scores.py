@@ -41,7 +41,7 @@ COLUMNS = [
     "data_source",
     "reason",
 ]
-NONE = "none"  #: selection of rows that nothing was chosen for
+UNSELECTED = "none"  #: selection of rows that nothing was chosen for
 ScoreRow = dict[str, Any]  #: columns of :data:`COLUMNS`
 
 
@@ -220,7 +220,7 @@ def _references(
         "data": name,
         "setting": table.labels[name],
         "learner": "",
-        "selection": NONE,
+        "selection": UNSELECTED,
         "data_source": labels.source,
         "reason": "",
     }

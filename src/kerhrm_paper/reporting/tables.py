@@ -39,7 +39,7 @@ LATEX = {
     "^": r"\textasciicircum{}",
     **{character: rf"\{character}" for character in "&%$#_{}"},
 }
-MANY = 9  #: settings that are rows
+MANY_SETTINGS = 9  #: settings that are rows
 NARROW = 4  #: columns that fit into one of print's two
 
 
@@ -101,7 +101,7 @@ def pivot(cells: pd.DataFrame, column: str) -> pd.DataFrame:
     settings = list(dict.fromkeys(cells["setting"]))
     wide = cells.pivot(index=keys, columns="setting", values=column)
     wide = wide.loc[rows, settings]
-    if len(settings) < MANY:
+    if len(settings) < MANY_SETTINGS:
         return wide.reset_index()
     wide.index = pd.Index(_row_names(wide.index))
     return wide.T.reset_index()

@@ -27,7 +27,7 @@ LEVELS = {
     "ERM": ("ERM", "--"),
     "ref: invariant ceiling": ("bound", ":"),
 }
-LEVEL: dict[str, Any] = {"color": GREY, "linewidth": 1, "zorder": 0}  #: of such lines
+LINE: dict[str, Any] = {"color": GREY, "linewidth": 1, "zorder": 0}  #: of such lines
 HIGH, LOW = 0.7, 0.5  #: accuracies that part the two kinds of runs
 
 
@@ -78,7 +78,7 @@ def _draw_runs(axis: Axes, accuracies: np.ndarray, paper: float, y: int) -> None
 
 
 def _draw_level(axis: Axes, level: float, label: str, line: str) -> None:
-    axis.axvline(level, linestyle=line, **LEVEL)
+    axis.axvline(level, linestyle=line, **LINE)
     axis.annotate(
         label,
         (level, 1.0),
