@@ -217,21 +217,31 @@ def divergence(
     r = responsibilities.astype(np.float64)
     colours = [attribute == 0, attribute == 1]
     of_colour = np.stack(colours, axis=1).astype(np.float64)  # (S, 2, n)
-    of_class = (y > 0)[:, None]
-    n_positive = (of_colour * of_class) @ r  # (S, 2, K)
+    of_class = y > 0
+    of_both = of_colour * of_class[:, None]
+    n_positive = of_both @ r  # (S, 2, K)
     n_points = of_colour @ r
     p = (n_positive + 0.5) / (n_points + 1)  # P^e(y = 1 | c)
-    p_e = p[..., None]
-    p_f = p[..., None, :]
-    of_positive = p_e * np.log(p_e / p_f)
-    of_negative = (1 - p_e) * np.log((1 - p_e) / (1 - p_f))
-    pairs = of_positive + of_negative  # (S, 2, K, K)
-    is_occupied = (r.sum(-2) > 0).astype(np.float64)  # (S, K)
+    pairs = _divergences(p)
+    weights = r.sum(-2)
+    is_occupied = (weights > 0).astype(np.float64)  # (S, K)
     are_both = is_occupied[..., None] * is_occupied[..., None, :]
-    by_colour = (are_both[:, None] * pairs).sum((-2, -1))
+    between_occupied = are_both[:, None] * pairs
+    by_colour = between_occupied.sum((-2, -1))
     p_colour = of_colour.mean(-1)  # (S, 2)
-    total = (p_colour * by_colour).sum(-1)
+    weighted = p_colour * by_colour
+    total = weighted.sum(-1)
     n_environments = is_occupied.sum(-1)
     n_pairs = n_environments * (n_environments - 1)
     with np.errstate(invalid="ignore"):  # 0 / 0 with a single one
         return np.asarray(total / n_pairs)
+
+
+def _divergences(p: np.ndarray) -> np.ndarray:
+    """Divergences (..., K, K) between Bernoulli distributions of probabilities p
+    (..., K)."""
+    p_e = p[..., None]
+    p_f = p[..., None, :]
+    of_positive = p_e * np.log(p_e / p_f)
+    of_negative = (1 - p_e) * np.log((1 - p_e) / (1 - p_f))
+    return np.asarray(of_positive + of_negative)

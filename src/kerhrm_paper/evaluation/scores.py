@@ -135,14 +135,12 @@ def _score_row(
         if table.kind == "iterations":
             attribute = DATA_SETS[facts["generator"]].attribute
             yield from _iterations(head, predictions, labels, replicates, attribute)
-        else:
-            outputs = {
-                part: np.stack(
-                    [of_seed.output(output, part) for of_seed in predictions]
-                )
-                for part in ("train", "validation", "test")
-            }
-            yield from _rows(head, outputs, labels, table.kind, replicates)
+            continue
+        outputs = {}
+        for part in ("train", "validation", "test"):
+            of_seeds = [of_seed.output(output, part) for of_seed in predictions]
+            outputs[part] = np.stack(of_seeds)
+        yield from _rows(head, outputs, labels, table.kind, replicates)
 
 
 def _load_predictions(path: Path, row: Row, n: int) -> list[Predictions]:

@@ -124,7 +124,8 @@ def style(cells: pd.DataFrame, kind: Kind) -> Styler:
     with_own = cells.assign(own=primary(cells))
     records = with_own.to_dict("records")
     written = [_text(cell, kind) for cell in records]
-    texts = pivot(cells.assign(text=written), "text")
+    cells = cells.assign(text=written)
+    texts = pivot(cells, "text")
     if kind == "latex":
         texts = texts.drop(columns="selection", errors="ignore")
     names = [name for name in ("method", "selection") if name in texts]
@@ -243,11 +244,13 @@ def answer(cells: pd.DataFrame) -> pd.DataFrame:
     """
     is_result = cells["metric"].isin(RESULTS)
     rows = cells[primary(cells) & is_result]
-    printed = rows.loc[rows["paper"].notna(), "table"]
-    rows = rows[rows["table"].isin(printed)]
-    rows = rows.rename(columns={"mean": "here"})
+    is_printed = rows["paper"].notna()
+    printed = rows.loc[is_printed, "table"]
+    is_of_paper = rows["table"].isin(printed)
+    rows = rows[is_of_paper].rename(columns={"mean": "here"})
     means = rows.pivot_table(["here", "paper"], "method", "table", sort=False)
-    means = means.swaplevel(axis=1).sort_index(axis=1)
+    means = means.swaplevel(axis=1)
+    means = means.sort_index(axis=1)
     means = means.rename_axis(None)
     means = means.rename_axis([None, None], axis=1)
     return means.map(_number)
