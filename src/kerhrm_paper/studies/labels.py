@@ -78,7 +78,7 @@ def of_few_columns() -> Iterator[Unit]:
     """Ordinary tables without environments."""
     for seed in range(20):
         for name in TABLES:
-            key = Key("few columns", name, seed)
+            key = FitKey("few columns", name, seed)
             fit = partial(few_columns, name, seed)
             yield key.unit(fit)
 
